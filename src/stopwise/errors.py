@@ -1,0 +1,47 @@
+"""Every exception that stopwise raises on purpose.
+
+::
+
+    StopwiseError
+    ├── InputError (also a ValueError)      something given by the caller breaks a rule
+    │   ├── CascadeError                    costs, names or parents of a cascade
+    │   ├── InstanceError                   a joint law, its patterns or its outcomes
+    │   ├── OutputsError                    outputs told to a learner
+    │   ├── SettingError                    a parameter of a policy or a formula
+    │   └── StateError                      a saved state that cannot be read back
+    └── MissingExtraError (also an ImportError)   an optional package is not installed
+"""
+
+from __future__ import annotations
+
+
+class StopwiseError(Exception):
+    """The root: catch this to catch everything that stopwise raises on purpose."""
+
+
+class InputError(StopwiseError, ValueError):
+    """Something given by the caller breaks a rule; the message names rule, value and place."""
+
+
+class CascadeError(InputError):
+    """Costs, names or parents that do not make a cascade."""
+
+
+class InstanceError(InputError):
+    """A joint law, a table of patterns or a table of outcomes that is not one."""
+
+
+class OutputsError(InputError):
+    """Outputs that no stage of the cascade can have produced."""
+
+
+class SettingError(InputError):
+    """A parameter outside its range."""
+
+
+class StateError(InputError):
+    """A saved state that is damaged, of another kind, or of a version this release cannot read."""
+
+
+class MissingExtraError(StopwiseError, ImportError):
+    """An optional package is not installed; the message says which extra brings it."""

@@ -1,0 +1,275 @@
+"""The truth: the joint law of the hidden label and the outputs of the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
+from stopwise.disagreement import TOLERANCE, dominance_ratio, is_dominant_at
+from stopwise.errors import InstanceError
+from stopwise.patterns import OutputLaw, distinct_rows
+
+Seed = int | np.random.Generator
+# A joint array larger than this does not fit in memory; such an instance keeps its patterns only.
+MAX_CELLS = 50_000_000
+
+
+class Instance:
+    """A cascade with the joint law of label and outputs, from which every true quantity follows.
+
+    Stored as the distinct patterns (label, outputs…) that have positive probability, so that 50
+    stages are as easy as three. Stages are numbered from 0.
+
+    Parameters
+    ----------
+    joint
+        Probabilities; shape (M,)*(K+1), axis 0 the label, axis k the output of test k.
+    cascade
+        The tests and what they cost.
+
+    >>> joint = [[[0.3, 0.0], [0.1, 0.0]], [[0.0, 0.1], [0.0, 0.5]]]
+    >>> instance = Instance(joint, Cascade(costs=[0, 0.3]))
+    >>> instance.error_rates
+    array([0.2, 0. ])
+    >>> instance.best_stage, instance.is_strongly_dominant()
+    (0, True)
+    """
+
+    cascade: Cascade
+    classes: tuple[Hashable, ...]
+    labels: IntArray
+    outputs: IntArray
+    probabilities: FloatArray
+
+    def __init__(self, joint: Any, cascade: Cascade) -> None:
+        try:
+            cells = np.asarray(joint, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InstanceError("joint must be an array of probabilities") from None
+        K = cascade.n_stages
+        if cells.ndim != K + 1 or len(set(cells.shape)) != 1:
+            raise InstanceError(
+                f"joint must have shape (M,)*{K + 1}: the label and {K} tests, got {cells.shape}"
+            )
+        bad = np.argwhere(~(np.isfinite(cells) & (cells >= 0)))
+        if len(bad):
+            cell = tuple(map(int, bad[0]))
+            raise InstanceError(
+                f"joint must be finite and >= 0, got {float(cells[cell])!r} at {cell}"
+            )
+        if abs(cells.sum() - 1) > 1e-9:
+            raise InstanceError(f"joint must sum to 1, got {float(cells.sum())!r}")
+        rows = np.argwhere(cells > 0)
+        self._keep(rows, cells[cells > 0], tuple(range(cells.shape[0])), cascade)
+
+    @classmethod
+    def from_patterns(
+        cls, patterns: Iterable[Sequence[Hashable]], weights: Iterable[float], cascade: Cascade
+    ) -> Instance:
+        """Build an instance from rows (label, outputs…) and their weights, in any scale.
+
+        >>> instance = Instance.from_patterns(
+        ...     [("ill", "ill", "ill"), ("ill", "well", "ill"), ("well", "well", "well")],
+        ...     [2, 1, 7],
+        ...     Cascade(costs=[0, 0.2]),
+        ... )
+        >>> instance.error_rates
+        array([0.1, 0. ])
+        """
+        table = [tuple(row) for row in patterns]
+        for r, row in enumerate(table):
+            if len(row) != cascade.n_stages + 1:
+                raise InstanceError(
+                    f"patterns must have a label and {cascade.n_stages} outputs, "
+                    f"got {len(row)} entries at row {r + 1}"
+                )
+        codes, classes = _coded(table)
+        return cls._build(codes, _checked_weights(weights, len(table)), classes, cascade)
+
+    @classmethod
+    def from_outcomes(cls, labels: Any, outputs: Any, cascade: Cascade) -> Instance:
+        """Build the empirical instance of recorded cases: labels (n,), outputs (n, K)."""
+        truth = np.asarray(labels)
+        shown = np.asarray(outputs)
+        if truth.ndim != 1 or len(truth) == 0:
+            raise InstanceError(f"labels must be a non-empty vector, got shape {truth.shape}")
+        if shown.shape != (len(truth), cascade.n_stages):
+            raise InstanceError(
+                f"outputs must have shape ({len(truth)}, {cascade.n_stages}), got {shown.shape}"
+            )
+        table = [(y, *row) for y, row in zip(truth.tolist(), shown.tolist(), strict=True)]
+        codes, classes = _coded(table)
+        return cls._build(codes, np.ones(len(table)), classes, cascade)
+
+    @classmethod
+    def _build(
+        cls, codes: IntArray, weights: FloatArray, classes: tuple[Hashable, ...], cascade: Cascade
+    ) -> Instance:
+        instance = cls.__new__(cls)
+        instance._keep(codes, weights, classes, cascade)
+        return instance
+
+    def _keep(
+        self, codes: IntArray, weights: FloatArray, classes: tuple[Hashable, ...], cascade: Cascade
+    ) -> None:
+        rows, totals = distinct_rows(codes, weights)
+        rows, totals = rows[totals > 0], totals[totals > 0]
+        self.cascade = cascade
+        self.classes = classes
+        self.labels = read_only(rows[:, 0])
+        self.outputs = read_only(rows[:, 1:])
+        self.probabilities = read_only(totals / totals.sum())
+
+    def __repr__(self) -> str:
+        return (
+            f"Instance({self.cascade.n_stages} stages, {len(self.classes)} classes, "
+            f"{len(self.probabilities)} patterns, best stage {self.best_stage + 1})"
+        )
+
+    def with_cascade(self, cascade: Cascade) -> Instance:
+        """Return the same law under other costs."""
+        if cascade.n_stages != self.cascade.n_stages:
+            raise InstanceError(
+                f"cascade must have {self.cascade.n_stages} stages, got {cascade.n_stages}"
+            )
+        codes = np.column_stack([self.labels, self.outputs])
+        return Instance._build(codes, self.probabilities, self.classes, cascade)
+
+    @property
+    def joint(self) -> FloatArray:
+        """The law as a full array, shape (M,)*(K+1); refused where it would not fit in memory."""
+        shape = (len(self.classes),) * (self.cascade.n_stages + 1)
+        if len(self.classes) ** len(shape) > MAX_CELLS:
+            raise InstanceError(f"joint of shape {shape} has too many cells: use the patterns")
+        cells = np.zeros(shape)
+        cells[(self.labels, *self.outputs.T)] = self.probabilities
+        return read_only(cells)
+
+    @cached_property
+    def is_right(self) -> BoolArray:
+        """For each pattern and test whether the output equals the label; shape (R, K)."""
+        return read_only(self.outputs == self.labels[:, None])
+
+    @cached_property
+    def error_rates(self) -> FloatArray:
+        """P(Y^k ≠ Y) for each test (γ_k)."""
+        return read_only(self.probabilities @ ~self.is_right)
+
+    @cached_property
+    def total_costs(self) -> FloatArray:
+        """The expected cost of stopping at each stage: γ_k + C_k."""
+        return read_only(self.error_rates + self.cascade.cumulative_costs)
+
+    @cached_property
+    def optimal_stages(self) -> tuple[int, ...]:
+        """All stages of least total cost."""
+        cheap = self.total_costs <= self.total_costs.min() + TOLERANCE
+        return tuple(map(int, np.flatnonzero(cheap)))
+
+    @property
+    def best_stage(self) -> int:
+        """The first stage of least total cost (a*)."""
+        return self.optimal_stages[0]
+
+    @cached_property
+    def gaps(self) -> FloatArray:
+        """What stopping at each stage costs more than stopping at the best one (Δ_k)."""
+        gaps = self.total_costs - self.total_costs.min()
+        gaps[list(self.optimal_stages)] = 0.0
+        return read_only(gaps)
+
+    @cached_property
+    def output_law(self) -> OutputLaw:
+        """The law of the outputs without the label (P_S)."""
+        return OutputLaw(*distinct_rows(self.outputs, self.probabilities), self.cascade)
+
+    @cached_property
+    def disagreement(self) -> FloatArray:
+        """P(Y^i ≠ Y^j) for each pair; shape (K, K)."""
+        return self.output_law.disagreement
+
+    @cached_property
+    def setbacks(self) -> FloatArray:
+        """P(Y^i = Y, Y^j ≠ Y): test i is right where j is wrong (δ_ij); shape (K, K)."""
+        right = self.is_right.astype(np.float64)
+        return read_only((right * self.probabilities[:, None]).T @ (1 - right))
+
+    def is_ordered(self) -> bool:
+        """Whether no test errs more often than the one before it on its path (Θ_SA).
+
+        The paper assumes it; here it is not required, only told.
+        """
+        return all(
+            parent is None or self.error_rates[k] <= self.error_rates[parent] + TOLERANCE
+            for k, parent in enumerate(self.cascade.parents)
+        )
+
+    def is_strongly_dominant(self) -> bool:
+        """Whether a right answer stays right along every path (Θ_SD, Definition 1)."""
+        return all(
+            parent is None or self.setbacks[parent, k] <= TOLERANCE
+            for k, parent in enumerate(self.cascade.parents)
+        )
+
+    def is_weakly_dominant(self) -> bool:
+        """Whether beyond the best stage each price covers the disagreement (Θ_WD, Definition 2)."""
+        return is_dominant_at(self.disagreement, self.cascade, self.best_stage)
+
+    def dominance_ratio(self) -> float:
+        """Return the smallest price / disagreement beyond the best stage; >= 1 is weak dominance."""
+        return dominance_ratio(self.disagreement, self.cascade, self.best_stage)
+
+    def sample(self, n: int, seed: Seed) -> tuple[IntArray, IntArray]:
+        """Draw ``n`` cases: labels (n,) and outputs (n, K), as codes into ``classes``."""
+        rows = np.random.default_rng(seed).choice(
+            len(self.probabilities), size=n, p=self.probabilities
+        )
+        return self.labels[rows], self.outputs[rows]
+
+
+def _coded(table: list[tuple[Hashable, ...]]) -> tuple[IntArray, tuple[Hashable, ...]]:
+    if not table:
+        raise InstanceError("patterns must not be empty")
+    codes: dict[Hashable, int] = {}
+    coded = np.empty((len(table), len(table[0])), dtype=np.int64)
+    for r, row in enumerate(table):
+        for k, value in enumerate(row):
+            if value is None or value != value:
+                what = "the label" if k == 0 else f"stage {k}"
+                raise InstanceError(
+                    f"outcomes must not be missing, got {value!r} at row {r + 1}, {what}: "
+                    "give a missing answer a name of its own"
+                )
+            coded[r, k] = codes.setdefault(value, len(codes))
+    order = _sorted_if_possible(list(codes))
+    rank = np.array([order.index(value) for value in codes], dtype=np.int64)
+    return rank[coded], tuple(order)
+
+
+def _sorted_if_possible(values: list[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:  # labels of mixed types keep the order in which they came
+        return values
+
+
+def _checked_weights(weights: Iterable[float], n: int) -> FloatArray:
+    try:
+        checked = np.array(list(weights), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InstanceError("weights must be numbers") from None
+    if checked.shape != (n,):
+        raise InstanceError(f"weights must have one entry a pattern, got {checked.size} for {n}")
+    bad = np.flatnonzero(~(np.isfinite(checked) & (checked >= 0)))
+    if len(bad):
+        r = int(bad[0])
+        raise InstanceError(
+            f"weights must be finite and >= 0, got {float(checked[r])!r} at row {r + 1}"
+        )
+    if not checked.sum() > 0:
+        raise InstanceError("weights must not all be zero")
+    return checked
