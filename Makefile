@@ -1,0 +1,63 @@
+# Every target sets up what it needs in .venv, from nothing but Python >= 3.11 and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+
+DEMO_EXTRAS := plot
+TEST_EXTRAS := dev,plot,sim
+BENCH_EXTRAS := $(TEST_EXTRAS),bench
+
+# A stamp carries the extras in its name: asking for others installs them.
+comma := ,
+stamp = $(VENV)/.installed-$(subst $(comma),-,$(1))
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test check bench slow clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: $(call stamp,$(DEMO_EXTRAS)) ## Run examples/demo.py
+	$(PY) examples/demo.py
+
+test: check ## Check, then run the tests and every example in the documents
+	$(PY) -m pytest -n 2
+
+check: $(call stamp,$(TEST_EXTRAS)) ## Format, lint, types, import direction
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: $(call stamp,$(BENCH_EXTRAS)) ## Run every benchmarks/bench_*.py
+	@found=; \
+	for file in benchmarks/bench_*.py; do \
+	  [ -e "$$file" ] || continue; \
+	  found=yes; echo "== $$file"; $(PY) "$$file" || exit 1; \
+	done; \
+	[ -n "$$found" ] || echo "bench: there is no benchmarks/bench_*.py to run"
+
+slow: $(call stamp,$(TEST_EXTRAS)) ## Run the tests marked slow
+	@$(PY) -m pytest -n 2 -m slow || { status=$$?; \
+	  [ $$status -eq 5 ] && echo "slow: no test is marked slow" || exit $$status; }
+
+clean: ## Remove .venv, caches and build products
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -type d -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/.created:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "stopwise needs Python >= 3.11 but '$(PYTHON)' was not found; try: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "stopwise needs Python >= 3.11 but '$(PYTHON)' is $$($(PYTHON) -V 2>&1); try: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Creating $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml constraints.txt | $(VENV)/.created
+	@echo "Installing stopwise[$(subst -,$(comma),$*)] into $(VENV)"
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(subst -,$(comma),$*)]'
+	@touch $@

@@ -1,0 +1,188 @@
+"""The documents are true: programs run and print what they say, links lead somewhere."""
+
+import contextlib
+import io
+import re
+import sys
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+NAMED = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+DOCUMENTS = [path for path in NAMED if path.exists()] + DOCS
+
+FENCE = re.compile(r"^\s*(?P<fence>`{3,}|~{3,})\s*(?P<language>\w*)")
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    first: int  # 1-based line number of the first line of text
+    last: int  # of the closing fence
+
+
+def blocks(document: str) -> list[Block]:
+    """The fenced blocks of a Markdown document, in order."""
+    found = []
+    opened = None
+    lines = document.splitlines()
+    for number, line in enumerate(lines, start=1):
+        match = FENCE.match(line)
+        if opened is None and match:
+            opened = (match["fence"], match["language"], number)
+        elif opened is not None and match and line.strip().startswith(opened[0]):
+            text = textwrap.dedent("\n".join(lines[opened[2] : number - 1]))
+            found.append(Block(opened[1], text, opened[2] + 1, number))
+            opened = None
+    assert opened is None, f"the fence opened in line {opened[2]} is never closed"
+    return found
+
+
+def expected_output(document: str, block: Block) -> str | None:
+    """The text block that follows with only blank lines between, if there is one."""
+    for other in blocks(document):
+        between = document.splitlines()[block.last : other.first - 2]
+        if other.language == "text" and other.first > block.last and not "".join(between).strip():
+            return other.text
+    return None
+
+
+def run_document(document: str, name: str) -> None:
+    """Run the Python blocks in one namespace and compare what they print."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(document):
+        if block.language != "python":
+            continue
+        # Blank lines in front make a traceback point at the line of the document.
+        code = compile("\n" * (block.first - 1) + block.text, name, "exec")
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(code, namespace)
+        expected = expected_output(document, block)
+        if expected is not None:
+            assert printed.getvalue().rstrip() == expected.rstrip(), f"{name}:{block.first}"
+
+
+def prose(document: str) -> str:
+    """The document without its fenced blocks and inline code."""
+    lines = document.splitlines()
+    for block in blocks(document):
+        lines[block.first - 2 : block.last] = [""] * (block.last - block.first + 2)
+    return re.sub(r"`[^`]*`", "", "\n".join(lines))
+
+
+def relative_links(document: str) -> list[str]:
+    text = prose(document)
+    links = re.findall(r"\]\(\s*<?([^)>\s]+)", text)
+    links += re.findall(r"^\s*\[[^\]]+\]:\s*<?([^>\s]+)", text, flags=re.MULTILINE)
+    links += re.findall(r"(?:src|href)=\"([^\"]+)\"", text)
+    return [link for link in links if not re.match(r"[a-z][a-z0-9+.-]*:|#", link)]
+
+
+def make_targets(document: str) -> set[str]:
+    """The targets of every `make ...` in inline code or in a fenced block that is not Python."""
+    commands = re.findall(r"`(make [^`\n]+)`", document)
+    for block in blocks(document):
+        if block.language != "python":
+            commands += re.findall(r"(?:^|&&|;)[ \t$]*(make [^&;#\n]+)", block.text, re.MULTILINE)
+    words = [word for command in commands for word in command.split("#")[0].split()[1:]]
+    return {word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+WITH_PROGRAMS = [
+    path
+    for path in DOCUMENTS
+    if (path == README or path in DOCS) and any(b.language == "python" for b in blocks(read(path)))
+]
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Run in a temporary directory, without a display, and leave no figure open."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    yield tmp_path
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("path", WITH_PROGRAMS, ids=relative)
+def test_programs_run_and_print_what_the_document_says(path):
+    run_document(read(path), relative(path))
+
+
+@pytest.mark.parametrize("path", [p for p in [README] if p.exists()], ids=relative)
+def test_first_program_is_short(path):
+    programs = [block for block in blocks(read(path)) if block.language == "python"]
+    assert programs, "README.md has no program"
+    assert len(programs[0].text.splitlines()) <= 12
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=relative)
+def test_relative_links_lead_to_files(path):
+    targets = [link.partition("#")[0] for link in relative_links(read(path))]
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=relative)
+def test_make_targets_exist(path):
+    targets = re.findall(r"^([a-z][a-z-]*)\s*:(?!=)", read(ROOT / "Makefile"), flags=re.MULTILINE)
+    assert make_targets(read(path)) <= set(targets)
+
+
+SAMPLE = """\
+See [a](docs/a.md#part), [b](https://example.org) and ![c](c.png); `make test` or `make sure`.
+
+```python
+x = 20 + 1
+```
+```python
+print(2 * x)
+```
+
+```text
+42
+```
+
+```sh
+make demo && make check  # then make bread
+PYTHON=python3.12 [d](d.md)
+```
+
+[e]: e.md
+"""
+
+
+def test_programs_share_a_namespace_and_are_compared():
+    run_document(SAMPLE, "sample.md")
+    with pytest.raises(AssertionError, match=r"sample\.md:7"):
+        run_document(SAMPLE.replace("42", "43"), "sample.md")
+    with pytest.raises(ZeroDivisionError):
+        run_document(SAMPLE.replace("20 + 1", "1 / 0"), "sample.md")
+
+
+def test_only_text_directly_below_a_program_is_its_output():
+    run_document(SAMPLE.replace("```text\n42", "It prints:\n\n```text\n43"), "sample.md")
+
+
+def test_a_fence_left_open_is_refused():
+    with pytest.raises(AssertionError, match="line 1 is never closed"):
+        blocks("```python\nx = 1\n")
+
+
+def test_links_and_targets_are_found():
+    assert relative_links(SAMPLE) == ["docs/a.md#part", "c.png", "e.md"]
+    assert make_targets(SAMPLE) == {"test", "sure", "demo", "check"}

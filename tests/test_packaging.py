@@ -1,0 +1,93 @@
+"""What is installed is what was promised: light, typed, pinned, documented."""
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import stopwise
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CONSTRAINTS = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+HEAVY = {"scipy", "numba", "matplotlib", "sklearn", "pandas"}
+
+
+def pins() -> dict[str, str]:
+    pairs = [line.split("==") for line in CONSTRAINTS if "==" in line]
+    return {canonicalize_name(name): version for name, version in pairs}
+
+
+def direct_dependencies() -> list[Requirement]:
+    project = PROJECT["project"]
+    lines = [*project["dependencies"]]
+    for extra in project["optional-dependencies"].values():
+        lines += extra
+    requirements = [Requirement(line) for line in lines]
+    return [r for r in requirements if canonicalize_name(r.name) != "stopwise"]
+
+
+def test_import_costs_numpy_and_nothing_more():
+    code = "import json, sys, stopwise; print(json.dumps(list(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    assert "stopwise" in loaded
+    assert not loaded & HEAVY
+
+
+def test_types_are_shipped():
+    assert files("stopwise").joinpath("py.typed").is_file()
+
+
+def test_version_has_one_source():
+    assert "version" in PROJECT["project"]["dynamic"]
+    source = (ROOT / PROJECT["tool"]["hatch"]["version"]["path"]).read_text(encoding="utf-8")
+    declared = re.findall(r'^__version__ = "(\d+\.\d+\.\d+)"$', source, flags=re.MULTILINE)
+    assert declared == [stopwise.__version__]
+
+
+def test_all_is_the_union_of_the_optional_features():
+    extras = PROJECT["project"]["optional-dependencies"]
+    (union,) = (Requirement(line) for line in extras["all"])
+    assert union.name == "stopwise"
+    assert union.extras == set(extras) - {"all", "dev", "bench"}
+
+
+def test_constraints_are_exact_pins_and_nothing_else():
+    pin = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[0-9][A-Za-z0-9.]*")
+    strangers = [x for x in CONSTRAINTS if x and not x.startswith("#") and not pin.fullmatch(x)]
+    assert not strangers
+    assert "://" not in "\n".join(CONSTRAINTS)
+    names = [x.split("==")[0] for x in CONSTRAINTS if pin.fullmatch(x)]
+    assert len({canonicalize_name(name) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("requirement", direct_dependencies(), ids=lambda r: r.name)
+def test_direct_dependency_is_pinned_within_its_bounds(requirement):
+    version = pins().get(canonicalize_name(requirement.name))
+    assert version is not None
+    assert requirement.specifier.contains(version)
+
+
+def test_public_names_are_unique():
+    assert len(set(stopwise.__all__)) == len(stopwise.__all__)
+
+
+@pytest.mark.parametrize("name", stopwise.__all__)
+def test_public_name_resolves_and_is_documented(name):
+    thing = getattr(stopwise, name)
+    if not (inspect.ismodule(thing) or callable(thing)):
+        return  # a constant has no docstring of its own
+    text = inspect.cleandoc(thing.__doc__ or "")
+    assert text
+    assert not text.startswith(f"{name}("), "the docstring is the one dataclass made up"
