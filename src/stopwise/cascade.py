@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stopwise.errors import CascadeError
+from stopwise.errors import CascadeError, StateError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 Array = TypeVar("Array", bound=NDArray[Any])
+_STATE = {"costs", "mistake_cost", "names", "parents"}
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -59,7 +60,11 @@ class Cascade:
         parents: Iterable[int | None] | None = None,
     ) -> None:
         given = _listed("costs", costs)
-        labels = [f"test {k + 1}" for k in range(len(given))] if names is None else list(names)
+        labels: list[Any] = (
+            [f"test {k + 1}" for k in range(len(given))]
+            if names is None
+            else _listed("names", names)
+        )
         links: list[Any] = (
             [None, *range(len(given) - 1)] if parents is None else _listed("parents", parents)
         )
@@ -150,9 +155,14 @@ class Cascade:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Cascade:
-        """Build the cascade that `to_state` described."""
-        return cls(**state)
+    def from_state(cls, state: Any) -> Cascade:
+        """Build the cascade that `to_state` described, or raise `StateError`."""
+        if not isinstance(state, dict) or set(state) != _STATE:
+            raise StateError(f"a cascade must have {sorted(_STATE)}, got {state!r}")
+        try:
+            return cls(**state)
+        except CascadeError as error:
+            raise StateError(f"a cascade cannot be read: {error}") from error
 
 
 def read_only(array: Array) -> Array:
@@ -190,7 +200,7 @@ def _check_names(names: Sequence[Any]) -> None:
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, (bool, str, bytes)):
+    if isinstance(value, (bool, np.bool_, str, bytes, np.ndarray)):
         raise CascadeError(f"{name} must be a number, got {value!r}")
     try:
         return float(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -58,7 +59,7 @@ def dominance_ratio(disagreement: FloatArray, cascade: Cascade, stage: int) -> f
     ratios = [math.inf]
     for i, j in dominated_pairs(cascade, stage):
         p = float(disagreement[i, j])
-        ratios.append(math.inf if p == 0 else float(C[j] - C[i]) / p)
+        ratios.append(math.inf if p <= TOLERANCE else float(C[j] - C[i]) / p)
     return math.nan if any(map(math.isnan, ratios)) else min(ratios)
 
 
@@ -87,7 +88,12 @@ def sound_stage(disagreement: Any, cascade: Cascade) -> int | None:
 
 
 def _checked_disagreement(disagreement: Any, cascade: Cascade) -> FloatArray:
-    p = np.asarray(disagreement, dtype=np.float64)
+    try:
+        p = np.asarray(disagreement, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"disagreement must be an array of numbers, got {disagreement!r}"
+        ) from None
     K = cascade.n_stages
     if p.shape != (K, K):
         raise InputError(f"disagreement must have shape ({K}, {K}), got {p.shape}")
@@ -110,7 +116,11 @@ def check_outputs(
     In a chain the number of outputs tells the stage; on a tree it has to be given. ``None`` means
     that the test gave nothing.
     """
-    if isinstance(outputs, (str, bytes)) or not isinstance(outputs, Iterable):
+    if (
+        isinstance(outputs, (str, bytes))
+        or not isinstance(outputs, Iterable)
+        or (isinstance(outputs, np.ndarray) and outputs.ndim == 0)
+    ):
         raise OutputsError(f"outputs must be a sequence with one output a test, got {outputs!r}")
     told = tuple(outputs.tolist() if isinstance(outputs, np.ndarray) else outputs)
     if stage is None:
@@ -148,6 +158,32 @@ def _check_output(output: Any, node: int, cascade: Cascade) -> None:
         raise OutputsError(f"outputs must be hashable labels, got {output!r} {place}") from None
     if output != output:  # NaN, the one label that disagrees with itself
         raise OutputsError(f"outputs must equal themselves, got {output!r} {place}: use None")
+
+
+# A tally is one integer with 64 bits for each number: how many cases, then for b = 1, 2, … and
+# a < b how many of them had outputs a and b disagree. Adding integers adds all lanes at once.
+_LANE = 64
+
+
+def tally_word(outputs: Outputs) -> int:
+    """Return the tally of one complete case."""
+    word, shift = 1, _LANE
+    for b, y in enumerate(outputs):
+        for x in outputs[:b]:
+            if x != y:
+                word |= 1 << shift
+            shift += _LANE
+    return word
+
+
+def tally_totals(tally: int, length: int) -> tuple[int, list[list[int]]]:
+    """Return the number of cases in a tally and how many disagreed, for `PairCounts.add_totals`."""
+    n_lanes = 1 + length * (length - 1) // 2
+    lanes = memoryview(tally.to_bytes(n_lanes * _LANE // 8, sys.byteorder)).cast("Q").tolist()
+    if sys.byteorder == "big":
+        lanes.reverse()
+    starts = [1 + b * (b - 1) // 2 for b in range(length)]
+    return lanes[0], [lanes[start : start + b] for b, start in enumerate(starts)]
 
 
 class PairCounts:
@@ -306,9 +342,7 @@ def _same_shape(value: Any, like: Any) -> bool:
     if not isinstance(like, list):
         return isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return (
-        isinstance(value, list)
-        and len(value) == len(like)
-        and all(map(_same_shape, value, like))
+        isinstance(value, list) and len(value) == len(like) and all(map(_same_shape, value, like))
     )
 
 

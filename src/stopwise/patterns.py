@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def n_changes(outputs: Outputs) -> int:
     2
     """
     shown = [y for y in outputs if y is not None]
-    return sum(x != y for x, y in zip(shown, shown[1:], strict=False))
+    return sum(bool(x != y) for x, y in pairwise(shown))
 
 
 def flip_flops(outputs: Outputs) -> bool:
@@ -107,6 +108,7 @@ class PatternCounts:
         """Count ``times`` cases that showed ``outputs``."""
         played, told = check_outputs(outputs, self.cascade, stage)
         self.pairs.add(told, stage=played, times=times)
+        times = int(times)
         if not self.cascade.children[played] and None not in told:
             self.n_complete += times
             self.n_flip_flopped += times * flip_flops(told)
@@ -116,6 +118,8 @@ class PatternCounts:
         self._count(tuple(pattern), times)
 
     def _count(self, pattern: Pattern, times: int) -> None:
+        if not times:
+            return
         if pattern in self.table or len(self.table) < self.max_patterns:
             self.table[pattern] = self.table.get(pattern, 0) + times
         else:
@@ -129,9 +133,7 @@ class PatternCounts:
     def __add__(self, other: PatternCounts) -> PatternCounts:
         if not isinstance(other, PatternCounts):
             return NotImplemented
-        total = PatternCounts(
-            self.cascade, max_patterns=max(self.max_patterns, other.max_patterns)
-        )
+        total = PatternCounts(self.cascade, max_patterns=max(self.max_patterns, other.max_patterns))
         total.pairs = self.pairs + other.pairs
         total.n_other = self.n_other + other.n_other
         total.n_complete = self.n_complete + other.n_complete
@@ -161,15 +163,9 @@ class PatternCounts:
 
     def to_state(self) -> dict[str, Any]:
         """Return the counts as plain data for JSON; the outputs must be JSON values themselves."""
-        for pattern in self.table:
-            for output in pattern:
-                if not (output is None or isinstance(output, (str, int, float))):
-                    raise OutputsError(
-                        f"outputs must be text, numbers or None to be saved, got {output!r}"
-                    )
         return {
             **self._scalars(),
-            "table": [[list(pattern), times] for pattern, times in self.table.items()],
+            "table": [[[*map(_plain, row)], times] for row, times in self.table.items()],
             "pairs": self.pairs.to_state(),
         }
 
@@ -177,17 +173,35 @@ class PatternCounts:
     def from_state(cls, state: Any, cascade: Cascade) -> PatternCounts:
         """Build the counts that `to_state` described, or raise `StateError`."""
         try:
-            counts = cls(cascade, max_patterns=state["max_patterns"])
-            counts.n_other = int(state["n_other"])
-            counts.n_complete = int(state["n_complete"])
-            counts.n_flip_flopped = int(state["n_flip_flopped"])
-            counts.table = {tuple(pattern): int(times) for pattern, times in state["table"]}
+            counts = cls(cascade, max_patterns=_whole(state["max_patterns"]))
+            counts.n_other = _whole(state["n_other"])
+            counts.n_complete = _whole(state["n_complete"])
+            counts.n_flip_flopped = _whole(state["n_flip_flopped"])
+            counts.table = {tuple(pattern): _whole(times) for pattern, times in state["table"]}
             counts.pairs = PairCounts.from_state(state["pairs"], cascade)
+        except StateError:
+            raise
         except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, StateError):
-                raise
             raise StateError(f"pattern counts cannot be read: {error!r}") from error
+        if any(len(pattern) != cascade.n_stages for pattern in counts.table):
+            raise StateError(f"pattern counts must have {cascade.n_stages} outputs a pattern")
+        if sum(counts.table.values()) + counts.n_other != counts.pairs.n_rounds:
+            raise StateError("pattern counts must add up to the number of cases")
         return counts
+
+
+def _plain(output: Hashable) -> str | int | float | None:
+    """Return ``output`` as a value that JSON knows."""
+    value = output.item() if isinstance(output, np.generic) else output
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    raise OutputsError(f"outputs must be text, numbers or None to be saved, got {output!r}")
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise StateError(f"pattern counts must be whole numbers >= 0, got {value!r}")
+    return value
 
 
 def distinct_rows(

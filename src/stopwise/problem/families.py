@@ -113,9 +113,7 @@ def indistinguishable_pair(epsilon: float) -> tuple[Instance, Instance]:
     # Rows are (Y, Y^1, Y^2).
     rows = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)]
     first = Instance.from_patterns(rows, [3 / 8, 3 / 8, 1 / 8, 1 / 8], cascade)
-    second = Instance.from_patterns(
-        rows, [3 / 8 - epsilon, 3 / 8, 2 / 8 + epsilon, 0], cascade
-    )
+    second = Instance.from_patterns(rows, [3 / 8 - epsilon, 3 / 8, 2 / 8 + epsilon, 0], cascade)
     return first, second
 
 
@@ -139,7 +137,10 @@ def complement(cascade: Cascade, *, prevalence: float = 0.5) -> Instance:
 
 
 def _checked_rates(error_rates: Sequence[float], cascade: Cascade) -> list[float]:
-    rates = [float(rate) for rate in error_rates]
+    try:
+        rates = [float(rate) for rate in error_rates]
+    except (TypeError, ValueError):
+        raise InstanceError(f"error_rates must be numbers, got {error_rates!r}") from None
     if len(rates) != cascade.n_stages:
         raise InstanceError(
             f"error_rates must have one entry a stage, got {len(rates)} for {cascade.n_stages}"

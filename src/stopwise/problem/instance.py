@@ -93,8 +93,9 @@ class Instance:
     @classmethod
     def from_outcomes(cls, labels: Any, outputs: Any, cascade: Cascade) -> Instance:
         """Build the empirical instance of recorded cases: labels (n,), outputs (n, K)."""
-        truth = np.asarray(labels)
-        shown = np.asarray(outputs)
+        # As objects: beside a text NumPy would turn 1 into "1" and a missing NaN into "nan".
+        truth = np.asarray(labels, dtype=object)
+        shown = np.asarray(outputs, dtype=object)
         if truth.ndim != 1 or len(truth) == 0:
             raise InstanceError(f"labels must be a non-empty vector, got shape {truth.shape}")
         if shown.shape != (len(truth), cascade.n_stages):
@@ -238,15 +239,20 @@ def _coded(table: list[tuple[Hashable, ...]]) -> tuple[IntArray, tuple[Hashable,
     coded = np.empty((len(table), len(table[0])), dtype=np.int64)
     for r, row in enumerate(table):
         for k, value in enumerate(row):
+            what = "the label" if k == 0 else f"stage {k}"
+            if not isinstance(value, Hashable):
+                raise InstanceError(
+                    f"outcomes must be hashable labels, got {value!r} at row {r + 1}, {what}"
+                )
             if value is None or value != value:
-                what = "the label" if k == 0 else f"stage {k}"
                 raise InstanceError(
                     f"outcomes must not be missing, got {value!r} at row {r + 1}, {what}: "
                     "give a missing answer a name of its own"
                 )
             coded[r, k] = codes.setdefault(value, len(codes))
     order = _sorted_if_possible(list(codes))
-    rank = np.array([order.index(value) for value in codes], dtype=np.int64)
+    places = {value: place for place, value in enumerate(order)}
+    rank = np.array([places[value] for value in codes], dtype=np.int64)
     return rank[coded], tuple(order)
 
 

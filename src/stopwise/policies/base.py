@@ -1,0 +1,221 @@
+"""Ask and tell: what every policy does, so that a policy file holds its rule alone."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from stopwise.cascade import Cascade
+from stopwise.checks import whole_number
+from stopwise.disagreement import (
+    Outputs,
+    PairCounts,
+    check_outputs,
+    tally_totals,
+    tally_word,
+)
+from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
+
+STATE_VERSION = 1
+# Bytes, about, that the words of known patterns may take; the table of a stage is emptied beyond.
+WORD_MEMORY = 4_000_000
+
+Told = tuple[Hashable, ...]
+
+
+class Policy(ABC):
+    """A learner that says where to stop and is told what was seen, never what was right.
+
+    A subclass is a rule over the pair counts: `_decide` returns the stage to play next and for how
+    many rounds that is certain. The statistics are the counts alone, so tells may come late, in any
+    order and in batches, and the counts of several learners add up.
+
+    Parameters
+    ----------
+    cascade
+        The tests and their prices; a chain.
+    """
+
+    settings: ClassVar[tuple[str, ...]] = ()
+    """The keyword parameters of the class, each kept as an attribute of the same name."""
+
+    _tallies: ClassVar[bool] = True
+    """Whether the rule needs no more of a case than which of its outputs disagreed."""
+
+    def __init__(self, cascade: Cascade) -> None:
+        if not cascade.is_chain:
+            raise CascadeError(f"{type(self).__name__} needs a chain, got a tree: {cascade!r}")
+        self.cascade = cascade
+        self._counts = PairCounts(cascade)
+        # Counts that a rule needs besides, additive as well.
+        self._further: dict[str, PairCounts] = {}
+        # The decision in force and the rounds left to it. What is told meanwhile goes into one
+        # integer, a lane a pair: adding the word of a pattern is all that a usual tell has to do.
+        self._stage = 0
+        self._left = 0
+        self._tally = 0
+        self._words_at: list[dict[Any, int]] = [{} for _ in range(cascade.n_stages)]
+        self._words = self._words_at[0]
+        self._max_words = max(64, WORD_MEMORY // cascade.n_stages**3)
+
+    def __repr__(self) -> str:
+        given = "".join(f", {name}={getattr(self, name)!r}" for name in self.settings)
+        return f"{type(self).__name__}({self.cascade!r}{given})"
+
+    def ask(self) -> int:
+        """Return the stage at which to stop the next case."""
+        return self._stage if self._left > 0 else self._renew()
+
+    def tell(self, outputs: Outputs) -> None:
+        """Take in the outputs of one case: those of the tests that were run, ``None`` if one failed."""
+        try:
+            self._tally += self._words[outputs]  # type: ignore[index]
+        except (KeyError, TypeError):  # a pattern not met before at this stage, or not a tuple
+            pass
+        else:
+            self._left -= 1
+            return
+        self._take(*self._checked(outputs), 1)
+
+    def ask_many(self, n: int) -> list[int]:
+        """Return the stages for ``n`` cases that start now, before any of them is told."""
+        return [self.ask() for _ in range(whole_number("n", n, SettingError, least=0))]
+
+    def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
+        """Take in many cases at once: outputs in any order, or a mapping from outputs to how often.
+
+        All or nothing: if one of them is refused none is taken.
+        """
+        cases = batch.items() if isinstance(batch, Mapping) else ((case, 1) for case in batch)
+        checked = [
+            (*self._checked(case), whole_number("times", times, OutputsError, least=1))
+            for case, times in cases
+        ]
+        for stage, told, times in checked:
+            self._take(stage, told, times)
+
+    def hold(self) -> int:
+        """Return for how many rounds `ask` is certain to return the same stage (>= 1).
+
+        Whatever these rounds show, as long as they play that stage. A case from another stage that
+        is told in between, a late one say, ends the guarantee.
+        """
+        self.ask()
+        return max(self._left, 1)
+
+    @abstractmethod
+    def recommend(self) -> int:
+        """Return the stage that looks best now, with no regard for what is still to be learned."""
+
+    @abstractmethod
+    def _decide(self) -> tuple[int, int]:
+        """Return the stage to play and for how many rounds that is certain, from ``self._counts``."""
+
+    @property
+    def counts(self) -> PairCounts:
+        """A copy of all that has been learned."""
+        self._settle()
+        return self._counts + PairCounts(self.cascade)
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of cases told."""
+        self._settle()
+        return self._counts.n_rounds
+
+    def merge(self, other: Self) -> Self:
+        """Return a learner that knows what both know; neither is changed."""
+        if type(other) is not type(self) or self._described() != other._described():
+            raise SettingError(
+                f"merge needs learners of equal settings, got {self!r} and {other!r}"
+            )
+        merged = type(self)._rebuilt(self.to_state())
+        other._settle()
+        merged._counts += other._counts
+        for name, counts in other._further.items():
+            merged._further[name] += counts
+        return merged
+
+    def to_state(self) -> dict[str, Any]:
+        """Return everything as plain data for JSON; `policy_from_state` goes on from there."""
+        self._settle()
+        return {
+            "policy": type(self).__name__,
+            "version": STATE_VERSION,
+            **self._described(),
+            "counts": self._counts.to_state(),
+            "further": {name: counts.to_state() for name, counts in self._further.items()},
+            **self._extra_state(),
+        }
+
+    def _described(self) -> dict[str, Any]:
+        settings = {name: getattr(self, name) for name in self.settings}
+        return {"cascade": self.cascade.to_state(), "settings": settings}
+
+    @classmethod
+    def _rebuilt(cls, state: dict[str, Any]) -> Self:
+        cascade = Cascade.from_state(state["cascade"])
+        policy = cls(cascade, **state["settings"])
+        policy._counts = PairCounts.from_state(state["counts"], cascade)
+        for name in policy._further:
+            policy._further[name] = PairCounts.from_state(state["further"][name], cascade)
+        policy._restore_extra(state)
+        return policy
+
+    def _extra_state(self) -> dict[str, Any]:
+        """Return what is not in the counts: the state of a generator, say."""
+        return {}
+
+    def _restore_extra(self, state: dict[str, Any]) -> None:
+        """Take back what `_extra_state` gave."""
+
+    def _checked(self, case: Any) -> tuple[int, Told]:
+        """Return the stage of a case and what it showed, or raise."""
+        return check_outputs(case, self.cascade)
+
+    def _take(self, stage: int, told: Told, times: int) -> None:
+        held = stage == self._stage and times <= self._left
+        self._left = self._left - times if held else 0
+        if held and self._tallies and None not in told:
+            if len(self._words) >= self._max_words:
+                self._words.clear()
+            self._words[told] = word = tally_word(told)
+            self._tally += times * word
+        else:
+            self._absorb(stage, told, times)
+
+    def _settle(self) -> None:
+        """Move what was told under the decision in force into the counts."""
+        if self._tally:
+            self._absorb_totals(self._stage, *tally_totals(self._tally, self._stage + 1))
+            self._tally = 0
+
+    def _absorb(self, stage: int, told: Told, times: int) -> None:
+        self._counts.add_checked(stage, told, times)
+
+    def _absorb_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
+        self._counts.add_totals(stage, times, disagreed)
+
+    def _renew(self) -> int:
+        self._settle()
+        self._stage, self._left = self._decide()
+        self._words = self._words_at[self._stage]
+        return self._stage
+
+
+def generator_state(rng: np.random.Generator) -> dict[str, Any]:
+    """Return a generator as plain data for JSON."""
+    return dict(rng.bit_generator.state)
+
+
+def generator_from_state(state: dict[str, Any]) -> np.random.Generator:
+    """Return the generator that `generator_state` described."""
+    bits: Any = np.random.PCG64()
+    try:
+        bits.state = state
+    except (KeyError, TypeError, ValueError) as error:
+        raise StateError(f"generator cannot be read: {error}") from error
+    return np.random.Generator(bits)

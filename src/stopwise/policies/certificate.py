@@ -1,0 +1,68 @@
+"""What a choice of stage rests on, comparison by comparison."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is known of one pair of stages: does going on from ``shallow`` to ``deep`` pay?
+
+    ``evidence`` is n·kl(observed disagreement, price): data like these have a chance of at most
+    exp(-evidence) if the disagreement is on the other side of the price. ``demanded`` is what it
+    takes to be settled in the present epoch.
+    """
+
+    shallow: int
+    deep: int
+    n_seen: int
+    disagreement: float
+    price: float
+    evidence: float
+    demanded: float
+
+    @property
+    def pays(self) -> bool:
+        """Whether the deeper stage looks worth its price."""
+        return self.disagreement > self.price
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the evidence is enough for now."""
+        return self.evidence >= self.demanded
+
+    @property
+    def confidence(self) -> float:
+        """One minus the chance of such data if the truth were on the other side."""
+        return -math.expm1(-self.evidence)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The comparisons on which the choice of ``stage`` rests."""
+
+    stage: int
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def settled(self) -> tuple[Comparison, ...]:
+        """Those with enough evidence for now."""
+        return tuple(c for c in self.comparisons if c.is_settled)
+
+    @property
+    def open(self) -> tuple[Comparison, ...]:
+        """Those that still need cases."""
+        return tuple(c for c in self.comparisons if not c.is_settled)
+
+    def __str__(self) -> str:
+        lines = [f"stage {self.stage + 1}: {len(self.settled)} settled, {len(self.open)} open"]
+        for c in self.comparisons:
+            verdict = "pays" if c.pays else "does not pay"
+            lines.append(
+                f"  {c.shallow + 1} -> {c.deep + 1} {verdict}{'' if c.is_settled else ' (open)'}: "
+                f"disagreement {c.disagreement:.4f} against price {c.price:.4f} "
+                f"in {c.n_seen} cases, confidence {c.confidence:.4f}"
+            )
+        return "\n".join(lines)

@@ -1,0 +1,64 @@
+"""Run everything for a while, then settle: what a practitioner would write in an afternoon."""
+
+from __future__ import annotations
+
+from stopwise.cascade import Cascade
+from stopwise.checks import whole_number
+from stopwise.disagreement import PairCounts
+from stopwise.errors import SettingError
+from stopwise.policies.base import Policy, Told
+from stopwise.policies.optimism import FOREVER, Optimism, price_rows
+
+
+class ExploreThenCommit(Policy):
+    """Run all tests on the first cases, then stop for good where their disagreement says.
+
+    After ``rounds`` complete cases: the first stage i with C_j - C_i >= p̂_ij for all j > i, by
+    those cases alone. It is the learner in the proof of Proposition 1 with rounds = ⌈sqrt(T)⌉.
+
+    Parameters
+    ----------
+    cascade
+        The tests and their prices.
+    rounds
+        The number of complete cases to see first, >= 1.
+
+    >>> policy = ExploreThenCommit(Cascade(costs=[0.0, 0.5]), rounds=2)
+    >>> policy.tell([0, 0])
+    >>> policy.tell([0, 1])
+    >>> policy.ask()
+    0
+    """
+
+    settings = ("rounds",)
+
+    def __init__(self, cascade: Cascade, *, rounds: int) -> None:
+        super().__init__(cascade)
+        self.rounds = whole_number("rounds", rounds, SettingError, least=1)
+        self._rule = Optimism(price_rows(cascade))
+        # The cases that went to the end: what comes after the commitment must not sway it.
+        self._further["complete"] = PairCounts(cascade)
+
+    def recommend(self) -> int:
+        """Return the first stage that nothing beyond betters in the complete cases."""
+        self._settle()
+        complete = self._further["complete"]
+        return self._rule.first_accepted(complete.seen, complete.disagreed, 0.0)
+
+    def _decide(self) -> tuple[int, int]:
+        missing = self.rounds - self._further["complete"].n_rounds
+        if missing > 0:
+            return self.cascade.n_stages - 1, missing
+        stage = self.recommend()
+        # Playing the last stage brings complete cases, so the choice may still move.
+        return stage, 1 if stage == self.cascade.n_stages - 1 else FOREVER
+
+    def _absorb(self, stage: int, told: Told, times: int) -> None:
+        super()._absorb(stage, told, times)
+        if stage == self.cascade.n_stages - 1:
+            self._further["complete"].add_checked(stage, told, times)
+
+    def _absorb_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
+        super()._absorb_totals(stage, times, disagreed)
+        if stage == self.cascade.n_stages - 1:
+            self._further["complete"].add_totals(stage, times, disagreed)

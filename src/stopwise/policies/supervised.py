@@ -1,0 +1,83 @@
+"""Algorithm 2 for a learner who is told the right answer: Section 7's comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from stopwise.cascade import Cascade
+from stopwise.disagreement import Outputs, PairCounts
+from stopwise.errors import OutputsError
+from stopwise.policies.base import Policy, Told
+from stopwise.policies.optimism import Optimism, Rows, price_rows
+from stopwise.policies.weak_dominance import checked_exploration
+
+
+class Supervised(Policy):
+    """Algorithm 2 with the observed drop in error where it has the observed disagreement.
+
+    U_ij = (γ̂_i - γ̂_j) + sqrt(exploration · ln t / n_ij), with both error rates taken over the n_ij
+    cases that showed i and j. It sees the label of every case it plays, so it tells what labels
+    would be worth.
+
+    Parameters
+    ----------
+    cascade
+        The tests and their prices.
+    exploration
+        1.5 in the paper.
+
+    >>> policy = Supervised(Cascade(costs=[0.0, 0.9]))
+    >>> for _ in range(20):
+    ...     policy.tell([1, 1][: policy.ask() + 1], label=1)
+    >>> policy.ask()
+    0
+    """
+
+    settings = ("exploration",)
+    _tallies = False
+
+    def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
+        super().__init__(cascade)
+        self.exploration = checked_exploration(exploration)
+        self._rule = Optimism(price_rows(cascade), swing=1)
+        # Cases in which the deeper test was right where the other was wrong, counted as disagreed.
+        self._further["mended"] = PairCounts(cascade)
+
+    def tell(self, outputs: Outputs, label: Hashable = None) -> None:
+        """Take in the outputs of one case and its right answer."""
+        self._take(*self._checked((outputs, label)), 1)
+
+    def recommend(self) -> int:
+        """Return the first stage that nothing beyond betters by the observed errors."""
+        self._settle()
+        return self._rule.first_accepted(self._counts.seen, self._excess(), 0.0)
+
+    def _decide(self) -> tuple[int, int]:
+        t = self._counts.n_rounds + 1
+        return self._rule.decide(self._counts.seen, self._excess(), t, self.exploration)
+
+    def _excess(self) -> Rows:
+        """Return how much oftener i was wrong than j in the cases that showed both, by row j."""
+        return [
+            [2 * m - d for m, d in zip(mended, differed, strict=True)]
+            for mended, differed in zip(
+                self._further["mended"].disagreed, self._counts.disagreed, strict=True
+            )
+        ]
+
+    def _checked(self, case: Any) -> tuple[int, Told]:
+        """Return the stage and, in place of each output, whether it was right."""
+        try:
+            outputs, label = case
+        except (TypeError, ValueError):
+            raise OutputsError(f"a case must be a pair (outputs, label), got {case!r}") from None
+        stage, told = super()._checked(outputs)
+        if label is None:
+            raise OutputsError("label must be given: this learner is told the right answer")
+        return stage, tuple(None if output is None else output == label for output in told)
+
+    def _absorb(self, stage: int, told: Told, times: int) -> None:
+        super()._absorb(stage, told, times)
+        mended = [[times * (x is False and y is True) for x in told] for y in told]
+        self._further["mended"].add_totals(stage, times, mended)

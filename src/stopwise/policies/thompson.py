@@ -1,0 +1,65 @@
+"""Posterior sampling: the rule of Algorithm 2 with sampled disagreement in place of its bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import Cascade
+from stopwise.policies.base import Policy, generator_from_state, generator_state
+from stopwise.policies.optimism import Optimism, price_rows
+
+
+class Thompson(Policy):
+    """Stop at the first stage that nothing beyond betters in a draw from the posterior.
+
+    In each round draw p_ij ~ Beta(1 + d_ij, 1 + n_ij - d_ij) for each pair, d_ij disagreements in
+    n_ij cases, and play the first stage i with C_j - C_i >= p_ij for all j > i.
+
+    Parameters
+    ----------
+    cascade
+        The tests and their prices.
+    seed
+        A seed or a generator for the draws.
+
+    >>> policy = Thompson(Cascade(costs=[0.0, 0.2, 0.3]), seed=1)
+    >>> policy.ask_many(5)
+    [2, 2, 1, 2, 0]
+    """
+
+    def __init__(self, cascade: Cascade, *, seed: int | np.random.Generator) -> None:
+        super().__init__(cascade)
+        self._rng = np.random.default_rng(seed)
+        self._prices = price_rows(cascade)
+        self._rule = Optimism(self._prices)
+
+    def recommend(self) -> int:
+        """Return the first stage that nothing beyond betters by the observed disagreement."""
+        self._settle()
+        return self._rule.first_accepted(self._counts.seen, self._counts.disagreed, 0.0)
+
+    def hold(self) -> int:
+        """Return 1: every round draws anew."""
+        return 1
+
+    def _decide(self) -> tuple[int, int]:
+        last = len(self._prices) - 1
+        for i in range(last):
+            if all(self._drawn(i, j) <= self._prices[j][i] for j in range(last, i, -1)):
+                return i, 0
+        return last, 0
+
+    def _drawn(self, i: int, j: int) -> float:
+        d = self._counts.disagreed[j][i]
+        return self._rng.beta(1 + d, 1 + self._counts.seen[j][i] - d)
+
+    def _described(self) -> dict[str, Any]:
+        return {**super()._described(), "settings": {"seed": 0}}
+
+    def _extra_state(self) -> dict[str, Any]:
+        return {"generator": generator_state(self._rng)}
+
+    def _restore_extra(self, state: dict[str, Any]) -> None:
+        self._rng = generator_from_state(state["generator"])

@@ -1,0 +1,56 @@
+"""Algorithm 2 of the paper: optimistic disagreement between every two stages."""
+
+from __future__ import annotations
+
+import math
+
+from stopwise.cascade import Cascade
+from stopwise.errors import SettingError
+from stopwise.policies.base import Policy
+from stopwise.policies.optimism import Optimism, price_rows
+
+
+class WeakDominance(Policy):
+    """Stop at the first stage that surely nothing beyond can better; else go to the end.
+
+    In round t play the first stage i with C_j - C_i >= U_ij for all j > i, the last stage if there
+    is none, where U_ij = p̂_ij + sqrt(exploration · ln t / n_ij) and p̂_ij is the share of the n_ij
+    cases that showed both in which i and j disagreed (Algorithm 2).
+
+    Parameters
+    ----------
+    cascade
+        The tests and their prices.
+    exploration
+        1.5 in the paper; more goes deep for longer.
+
+    >>> policy = WeakDominance(Cascade(costs=[0.0, 0.9]))
+    >>> for _ in range(20):
+    ...     policy.tell([0, 0][: policy.ask() + 1])
+    >>> policy.ask(), policy.hold()
+    (0, 5)
+    """
+
+    settings = ("exploration",)
+
+    def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
+        super().__init__(cascade)
+        self.exploration = checked_exploration(exploration)
+        self._rule = Optimism(price_rows(cascade))
+
+    def recommend(self) -> int:
+        """Return the first stage that nothing beyond betters by the observed disagreement."""
+        self._settle()
+        return self._rule.first_accepted(self._counts.seen, self._counts.disagreed, 0.0)
+
+    def _decide(self) -> tuple[int, int]:
+        counts = self._counts
+        t = counts.n_rounds + 1
+        return self._rule.decide(counts.seen, counts.disagreed, t, self.exploration)
+
+
+def checked_exploration(exploration: float) -> float:
+    """Return ``exploration`` if it can widen a bound."""
+    if not (exploration > 0 and math.isfinite(exploration)):
+        raise SettingError(f"exploration must be > 0 and finite, got {exploration!r}")
+    return float(exploration)

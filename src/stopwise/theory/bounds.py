@@ -1,0 +1,217 @@
+"""What the theory promises: regret of Algorithm 1 in finite time and in the limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from stopwise.cascade import Cascade, FloatArray
+from stopwise.errors import SettingError
+from stopwise.theory.divergence import bernoulli_kl
+from stopwise.theory.monitoring import ROUNDING, expected_regret
+from stopwise.theory.plan import COIN_SIGMA2, Numbers, cheapest_plan, exploration_plan
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """How much of n exploring rounds is forced: β(n) = a n^b (after Corollary 5).
+
+    Non-decreasing, at most n / 2 for whole n, subadditive and o(n), as Theorem 4 and its
+    corollary ask.
+
+    Parameters
+    ----------
+    scale
+        a, in (0, 1/2].
+    exponent
+        b, in (0, 1).
+
+    >>> PowerLaw()(100)
+    5.0
+    """
+
+    scale: float = 0.5
+    exponent: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.scale <= 0.5:
+            raise SettingError(f"scale must lie in (0, 1/2], got {self.scale!r}")
+        if not 0 < self.exponent < 1:
+            raise SettingError(f"exponent must lie in (0, 1), got {self.exponent!r}")
+
+    def __call__(self, n: float) -> float:
+        """Return β(n)."""
+        return float(self.scale * n**self.exponent)
+
+
+def asymptotic_constant(gaps: Numbers, cascade: Cascade, alpha: float) -> float:
+    """Return what the regret of Algorithm 1 is at most per log T in the limit (Corollary 5).
+
+    4α min {⟨u, Δ⟩ : u ∈ C(γ)}.
+
+    >>> asymptotic_constant([0.25, 0.0, 0.5], Cascade(costs=[0, 0.1, 0.1]), alpha=2.5)
+    10.0
+    """
+    return 4 * _checked_alpha(alpha) * expected_regret(gaps, exploration_plan(gaps, cascade))
+
+
+def plan_within(gaps: Numbers, cascade: Cascade, epsilon: float) -> list[float]:
+    """Return a bound on the plan of any γ' within ε of γ: u*_i(γ, ε) = sup u*_i(γ').
+
+    Where ‖γ' - γ‖∞ <= ε, a difference of two total costs has moved by at most 2ε, and so has each
+    gap. In the plan of γ' stage i gets b'_i less what the tests below it demand (see
+    `exploration_plan`). Unless that is nothing, every test k below i demands less than i: it is
+    neither best nor second best, and demands at least 2σ² / (Δ_k + 2ε)². The best two are then i
+    and stages not below i; let Δ_o be the smallest gap among these others. Either i is best, which
+    takes Δ_i <= 2ε, and b'_i <= 2σ² / (Δ_o - 2ε)²; or another is, which takes Δ_o <= 2ε, and
+    b'_i <= 2σ² / (Δ_i - 2ε)². Where neither can be, i gets nothing; where both can, the gap between
+    them can close and the bound is infinite.
+
+    It tends to `exploration_plan` as ε → 0 wherever one stage alone is best.
+
+    Parameters
+    ----------
+    gaps
+        Δ_k for each stage, >= 0; at least one is 0.
+    cascade
+        A chain or a tree.
+    epsilon
+        ε > 0, how far an error rate may be off.
+
+    >>> plan_within([0.25, 0.0, 0.5], Cascade(costs=[0, 0.1, 0.1]), epsilon=1 / 32)
+    [0.0, 12.64..., 2.61...]
+    >>> plan_within([0.25, 0.0, 0.5], Cascade(costs=[0, 0.1, 0.1]), epsilon=1 / 8)
+    [0.0, inf, 8.0]
+    """
+    if not 0 < epsilon < math.inf:
+        raise SettingError(f"epsilon must be > 0 and finite, got {epsilon!r}")
+    exploration_plan(gaps, cascade)  # it checks the gaps
+    least = [2 * COIN_SIGMA2 / (float(gap) + 2 * epsilon) ** 2 for gap in gaps]
+    # The demands of a whole subtree add up in the same way as in any plan.
+    below = [0.0] * cascade.n_stages
+    for j in range(cascade.n_stages - 1, 0, -1):
+        above = cascade.parents[j]
+        assert above is not None
+        below[above] += max(least[j], below[j])
+    return [
+        max(_most_demanded(i, gaps, cascade, epsilon) - below[i], 0.0)
+        for i in range(cascade.n_stages)
+    ]
+
+
+def _most_demanded(stage: int, gaps: Numbers, cascade: Cascade, epsilon: float) -> float:
+    """Return sup b'_i over the γ' in which stage i is played at all."""
+    under = set(cascade.descendants[stage])
+    others = [gap for k, gap in enumerate(gaps) if k != stage and k not in under]
+    near, far = sorted((gaps[stage], min(others, default=math.inf)))
+    if near > 2 * epsilon:
+        return 0.0
+    if far <= 2 * epsilon:
+        return math.inf
+    return float(2 * COIN_SIGMA2 / (far - 2 * epsilon) ** 2)
+
+
+def finite_time_bound(
+    gaps: Numbers,
+    cascade: Cascade,
+    *,
+    horizon: int,
+    alpha: float,
+    epsilon: float,
+    beta: Callable[[float], float] = PowerLaw(),  # noqa: B008  # frozen
+) -> float:
+    """Return what the regret of Algorithm 1 is at most after T rounds (Theorem 4).
+
+    (2K + 2 + 4K / (α - 2)) + 4K Σ_{s=0}^T exp(-β(s) ε² / (2Kσ²)) + 2 β(4α log T Σ u_i + K)
+    + 4α log T Σ u_i Δ_i with u = u*(γ, ε) as bounded by `plan_within`.
+
+    Two repairs. The theorem prints 8ε² / (2K) in the exponent, where Corollary 5 and Hoeffding's
+    inequality have ε² / (2Kσ²) = 4ε² / (2K), as here. And the first three terms count rounds, so
+    where a gap exceeds 1 they are multiplied by the largest. The bound says something only for
+    large T: the sum alone exceeds T until β(T) ε² is well above K.
+
+    Parameters
+    ----------
+    gaps
+        Δ_k for each stage, >= 0; at least one is 0.
+    cascade
+        A chain or a tree.
+    horizon
+        T >= 1.
+    alpha
+        α > 2, the exploration rate of Algorithm 1.
+    epsilon
+        ε > 0, free: each gives a bound. It is infinite unless 2ε is below the smallest gap.
+    beta
+        β, the forced exploration of Algorithm 1; non-decreasing.
+
+    >>> chain = Cascade(costs=[0, 0.4])
+    >>> round(finite_time_bound([0.5, 0.0], chain, horizon=10**5, alpha=3, epsilon=0.2))
+    39576
+    """
+    if not horizon >= 1:
+        raise SettingError(f"horizon must be >= 1, got {horizon!r}")
+    K, log_rate = cascade.n_stages, 4 * _checked_alpha(alpha) * math.log(horizon)
+    u = plan_within(gaps, cascade, epsilon)
+    plays = [log_rate * n if log_rate > 0 else 0.0 for n in u]  # with T = 1 none, even of infinite
+    rate = epsilon**2 / (2 * K * COIN_SIGMA2)
+    misled = math.fsum(math.exp(-rate * beta(s)) for s in range(horizon + 1))
+    rounds = 2 * K + 2 + 4 * K / (alpha - 2) + 4 * K * misled + 2 * beta(sum(plays) + K)
+    return max(1.0, *map(float, gaps)) * rounds + expected_regret(gaps, plays)
+
+
+def resolution_constant(
+    disagreement: FloatArray,
+    gaps: Numbers,
+    cascade: Cascade,
+    pairs: Iterable[tuple[int, int]],
+) -> float:
+    """Return the regret per log T that it takes to certify, pair by pair, that the price covers.
+
+    min ⟨u, Δ⟩ where test j is seen at least 1 / kl(P(Y^i ≠ Y^j), C_j - C_i) times for each pair
+    (i, j): the least at which a learner that looks at pairs alone can rule out, at level log T,
+    that going on from i to j pays. Infinite where a pair is on the edge or beyond it.
+
+    Parameters
+    ----------
+    disagreement
+        P(Y^i ≠ Y^j); shape (K, K).
+    gaps
+        Δ_k for each stage, >= 0.
+    cascade
+        A chain or a tree.
+    pairs
+        (i, j), i on the path to j: what the best stage has to dominate
+        (`stopwise.disagreement.dominated_pairs`); in a chain (best, j) for each later j.
+
+    >>> import numpy as np
+    >>> p = np.array([[0, 0.30, 0.35], [0.30, 0, 0.05], [0.35, 0.05, 0]])
+    >>> cascade = Cascade(costs=[0, 0.1, 0.1])
+    >>> round(resolution_constant(p, [0.2, 0.0, 0.05], cascade, [(1, 2)]), 2)
+    2.99
+    """
+    C = cascade.cumulative_costs
+    demands = [0.0] * cascade.n_stages
+    for i, j in pairs:
+        if i not in cascade.paths[j][:-1]:
+            raise SettingError(f"pairs must be (i, j) with i on the path to j, got {(i, j)!r}")
+        demand = _certifying_views(float(disagreement[i, j]), float(C[j] - C[i]))
+        demands[j] = max(demands[j], demand)
+    return expected_regret(gaps, cheapest_plan(demands, gaps, cascade))
+
+
+def _certifying_views(disagreement: float, price: float) -> float:
+    """Return 1 / kl(p, q): how many views per log T show that the price covers."""
+    if price >= 1:
+        return 0.0  # no disagreement can exceed it
+    if price - disagreement <= ROUNDING:
+        return math.inf
+    kl = bernoulli_kl(disagreement, price)
+    return 1 / kl if kl > 0 else math.inf
+
+
+def _checked_alpha(alpha: float) -> float:
+    if not 2 < alpha < math.inf:
+        raise SettingError(f"alpha must be > 2 and finite, got {alpha!r}")
+    return alpha

@@ -1,0 +1,199 @@
+"""Section 2's problems: actions with unknown rewards, of which a play shows some part or none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from stopwise.cascade import Cascade, FloatArray, read_only
+from stopwise.errors import SettingError
+
+# Rewards are sums of rounded numbers: two that differ by less than this are equal.
+ROUNDING = 1e-12
+
+Feedback_co = TypeVar("Feedback_co", covariant=True)
+
+
+class PartialMonitoring(Protocol[Feedback_co]):
+    """A stochastic partial monitoring problem: what a play earns and what it shows are two things.
+
+    Playing action a earns r(a) on average and shows a draw from p(·; a); the reward need not be
+    part of what is shown (Section 2).
+    """
+
+    @property
+    def n_actions(self) -> int:
+        """The number of actions."""
+
+    def expected_reward(self, action: int) -> float:
+        """Return what ``action`` earns on average, r(a)."""
+
+    def feedback(self, action: int, rng: np.random.Generator) -> Feedback_co:
+        """Draw what one play of ``action`` shows."""
+
+
+def gaps_of(problem: PartialMonitoring[object]) -> FloatArray:
+    """Return how much less each action earns than the best one: Δ_a = max r - r(a) >= 0."""
+    rewards = np.array([problem.expected_reward(a) for a in range(problem.n_actions)])
+    gaps = rewards.max() - rewards
+    gaps[gaps <= ROUNDING] = 0.0
+    return read_only(gaps)
+
+
+def expected_regret(
+    gaps: Sequence[float] | FloatArray, plays: Sequence[float] | FloatArray
+) -> float:
+    """Return what ``plays`` earn less than as many plays of the best action: Σ Δ_a plays_a.
+
+    Plays may be fractional or infinite; an action without a gap costs nothing however often it is
+    played.
+
+    >>> expected_regret([0.2, 0.0, 0.05], [1, math.inf, 4])
+    0.4
+    """
+    return math.fsum(
+        float(gap) * float(n) for gap, n in zip(gaps, plays, strict=True) if gap > 0 and n > 0
+    )
+
+
+@dataclass(frozen=True)
+class FeedbackGraph:
+    """Which rewards each action shows: playing k shows the rewards of ``neighbours[k]``, N(k).
+
+    Parameters
+    ----------
+    neighbours
+        For each action the actions whose rewards it shows; it need not show its own.
+
+    >>> FeedbackGraph.of(Cascade(costs=[1, 2, 3]))
+    FeedbackGraph(neighbours=((0,), (0, 1), (0, 1, 2)))
+    >>> FeedbackGraph.bandit(3)
+    FeedbackGraph(neighbours=((0,), (1,), (2,)))
+    """
+
+    neighbours: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        shown = tuple(_checked_neighbours(row, k) for k, row in enumerate(self.neighbours))
+        if not shown:
+            raise SettingError("neighbours must not be empty: there is at least one action")
+        for k, row in enumerate(shown):
+            for j in row:
+                if not 0 <= j < len(shown):
+                    raise SettingError(
+                        f"neighbours must be actions 0 to {len(shown) - 1}, got {j} at action {k}"
+                    )
+        object.__setattr__(self, "neighbours", shown)
+
+    @classmethod
+    def of(cls, cascade: Cascade) -> FeedbackGraph:
+        """Return the graph of a cascade: stopping at k shows the tests on the path to k."""
+        return cls(cascade.paths)
+
+    @classmethod
+    def bandit(cls, n_actions: int) -> FeedbackGraph:
+        """Return the graph of an ordinary bandit: a play shows its own reward only."""
+        return cls(tuple((k,) for k in range(n_actions)))
+
+    @property
+    def n_actions(self) -> int:
+        """The number of actions."""
+        return len(self.neighbours)
+
+
+@dataclass(frozen=True)
+class SideObservationBandit:
+    """A bandit with side observations whose rewards are shifted coins: arm k earns B_k - C_k.
+
+    B_k is 1 with probability p_k, independently of the other arms, so arm k earns p_k - C_k on
+    average and the arm to play maximises that. (Section 5 calls 1{Y^k ≠ Y^1} - C_k a cost; it is a
+    reward.) With `FeedbackGraph.bandit` it is an ordinary bandit.
+
+    Parameters
+    ----------
+    probabilities
+        p_k for each arm, in [0, 1].
+    offsets
+        C_k for each arm, finite.
+    graph
+        Which arms each arm shows.
+
+    >>> bandit = SideObservationBandit((0, 0.3, 0.35), (0, 0.1, 0.2), FeedbackGraph.bandit(3))
+    >>> bandit.best_action, bandit.gaps
+    (1, array([0.2 , 0.  , 0.05]))
+    >>> bandit.feedback(1, np.random.default_rng(0))
+    array([-0.1])
+    """
+
+    probabilities: tuple[float, ...]
+    offsets: tuple[float, ...]
+    graph: FeedbackGraph
+
+    def __post_init__(self) -> None:
+        K = self.graph.n_actions
+        p = _checked_numbers("probabilities", self.probabilities, K)
+        C = _checked_numbers("offsets", self.offsets, K)
+        for k, chance in enumerate(p):
+            if not 0 <= chance <= 1:
+                raise SettingError(f"probabilities must lie in [0, 1], got {chance!r} at arm {k}")
+        object.__setattr__(self, "probabilities", p)
+        object.__setattr__(self, "offsets", C)
+
+    @property
+    def n_actions(self) -> int:
+        """The number of arms."""
+        return len(self.probabilities)
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """What each arm earns on average: p_k - C_k."""
+        return read_only(np.array(self.probabilities) - np.array(self.offsets))
+
+    @cached_property
+    def gaps(self) -> FloatArray:
+        """How much less each arm earns than the best one (Δ_k); 0 at the best."""
+        return gaps_of(self)
+
+    @property
+    def best_action(self) -> int:
+        """The first arm of greatest mean reward."""
+        return int(np.argmin(self.gaps))
+
+    def expected_reward(self, action: int) -> float:
+        """Return what ``action`` earns on average."""
+        return float(self.means[action])
+
+    def feedback(self, action: int, rng: np.random.Generator) -> FloatArray:
+        """Draw the rewards of the arms that ``action`` shows, in the order of its neighbours."""
+        shown = self.graph.neighbours[action]
+        coins = rng.random(len(shown))
+        p, C = self.probabilities, self.offsets
+        return np.array([float(u < p[j]) - C[j] for u, j in zip(coins, shown, strict=True)])
+
+
+def _checked_neighbours(row: Iterable[Any], action: int) -> tuple[int, ...]:
+    shown = tuple(row)
+    for j in shown:
+        if isinstance(j, bool) or not isinstance(j, (int, np.integer)):
+            raise SettingError(f"neighbours must be indices, got {j!r} at action {action}")
+    if len(set(shown)) != len(shown):
+        raise SettingError(f"neighbours must differ, got {shown!r} at action {action}")
+    return tuple(map(int, shown))
+
+
+def _checked_numbers(name: str, values: Iterable[Any], n: int) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise SettingError(f"{name} must be a sequence of numbers, got {values!r}") from None
+    if len(numbers) != n:
+        raise SettingError(f"{name} must have one entry an arm, got {len(numbers)} for {n}")
+    for k, value in enumerate(numbers):
+        if not math.isfinite(value):
+            raise SettingError(f"{name} must be finite, got {value!r} at arm {k}")
+    return numbers

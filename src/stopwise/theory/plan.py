@@ -1,0 +1,211 @@
+"""How often to stop at each stage so that every test is seen often enough, at the least regret.
+
+Numbers per stage go in as any sequence and come out as lists of floats: a policy asks for a plan
+before every case.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import Cascade, FloatArray
+from stopwise.errors import SettingError
+from stopwise.theory.monitoring import ROUNDING, FeedbackGraph
+
+# A coin is 1/4-sub-Gaussian whatever its chance.
+COIN_SIGMA2 = 0.25
+
+Numbers = Sequence[float] | FloatArray
+
+
+def exploration_demands(gaps: Numbers, sigma2: float = COIN_SIGMA2) -> list[float]:
+    """Return how often each test has to be seen for the best stage to be told from the others.
+
+    b_j = 2σ² / (Δ*_j)² with Δ* the smallest positive gap and Δ*_j = max(Δ_j, Δ*) (Section 6).
+    With no positive gap nothing is decided and every demand is infinite; a single stage has
+    nothing to be told from and demands nothing. Gaps up to rounding (1e-12) count as zero.
+
+    Parameters
+    ----------
+    gaps
+        Δ_j for each stage, >= 0; at least one is 0.
+    sigma2
+        σ², of which the noise is sub-Gaussian; 1/4 for outputs that agree or do not.
+
+    >>> exploration_demands([0.5, 0.0, 0.25])
+    [2.0, 8.0, 8.0]
+    """
+    return _demands(_checked("gaps", gaps), _checked_sigma2(sigma2))
+
+
+def observation_counts(plays: Numbers, cascade: Cascade) -> list[float]:
+    """Return how often each test is seen, m_j(u): the plays of j and of everything below it.
+
+    In a chain m_j = u_j + … + u_K (Section 6 prints u_1 + … + u_j, a misprint).
+
+    >>> observation_counts([1, 2, 4], Cascade(costs=[0, 1, 1]))
+    [7.0, 6.0, 4.0]
+    """
+    return _seen(_checked("plays", plays, cascade.n_stages), cascade.parents)
+
+
+def cheapest_plan(demands: Numbers, gaps: Numbers, cascade: Cascade) -> list[float]:
+    """Return the plays u of least regret ⟨u, Δ⟩ that show test j at least b_j times, for every j.
+
+    From the leaves to the root: what the plays below j leave missing of b_j is played at the
+    cheapest stage of j's subtree, at the first of equals. O(K), in place of Section 6's linear
+    program.
+
+    Among the plans of least regret this one has the fewest plays, and the fewest plays of optimal
+    stages taken together; so where one stage is optimal it is played as rarely as can be. (With
+    several, the least for one can forbid the least for another; not so in `exploration_plan`.)
+
+    Parameters
+    ----------
+    demands
+        b_j for each test, >= 0; an infinite demand makes some plays infinite.
+    gaps
+        Δ_j for each stage, >= 0 and finite.
+    cascade
+        A chain or a tree.
+
+    >>> cheapest_plan([50, 200, 90], [0.2, 0.0, 0.05], Cascade(costs=[0, 0.1, 0.1]))
+    [0.0, 110.0, 90.0]
+    """
+    K = cascade.n_stages
+    b, prices = _checked("demands", demands, K), _checked("gaps", gaps, K)
+    if math.inf in prices:
+        raise SettingError(f"gaps must be finite, got inf at stage {prices.index(math.inf) + 1}")
+    return _spread(b, prices, cascade.parents)
+
+
+def exploration_plan(gaps: Numbers, cascade: Cascade, sigma2: float = COIN_SIGMA2) -> list[float]:
+    """Return u*(γ): the plays of least regret that tell the best stage from the others.
+
+    It is `cheapest_plan` for `exploration_demands`. Since a smaller gap demands more, what j lacks
+    is always played at j itself, and each optimal stage is played as rarely as in any plan of
+    least regret, all of them at once (Section 6's "u*_k = min u_k").
+
+    >>> exploration_plan([0.25, 0.0, 0.5], Cascade(costs=[0, 0.1, 0.1]))
+    [0.0, 6.0, 2.0]
+    """
+    checked = _checked("gaps", gaps, cascade.n_stages)
+    exact = [0.0 if gap <= ROUNDING else gap for gap in checked]
+    return _spread(_demands(exact, _checked_sigma2(sigma2)), exact, cascade.parents)
+
+
+def is_informative(
+    plays: Numbers, gaps: Numbers, cascade: Cascade, sigma2: float = COIN_SIGMA2
+) -> bool:
+    """Whether ``plays`` show every test as often as demanded: m(u) >= b, that is u ∈ C(γ).
+
+    Up to rounding, so that plays of at least `exploration_plan` at every stage always are.
+
+    >>> is_informative([0, 6, 2], [0.25, 0.0, 0.5], Cascade(costs=[0, 0.1, 0.1]))
+    True
+    """
+    K = cascade.n_stages
+    demands = _demands(_checked("gaps", gaps, K), _checked_sigma2(sigma2))
+    seen = _seen(_checked("plays", plays, K), cascade.parents)
+    # Twice what the plan itself lets pass, which is then never short.
+    return all(m >= b * (1 - 2 * ROUNDING) for m, b in zip(seen, demands, strict=True))
+
+
+def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[float]:
+    """Return `cheapest_plan` for any feedback graph, by linear programming.
+
+    min ⟨u, Δ⟩ over u >= 0 with Σ {u_k : j ∈ N(k)} >= b_j; among the minimisers one with the fewest
+    plays of optimal actions taken together. Demands must be finite.
+
+    >>> star = FeedbackGraph(((0,), (1,), (0, 1, 2)))
+    >>> general_plan([10, 10, 2], [0.0, 0.3, 0.2], star)
+    [0.0, 0.0, 10.0]
+    """
+    from scipy.optimize import linprog
+
+    K = graph.n_actions
+    b, prices = np.array(_checked("demands", demands, K)), np.array(_checked("gaps", gaps, K))
+    if not (np.isfinite(b).all() and np.isfinite(prices).all()):
+        raise SettingError("demands and gaps must be finite for a general graph")
+    shows = np.zeros((K, K))
+    for k, row in enumerate(graph.neighbours):
+        shows[list(row), k] = 1.0
+    hidden = np.flatnonzero((b > 0) & ~shows.any(axis=1))
+    if len(hidden):
+        raise SettingError(f"neighbours must show every action in demand, none shows {hidden[0]}")
+    # In units of the largest entry, so that the solver's absolute tolerances are relative ones.
+    unit = b.max() or 1.0
+    first = linprog(prices / (prices.max() or 1.0), A_ub=-shows, b_ub=-b / unit, method="highs")
+    assert first.status == 0, first.message
+    # The minimisers, by complementary slackness: priced actions idle, priced demands just met.
+    idle, tight = first.lower.marginals > 1e-9, first.ineqlin.marginals < -1e-9
+    second = linprog(
+        np.where(prices <= ROUNDING, 1.0, 0.0),
+        A_ub=-shows[~tight],
+        b_ub=-b[~tight] / unit,
+        A_eq=shows[tight],
+        b_eq=b[tight] / unit,
+        bounds=[(0, 0) if none else (0, None) for none in idle],
+        method="highs",
+    )
+    assert second.x is not None, second.message
+    return [float(u) for u in np.maximum(second.x, 0.0) * unit]
+
+
+# The three below are all a kernel needs: loops over indexed numbers, which numba compiles as they
+# are. ``parents`` is read from the second entry on, where every parent is an earlier index.
+
+
+def _demands(gaps: Sequence[float], sigma2: float) -> list[float]:
+    smallest = math.inf
+    for gap in gaps:
+        if ROUNDING < gap < smallest:
+            smallest = gap
+    if smallest == math.inf:
+        return [math.inf if len(gaps) > 1 else 0.0 for _ in gaps]
+    return [2 * sigma2 / max(gap, smallest) ** 2 for gap in gaps]
+
+
+def _seen(plays: Sequence[float], parents: Sequence[Any]) -> list[float]:
+    seen = [n for n in plays]  # noqa: C416  # list() of an array is not a list to numba
+    for j in range(len(seen) - 1, 0, -1):
+        seen[parents[j]] += seen[j]
+    return seen
+
+
+def _spread(demands: Sequence[float], gaps: Sequence[float], parents: Sequence[Any]) -> list[float]:
+    K = len(demands)
+    plays, seen = [0.0] * K, [0.0] * K
+    cheapest = list(range(K))  # the first cheapest stage among j and the subtrees already walked
+    for j in range(K - 1, -1, -1):
+        best = cheapest[j]
+        if seen[j] < demands[j] * (1 - ROUNDING):
+            plays[best] += demands[j] - seen[j]
+            seen[j] = demands[j]
+        if j > 0:
+            above = parents[j]
+            seen[above] += seen[j]
+            rival = cheapest[above]
+            if gaps[best] < gaps[rival] or (gaps[best] == gaps[rival] and best < rival):
+                cheapest[above] = best
+    return plays
+
+
+def _checked(name: str, values: Numbers, n: int | None = None) -> list[float]:
+    numbers = list(map(float, values))
+    if n is not None and len(numbers) != n:
+        raise SettingError(f"{name} must have one entry a stage, got {len(numbers)} for {n}")
+    for k, value in enumerate(numbers):
+        if not value >= 0:
+            raise SettingError(f"{name} must be >= 0, got {value!r} at stage {k + 1}")
+    return numbers
+
+
+def _checked_sigma2(sigma2: float) -> float:
+    if not sigma2 > 0:
+        raise SettingError(f"sigma2 must be > 0, got {sigma2!r}")
+    return sigma2
