@@ -36,7 +36,8 @@ bench: $(call stamp,$(BENCH_EXTRAS)) ## Run every benchmarks/bench_*.py
 	@found=; \
 	for file in benchmarks/bench_*.py; do \
 	  [ -e "$$file" ] || continue; \
-	  found=yes; echo "== $$file"; $(PY) "$$file" || exit 1; \
+	  found=yes; name=$$(basename "$$file" .py); echo "== $$name"; \
+	  $(PY) -m benchmarks.$$name || exit 1; \
 	done; \
 	[ -n "$$found" ] || echo "bench: there is no benchmarks/bench_*.py to run"
 

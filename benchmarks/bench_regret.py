@@ -1,0 +1,154 @@
+"""Regret of every policy on the same streams: python -m benchmarks.bench_regret --help."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import stopwise as sw
+from benchmarks.instances import margins, recorded, synthetic
+from stopwise.disagreement import dominated_pairs
+from stopwise.theory.bounds import resolution_constant
+
+POLICIES: dict[str, Callable[[sw.Cascade, int], sw.Policy]] = {
+    "WeakDominance": lambda cascade, seed: sw.WeakDominance(cascade),
+    "Resolve": lambda cascade, seed: sw.Resolve(cascade),
+    "StrongDominance": lambda cascade, seed: sw.StrongDominance(cascade),
+    "Thompson": lambda cascade, seed: sw.Thompson(cascade, seed=seed),
+}
+# Mean regret of an independent prototype over 20 runs, in the order of `synthetic()`.
+REFERENCE = {
+    "StrongDominance": [1004, 1002, 1180, 19, 237, 331, math.nan],
+    "WeakDominance": [348, 348, 633, 0, 395, 1550, 762],
+    "Thompson": [14, 26, 197, 2, 44, 102, 199],
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    limit: float
+    margin: float
+    regret: dict[str, np.ndarray]
+    late: dict[str, np.ndarray]
+
+
+def measure(name: str, instance: sw.Instance, policies: list[str], horizon: int, runs: int) -> Row:
+    """Play every policy on the same ``runs`` streams."""
+    gaps, K = instance.gaps, instance.cascade.n_stages
+    regret = {p: np.zeros(runs) for p in policies}
+    late = {p: np.zeros(runs) for p in policies}
+    for run in range(runs):
+        _, drawn = instance.sample(horizon, seed=run)
+        prefixes: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+        stream = []
+        for row in map(tuple, drawn.tolist()):
+            if row not in prefixes:
+                prefixes[row] = [row[: k + 1] for k in range(K)]
+            stream.append(prefixes[row])
+        for p in policies:
+            policy = POLICIES[p](instance.cascade, run)
+            ask, tell = policy.ask, policy.tell
+            for shown in stream[: horizon - horizon // 10]:
+                tell(shown[ask()])
+            before = policy.counts.n_stopped @ gaps
+            for shown in stream[horizon - horizon // 10 :]:
+                tell(shown[ask()])
+            regret[p][run] = policy.counts.n_stopped @ gaps
+            late[p][run] = (regret[p][run] - before) / (horizon // 10 * gaps.max())
+    best, C, p = instance.best_stage, instance.cascade.cumulative_costs, instance.disagreement
+    margin = min((C[j] - C[best] - p[best, j] for j in range(best + 1, K)), default=math.inf)
+    pairs = dominated_pairs(instance.cascade, best)
+    limit = resolution_constant(p, gaps, instance.cascade, pairs) * math.log(horizon)
+    return Row(name, limit, float(margin), regret, late)
+
+
+def ratio(row: Row) -> float:
+    """Resolve's regret over WeakDominance's; below one mistake they count as one."""
+    return max(row.regret["Resolve"].mean(), 1.0) / max(row.regret["WeakDominance"].mean(), 1.0)
+
+
+def show(title: str, rows: list[Row], policies: list[str]) -> None:
+    print(f"\n{title}")
+    print(f"{'instance':42s} {'limit':>7s} " + " ".join(f"{p:>20s}" for p in policies) + "  ratio")
+    for row in rows:
+        cells = " ".join(
+            f"{row.regret[p].mean():9.1f} ± {1.96 * row.regret[p].std() / math.sqrt(len(row.regret[p])):5.1f}"
+            f"{'  s' + str(int((row.late[p] > 0.02).sum())):>4s}"
+            for p in policies
+        )
+        print(f"{row.name:42s} {row.limit:7.1f} {cells}  {ratio(row):5.2f}")
+
+
+def verdicts(rows: list[Row], target: list[Row]) -> None:
+    by_name = {row.name: row for row in rows}
+    overall = math.exp(np.mean([math.log(ratio(row)) for row in target]))
+    lost = [r for r in rows if r.regret["WeakDominance"].mean() > 5 and ratio(r) > 1.1]
+    first = by_name["SD (0, .1, .1)"]
+    stuck = [
+        (row.name, int((row.late["Resolve"] > 0.02).sum()))
+        for row in rows
+        if row.margin >= 0.05 and (row.late["Resolve"] > 0.02).any()
+    ]
+    print(f"\nResolve / WeakDominance, geometric mean over {len(target)}: {overall:.3f} (bar 0.20)")
+    print(f"Resolve above 1.1 x WeakDominance: {[r.name for r in lost] or 'nowhere'}")
+    share = first.regret["Resolve"].mean() / first.limit
+    print(f"Resolve / asymptotic limit on SD (0, .1, .1): {share:.2f} (bar 1.2)")
+    print(f"Runs above 2 % of linear in the last tenth, margin >= .05: {stuck or 'none'}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--horizon", type=int, default=100_000)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--csv", type=Path, help="a recorded cascade with header y,s1,...,sK")
+    parser.add_argument("--step-costs", type=lambda s: list(map(float, s.split(","))))
+    parser.add_argument(
+        "--scales",
+        type=lambda s: list(map(float, s.split(","))),
+        default=[0.05, 0.1, 0.18, 0.25, 0.35, 0.5, 1.0, 1.3, 2.0],
+        help="total costs of the recorded cascade, in error units",
+    )
+    args = parser.parse_args()
+    every, few = list(POLICIES), ["WeakDominance", "Resolve"]
+    groups = [("Synthetic, Section 7", synthetic(), every), ("Own families", margins(), few)]
+    if args.csv:
+        cases = recorded(args.csv, args.step_costs, args.scales)
+        groups.insert(1, (f"Recorded: {args.csv.name}", cases, few))
+    rows: dict[str, list[Row]] = {}
+    with ProcessPoolExecutor(args.jobs) as pool:
+        for title, instances, policies in groups:
+            futures = [
+                pool.submit(measure, name, instance, policies, args.horizon, args.runs)
+                for name, instance in instances.items()
+            ]
+            rows[title] = [future.result() for future in futures]
+            show(title, rows[title], policies)
+            if title == groups[0][0]:
+                reference(rows[title])
+    everything = [row for group in rows.values() for row in group]
+    target = [row for title in rows if title != "Own families" for row in rows[title]]
+    verdicts(everything, target)
+
+
+def reference(rows: list[Row]) -> None:
+    print("\nAgainst the reference figures (z: difference in standard errors of our mean)")
+    for policy, figures in REFERENCE.items():
+        cells = []
+        for row, figure in zip(rows, figures, strict=True):
+            ours = row.regret[policy]
+            error = max(ours.std() / math.sqrt(len(ours)), 1e-9)
+            z = (ours.mean() - figure) / error if abs(ours.mean() - figure) > 1 else 0.0
+            cells.append(f"{ours.mean():7.0f}/{figure:<5.0f} z={z:5.1f}")
+        print(f"{policy:16s} " + " ".join(cells))
+
+
+if __name__ == "__main__":
+    main()
