@@ -25,7 +25,7 @@ class Cascade:
     """Tests in the order in which they run, what each costs, and what a mistake costs.
 
     Stopping at stage ``i`` runs the path from the root to ``i`` and answers with the output of
-    ``i``. By default the path is ``0, 1, …, i`` (a chain); with ``parents`` it is a branch of a tree.
+    ``i``. By default the path is ``0, 1, …, i`` (a chain); with ``parents``, a branch of a tree.
 
     Parameters
     ----------

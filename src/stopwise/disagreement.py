@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
+from stopwise.checks import whole_number
 from stopwise.errors import InputError, OutputsError, StateError
 
 # Costs and probabilities are sums of rounded numbers: two that differ by less than this are equal.
@@ -35,7 +37,7 @@ def dominated_pairs(cascade: Cascade, stage: int) -> tuple[tuple[int, int], ...]
     """
     path = cascade.paths[stage]
     pairs = [(stage, j) for j in cascade.descendants[stage]]
-    for ancestor, towards in zip(path[:-1], path[1:], strict=True):
+    for ancestor, towards in pairwise(path):
         branch = {towards, *cascade.descendants[towards]}
         pairs += [(ancestor, j) for j in cascade.descendants[ancestor] if j not in branch]
     return tuple(pairs)
@@ -156,7 +158,7 @@ def _check_output(output: Any, node: int, cascade: Cascade) -> None:
         hash(output)
     except TypeError:
         raise OutputsError(f"outputs must be hashable labels, got {output!r} {place}") from None
-    if output != output:  # NaN, the one label that disagrees with itself
+    if output != output:  # noqa: PLR0124  # NaN, the one label that disagrees with itself
         raise OutputsError(f"outputs must equal themselves, got {output!r} {place}: use None")
 
 
@@ -213,9 +215,7 @@ class PairCounts:
     def add(self, outputs: Outputs, *, stage: int | None = None, times: int = 1) -> None:
         """Count ``times`` cases that showed ``outputs``."""
         played, told = check_outputs(outputs, self.cascade, stage)
-        if isinstance(times, bool) or not isinstance(times, (int, np.integer)) or times < 0:
-            raise OutputsError(f"times must be a whole number >= 0, got {times!r}")
-        self.add_checked(played, told, int(times))
+        self.add_checked(played, told, whole_number("times", times, OutputsError, least=0))
 
     def add_checked(self, stage: int, outputs: Outputs, times: int) -> None:
         """Count outputs that `check_outputs` has passed already."""

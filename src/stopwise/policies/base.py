@@ -59,7 +59,8 @@ class Policy(ABC):
         self._tally = 0
         self._words_at: list[dict[Any, int]] = [{} for _ in range(cascade.n_stages)]
         self._words = self._words_at[0]
-        self._max_words = max(64, WORD_MEMORY // cascade.n_stages**3)
+        K = cascade.n_stages  # a word has K² / 2 lanes; the tuple and the table add a hundred bytes
+        self._max_words = max(64, WORD_MEMORY // (100 * K + K**3))
 
     def __repr__(self) -> str:
         given = "".join(f", {name}={getattr(self, name)!r}" for name in self.settings)
@@ -72,7 +73,7 @@ class Policy(ABC):
     def tell(self, outputs: Outputs) -> None:
         """Take in the outputs of one case: those of the tests that were run, ``None`` if one failed."""
         try:
-            self._tally += self._words[outputs]  # type: ignore[index]
+            self._tally += self._words[outputs]
         except (KeyError, TypeError):  # a pattern not met before at this stage, or not a tuple
             pass
         else:
@@ -96,6 +97,18 @@ class Policy(ABC):
         ]
         for stage, told, times in checked:
             self._take(stage, told, times)
+
+    def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
+        """Take in ``times`` complete cases at ``stage`` by how many disagreed, pair by pair.
+
+        ``disagreed[b][a]`` belongs to the a-th and b-th test on the path. For whoever has counted
+        already, a simulation or an SQL query; nothing is checked.
+        """
+        self._left = self._left - times if stage == self._stage and times <= self._left else 0
+        self._absorb_totals(stage, times, disagreed)
+
+    def reseed(self, seed: int | np.random.Generator) -> None:
+        """Replace the generator of a policy that draws; others have none."""
 
     def hold(self) -> int:
         """Return for how many rounds `ask` is certain to return the same stage (>= 1).
@@ -216,6 +229,6 @@ def generator_from_state(state: dict[str, Any]) -> np.random.Generator:
     bits: Any = np.random.PCG64()
     try:
         bits.state = state
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, OverflowError, TypeError, ValueError) as error:
         raise StateError(f"generator cannot be read: {error}") from error
     return np.random.Generator(bits)

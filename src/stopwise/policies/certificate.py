@@ -10,9 +10,9 @@ from dataclasses import dataclass
 class Comparison:
     """What is known of one pair of stages: does going on from ``shallow`` to ``deep`` pay?
 
-    ``evidence`` is n·kl(observed disagreement, price): data like these have a chance of at most
-    exp(-evidence) if the disagreement is on the other side of the price. ``demanded`` is what it
-    takes to be settled in the present epoch.
+    ``pays`` is what it looks like; ``evidence`` is n·kl(observed disagreement, price): data like
+    these have a chance of at most exp(-evidence) if the disagreement is on the other side of the
+    price. ``is_settled`` says whether that is enough in the present epoch.
     """
 
     shallow: int
@@ -20,18 +20,9 @@ class Comparison:
     n_seen: int
     disagreement: float
     price: float
+    pays: bool
     evidence: float
-    demanded: float
-
-    @property
-    def pays(self) -> bool:
-        """Whether the deeper stage looks worth its price."""
-        return self.disagreement > self.price
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether the evidence is enough for now."""
-        return self.evidence >= self.demanded
+    is_settled: bool
 
     @property
     def confidence(self) -> float:

@@ -7,7 +7,7 @@ from stopwise.checks import whole_number
 from stopwise.disagreement import PairCounts
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy, Told
-from stopwise.policies.optimism import FOREVER, Optimism, price_rows
+from stopwise.policies.optimism import FOREVER, first_accepted, price_rows
 
 
 class ExploreThenCommit(Policy):
@@ -35,7 +35,7 @@ class ExploreThenCommit(Policy):
     def __init__(self, cascade: Cascade, *, rounds: int) -> None:
         super().__init__(cascade)
         self.rounds = whole_number("rounds", rounds, SettingError, least=1)
-        self._rule = Optimism(price_rows(cascade))
+        self._prices = price_rows(cascade)
         # The cases that went to the end: what comes after the commitment must not sway it.
         self._further["complete"] = PairCounts(cascade)
 
@@ -43,7 +43,7 @@ class ExploreThenCommit(Policy):
         """Return the first stage that nothing beyond betters in the complete cases."""
         self._settle()
         complete = self._further["complete"]
-        return self._rule.first_accepted(complete.seen, complete.disagreed, 0.0)
+        return first_accepted(self._prices, complete.seen, complete.disagreed, 0.0)
 
     def _decide(self) -> tuple[int, int]:
         missing = self.rounds - self._further["complete"].n_rounds

@@ -80,7 +80,8 @@ class SideObservations:
         rate = 4 * self.alpha * math.log(t)
         if all(n >= rate * b for n, b in zip(observed, demands, strict=True)):
             return Choice(gaps.index(0.0), False, self._informed_for(observed, demands, t))
-        least = min(range(K), key=lambda k: observed[k])
+        # The last of equals: in a cascade it is the last stage, which shows them all.
+        least = min(range(K), key=lambda k: (observed[k], -k))
         if observed[least] < self.beta(n_explored) / K:
             return Choice(self._showing(least), True)
         if math.inf in demands:  # all look equally good: nothing is known to plan by
@@ -135,7 +136,9 @@ class SideObservationPolicy:
 
     def tell(self, arm: int, rewards: Sequence[float]) -> None:
         """Take in the rewards that ``arm`` showed, in the order of the graph's row."""
-        row = self._rule.graph.neighbours[whole_number("arm", arm, SettingError, least=0)]
+        if whole_number("arm", arm, SettingError, least=0) >= self._rule.graph.n_actions:
+            raise SettingError(f"arm must be < {self._rule.graph.n_actions}, got {arm!r}")
+        row = self._rule.graph.neighbours[arm]
         if len(rewards) != len(row):
             raise SettingError(f"rewards must be those of arms {row}, got {len(rewards)}")
         self._n_explored += self._choice().explores

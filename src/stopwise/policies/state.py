@@ -43,7 +43,7 @@ def policy_from_state(state: Any) -> Policy:
         raise StateError(f"state must be a dict that to_state() made, got {type(state).__name__}")
     if state.get("version") != STATE_VERSION:
         raise StateError(f"state must have version {STATE_VERSION}, got {state.get('version')!r}")
-    if state["policy"] not in POLICIES:
+    if not isinstance(state["policy"], str) or state["policy"] not in POLICIES:
         raise StateError(f"state must name one of {sorted(POLICIES)}, got {state['policy']!r}")
     try:
         return POLICIES[state["policy"]]._rebuilt(state)

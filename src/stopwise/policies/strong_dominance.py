@@ -6,7 +6,7 @@ from typing import Any
 
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
-from stopwise.errors import StateError
+from stopwise.errors import SettingError, StateError
 from stopwise.policies.base import Policy, Told
 from stopwise.policies.side_observation import Choice, SideObservations
 from stopwise.theory.bounds import PowerLaw
@@ -53,6 +53,8 @@ class StrongDominance(Policy):
         literal: bool = False,
     ) -> None:
         super().__init__(cascade)
+        if not isinstance(beta, PowerLaw):
+            raise SettingError(f"beta must be a PowerLaw, got {beta!r}")
         self._rule = SideObservations(
             FeedbackGraph.of(cascade),
             alpha=alpha,
@@ -115,6 +117,8 @@ class StrongDominance(Policy):
         for _ in range(times if self.literal else 0):
             t = self._counts.n_rounds + 1
             for k, output in enumerate(told):
+                if output is None or told[0] is None:
+                    continue
                 self._printed[k] += (float(output != told[0]) - self._printed[k]) / t
             super()._absorb(stage, told, 1)
         if not self.literal:
@@ -135,4 +139,7 @@ class StrongDominance(Policy):
 
     def _restore_extra(self, state: dict[str, Any]) -> None:
         self._n_explored = whole_number("n_explored", state["n_explored"], StateError, least=0)
-        self._printed = [float(p) for p in state["printed"]]
+        printed = [float(p) for p in state["printed"]]
+        if len(printed) != self.cascade.n_stages or not all(0 <= p <= 1 for p in printed):
+            raise StateError(f"printed must have a share for each stage, got {state['printed']!r}")
+        self._printed = printed

@@ -9,7 +9,7 @@ from stopwise.cascade import Cascade
 from stopwise.disagreement import Outputs, PairCounts
 from stopwise.errors import OutputsError
 from stopwise.policies.base import Policy, Told
-from stopwise.policies.optimism import Optimism, Rows, price_rows
+from stopwise.policies.optimism import Rows, first_accepted, optimistic_choice, price_rows
 from stopwise.policies.weak_dominance import checked_exploration
 
 
@@ -40,7 +40,7 @@ class Supervised(Policy):
     def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
         super().__init__(cascade)
         self.exploration = checked_exploration(exploration)
-        self._rule = Optimism(price_rows(cascade), swing=1)
+        self._prices = price_rows(cascade)
         # Cases in which the deeper test was right where the other was wrong, counted as disagreed.
         self._further["mended"] = PairCounts(cascade)
 
@@ -51,11 +51,11 @@ class Supervised(Policy):
     def recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed errors."""
         self._settle()
-        return self._rule.first_accepted(self._counts.seen, self._excess(), 0.0)
+        return first_accepted(self._prices, self._counts.seen, self._excess(), 0.0)
 
     def _decide(self) -> tuple[int, int]:
-        t = self._counts.n_rounds + 1
-        return self._rule.decide(self._counts.seen, self._excess(), t, self.exploration)
+        seen, t = self._counts.seen, self._counts.n_rounds + 1
+        return optimistic_choice(self._prices, seen, self._excess(), t, self.exploration, 1)
 
     def _excess(self) -> Rows:
         """Return how much oftener i was wrong than j in the cases that showed both, by row j."""
@@ -75,7 +75,13 @@ class Supervised(Policy):
         stage, told = super()._checked(outputs)
         if label is None:
             raise OutputsError("label must be given: this learner is told the right answer")
-        return stage, tuple(None if output is None else output == label for output in told)
+        try:
+            comparable = hash(label) is not None and bool(label == label)  # noqa: PLR0124  # NaN
+        except TypeError:
+            comparable = False
+        if not comparable:
+            raise OutputsError(f"label must be hashable and equal itself, got {label!r}")
+        return stage, tuple(None if output is None else bool(output == label) for output in told)
 
     def _absorb(self, stage: int, told: Told, times: int) -> None:
         super()._absorb(stage, told, times)

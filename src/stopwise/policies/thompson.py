@@ -8,7 +8,7 @@ import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.policies.base import Policy, generator_from_state, generator_state
-from stopwise.policies.optimism import Optimism, price_rows
+from stopwise.policies.optimism import first_accepted, price_rows
 
 
 class Thompson(Policy):
@@ -33,12 +33,15 @@ class Thompson(Policy):
         super().__init__(cascade)
         self._rng = np.random.default_rng(seed)
         self._prices = price_rows(cascade)
-        self._rule = Optimism(self._prices)
 
     def recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed disagreement."""
         self._settle()
-        return self._rule.first_accepted(self._counts.seen, self._counts.disagreed, 0.0)
+        return first_accepted(self._prices, self._counts.seen, self._counts.disagreed, 0.0)
+
+    def reseed(self, seed: int | np.random.Generator) -> None:
+        """Replace the generator."""
+        self._rng = np.random.default_rng(seed)
 
     def hold(self) -> int:
         """Return 1: every round draws anew."""

@@ -7,7 +7,7 @@ import math
 from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
-from stopwise.policies.optimism import Optimism, price_rows
+from stopwise.policies.optimism import first_accepted, optimistic_choice, price_rows
 
 
 class WeakDominance(Policy):
@@ -36,17 +36,16 @@ class WeakDominance(Policy):
     def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
         super().__init__(cascade)
         self.exploration = checked_exploration(exploration)
-        self._rule = Optimism(price_rows(cascade))
+        self._prices = price_rows(cascade)
 
     def recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed disagreement."""
         self._settle()
-        return self._rule.first_accepted(self._counts.seen, self._counts.disagreed, 0.0)
+        return first_accepted(self._prices, self._counts.seen, self._counts.disagreed, 0.0)
 
     def _decide(self) -> tuple[int, int]:
-        counts = self._counts
-        t = counts.n_rounds + 1
-        return self._rule.decide(counts.seen, counts.disagreed, t, self.exploration)
+        seen, disagreed, t = self._counts.seen, self._counts.disagreed, self._counts.n_rounds + 1
+        return optimistic_choice(self._prices, seen, disagreed, t, self.exploration, 0)
 
 
 def checked_exploration(exploration: float) -> float:

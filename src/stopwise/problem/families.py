@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 
 from stopwise.cascade import Cascade
 from stopwise.errors import InstanceError
@@ -31,7 +31,7 @@ def nested_errors(
     _check_probability("prevalence", prevalence)
     cuts = sorted({0.0, 1.0, *rates})
     patterns, weights = [], []
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in pairwise(cuts):
         wrong = [low < rate for rate in rates]
         for label, share in ((0, 1 - prevalence), (1, prevalence)):
             patterns.append((label, *(1 - label if w else label for w in wrong)))
@@ -46,7 +46,7 @@ def relaxed_errors(
     slip: float = 0.1,
     prevalence: float = PREVALENCE,
 ) -> Instance:
-    """Return Section 7's relaxed instance: `nested_errors`, but later tests may spoil a right answer.
+    """Return Section 7's relaxed instance: `nested_errors`, but right answers may be spoilt later.
 
     Where test 1 is right each later test errs with probability ``slip``, independently. Only for
     chains; the error rates of the later tests rise by ``slip * (1 - γ_1)``.

@@ -221,7 +221,7 @@ class Instance:
         return is_dominant_at(self.disagreement, self.cascade, self.best_stage)
 
     def dominance_ratio(self) -> float:
-        """Return the smallest price / disagreement beyond the best stage; >= 1 is weak dominance."""
+        """Return the least price / disagreement beyond the best stage; >= 1 is weak dominance."""
         return dominance_ratio(self.disagreement, self.cascade, self.best_stage)
 
     def sample(self, n: int, seed: Seed) -> tuple[IntArray, IntArray]:
@@ -244,7 +244,7 @@ def _coded(table: list[tuple[Hashable, ...]]) -> tuple[IntArray, tuple[Hashable,
                 raise InstanceError(
                     f"outcomes must be hashable labels, got {value!r} at row {r + 1}, {what}"
                 )
-            if value is None or value != value:
+            if value is None or value != value:  # noqa: PLR0124  # NaN
                 raise InstanceError(
                     f"outcomes must not be missing, got {value!r} at row {r + 1}, {what}: "
                     "give a missing answer a name of its own"

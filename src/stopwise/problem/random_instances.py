@@ -80,7 +80,7 @@ def random_tree(rng: np.random.Generator, n_stages: int) -> Cascade:
 
 
 def _priced(rng: np.random.Generator, law: Instance, stage: int, beyond: FloatArray) -> Instance:
-    """Give ``law`` costs under which ``stage`` beats those before it; ``beyond`` is C_j - C_stage."""
+    """Give ``law`` costs at which ``stage`` beats those before it; ``beyond`` is C_j - C_stage."""
     gain = law.error_rates[:stage] - law.error_rates[stage]
     before = -rng.random() * gain  # C_j - C_stage for j < stage, less than what stage gains
     C = np.concatenate([before, [0.0], beyond])
