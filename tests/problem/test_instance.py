@@ -1,0 +1,384 @@
+import math
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stopwise.cascade import Cascade
+from stopwise.errors import InstanceError
+from stopwise.problem.instance import Instance
+from stopwise.problem.random_instances import random_costs, random_instance, random_tree
+from tests.strategies import hoeffding, instances, seeds
+
+TWO = Cascade([0, 0.25])
+JOINT = np.array([[[0.3, 0.0], [0.1, 0.0]], [[0.05, 0.05], [0.0, 0.5]]])
+
+QUANTITIES = ["error_rates", "total_costs", "gaps", "disagreement", "setbacks"]
+
+
+class BruteForce:
+    """Every quantity as a sum over the cells of the joint array, one event at a time."""
+
+    def __init__(self, joint, cascade):
+        self.cells = [(cell, joint[cell]) for cell in np.ndindex(joint.shape)]
+        self.cascade = cascade
+        self.stages = range(cascade.n_stages)
+
+    def probability(self, event):
+        return math.fsum(p for (label, *outputs), p in self.cells if event(label, outputs))
+
+    def matrix(self, event):
+        return [
+            [self.probability(lambda y, s, i=i, j=j: event(y, s[i], s[j])) for j in self.stages]
+            for i in self.stages
+        ]
+
+    @property
+    def error_rates(self):
+        return [self.probability(lambda y, s, k=k: s[k] != y) for k in self.stages]
+
+    @property
+    def total_costs(self):
+        prices = [sum(self.cascade.prices[a] for a in self.cascade.path(k)) for k in self.stages]
+        scale = self.cascade.mistake_cost
+        return [g + c / scale for g, c in zip(self.error_rates, prices, strict=True)]
+
+    @property
+    def gaps(self):
+        return [cost - min(self.total_costs) for cost in self.total_costs]
+
+    @property
+    def disagreement(self):
+        return self.matrix(lambda _, a, b: a != b)
+
+    @property
+    def setbacks(self):
+        return self.matrix(lambda y, a, b: a == y and b != y)
+
+    def is_strongly_dominant(self):
+        paths = [self.cascade.path(k) for k in self.stages]
+
+        def broken(y, s):
+            return any(
+                s[path[a]] == y and s[path[b]] != y
+                for path in paths
+                for b in range(len(path))
+                for a in range(b)
+            )
+
+        return self.probability(broken) <= 1e-12
+
+    def flip_flop_rate(self):
+        def restless(_, s):
+            paths = [[s[a] for a in self.cascade.path(k)] for k in self.stages]
+            return any(sum(x != y for x, y in pairwise(p)) > 1 for p in paths)
+
+        return self.probability(restless)
+
+
+@settings(max_examples=60)
+@given(seeds, st.integers(1, 4), st.sampled_from([2, 3]), st.booleans())
+def test_quantities_are_sums_over_the_joint(seed, n_stages, n_classes, tree):
+    rng = np.random.default_rng(seed)
+    n_stages = min(n_stages, 3) if n_classes == 3 else n_stages
+    cascade = random_tree(rng, n_stages) if tree else random_costs(rng, n_stages)
+    instance = random_instance(rng, cascade, n_classes=n_classes)
+    truth = BruteForce(instance.joint, cascade)
+    for name in QUANTITIES:
+        np.testing.assert_allclose(
+            getattr(instance, name), getattr(truth, name), atol=1e-12, err_msg=name
+        )
+    assert instance.is_strongly_dominant() == truth.is_strongly_dominant()
+    assert instance.output_law.flip_flop_rate() == pytest.approx(truth.flip_flop_rate(), abs=1e-12)
+    assert instance.total_costs[instance.best_stage] == pytest.approx(min(truth.total_costs))
+
+
+@given(instances(tree=True))
+def test_every_yes_or_no_is_right_on_exact_numbers(drawn):
+    """Weights and costs are whole numbers here, so that ties are real ties."""
+    instance, cascade = drawn.instance, drawn.instance.cascade
+    K = cascade.n_stages
+    cases = list(zip(drawn.rows, drawn.weights, strict=True))
+
+    def weigh(event):
+        return sum(w for (y, *s), w in cases if event(y, s))
+
+    paid = [sum(drawn.costs[a] for a in cascade.path(k)) for k in range(K)]
+    errors = [weigh(lambda y, s, k=k: s[k] != y) for k in range(K)]
+    totals = [c + e for c, e in zip(paid, errors, strict=True)]
+    optimal = tuple(k for k in range(K) if totals[k] == min(totals))
+    assert instance.optimal_stages == optimal
+    assert instance.best_stage == optimal[0]
+    assert [g == 0 for g in instance.gaps] == [k in optimal for k in range(K)]
+
+    edges = [(parent, k) for k, parent in enumerate(cascade.parents) if parent is not None]
+    assert instance.is_ordered() == all(errors[k] <= errors[parent] for parent, k in edges)
+    assert instance.is_strongly_dominant() == all(
+        weigh(lambda y, s, a=a, b=b: s[a] == y and s[b] != y) == 0
+        for b in range(K)
+        for a in cascade.path(b)
+    )
+
+    def covered(a, j):
+        return paid[j] - paid[a] >= weigh(lambda _, s: s[a] != s[j])
+
+    best = cascade.path(optimal[0])
+    others = [j for j in range(K) if j not in best]
+    fork = {j: max(set(best) & set(cascade.path(j))) for j in others}
+    weak = all(covered(fork[j], j) for j in others)
+    assert instance.is_weakly_dominant() == weak
+    ratios = [
+        math.inf if p == 0 else (paid[j] - paid[fork[j]]) / p
+        for j in others
+        for p in [weigh(lambda _, s, j=j: s[fork[j]] != s[j])]
+    ]
+    assert instance.dominance_ratio() == pytest.approx(min(ratios, default=math.inf))
+
+
+# Three ways to the same instance
+
+
+def assert_same(a, b):
+    for name in QUANTITIES:
+        np.testing.assert_allclose(getattr(a, name), getattr(b, name), atol=1e-12, err_msg=name)
+    np.testing.assert_allclose(a.joint, b.joint, atol=1e-12)
+    assert a.classes == b.classes
+    assert a.optimal_stages == b.optimal_stages
+
+
+def test_joint_patterns_and_outcomes_agree():
+    from_joint = Instance(JOINT, TWO)
+    cells = list(np.ndindex(JOINT.shape))
+    from_patterns = Instance.from_patterns(cells, [100 * JOINT[cell] for cell in cells], TWO)
+    cases = [cell for cell in cells for _ in range(round(20 * JOINT[cell]))]
+    np.random.default_rng(0).shuffle(cases)
+    table = np.array(cases)
+    from_outcomes = Instance.from_outcomes(table[:, 0], table[:, 1:], TWO)
+    assert_same(from_joint, from_patterns)
+    assert_same(from_joint, from_outcomes)
+    np.testing.assert_allclose(from_joint.joint, JOINT, atol=1e-15)
+
+
+@given(seeds)
+def test_the_joint_round_trips(seed):
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng, random_costs(rng, 3), n_classes=3)
+    assert_same(instance, Instance(instance.joint, instance.cascade))
+
+
+def test_repeated_patterns_add_up_and_impossible_ones_are_left_out():
+    instance = Instance.from_patterns(
+        [(0, 0, 0), (1, 0, 1), (0, 0, 0), (1, 1, 1)], [1, 2, 1, 0], TWO
+    )
+    assert instance.outputs.tolist() == [[0, 0], [0, 1]]
+    assert instance.labels.tolist() == [0, 1]
+    assert instance.probabilities.tolist() == [0.5, 0.5]
+
+
+def test_labels_may_be_of_any_hashable_kind():
+    words = Instance.from_patterns([("ill", "well", "ill"), ("well", "well", "?")], [3, 1], TWO)
+    assert words.classes == ("?", "ill", "well")
+    np.testing.assert_allclose(words.error_rates, [0.75, 0.25])
+    assert words.disagreement[0, 1] == 1
+    mixed = Instance.from_patterns([(1, "?", 1), (("a", 2), 1, ("a", 2))], [1, 1], TWO)
+    assert set(mixed.classes) == {1, "?", ("a", 2)}
+    np.testing.assert_allclose(mixed.error_rates, [1, 0])
+
+
+def test_renaming_the_classes_changes_nothing():
+    rng = np.random.default_rng(5)
+    instance = random_instance(rng, TWO, n_classes=4)
+    names = np.array(["w", "z", "x", "y"])
+    renamed = Instance.from_patterns(
+        np.column_stack([names[instance.labels], names[instance.outputs]]).tolist(),
+        instance.probabilities,
+        TWO,
+    )
+    for name in QUANTITIES:
+        np.testing.assert_allclose(getattr(renamed, name), getattr(instance, name), atol=1e-12)
+
+
+def test_outcomes_of_mixed_kinds_keep_their_kinds():
+    # An array of all of them would hold the text "1" beside the number 1 of the labels.
+    instance = Instance.from_outcomes([0, 1, 1], [[0, 0], ["abstain", 1], [1, 1]], TWO)
+    np.testing.assert_allclose(instance.error_rates, [1 / 3, 0])
+
+
+def test_unordered_instances_are_allowed_and_say_so():
+    rows = [(0, 0, 1), (1, 1, 1)]
+    instance = Instance.from_patterns(rows, [1, 1], TWO)
+    assert not instance.is_ordered()
+    assert instance.best_stage == 0
+    assert Instance.from_patterns([(0, 1, 0), (1, 1, 1)], [1, 1], TWO).is_ordered()
+
+
+def test_ties_go_to_the_first_stage():
+    instance = Instance.from_patterns([(0, 1, 0)] * 1 + [(0, 0, 0)] * 3, [1] * 4, TWO)
+    assert instance.total_costs.tolist() == [0.25, 0.25]
+    assert instance.optimal_stages == (0, 1)
+    assert instance.best_stage == 0
+    assert instance.gaps.tolist() == [0, 0]
+
+
+def test_fifty_stages():
+    rng = np.random.default_rng(3)
+    K, R = 50, 40
+    rows = rng.integers(0, 3, size=(R, K + 1))
+    weights = rng.integers(1, 10, size=R)
+    instance = Instance.from_patterns(rows.tolist(), weights, Cascade([0.01] * K))
+    p = weights / weights.sum()
+    for i in range(K):
+        assert instance.error_rates[i] == pytest.approx(p[rows[:, i + 1] != rows[:, 0]].sum())
+        for j in range(K):
+            differ = rows[:, i + 1] != rows[:, j + 1]
+            assert instance.disagreement[i, j] == pytest.approx(p[differ].sum(), abs=1e-12)
+            worse = (rows[:, i + 1] == rows[:, 0]) & (rows[:, j + 1] != rows[:, 0])
+            assert instance.setbacks[i, j] == pytest.approx(p[worse].sum(), abs=1e-12)
+    np.testing.assert_allclose(
+        instance.total_costs, instance.error_rates + 0.01 * np.arange(1, K + 1)
+    )
+    assert instance.sample(5, 0)[1].shape == (5, K)
+    with pytest.raises(InstanceError, match=r"joint of shape \(3, .* has too many cells"):
+        instance.joint  # noqa: B018
+
+
+def test_other_costs_same_law():
+    instance = Instance(JOINT, TWO)
+    dear = instance.with_cascade(Cascade([0, 4], mistake_cost=2, names=["x", "y"]))
+    np.testing.assert_allclose(dear.joint, instance.joint)
+    np.testing.assert_allclose(dear.total_costs, np.add(instance.error_rates, [0, 2]))
+    assert dear.cascade.names == ("x", "y")
+    assert instance.cascade == TWO
+    tree = Instance(np.full((2,) * 4, 1 / 16), Cascade([0, 0, 1])).with_cascade(
+        Cascade([0, 0, 1], parents=[None, 0, 0])
+    )
+    np.testing.assert_allclose(tree.total_costs, [0.5, 0.5, 1.5])
+    with pytest.raises(InstanceError, match="cascade must have 2 stages, got 3"):
+        instance.with_cascade(Cascade([1, 2, 3]))
+
+
+def test_arrays_are_read_only():
+    instance = Instance(JOINT, TWO)
+    law = instance.output_law
+    arrays = [getattr(instance, name) for name in QUANTITIES]
+    arrays += [instance.labels, instance.outputs, instance.probabilities, instance.joint]
+    arrays += [instance.is_right, law.patterns, law.probabilities, law.disagreement]
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_repr_counts_stages_from_one():
+    assert repr(Instance(JOINT, TWO)) == ("Instance(2 stages, 2 classes, 5 patterns, best stage 1)")
+
+
+# Sampling
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_samples_follow_the_law(seed):
+    """Hoeffding over the 16 cells of label and three tests, 20 000 cases: false alarm 1e-6."""
+    rng = np.random.default_rng(seed)
+    instance = random_instance(rng, random_costs(rng, 3))
+    n = 20_000
+    labels, outputs = instance.sample(n, rng)
+    assert labels.shape == (n,)
+    assert outputs.shape == (n, 3)
+    frequencies = np.zeros((2,) * 4)
+    np.add.at(frequencies, (labels, *outputs.T), 1 / n)
+    assert np.abs(frequencies - instance.joint).max() <= hoeffding(n, 16)
+    assert (frequencies[instance.joint == 0] == 0).all()
+
+
+def test_a_seed_repeats_and_a_generator_goes_on():
+    instance = Instance(JOINT, TWO)
+    for a, b in zip(instance.sample(50, 1), instance.sample(50, 1), strict=True):
+        np.testing.assert_array_equal(a, b)
+    rng = np.random.default_rng(1)
+    first, second = instance.sample(50, rng)[1], instance.sample(50, rng)[1]
+    np.testing.assert_array_equal(first, instance.sample(50, 1)[1])
+    assert not np.array_equal(first, second)
+
+
+def test_samples_are_codes_into_the_classes():
+    instance = Instance.from_patterns([("b", "a", "c")], [1], TWO)
+    labels, outputs = instance.sample(3, 0)
+    assert [instance.classes[y] for y in labels] == ["b"] * 3
+    assert [[instance.classes[y] for y in row] for row in outputs] == [["a", "c"]] * 3
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("joint", "message"),
+    [
+        (np.full((2, 2), 0.25), r"joint must have shape \(M,\)\*3: .* got \(2, 2\)"),
+        (np.full((2, 2, 3), 1 / 12), r"joint must have shape \(M,\)\*3: .* got \(2, 2, 3\)"),
+        (np.zeros((0, 0, 0)), "joint must sum to 1, got 0.0"),
+        ([[1, 2], [3]], "joint must be an array of probabilities"),
+        ("law", "joint must be an array of probabilities"),
+        (np.where(JOINT == 0.5, np.nan, JOINT), r"finite and >= 0, got nan at \(1, 1, 1\)"),
+        (np.where(JOINT == 0.5, np.inf, JOINT), r"finite and >= 0, got inf at \(1, 1, 1\)"),
+        (np.where(JOINT == 0.1, -0.1, JOINT), r"finite and >= 0, got -0.1 at \(0, 1, 0\)"),
+        (JOINT * 0.9, r"joint must sum to 1, got 0\.9"),
+        (JOINT * 1.001, r"joint must sum to 1, got 1\.00"),
+    ],
+)
+def test_a_joint_that_is_no_law_is_refused(joint, message):
+    with pytest.raises(InstanceError, match=message):
+        Instance(joint, TWO)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "weights", "message"),
+    [
+        ([], [], "patterns must not be empty"),
+        ([(0, 0)], [1], "a label and 2 outputs, got 2 entries at row 1"),
+        ([(0, 0, 0), (0, 0, 0, 0)], [1, 1], "a label and 2 outputs, got 4 entries at row 2"),
+        ([(0, 0, 0)], [1, 2], "weights must have one entry a pattern, got 2 for 1"),
+        ([(0, 0, 0), (1, 1, 1)], [1, -2], "weights must be finite and >= 0, got -2.0 at row 2"),
+        ([(0, 0, 0)], [math.nan], "weights must be finite and >= 0, got nan at row 1"),
+        ([(0, 0, 0)], [math.inf], "weights must be finite and >= 0, got inf at row 1"),
+        ([(0, 0, 0)], [0], "weights must not all be zero"),
+        ([(0, 0, 0)], ["x"], "weights must be numbers"),
+        ([(None, 0, 0)], [1], "must not be missing, got None at row 1, the label"),
+        ([(0, 0, 0), (0, 0, None)], [1, 1], "must not be missing, got None at row 2, stage 2"),
+        ([(0, math.nan, 0)], [1], "must not be missing, got nan at row 1, stage 1"),
+        ([(0, [1], 0)], [1], r"must be hashable labels, got \[1\] at row 1, stage 1"),
+    ],
+)
+def test_patterns_that_are_none_are_refused(patterns, weights, message):
+    with pytest.raises(InstanceError, match=message):
+        Instance.from_patterns(patterns, weights, TWO)
+
+
+@pytest.mark.parametrize(
+    ("labels", "outputs", "message"),
+    [
+        ([], np.zeros((0, 2)), r"labels must be a non-empty vector, got shape \(0,\)"),
+        ([[0], [1]], [[0, 0], [1, 1]], r"labels must be a non-empty vector, got shape \(2, 1\)"),
+        (0, [[0, 0]], r"labels must be a non-empty vector, got shape \(\)"),
+        ([0, 1], [[0, 0]], r"outputs must have shape \(2, 2\), got \(1, 2\)"),
+        ([0, 1], [[0], [1]], r"outputs must have shape \(2, 2\), got \(2, 1\)"),
+        ([0, 1], [0, 1], r"outputs must have shape \(2, 2\), got \(2,\)"),
+        ([0, None], [[0, 0], [1, 1]], "must not be missing, got None at row 2, the label"),
+        (["a", math.nan], [["a"] * 2] * 2, "must not be missing, got nan at row 2, the label"),
+        ([0, 1], [[0, 0], [math.nan, 1]], "must not be missing, got nan at row 2, stage 1"),
+    ],
+)
+def test_outcomes_that_do_not_fit_are_refused(labels, outputs, message):
+    with pytest.raises(InstanceError, match=message):
+        Instance.from_outcomes(labels, outputs, TWO)
+
+
+def test_every_binary_law_of_three_stages_has_its_cells_in_place():
+    cascade = Cascade([0, 0, 0])
+    for cell in product((0, 1), repeat=4):
+        joint = np.zeros((2,) * 4)
+        joint[cell] = 1
+        instance = Instance(joint, cascade)
+        assert instance.error_rates.tolist() == [float(y != cell[0]) for y in cell[1:]]
+        assert instance.joint[cell] == 1

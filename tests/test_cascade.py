@@ -1,0 +1,263 @@
+import copy
+import json
+import math
+import pickle
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stopwise.cascade import Cascade
+from stopwise.errors import CascadeError, StateError
+from tests.strategies import cascades
+
+TREE = Cascade(costs=[1, 2, 4, 8, 16], parents=[None, 0, 0, 1, 1])
+
+
+def test_costs_are_in_error_units():
+    cascade = Cascade(costs=[6, 16, 24], mistake_cost=1000)
+    np.testing.assert_allclose(cascade.costs, [0.006, 0.016, 0.024])
+    np.testing.assert_allclose(cascade.cumulative_costs, [0.006, 0.022, 0.046])
+    assert cascade.prices == (6.0, 16.0, 24.0)
+    assert cascade.mistake_cost == 1000.0
+
+
+def test_defaults():
+    cascade = Cascade([0.5, 0])
+    assert cascade.mistake_cost == 1.0
+    assert cascade.names == ("test 1", "test 2")
+    assert cascade.parents == (None, 0)
+    assert cascade.is_chain
+    assert cascade.n_stages == len(cascade) == 2
+
+
+def test_the_unit_does_not_matter():
+    in_cents = Cascade([600, 1600], mistake_cost=100_000)
+    in_dollars = Cascade([6, 16], mistake_cost=1000)
+    np.testing.assert_allclose(in_cents.cumulative_costs, in_dollars.cumulative_costs, rtol=1e-15)
+
+
+def test_cumulative_costs_do_not_gather_rounding():
+    cascade = Cascade([0.1] * 10)
+    assert cascade.cumulative_costs[-1] == 1.0
+
+
+def test_free_tests_are_fine():
+    assert Cascade([0, 0.0, 0]).cumulative_costs.tolist() == [0, 0, 0]
+
+
+def test_one_test_is_a_cascade():
+    cascade = Cascade([2.5])
+    assert cascade.paths == ((0,),)
+    assert cascade.descendants == cascade.children == ((),)
+
+
+@pytest.mark.parametrize(
+    "costs", [np.array([1, 2]), np.array([1.0, 2.0], dtype=np.float32), (1, 2), iter([1, 2])]
+)
+def test_any_sequence_of_numbers_will_do(costs):
+    assert Cascade(costs).prices == (1.0, 2.0)
+    assert all(type(price) is float for price in Cascade([np.float32(1), Fraction(1, 2)]).prices)
+
+
+def test_a_chain():
+    chain = Cascade([1, 1, 1])
+    assert chain.paths == ((0,), (0, 1), (0, 1, 2))
+    assert chain.descendants == ((1, 2), (2,), ())
+    assert chain.children == ((1,), (2,), ())
+    assert chain.path(2) == (0, 1, 2)
+
+
+def test_a_tree():
+    assert not TREE.is_chain
+    assert TREE.paths == ((0,), (0, 1), (0, 2), (0, 1, 3), (0, 1, 4))
+    assert TREE.descendants == ((1, 2, 3, 4), (3, 4), (), (), ())
+    assert TREE.children == ((1, 2), (3, 4), (), (), ())
+    assert TREE.cumulative_costs.tolist() == [1, 3, 5, 11, 19]
+
+
+def test_the_parents_of_a_chain_make_a_chain():
+    assert Cascade([1, 2, 3], parents=[None, np.int64(0), 1]) == Cascade([1, 2, 3])
+
+
+@given(cascades(stages=(1, 8)))
+def test_paths_descendants_and_children_agree(cascade):
+    K = cascade.n_stages
+    for node in range(K):
+        path = cascade.path(node)
+        assert path[0] == 0
+        assert path[-1] == node
+        assert all(cascade.parents[b] == a for a, b in pairwise(path))
+        assert cascade.cumulative_costs[node] == pytest.approx(
+            sum(cascade.costs[k] for k in path), abs=1e-12
+        )
+        below = {k for k in range(K) if node in cascade.path(k)[:-1]}
+        assert set(cascade.descendants[node]) == below
+        assert set(cascade.children[node]) == {k for k in below if cascade.parents[k] == node}
+
+
+def test_equal_where_all_that_was_given_is_equal():
+    a = Cascade([1, 2], mistake_cost=10, names=["x", "y"])
+    assert a == Cascade((1.0, 2.0), 10.0, ("x", "y"), (None, 0))
+    assert hash(a) == hash(Cascade((1.0, 2.0), 10.0, ("x", "y"), (None, 0)))
+    others = [
+        Cascade([1, 3], mistake_cost=10, names=["x", "y"]),
+        Cascade([1, 2], mistake_cost=11, names=["x", "y"]),
+        Cascade([1, 2], mistake_cost=10, names=["x", "z"]),
+    ]
+    assert a not in others
+    assert Cascade([1, 1, 1]) != Cascade([1, 1, 1], parents=[None, 0, 0])
+    assert a != "a"
+
+
+def test_asking_for_paths_does_not_change_what_is_equal():
+    asked = Cascade([1, 2])
+    assert asked.cumulative_costs is asked.cumulative_costs
+    assert asked == Cascade([1, 2])
+
+
+@pytest.mark.parametrize("name", ["costs", "cumulative_costs"])
+def test_arrays_are_read_only(name):
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(Cascade([1, 2]), name)[0] = 5
+
+
+def test_attributes_are_read_only():
+    with pytest.raises(AttributeError):
+        Cascade([1, 2]).mistake_cost = 3
+
+
+def test_the_list_given_is_not_kept():
+    costs = [1, 2]
+    cascade = Cascade(costs)
+    costs[0] = 100
+    assert cascade.prices == (1.0, 2.0)
+
+
+@given(cascades(stages=(1, 6)))
+def test_state_survives_json_and_copies(cascade):
+    assert Cascade.from_state(json.loads(json.dumps(cascade.to_state()))) == cascade
+    assert pickle.loads(pickle.dumps(cascade)) == cascade
+    assert copy.deepcopy(cascade) == cascade
+
+
+@pytest.mark.parametrize("cascade", [Cascade([1, 2], 10, ["a", "b"]), TREE], ids=["chain", "tree"])
+def test_repr_builds_the_same_cascade(cascade):
+    assert eval(repr(cascade)) == cascade
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        None,
+        [],
+        {},
+        {"costs": [1]},
+        {**Cascade([1]).to_state(), "colour": "red"},
+        {**Cascade([1]).to_state(), "costs": [-1]},
+        {**Cascade([1]).to_state(), "costs": "1"},
+        {**Cascade([1]).to_state(), "parents": [0]},
+    ],
+)
+def test_a_damaged_state_is_refused(state):
+    with pytest.raises(StateError, match="cascade"):
+        Cascade.from_state(state)
+
+
+# Each message names the rule, the value and the place.
+BAD = [
+    ({"costs": []}, "costs must not be empty: a cascade has at least one test"),
+    (
+        {"costs": [1, -0.2], "names": ["age", "insulin"]},
+        "costs must be >= 0, got -0.2 at stage 2 ('insulin')",
+    ),
+    ({"costs": [1, 2, math.nan]}, "costs must be finite, got nan at stage 3 ('test 3')"),
+    ({"costs": [math.inf, 2]}, "costs must be finite, got inf at stage 1 ('test 1')"),
+    ({"costs": [1, -math.inf]}, "costs must be finite, got -inf at stage 2 ('test 2')"),
+    ({"costs": [1, True]}, "costs must be a number, got True at stage 2 ('test 2')"),
+    ({"costs": np.array([True, False])}, "costs must be a number, got np.True_ at stage 1"),
+    ({"costs": [1, "2"]}, "costs must be a number, got '2' at stage 2 ('test 2')"),
+    ({"costs": [1, None]}, "costs must be a number, got None at stage 2 ('test 2')"),
+    ({"costs": [1, [2]]}, "costs must be a number, got [2] at stage 2 ('test 2')"),
+    ({"costs": [1j]}, "costs must be a number, got 1j at stage 1 ('test 1')"),
+    ({"costs": np.ones((2, 1))}, "costs must be a number, got array([1.]) at stage 1"),
+    ({"costs": [10**400]}, "costs must be a number, got 1000"),
+    ({"costs": "123"}, "costs must be a sequence, got '123'"),
+    ({"costs": b"123"}, "costs must be a sequence, got b'123'"),
+    ({"costs": 5}, "costs must be a sequence, got 5"),
+    ({"costs": None}, "costs must be a sequence, got None"),
+    ({"costs": [1], "mistake_cost": 0}, "mistake_cost must be > 0 and finite, got 0"),
+    ({"costs": [1], "mistake_cost": -3}, "mistake_cost must be > 0 and finite, got -3"),
+    ({"costs": [1], "mistake_cost": math.nan}, "mistake_cost must be > 0 and finite, got nan"),
+    ({"costs": [1], "mistake_cost": math.inf}, "mistake_cost must be > 0 and finite, got inf"),
+    ({"costs": [1], "mistake_cost": True}, "mistake_cost must be a number, got True"),
+    ({"costs": [1], "mistake_cost": np.True_}, "mistake_cost must be a number, got np.True_"),
+    ({"costs": [1], "mistake_cost": "9"}, "mistake_cost must be a number, got '9'"),
+    ({"costs": [1], "mistake_cost": None}, "mistake_cost must be a number, got None"),
+    (
+        {"costs": [1e308, 1e308]},
+        "costs / mistake_cost must be finite, got costs that sum to inf and mistake_cost 1.0",
+    ),
+    (
+        {"costs": [1e300], "mistake_cost": 1e-300},
+        "costs / mistake_cost must be finite, got costs that sum to 1e+300 and mistake_cost 1e-300",
+    ),
+    (
+        {"costs": [1, 2], "names": ["a"]},
+        "names must have one entry a test, got 1 for 2 costs",
+    ),
+    (
+        {"costs": [1, 2, 3], "names": ["a", "b", "a"]},
+        "names must differ, got 'a' at stage 1 and at stage 3",
+    ),
+    ({"costs": [1, 2], "names": ["a", ""]}, "names must be non-empty strings, got '' at stage 2"),
+    ({"costs": [1, 2], "names": [1, "b"]}, "names must be non-empty strings, got 1 at stage 1"),
+    ({"costs": [1, 2], "names": "ab"}, "names must be a sequence, got 'ab'"),
+    ({"costs": [1, 2], "names": 3}, "names must be a sequence, got 3"),
+    (
+        {"costs": [1, 2], "parents": [None]},
+        "parents must have one entry a test, got 1 for 2 costs",
+    ),
+    (
+        {"costs": [1, 2], "parents": [0, None]},
+        "parents must start with None, the root, got 0 at stage 1 ('test 1')",
+    ),
+    (
+        {"costs": [1, 2, 3], "parents": [None, 0, None]},
+        "parents must have one root, the first test, got None at stage 3 ('test 3')",
+    ),
+    (
+        {"costs": [1, 2, 3], "parents": [None, 0, 2]},
+        "parents must come earlier (0 to 1), got 2 at stage 3 ('test 3')",
+    ),
+    (
+        {"costs": [1, 2, 3], "parents": [None, 2, 0]},
+        "parents must come earlier (0 to 0), got 2 at stage 2 ('test 2')",
+    ),
+    (
+        {"costs": [1, 2], "parents": [None, -1]},
+        "parents must come earlier (0 to 0), got -1 at stage 2 ('test 2')",
+    ),
+    ({"costs": [1, 2], "parents": [None, 0.0]}, "parents must be indices, got 0.0 at stage 2"),
+    ({"costs": [1, 2], "parents": [None, False]}, "parents must be indices, got False at stage 2"),
+    ({"costs": [1, 2], "parents": [None, "0"]}, "parents must be indices, got '0' at stage 2"),
+    ({"costs": [1, 2], "parents": "x0"}, "parents must be a sequence, got 'x0'"),
+    ({"costs": [1, 2], "parents": 7}, "parents must be a sequence, got 7"),
+]
+
+
+@pytest.mark.parametrize(("given_", "message"), BAD, ids=[message[:60] for _, message in BAD])
+def test_bad_input_is_refused_by_name_rule_value_and_place(given_, message):
+    with pytest.raises(CascadeError) as caught:
+        Cascade(**given_)
+    assert message in str(caught.value)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=6), st.floats(1e-3, 1e6))
+def test_cumulative_costs_never_fall(costs, mistake_cost):
+    C = Cascade(costs, mistake_cost).cumulative_costs
+    assert (np.diff(C) >= 0).all()
+    assert C[-1] == pytest.approx(math.fsum(costs) / mistake_cost)

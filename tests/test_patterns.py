@@ -1,0 +1,312 @@
+import copy
+import json
+import math
+from collections import Counter
+from itertools import groupby, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stopwise.cascade import Cascade
+from stopwise.disagreement import PairCounts
+from stopwise.errors import InputError, OutputsError, StateError
+from stopwise.patterns import (
+    OutputLaw,
+    PatternCounts,
+    distinct_rows,
+    flip_flops,
+    n_changes,
+    pairwise_disagreement,
+)
+from stopwise.problem.random_instances import random_costs, random_instance
+from tests.strategies import cascades, hoeffding, told_cases
+
+CHAIN = Cascade([1, 2, 3])
+TREE = Cascade([1, 1, 1, 1], parents=[None, 0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("outputs", "changes"),
+    [
+        ([], 0),
+        ([1], 0),
+        ([0, 0, 0], 0),
+        ([0, 1, 1], 1),
+        ([0, 1, 0], 2),
+        (["a", "b", "c", "c"], 2),
+        ([0, None, 0], 0),
+        ([0, None, 1, None, 0], 2),
+        ([None, None], 0),
+    ],
+)
+def test_changes(outputs, changes):
+    assert n_changes(outputs) == changes
+    assert flip_flops(outputs) == (changes > 1)
+
+
+@given(st.lists(st.integers(0, 2), min_size=1))
+def test_changes_are_one_less_than_runs(outputs):
+    assert n_changes(outputs) == len(list(groupby(outputs))) - 1
+
+
+def test_distinct_rows_are_sorted_and_weighed():
+    rows, weights = distinct_rows([[1, 0], [0, 1], [1, 0]], np.array([0.5, 0.25, 0.25]))
+    assert rows.tolist() == [[0, 1], [1, 0]]
+    assert weights.tolist() == [0.25, 0.75]
+
+
+def test_pairwise_disagreement_by_hand():
+    p = pairwise_disagreement(np.array([[0, 1, 1], [2, 2, 0]]), np.array([0.25, 0.75]))
+    assert p.tolist() == [[0, 0.25, 1], [0.25, 0, 0.75], [1, 0.75, 0]]
+    with pytest.raises(ValueError, match="read-only"):
+        p[0, 1] = 0
+
+
+def test_flip_flop_rate_of_a_law_on_a_chain():
+    patterns = np.array(list(product((0, 1), repeat=3)))
+    probabilities = np.arange(1, 9) / 36
+    law = OutputLaw(patterns, probabilities, CHAIN)
+    assert law.flip_flop_rate() == pytest.approx((3 + 6) / 36)  # 010 and 101
+
+
+def test_flip_flop_rate_of_a_law_on_a_tree_looks_along_paths():
+    # 0 1 0 1: read as a chain it changes three times, but no path changes twice.
+    calm = OutputLaw(np.array([[0, 1, 0, 1]]), np.array([1.0]), TREE)
+    assert calm.flip_flop_rate() == 0
+    restless = OutputLaw(np.array([[0, 1, 0, 1], [0, 1, 0, 0]]), np.array([0.75, 0.25]), TREE)
+    assert restless.flip_flop_rate() == 0.25
+
+
+# Pattern counts
+
+
+def counted(cascade, cases, **settings):
+    counts = PatternCounts(cascade, **settings)
+    for stage, outputs, times in cases:
+        counts.add(outputs, stage=stage, times=times)
+    return counts
+
+
+def naive_table(cascade, cases):
+    table = Counter()
+    for stage, outputs, times in cases:
+        shown = dict(zip(cascade.path(stage), outputs, strict=True))
+        table[tuple(shown.get(k) for k in range(cascade.n_stages))] += times
+    return +table  # zero counts left out
+
+
+def naive_rate(cascade, cases):
+    leaves = [k for k in range(cascade.n_stages) if k not in cascade.parents]
+    complete = [(y, t) for stage, y, t in cases if stage in leaves and None not in y]
+    total = sum(t for _, t in complete)
+    restless = sum(t for y, t in complete if len(list(groupby(y))) > 2)
+    return restless / total if total else math.nan
+
+
+@given(st.data())
+def test_pattern_counts_are_what_one_would_count_by_hand(data):
+    cascade = data.draw(cascades(stages=(1, 5)))
+    cases = data.draw(told_cases(cascade))
+    counts = counted(cascade, cases)
+    assert counts.table == naive_table(cascade, cases)
+    assert counts.n_other == 0
+    assert sum(counts.table.values()) == counts.pairs.n_rounds
+    rate = naive_rate(cascade, cases)
+    assert counts.flip_flop_rate == rate or (math.isnan(rate) and math.isnan(counts.flip_flop_rate))
+
+
+@given(st.data())
+def test_pattern_counts_add_up_in_any_order(data):
+    cascade = data.draw(cascades(stages=(1, 5)))
+    cases = data.draw(told_cases(cascade))
+    cut = data.draw(st.integers(0, len(cases)))
+    a, b = counted(cascade, cases[:cut]), counted(cascade, cases[cut:])
+    before = copy.deepcopy((a.to_state(), b.to_state()))
+    whole = counted(cascade, cases)
+    assert a + b == whole == b + a
+    assert counted(cascade, data.draw(st.permutations(cases))) == whole
+    assert (a.to_state(), b.to_state()) == before
+
+
+@given(st.data())
+def test_pattern_counts_survive_json(data):
+    cascade = data.draw(cascades(stages=(1, 5)))
+    counts = counted(cascade, data.draw(told_cases(cascade)))
+    state = json.loads(json.dumps(counts.to_state()))
+    again = PatternCounts.from_state(state, cascade)
+    assert again == counts
+    again.add([0] * len(cascade.path(0)), stage=0)
+    assert again != counts
+
+
+@given(st.data())
+def test_memory_is_bounded_and_the_rest_stays_exact(data):
+    cascade = data.draw(cascades(stages=(1, 4)))
+    cases = data.draw(told_cases(cascade, max_size=20))
+    limit = data.draw(st.integers(1, 3))
+    counts = counted(cascade, cases, max_patterns=limit)
+    free = counted(cascade, cases)
+    assert len(counts.table) <= limit
+    assert len(counts.table) == min(limit, len(free.table))
+    assert all(free.table[pattern] == times for pattern, times in counts.table.items())
+    assert sum(counts.table.values()) + counts.n_other == free.pairs.n_rounds
+    assert counts.pairs == free.pairs
+    assert (counts.n_complete, counts.n_flip_flopped) == (free.n_complete, free.n_flip_flopped)
+    again = PatternCounts.from_state(json.loads(json.dumps(counts.to_state())), cascade)
+    assert again == counts
+
+
+@given(st.data())
+def test_sums_of_bounded_counts_stay_bounded_and_exact(data):
+    cascade = data.draw(cascades(stages=(1, 4)))
+    first, second = data.draw(told_cases(cascade)), data.draw(told_cases(cascade))
+    whole = counted(cascade, first, max_patterns=2) + counted(cascade, second, max_patterns=3)
+    free = counted(cascade, first + second)
+    assert whole.max_patterns == 3
+    assert len(whole.table) <= 3
+    assert sum(whole.table.values()) + whole.n_other == free.pairs.n_rounds
+    assert whole.pairs == free.pairs
+    assert (whole.n_complete, whole.n_flip_flopped) == (free.n_complete, free.n_flip_flopped)
+
+
+def test_bounded_memory_by_hand():
+    counts = PatternCounts(CHAIN, max_patterns=2)
+    for k in range(100):
+        counts.add([k, k + 1, k])
+    counts.add([0, 1, 0])
+    assert counts.table == {(0, 1, 0): 2, (1, 2, 1): 1}
+    assert counts.n_other == 98
+    assert counts.flip_flop_rate == 1
+    assert counts.pairs.disagreement[0].tolist() == [0, 1, 0]
+
+
+def test_only_complete_cases_enter_the_flip_flop_rate():
+    counts = PatternCounts(CHAIN)
+    assert math.isnan(counts.flip_flop_rate)
+    counts.add([0, 1])
+    counts.add([0, None, 1])
+    assert math.isnan(counts.flip_flop_rate)
+    counts.add([0, 1, 0])
+    counts.add([0, 0, 1], times=4)
+    assert counts.flip_flop_rate == 0.2
+
+
+def test_trees_need_the_stage_and_fill_their_path():
+    counts = PatternCounts(TREE)
+    counts.add(["x", "y", "x"], stage=3)
+    counts.add(["x", "z"], stage=2)
+    assert counts.table == {("x", "y", None, "x"): 1, ("x", None, "z", None): 1}
+    assert counts.flip_flop_rate == 0.5
+    with pytest.raises(OutputsError, match="stage must be given"):
+        counts.add(["x", "y", "x"])
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {"outputs": [0, 1, 1, 1]},
+        {"outputs": []},
+        {"outputs": [0, [1]]},
+        {"outputs": [0, math.nan]},
+        {"outputs": "010"},
+        {"outputs": [0, 1], "stage": 2},
+        {"outputs": [0, 1], "times": -1},
+        {"outputs": [0, 1], "times": 0.5},
+    ],
+)
+def test_bad_outputs_are_refused_and_nothing_is_changed(given_):
+    counts = PatternCounts(CHAIN)
+    counts.add([0, 1, 0], times=5)
+    before = copy.deepcopy(counts.to_state())
+    with pytest.raises(OutputsError):
+        counts.add(**given_)
+    assert counts.to_state() == before
+
+
+def test_no_case_changes_nothing():
+    counts = PatternCounts(CHAIN)
+    counts.add([0, 1, 0], times=0)
+    assert counts == PatternCounts(CHAIN)
+
+
+def test_numpy_integers_are_saved_like_any_other():
+    counts = PatternCounts(CHAIN)
+    counts.add([np.int64(0), np.bool_(True), np.str_("x")], times=np.int64(3))
+    counts.add(np.array([0, 1]), times=np.int64(2))
+    state = json.loads(json.dumps(counts.to_state()))
+    assert state["table"] == [[[0, True, "x"], 3], [[0, 1, None], 2]]
+    assert PatternCounts.from_state(state, CHAIN) == counts
+
+
+@pytest.mark.parametrize("label", [("a", 1), frozenset("ab"), 1j])
+def test_labels_that_json_does_not_know_are_counted_but_not_saved(label):
+    counts = PatternCounts(CHAIN)
+    counts.add([label, "b", label])
+    assert counts.table == {(label, "b", label): 1}
+    assert counts.flip_flop_rate == 1
+    with pytest.raises(OutputsError, match="must be text, numbers or None to be saved, got"):
+        counts.to_state()
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_one_is_refused(limit):
+    with pytest.raises(InputError, match=f"max_patterns must be >= 1, got {limit}"):
+        PatternCounts(CHAIN, max_patterns=limit)
+
+
+def test_counts_of_other_shapes_or_kinds_do_not_add():
+    with pytest.raises(InputError, match="same shape"):
+        PatternCounts(CHAIN) + PatternCounts(Cascade([1, 1, 1], parents=[None, 0, 0]))
+    with pytest.raises(TypeError):
+        PatternCounts(CHAIN) + PairCounts(CHAIN)
+    with pytest.raises(TypeError):
+        hash(PatternCounts(CHAIN))
+
+
+def state_with(**changes):
+    counts = PatternCounts(CHAIN)
+    counts.add([0, 1, 1], times=2)
+    return {**counts.to_state(), **changes}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        None,
+        [],
+        {},
+        state_with(max_patterns=0),
+        state_with(max_patterns="9"),
+        state_with(n_other=-1),
+        state_with(n_other=0.5),
+        state_with(n_complete=True),
+        state_with(n_flip_flopped="1"),
+        state_with(table=3),
+        state_with(table=[[[0, 1, 1], -2]]),
+        state_with(table=[[[0, 1], 2]]),
+        state_with(table=[[[0, 1, [1]], 2]]),
+        state_with(table=[]),
+        state_with(pairs={}),
+    ],
+)
+def test_a_damaged_state_is_refused(state):
+    with pytest.raises(StateError, match=r"pattern counts|pair counts"):
+        PatternCounts.from_state(state, CHAIN)
+
+
+def test_frequencies_converge_to_the_output_law():
+    """Hoeffding over at most 27 patterns and the flip-flop rate: false-alarm rate 1e-6."""
+    rng = np.random.default_rng(11)
+    n = 20_000
+    instance = random_instance(rng, random_costs(rng, 3), n_classes=3)
+    counts = PatternCounts(instance.cascade)
+    for row in instance.sample(n, rng)[1]:
+        counts.add(row)
+    law = instance.output_law
+    truth = dict(zip(map(tuple, law.patterns.tolist()), law.probabilities, strict=True))
+    assert set(counts.table) <= set(truth)
+    tolerance = hoeffding(n, 28)
+    assert all(abs(counts.table.get(y, 0) / n - p) <= tolerance for y, p in truth.items())
+    assert abs(counts.flip_flop_rate - law.flip_flop_rate()) <= tolerance
