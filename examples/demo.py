@@ -1,0 +1,66 @@
+"""A synthetic cascade, learned online without a label by four policies: a table and a figure."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import matplotlib as mpl
+
+import stopwise as sw
+from stopwise.problem.families import nested_errors
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+POLICIES = {
+    "Resolve": sw.Resolve,
+    "Thompson": lambda cascade: sw.Thompson(cascade, seed=0),
+    "Algorithm 2": sw.WeakDominance,
+    "Algorithm 1": sw.StrongDominance,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--horizon", type=int, default=20_000)
+    parser.add_argument("--replications", type=int, default=10)
+    parser.add_argument("--out", type=Path, default=Path("demo.png"))
+    args = parser.parse_args()
+
+    cascade = sw.Cascade(
+        costs=[0, 2, 2], mistake_cost=20, names=["questionnaire", "blood test", "scan"]
+    )
+    world = nested_errors(cascade, error_rates=[0.4, 0.1, 0.05])
+    print("Three tests, from cheap to dear; nobody ever tells which answer was right.")
+    print(f"(The truth, hidden from the learners: {describe(world)})\n")
+    print(f"{'after ' + str(args.horizon) + ' cases':18s} {'regret':>14s}   share of cases stopped at")
+    print(f"{'':18s} {'in mistakes':>14s}   " + "  ".join(f"{n:>13s}" for n in cascade.names))
+
+    figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
+    for name, policy in POLICIES.items():
+        trace = sw.simulate(
+            world, policy, horizon=args.horizon, replications=args.replications, seed=0
+        )
+        low, high = trace.interval(0.95)
+        mean, half = trace.mean_regret()[-1], (high[-1] - low[-1]) / 2
+        shares = trace.stops[:, -1].mean(axis=0) / args.horizon
+        print(f"{name:18s} {mean:7.1f} ± {half:4.1f}   " + "  ".join(f"{s:13.2%}" for s in shares))
+        trace.plot(axes, label=name)
+    axes.set_title("Learning where to stop, without labels")
+    figure.savefig(args.out, dpi=150)
+    print(f"\nThe picture is in {args.out}. Regret: what was lost against always stopping at")
+    print(f"the {cascade.names[world.best_stage]}, which no learner was told.")
+
+
+def describe(world: sw.Instance) -> str:
+    """The truth in words."""
+    rates = ", ".join(
+        f"{name} errs in {rate:.0%}"
+        for name, rate in zip(world.cascade.names, world.error_rates, strict=True)
+    )
+    return f"{rates} of all cases; best is the {world.cascade.names[world.best_stage]}"
+
+
+if __name__ == "__main__":
+    main()
