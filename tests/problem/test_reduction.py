@@ -179,6 +179,13 @@ def test_branches_need_no_order_among_each_other():
     np.testing.assert_allclose(to_instance(bandit, TREE).error_rates, [0.3, 0, 0.1, 0])
 
 
+def test_a_fall_by_rounding_is_none():
+    p = (0, 0.1 + 0.2, 0.3)
+    assert p[2] < p[1]
+    bandit = SideObservationBandit(p, tuple(CHAIN.cumulative_costs), FeedbackGraph.of(CHAIN))
+    assert to_bandit(to_instance(bandit, CHAIN)).probabilities == pytest.approx(p, abs=1e-12)
+
+
 def test_a_bandit_belongs_to_its_cascade():
     bandit = to_bandit(nested_errors(CHAIN))
     with pytest.raises(InstanceError, match=r"got 0.25 instead of 0.5 at stage 2"):

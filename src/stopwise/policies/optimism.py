@@ -52,7 +52,7 @@ def optimistic_choice(
     stage = first_accepted(prices, seen, sums, width)
     certain = _accepted_for(prices, seen, sums, stage, exploration) - t + 1
     for i in range(stage):
-        certain = min(certain, _rejected_for(prices, seen, sums, i, stage, width, swing))
+        certain = _rejected_for(prices, seen, sums, i, stage, width, swing, certain)
     return stage, max(certain, 1)
 
 
@@ -69,18 +69,23 @@ def _accepted_for(prices: Any, seen: Any, sums: Any, stage: int, exploration: fl
 
 
 def _rejected_for(
-    prices: Any, seen: Any, sums: Any, i: int, stage: int, width: float, swing: int
+    prices: Any, seen: Any, sums: Any, i: int, stage: int, width: float, swing: int, most: int
 ) -> int:
-    """Return for how many rounds at ``stage`` some pair of ``i`` must stay above its price."""
+    """Return for how many rounds at ``stage``, ``most`` at most, some pair of ``i`` must stay above.
+
+    Above its price, that is: one such pair is enough to reject ``i``.
+    """
     longest = 1
     for j in range(len(prices) - 1, i, -1):
         n, price, total = seen[j][i], prices[j][i], sums[j][i]
         if n > 0 and price >= total / n + math.sqrt(width / n):
             continue
         if j > stage:
-            return FOREVER  # not seen meanwhile, and the bound only grows with t
+            return most  # not seen meanwhile, and the bound only grows with t
         if n > 0:
             longest = max(longest, _above_for(price, n, total, width, swing))
+        if longest >= most:
+            return most  # what the other pairs add is not asked for
     return longest
 
 

@@ -75,15 +75,21 @@ def is_settled(
 
 def witness(prices: Any, seen: Any, disagreed: Any, i: int, best: int, zone: float) -> int:
     """Return the stage because of which i is passed over: one that ``best`` shows, if any."""
-    strongest, found = -1.0, NOTHING
-    for j in range(i + 1, len(prices)):
-        if not pays(prices, seen, disagreed, i, j, zone):
-            continue
-        if j <= best:
+    for j in range(i + 1, best + 1):
+        if pays(prices, seen, disagreed, i, j, zone):
             return j
-        proof = evidence(prices, seen, disagreed, i, j, zone)
-        if proof > strongest:
-            strongest, found = proof, j
+    return _strongest_beyond(prices, seen, disagreed, i, best, zone)
+
+
+def _strongest_beyond(
+    prices: Any, seen: Any, disagreed: Any, i: int, best: int, zone: float
+) -> int:
+    strongest, found = -1.0, NOTHING
+    for j in range(best + 1, len(prices)):
+        if pays(prices, seen, disagreed, i, j, zone):
+            proof = evidence(prices, seen, disagreed, i, j, zone)
+            if proof > strongest:
+                strongest, found = proof, j
     return found
 
 
@@ -134,24 +140,21 @@ def resolving_choice(
                 return stage, 1
             return stage, min(certain, _buys_for(prices, seen, disagreed, j, best, horizon, zone))
     for i in range(best):
-        certain = min(certain, _passed_over_for(prices, seen, disagreed, i, best, best, zone))
+        j = _strongest_beyond(prices, seen, disagreed, i, best, zone)
+        if j == NOTHING or not is_settled(prices, seen, disagreed, i, j, horizon, zone):
+            certain = min(certain, _passed_over_for(prices, seen, disagreed, i, best, zone))
     return best, certain
 
 
-def _passed_over_for(
-    prices: Any, seen: Any, disagreed: Any, i: int, best: int, stage: int, zone: float
-) -> int:
-    """Return for how many rounds at ``stage`` i must keep looking worse than a later stage.
-
-    Than one that ``best`` shows, unless ``best`` itself is played: then any will do.
-    """
+def _passed_over_for(prices: Any, seen: Any, disagreed: Any, i: int, best: int, zone: float) -> int:
+    """Return for how many rounds i must keep looking worse than a stage that ``best`` shows."""
     longest = 1
-    for j in range(i + 1, len(prices) if stage == best else best + 1):
+    for j in range(i + 1, best + 1):
         n, d, bar = seen[j][i], disagreed[j][i], prices[j][i] + zone / 2
         if d <= n * bar:
             continue
-        if j > stage or bar <= 0:
-            return FOREVER  # not seen meanwhile, or one disagreement is enough
+        if bar <= 0:
+            return FOREVER  # one disagreement is enough
         # If all further cases agree, it still pays until n has grown to d / bar.
         longest = max(longest, int(min(math.ceil(d / bar * HAIR - n), FOREVER)))
     return longest
@@ -166,7 +169,7 @@ def _buys_for(
     """
     certain = _open_for(prices, seen, disagreed, best, j, horizon, zone)
     for i in range(best):
-        certain = min(certain, _passed_over_for(prices, seen, disagreed, i, best, j, zone))
+        certain = min(certain, _passed_over_for(prices, seen, disagreed, i, best, zone))
     for k in range(best + 1, j + 1):
         n, d, bar = seen[k][best], disagreed[k][best], prices[k][best] + zone / 2
         if bar < 1:  # if all further cases disagree it pays as soon as d + m > (n + m) bar

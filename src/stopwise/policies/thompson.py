@@ -48,15 +48,8 @@ class Thompson(Policy):
         return 1
 
     def _decide(self) -> tuple[int, int]:
-        last = len(self._prices) - 1
-        for i in range(last):
-            if all(self._drawn(i, j) <= self._prices[j][i] for j in range(last, i, -1)):
-                return i, 0
-        return last, 0
-
-    def _drawn(self, i: int, j: int) -> float:
-        d = self._counts.disagreed[j][i]
-        return self._rng.beta(1 + d, 1 + self._counts.seen[j][i] - d)
+        counts = self._counts
+        return sampled_choice(self._prices, counts.seen, counts.disagreed, self._rng), 0
 
     def _described(self) -> dict[str, Any]:
         return {**super()._described(), "settings": {"seed": 0}}
@@ -66,3 +59,22 @@ class Thompson(Policy):
 
     def _restore_extra(self, state: dict[str, Any]) -> None:
         self._rng = generator_from_state(state["generator"])
+
+
+def sampled_choice(prices: Any, seen: Any, disagreed: Any, rng: Any) -> int:
+    """Return the first stage i with C_j - C_i >= a draw of p_ij for all j > i, or the last."""
+    last = len(prices) - 1
+    for i in range(last):
+        j = last
+        while j > i and (
+            drawn(rng, 1 + disagreed[j][i], 1 + seen[j][i] - disagreed[j][i]) <= prices[j][i]
+        ):
+            j -= 1
+        if j == i:
+            return i
+    return last
+
+
+def drawn(rng: Any, a: int, b: int) -> float:
+    """Draw from Beta(a, b); compiled code puts a draw from its own generator here."""
+    return float(rng.beta(a, b))

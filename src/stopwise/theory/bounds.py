@@ -61,12 +61,11 @@ def plan_within(gaps: Numbers, cascade: Cascade, epsilon: float) -> list[float]:
 
     Where ‖γ' - γ‖∞ <= ε, a difference of two total costs has moved by at most 2ε, and so has each
     gap. In the plan of γ' stage i gets b'_i less what the tests below it demand (see
-    `exploration_plan`). Unless that is nothing, every test k below i demands less than i: it is
-    neither best nor second best, and demands at least 2σ² / (Δ_k + 2ε)². The best two are then i
-    and stages not below i; let Δ_o be the smallest gap among these others. Either i is best, which
-    takes Δ_i <= 2ε, and b'_i <= 2σ² / (Δ_o - 2ε)²; or another is, which takes Δ_o <= 2ε, and
-    b'_i <= 2σ² / (Δ_i - 2ε)². Where neither can be, i gets nothing; where both can, the gap between
-    them can close and the bound is infinite.
+    `exploration_plan`). Unless that is nothing, each test k below i demands less than i, so that i
+    and the best stage o not below i both beat k: with Δ_o the smallest gap of a stage not below i,
+    max(Δ_i, Δ_o) <= Δ_k + 2ε. Then one of i and o is best, and the other has to be told from it:
+    b'_i <= 2σ² / (max(Δ_i, Δ_o) - 2ε)², infinite where the two can tie, while each such k demands
+    at least 2σ² / (Δ_k + 2ε)².
 
     It tends to `exploration_plan` as ε → 0 wherever one stage alone is best.
 
@@ -102,10 +101,10 @@ def plan_within(gaps: Numbers, cascade: Cascade, epsilon: float) -> list[float]:
 
 def _most_demanded(stage: int, gaps: Numbers, cascade: Cascade, epsilon: float) -> float:
     """Return sup b'_i over the γ' in which stage i is played at all."""
-    under = set(cascade.descendants[stage])
+    under = cascade.descendants[stage]
     others = [gap for k, gap in enumerate(gaps) if k != stage and k not in under]
-    near, far = sorted((gaps[stage], min(others, default=math.inf)))
-    if near > 2 * epsilon:
+    far = max(gaps[stage], min(others, default=math.inf))
+    if far > min((gaps[k] for k in under), default=math.inf) + 2 * epsilon:
         return 0.0
     if far <= 2 * epsilon:
         return math.inf

@@ -94,8 +94,7 @@ def exploration_plan(gaps: Numbers, cascade: Cascade, sigma2: float = COIN_SIGMA
     [0.0, 6.0, 2.0]
     """
     checked = _checked("gaps", gaps, cascade.n_stages)
-    exact = [0.0 if gap <= ROUNDING else gap for gap in checked]
-    return _spread(_demands(exact, _checked_sigma2(sigma2)), exact, cascade.parents)
+    return _spread(_demands(checked, _checked_sigma2(sigma2)), checked, cascade.parents)
 
 
 def is_informative(

@@ -1,0 +1,792 @@
+"""What every policy keeps: each law over each policy."""
+
+import copy
+import gc
+import inspect
+import json
+import types
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stopwise as sw
+import stopwise.policies
+from stopwise.cascade import Cascade
+from stopwise.disagreement import PairCounts
+from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
+from stopwise.policies.state import POLICIES
+from tests.policies.helpers import (
+    FACTORIES,
+    Case,
+    draw_cases,
+    order_free,
+    play,
+    tell,
+    twin,
+    without,
+)
+from tests.strategies import seeds
+
+CHAIN = Cascade([0.0, 0.15, 0.1], names=["quick", "slow", "all"])
+LONG = Cascade([0.01, 0.1, 0.0, 0.3, 0.05])
+TREE = Cascade([0, 0.125, 0.125, 0.25], parents=[None, 0, 0, 1])
+DRAWS = (sw.Thompson,)
+
+every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
+unlabelled = pytest.mark.parametrize(
+    "make", [pytest.param(f, id=n) for n, f in FACTORIES.items() if "Supervised" not in n]
+)
+merging = pytest.mark.parametrize(
+    "make", [pytest.param(f, id=n) for n, f in FACTORIES.items() if "Strong" not in n]
+)
+
+
+def scattered(policy, cases, seed):
+    """The cases as told by someone who stopped each at any stage."""
+    stages = np.random.default_rng(seed).integers(policy.cascade.n_stages, size=len(cases))
+    return [case.told(policy, stage) for case, stage in zip(cases, stages.tolist(), strict=True)]
+
+
+def is_policy(value):
+    return inspect.isclass(value) and issubclass(value, sw.Policy) and value is not sw.Policy
+
+
+def test_every_exported_policy_is_covered():
+    covered = {type(make(CHAIN)) for make in FACTORIES.values()}
+    for package in (sw, stopwise.policies):
+        exported = {getattr(package, name) for name in package.__all__}
+        assert covered == {value for value in exported if is_policy(value)}
+
+
+def test_every_policy_can_be_read_back_by_name():
+    assert {type(make(CHAIN)) for make in FACTORIES.values()} == set(POLICIES.values())
+    assert all(name == cls.__name__ for name, cls in POLICIES.items())
+
+
+# Asking
+
+
+@every
+@pytest.mark.parametrize("cascade", [CHAIN, LONG], ids=["K=3", "K=5"])
+def test_asks_are_stages(make, cascade):
+    policy = make(cascade)
+    stages = play(policy, draw_cases(cascade.n_stages, 400, 0))
+    assert all(type(stage) is int and 0 <= stage < cascade.n_stages for stage in stages)
+    assert 0 <= policy.recommend() < cascade.n_stages
+    assert policy.n_rounds == 400
+
+
+@every
+@pytest.mark.parametrize("seed", range(3))
+def test_looking_changes_nothing(make, seed):
+    watched, left_alone = make(CHAIN), make(CHAIN)
+    for case in draw_cases(3, 300, seed):
+        if not isinstance(watched, DRAWS):
+            watched.ask_many(2)
+        assert watched.hold() >= 1
+        assert watched.recommend() in range(3)
+        _ = watched.counts, watched.n_rounds, repr(watched), json.dumps(watched.to_state())
+        stage = left_alone.ask()
+        assert watched.ask() == stage
+        tell(watched, case.told(watched, stage))
+        tell(left_alone, case.told(left_alone, stage))
+    assert watched.to_state() == left_alone.to_state()
+
+
+@every
+def test_asking_changes_nothing_but_the_generator(make):
+    policy = make(CHAIN)
+    play(policy, draw_cases(3, 50, 1))
+    before = policy.to_state()
+    policy.ask_many(7)
+    after = policy.to_state()
+    assert without(after, "generator") == without(before, "generator")
+    assert (after == before) == (not isinstance(policy, DRAWS))
+
+
+@every
+def test_ask_many_is_asking_many_times(make):
+    policy = make(CHAIN)
+    play(policy, draw_cases(3, 60, 2))
+    other = twin(policy)
+    assert policy.ask_many(0) == []
+    assert policy.ask_many(np.int64(9)) == [other.ask() for _ in range(9)]
+    for bad in (-1, 1.5, True, None, "3"):
+        with pytest.raises(SettingError, match="n must be a whole number >= 0"):
+            policy.ask_many(bad)
+
+
+@every
+def test_counts_are_a_copy(make):
+    policy = make(CHAIN)
+    play(policy, draw_cases(3, 30, 3))
+    before = policy.to_state()
+    counts = policy.counts
+    assert isinstance(counts, PairCounts)
+    assert counts.n_rounds == policy.n_rounds == 30
+    counts.add([0, 1, 1], times=100)
+    assert policy.to_state() == before
+
+
+# Telling
+
+
+@every
+@given(seed=seeds)
+@settings(max_examples=15)
+def test_the_order_of_tells_does_not_matter(make, seed):
+    rng = np.random.default_rng(seed)
+    told = scattered(make(LONG), draw_cases(5, 40, rng, missing=0.1), rng)
+    one, other = make(LONG), make(LONG)
+    for case in told:
+        tell(one, case)
+    for k in rng.permutation(len(told)):
+        if k % 3 == 0 and not isinstance(other, DRAWS):
+            other.ask()  # so that some are told in the middle of a decision
+        tell(other, told[k])
+    assert order_free(one) == order_free(other)
+    if not isinstance(one, sw.StrongDominance):
+        assert one.ask() == other.ask()
+        assert one.recommend() == other.recommend()
+
+
+@every
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+@pytest.mark.parametrize("seed", range(3))
+def test_decisions_depend_on_what_was_told_alone(make, missing, seed):
+    """Late, repeated and out-of-order tells: at any time a rebuilt policy would decide the same."""
+    policy = make(CHAIN)
+    rng = np.random.default_rng(seed)
+    late = []
+    for case in draw_cases(3, 400, seed, missing=missing):
+        stage = twin(policy).ask()
+        assert policy.ask() == stage
+        if rng.random() < 0.2:
+            late.append(case.told(policy, stage))
+            continue
+        tell(policy, case.told(policy, stage))
+        if rng.random() < 0.05:
+            tell(policy, case.told(policy, stage))  # once more
+        if rng.random() < 0.05:
+            tell(policy, case.told(policy, int(rng.integers(3))))  # of another stage
+        if late and rng.random() < 0.05:
+            policy.tell_many(late[::-1])
+            late = []
+
+
+@every
+@pytest.mark.parametrize("seed", range(4))
+def test_a_late_tell_ends_a_hold(make, seed):
+    """A policy that is told of another stage in mid-decision goes on as one that starts there."""
+    policy = make(CHAIN)
+    cases = draw_cases(3, 900, seed)
+    held = 0
+    for case, late in zip(cases[:300], cases[300:600], strict=True):
+        stage = policy.ask()
+        tell(policy, case.told(policy, stage))
+        if policy.hold() > 2 and held < 10:
+            stage = policy.ask()
+            tell(policy, case.told(policy, stage))
+            tell(policy, late.told(policy, (stage + 1 + held) % 3))
+            fresh = twin(policy)
+            assert play(copy.deepcopy(policy), cases[600:]) == play(fresh, cases[600:])
+            held += 1
+    assert held > 0 or policy.hold() == 1
+
+
+@every
+def test_a_batch_is_its_cases_one_by_one(make):
+    for seed in range(5):
+        told = scattered(make(LONG), draw_cases(5, 200, seed, missing=0.1), seed)
+        one_by_one, listed, lazy = make(LONG), make(LONG), make(LONG)
+        for case in told:
+            tell(one_by_one, case)
+        listed.tell_many(told)
+        lazy.tell_many(case for case in told)
+        assert listed.to_state() == lazy.to_state() == one_by_one.to_state()
+
+        often = Counter(told)
+        grouped, mapped = make(LONG), make(LONG)
+        for case, times in often.items():
+            for _ in range(times):
+                tell(grouped, case)
+        mapped.tell_many({case: np.int64(times) for case, times in often.items()})
+        assert mapped.to_state() == grouped.to_state()
+        assert order_free(mapped) == order_free(one_by_one)
+
+
+@every
+def test_a_batch_larger_than_the_hold_ends_it(make):
+    policy = make(CHAIN)
+    cases = draw_cases(3, 300, 5)
+    play(policy, cases[:100])
+    for case in cases[100:120]:
+        stage = policy.ask()
+        policy.tell_many({case.told(policy, stage): 37})
+        assert twin(policy).ask() == policy.ask()
+    assert policy.n_rounds == 100 + 20 * 37
+
+
+@unlabelled
+def test_rows_of_an_array_are_a_batch(make):
+    rows = np.random.default_rng(0).integers(2, size=(50, 3))
+    one, other = make(CHAIN), make(CHAIN)
+    one.tell_many(rows)
+    other.tell_many([tuple(row) for row in rows.tolist()])
+    assert one.to_state() == other.to_state()
+
+
+def broken_batches(policy):
+    good = Case((0, 1, 1), 1).told(policy, 2)
+    bad = Case((0, 1, 1, 0), 1).told(policy, 3)
+
+    def breaks_off():
+        yield good
+        raise RuntimeError("the log ends here")
+
+    yield [good, good, bad], OutputsError
+    yield [bad, good], OutputsError
+    yield [good, None], OutputsError
+    yield {good: 3, bad: 1}, OutputsError
+    for times in (0, -2, 1.5, True, "3", None):
+        yield {good: 2, Case((1, 1), 1).told(policy, 1): times}, OutputsError
+    yield breaks_off(), RuntimeError
+
+
+@every
+def test_a_batch_is_taken_whole_or_not_at_all(make):
+    policy, other = make(CHAIN), make(CHAIN)
+    cases = draw_cases(3, 260, 6)
+    play(policy, cases[:60])
+    play(other, cases[:60])
+    for batch, error in broken_batches(policy):
+        before = policy.to_state()
+        with pytest.raises(error):
+            policy.tell_many(batch)
+        assert policy.to_state() == before
+    assert play(policy, cases[60:]) == play(other, cases[60:])
+
+
+class Moody:
+    """Hashable, and never equal to anything, itself included."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return False
+
+    def __ne__(self, other):
+        return True
+
+
+BAD_PREFIXES = [
+    (),
+    [],
+    (0, 1, 1, 0),
+    np.zeros((2, 2)),
+    np.zeros(0),
+    np.array(3),
+    "01",
+    b"01",
+    "",
+    None,
+    1,
+    2.5,
+    True,
+    object(),
+    ([0], 1),
+    (0, {1}),
+    [0, {"a": 1}],
+    (float("nan"), 1),
+    [0, float("nan")],
+    np.array([0.0, np.nan]),
+    (0, Moody()),
+]
+
+
+@every
+def test_bad_outputs_are_refused_and_nothing_changes(make):
+    policy, other = make(CHAIN), make(CHAIN)
+    cases = draw_cases(3, 300, 7)
+    for case in cases[:100]:
+        stage = other.ask()
+        tell(other, case.told(other, stage))
+        assert policy.ask() == stage
+        tell(policy, case.told(policy, stage))
+        if policy.n_rounds in (1, 40, 41, 99):
+            before = policy.to_state()
+            for bad in BAD_PREFIXES:
+                with pytest.raises(OutputsError):
+                    tell(policy, (bad, 1) if isinstance(policy, sw.Supervised) else bad)
+                with pytest.raises(OutputsError):
+                    policy.tell_many([(bad, 1) if isinstance(policy, sw.Supervised) else bad])
+            assert policy.to_state() == before
+    assert play(policy, cases[100:]) == play(other, cases[100:])
+
+
+@every
+def test_refusals_say_what_is_wrong(make):
+    policy = make(CHAIN)
+    for outputs, message in [
+        ([], "first 1 to 3 tests, got 0"),
+        ([0] * 4, "first 1 to 3 tests, got 4"),
+        ("ab", "must be a sequence with one output a test, got 'ab'"),
+        ([0, [1]], r"hashable labels, got \[1\] at stage 2 \('slow'\)"),
+        ([float("nan")], r"equal themselves, got nan at stage 1 \('quick'\): use None"),
+    ]:
+        with pytest.raises(OutputsError, match=message):
+            tell(policy, (outputs, 1) if isinstance(policy, sw.Supervised) else outputs)
+
+
+NAMINGS = {
+    "strings": {0: "no", 1: "yes"},
+    "tuples": {0: (), 1: (1, ("b", None))},
+    "booleans": {0: False, 1: True},
+    "floats": {0: 0.0, 1: 1.0},
+    "NumPy scalars": {0: np.int64(0), 1: np.float64(1.0)},
+    "NumPy strings": {0: np.str_("no"), 1: np.str_("yes")},
+    "mixed": {0: frozenset({3}), 1: "one"},
+    "classes": {0: int, 1: Ellipsis},
+}
+
+
+@every
+@pytest.mark.parametrize("naming", NAMINGS.values(), ids=NAMINGS)
+def test_outputs_are_any_hashable_labels(make, naming):
+    cases = draw_cases(3, 250, 8)
+    named = [Case(tuple(naming[y] for y in c.outputs), naming[c.label]) for c in cases]
+    plain, policy = make(CHAIN), make(CHAIN)
+    assert play(policy, named) == play(plain, cases)
+    assert policy.to_state() == plain.to_state()
+
+
+CONTAINERS = {
+    "list": list,
+    "array": np.array,
+    "array of objects": lambda shown: np.array(shown, dtype=object),
+    "iterator": iter,
+    "list of NumPy scalars": lambda shown: [np.int64(y) for y in shown],
+}
+
+
+@every
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
+def test_lists_tuples_and_arrays_are_equal(make, container):
+    policy, other = make(CHAIN), make(CHAIN)
+    for case in draw_cases(3, 250, 9):
+        stage = other.ask()
+        assert policy.ask() == stage
+        tell(other, case.told(other, stage))
+        shown = container(case.outputs[: stage + 1])
+        tell(policy, (shown, case.label) if isinstance(policy, sw.Supervised) else shown)
+    assert policy.to_state() == other.to_state()
+
+
+# Missing outputs
+
+
+@every
+def test_a_missing_output_leaves_its_pairs_alone(make):
+    policy = make(CHAIN)
+    policy.ask()
+    tell(policy, Case((0, None, 1), 1).told(policy, 2))
+    tell(policy, Case((None, 0), 0).told(policy, 1))
+    counts = policy.counts
+    assert counts.n_stopped.tolist() == [0, 1, 1]
+    assert counts.n_seen.tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    assert counts.n_disagreed.tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+
+
+@every
+def test_a_missing_output_is_missing_in_mid_decision(make):
+    """Between tells of known patterns, which take another road, a None counts for nothing else."""
+    policy, expected = make(LONG), PairCounts(LONG)
+    for case in draw_cases(5, 300, 10, missing=0.2):
+        stage = policy.ask()
+        tell(policy, case.told(policy, stage))
+        shown = case.outputs[: stage + 1]
+        if isinstance(policy, sw.Supervised):  # it counts where right and wrong differ
+            shown = tuple(None if y is None else y == case.label for y in shown)
+        expected.add(shown)
+    assert policy.counts == expected
+
+
+@every
+def test_a_case_that_shows_nothing_is_a_round(make):
+    policy = make(CHAIN)
+    for _ in range(30):
+        policy.ask()
+        tell(policy, Case((None,), 1).told(policy, 0))
+    assert policy.n_rounds == 30
+    assert policy.counts.n_stopped.tolist() == [30, 0, 0]
+    assert not policy.counts.n_seen.any()
+    assert twin(policy).ask() == policy.ask()
+
+
+@every
+def test_nothing_is_ever_shown(make):
+    policy = make(CHAIN)
+    blank = Case((None, None, None), 1)
+    for _ in range(200):
+        stage = policy.ask()
+        assert stage in range(3)
+        tell(policy, blank.told(policy, stage))
+    assert policy.n_rounds == 200
+    assert not policy.counts.n_seen.any()
+    assert policy.recommend() in range(3)
+
+
+# States
+
+
+@every
+def test_a_saved_policy_goes_on_as_if_nothing_had_happened(make):
+    cases = draw_cases(3, 700, 11)
+    policy = make(CHAIN)
+    stages, saved, in_mid_hold = [], [], 0
+    for k, case in enumerate(cases):
+        if k in (0, 1, 2, 20, 37, 150, 151, 310):
+            saved.append((k, json.dumps(policy.to_state(), allow_nan=False)))
+        stages.append(policy.ask())
+        in_mid_hold += policy.hold() > 1
+        tell(policy, case.told(policy, stages[-1]))
+    for k, text in saved:
+        restored = sw.policy_from_state(json.loads(text))
+        assert type(restored) is type(policy)
+        assert repr(restored) == repr(make(CHAIN))
+        assert json.dumps(restored.to_state()) == text
+        assert play(restored, cases[k:]) == stages[k:]
+        assert restored.to_state() == policy.to_state()
+    assert in_mid_hold or isinstance(policy, (sw.Thompson, sw.StrongDominance))
+
+
+@every
+def test_a_state_is_apart_from_its_policy(make):
+    policy = make(CHAIN)
+    play(policy, draw_cases(3, 50, 12))
+    state = policy.to_state()
+    kept = copy.deepcopy(state)
+    restored = sw.policy_from_state(state)
+    play(policy, draw_cases(3, 50, 13))
+    play(restored, draw_cases(3, 50, 14))
+    assert state == kept
+
+
+def altered(state, path, value):
+    """A copy of a state with one entry, given by the keys to it, set or (...) left out."""
+    state = copy.deepcopy(state)
+    inner = state
+    for key in path[:-1]:
+        inner = inner[key]
+    if value is ...:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return state
+
+
+DAMAGES = {
+    "policy missing": (["policy"], ...),
+    "version missing": (["version"], ...),
+    "cascade missing": (["cascade"], ...),
+    "settings missing": (["settings"], ...),
+    "counts missing": (["counts"], ...),
+    "policy unknown": (["policy"], "Oracle"),
+    "policy abstract": (["policy"], "Policy"),
+    "policy a list": (["policy"], ["Resolve"]),
+    "policy None": (["policy"], None),
+    "version later": (["version"], 2),
+    "version a string": (["version"], "1"),
+    "cascade a tree": (["cascade"], TREE.to_state()),
+    "cascade too short": (["cascade"], Cascade([0.0, 1.0]).to_state()),
+    "cascade a list": (["cascade"], [0.1, 0.2]),
+    "negative cost": (["cascade", "costs"], [0.0, -1.0, 0.1]),
+    "settings None": (["settings"], None),
+    "unknown setting": (["settings", "colour"], "red"),
+    "counts None": (["counts"], None),
+    "counts empty": (["counts"], {}),
+    "seen missing": (["counts", "seen"], ...),
+    "stopped too short": (["counts", "stopped"], [50, 0]),
+    "negative stopped": (["counts", "stopped"], [-1, 0, 9]),
+    "negative seen": (["counts", "seen", 1], [-1, 5]),
+    "fractional": (["counts", "seen", 1], [1.5, 5]),
+    "boolean": (["counts", "stopped"], [True, 0, 9]),
+    "more disagreed than seen": (["counts", "disagreed", 2], [10**6, 0, 0]),
+}
+
+
+@every
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_state_is_refused(make, damage):
+    policy = make(CHAIN)
+    play(policy, draw_cases(3, 50, 15))
+    state = policy.to_state()
+    with pytest.raises(StateError):
+        sw.policy_from_state(altered(state, *damage))
+    sw.policy_from_state(state)
+
+
+@every
+def test_settings_of_a_damaged_state_are_checked(make):
+    state = make(CHAIN).to_state()
+    for name in set(state["settings"]) - {"literal", "seed"}:  # the one is any, the other unused
+        for value in (None, -1, "much", [1]):
+            with pytest.raises(StateError):
+                sw.policy_from_state(altered(state, ["settings", name], value))
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        ("ExploreThenCommit", ["further"], ...),
+        ("ExploreThenCommit", ["further", "complete"], ...),
+        ("ExploreThenCommit", ["further", "complete", "stopped"], [0, 0, -1]),
+        ("Supervised", ["further"], None),
+        ("Supervised", ["further", "mended"], {}),
+        ("StrongDominance", ["n_explored"], ...),
+        ("StrongDominance", ["n_explored"], -1),
+        ("StrongDominance", ["n_explored"], 0.5),
+        ("StrongDominance", ["printed"], ...),
+        ("StrongDominance", ["printed"], [0.0]),
+        ("StrongDominance", ["printed"], [0.0, 0.0, float("nan")]),
+        ("StrongDominance", ["printed"], ["a", "b", "c"]),
+        ("StrongDominance", ["settings", "beta", "scale"], 2.0),
+        ("Thompson", ["generator"], ...),
+        ("Thompson", ["generator"], None),
+        ("Thompson", ["generator"], {}),
+        ("Thompson", ["generator", "bit_generator"], "MT19937"),
+        ("Thompson", ["generator", "state", "state"], -1),
+        ("Thompson", ["generator", "state", "state"], 2**200),
+        ("Thompson", ["generator", "state", "state"], "many"),
+    ],
+)
+def test_damage_to_what_one_policy_keeps_is_refused(name, path, value):
+    policy = FACTORIES[name](CHAIN)
+    play(policy, draw_cases(3, 50, 16))
+    full = policy.to_state()
+    with pytest.raises(StateError):
+        sw.policy_from_state(altered(full, path, value))
+
+
+@pytest.mark.parametrize("state", [None, [], "state", 3, {}, {"version": 1}])
+def test_what_is_not_a_state_is_refused(state):
+    with pytest.raises(StateError, match=r"must be a dict that to_state\(\) made"):
+        sw.policy_from_state(state)
+
+
+# Merging
+
+
+@merging
+@pytest.mark.parametrize("seed", range(3))
+def test_merged_learners_know_what_both_know(make, seed):
+    one, other, all_told = make(LONG), make(LONG), make(LONG)
+    cases = draw_cases(5, 400, seed, missing=0.05)
+    for policy, part in ((one, cases[:150]), (other, cases[150:300])):
+        for case in part:
+            told = case.told(policy, policy.ask())
+            tell(policy, told)
+            tell(all_told, told)
+    # Told in the middle of a decision: what is pending has to be merged too.
+    before = copy.deepcopy((one, other))
+    merged = one.merge(other)
+    assert without(merged.to_state(), "generator") == without(all_told.to_state(), "generator")
+    assert merged.n_rounds == 300
+    if not isinstance(merged, DRAWS):
+        assert play(merged, cases[300:]) == play(all_told, cases[300:])
+    for kept, policy in zip(before, (one, other), strict=True):
+        assert policy.to_state() == kept.to_state()
+        assert play(policy, cases[300:]) == play(kept, cases[300:])
+
+
+@merging
+def test_a_learner_merges_with_itself_and_with_a_new_one(make):
+    policy = make(CHAIN)
+    play(policy, draw_cases(3, 70, 17))
+    assert policy.merge(policy).n_rounds == 140
+    assert policy.merge(make(CHAIN)).to_state() == policy.to_state()
+    assert make(CHAIN).merge(policy).counts == policy.counts
+
+
+@merging
+def test_learners_of_other_settings_are_not_merged(make):
+    policy = make(CHAIN)
+    others = [
+        make(Cascade([0.0, 0.15, 0.2], names=CHAIN.names)),
+        make(Cascade([0.0, 0.15, 0.1])),
+        make(Cascade([0.0, 0.15])),
+        *(f(CHAIN) for n, f in FACTORIES.items() if f is not make),
+        PairCounts(CHAIN),
+        None,
+    ]
+    for other in others:
+        with pytest.raises(SettingError, match="equal settings"):
+            policy.merge(other)
+
+
+def test_strong_dominance_is_not_merged():
+    with pytest.raises(StateError, match="not additive"):
+        sw.StrongDominance(CHAIN).merge(sw.StrongDominance(CHAIN))
+
+
+# Construction
+
+
+@every
+def test_trees_are_refused(make):
+    with pytest.raises(CascadeError, match="needs a chain, got a tree"):
+        make(TREE)
+
+
+@pytest.mark.parametrize(
+    ("policy", "given", "message"),
+    [
+        *(
+            (cls, {"exploration": value}, "exploration must be > 0 and finite")
+            for cls in (sw.WeakDominance, sw.Supervised)
+            for value in (0, -1.5, float("inf"), float("nan"))
+        ),
+        *(
+            (sw.Resolve, {"indifference": value}, "indifference must be >= 0 and finite")
+            for value in (-0.1, float("inf"), float("nan"))
+        ),
+        *(
+            (sw.StrongDominance, {"alpha": value}, "alpha must be > 0 and finite")
+            for value in (0, -2, float("inf"), float("nan"))
+        ),
+        *(
+            (sw.StrongDominance, {"beta": value}, "beta must be a PowerLaw")
+            for value in (0.5, None, {"scale": 0.5, "exponent": 0.5}, np.sqrt)
+        ),
+        *(
+            (sw.ExploreThenCommit, {"rounds": value}, "rounds must be a whole number >= 1")
+            for value in (0, -3, 2.0, True, "9", None)
+        ),
+        *(
+            (sw.FixedStage, {"stage": value}, "stage must be a whole number >= 0")
+            for value in (-1, 1.0, False, None)
+        ),
+        (sw.FixedStage, {"stage": 3}, "stage must be < 3, got 3"),
+    ],
+)
+def test_bad_settings_are_refused(policy, given, message):
+    with pytest.raises(SettingError, match=message):
+        policy(CHAIN, **given)
+
+
+@every
+def test_settings_are_public_and_in_the_repr(make):
+    policy = make(CHAIN)
+    for name in policy.settings:
+        assert f"{name}={getattr(policy, name)!r}" in repr(policy)
+    assert policy.cascade == CHAIN
+    assert repr(CHAIN) in repr(policy)
+
+
+@every
+def test_a_cascade_of_one_test(make):
+    single = Cascade([0.3])
+    policy = make(single)
+    for case in draw_cases(1, 100, 18):
+        assert policy.ask() == policy.recommend() == 0
+        assert policy.hold() >= 1
+        tell(policy, case.told(policy, 0))
+    assert twin(policy).ask() == 0
+    assert policy.n_rounds == 100
+
+
+@every
+def test_prices_beyond_any_mistake(make):
+    policy = make(Cascade([5, 0, 1, 1e6]))
+    stages = play(policy, draw_cases(4, 300, 19))
+    assert set(stages) <= set(range(4))
+
+
+# Counts that someone else has made
+
+
+@pytest.mark.parametrize(
+    "name", ["ExploreThenCommit", "FixedStage", "Resolve", "Thompson", "WeakDominance"]
+)
+def test_totals_are_the_cases_that_they_count(name):
+    told, totalled = FACTORIES[name](LONG), FACTORIES[name](LONG)
+    rng = np.random.default_rng(20)
+    for size in rng.integers(1, 30, size=40).tolist():
+        stage = told.ask()
+        assert totalled.ask() == stage
+        rows = [case.outputs[: stage + 1] for case in draw_cases(5, size, rng)]
+        disagreed = [[sum(r[a] != r[b] for r in rows) for a in range(b)] for b in range(stage + 1)]
+        told.tell_many(rows)
+        totalled.tell_totals(stage, size, disagreed)
+        assert totalled.to_state() == told.to_state()
+
+
+# Size
+
+
+def deep_size(root):
+    """The bytes of all that an object leads to, but for types, functions and modules."""
+    apart = (type, types.FunctionType, types.ModuleType, types.BuiltinFunctionType)
+    seen, queue, total = set(), [root], 0
+    while queue:
+        value = queue.pop()
+        if id(value) in seen or isinstance(value, apart):
+            continue
+        seen.add(id(value))
+        total += value.__sizeof__()
+        queue += gc.get_referents(value)
+    return total
+
+
+@every
+def test_memory_does_not_grow_with_the_number_of_rounds(make):
+    """Every case shows a pattern never seen before."""
+    policy = make(CHAIN)
+    tallies = not isinstance(policy, (sw.StrongDominance, sw.Supervised, sw.Thompson))
+    n, step = (100_000, 14_000) if tallies else (4_000, 1_000)
+    sizes, states = [], []
+    for k in range(n):
+        case = Case((k, k + 1, -k), k)
+        tell(policy, case.told(policy, policy.ask()))
+        if (k + 1) % step == 0:
+            sizes.append(deep_size(policy))
+            states.append(len(json.dumps(policy.to_state())))
+    assert max(sizes) < 12_000_000
+    assert max(states) < 2_000
+
+
+@every
+def test_the_state_of_fifty_tests_is_small(make):
+    policy = make(Cascade([0.01] * 50))
+    rng = np.random.default_rng(21)
+    times = 3 if isinstance(policy, sw.StrongDominance) else 10**9
+    for stage in range(50):
+        case = Case(tuple(rng.integers(2, size=50).tolist()), 1).told(policy, stage)
+        policy.tell_many({case: times})
+    text = json.dumps(policy.to_state())
+    assert len(text) < 200_000
+    assert sw.policy_from_state(json.loads(text)).counts == policy.counts
+
+
+@st.composite
+def several_tells(draw):
+    outputs = st.sampled_from([0, 1, "a", None])
+    return draw(st.lists(st.lists(outputs, min_size=1, max_size=3), max_size=12))
+
+
+@every
+@given(told=several_tells())
+@settings(max_examples=25)
+def test_counts_are_those_of_the_cases_told(make, told):
+    policy, expected = make(CHAIN), PairCounts(CHAIN)
+    for k, outputs in enumerate(told):
+        if k % 2:
+            policy.ask()
+        tell(policy, Case(tuple(outputs), 1).told(policy, len(outputs) - 1))
+        if isinstance(policy, sw.Supervised):
+            outputs = [None if y is None else y == 1 for y in outputs]  # noqa: PLW2901
+        expected.add(outputs)
+    assert policy.counts == expected

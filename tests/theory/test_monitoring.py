@@ -1,0 +1,123 @@
+import math
+
+import numpy as np
+import pytest
+
+from stopwise.cascade import Cascade
+from stopwise.errors import SettingError
+from stopwise.theory.monitoring import (
+    FeedbackGraph,
+    SideObservationBandit,
+    expected_regret,
+    gaps_of,
+)
+
+TREE = Cascade(costs=[0, 0.1, 0.2, 0.1], parents=[None, 0, 0, 1])
+
+
+def test_a_cascade_shows_the_path_and_a_bandit_only_itself():
+    assert FeedbackGraph.of(TREE).neighbours == ((0,), (0, 1), (0, 2), (0, 1, 3))
+    assert FeedbackGraph.bandit(2).neighbours == ((0,), (1,))
+    assert FeedbackGraph.of(TREE).n_actions == 4
+
+
+def test_graphs_are_values():
+    assert FeedbackGraph([[0], [np.int64(1), 0]]) == FeedbackGraph(((0,), (1, 0)))
+    assert hash(FeedbackGraph([[0]])) == hash(FeedbackGraph.bandit(1))
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "message"),
+    [
+        ((), "must not be empty"),
+        (((0,), (2,)), "0 to 1, got 2 at action 1"),
+        (((0,), (-1,)), "0 to 1, got -1 at action 1"),
+        (((0, 0),), "must differ, got .* at action 0"),
+        (((0.0,),), r"must be indices, got 0\.0 at action 0"),
+        (((True,), (1,)), "must be indices, got True at action 0"),
+    ],
+)
+def test_bad_graphs_are_refused_with_the_place(neighbours, message):
+    with pytest.raises(SettingError, match=message):
+        FeedbackGraph(neighbours)
+
+
+def test_the_best_arm_earns_most():
+    # Means are 0, 0.2, 0.05: read as costs the first arm would be best (Section 5's misprint).
+    bandit = SideObservationBandit((0, 0.3, 0.35), (0, 0.1, 0.3), FeedbackGraph.bandit(3))
+    np.testing.assert_allclose(bandit.means, [0, 0.2, 0.05], atol=1e-15)
+    np.testing.assert_allclose(bandit.gaps, [0.2, 0, 0.15], atol=1e-15)
+    assert bandit.best_action == 1
+    assert bandit.n_actions == 3
+
+
+def test_rounding_does_not_part_equal_arms():
+    bandit = SideObservationBandit((0.3, 0.0), (0.1 + 0.2, 0.0), FeedbackGraph.bandit(2))
+    assert bandit.means[0] != bandit.means[1]
+    assert bandit.gaps.tolist() == [0, 0]
+    assert bandit.best_action == 0
+
+
+class Loss:
+    """The smallest problem that is not a bandit: nothing is shown."""
+
+    n_actions = 3
+
+    def expected_reward(self, action):
+        return -[2.0, 0.5, 1.0][action]
+
+    def feedback(self, action, rng):
+        return ()
+
+
+def test_gaps_of_any_problem_are_from_the_greatest_reward():
+    assert gaps_of(Loss()).tolist() == [1.5, 0, 0.5]
+
+
+def test_feedback_is_the_shown_rewards_in_order():
+    graph = FeedbackGraph(((0,), (2, 0), (2,)))
+    bandit = SideObservationBandit((0, 0.5, 1), (0.25, 0, 2), graph)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        assert bandit.feedback(1, rng).tolist() == [-1, -0.25]
+
+
+def test_feedback_has_the_means_and_independent_arms():
+    bandit = SideObservationBandit((0.2, 0.7), (0, 0.1), FeedbackGraph(((0,), (0, 1))))
+    rng = np.random.default_rng(1)
+    n = 20_000
+    draws = np.array([bandit.feedback(1, rng) for _ in range(n)])
+    # Hoeffding: each of three means is off by more than this with probability below 1e-6 / 3.
+    margin = math.sqrt(math.log(2 * 3 / 1e-6) / (2 * n))
+    np.testing.assert_allclose(draws.mean(axis=0), bandit.means, atol=margin)
+    coins = draws + np.array(bandit.offsets) > 0.5
+    assert abs(coins.all(axis=1).mean() - 0.2 * 0.7) < margin
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "offsets", "message"),
+    [
+        ((0.1,), (0, 0), "probabilities must have one entry an arm, got 1 for 2"),
+        ((0.1, 0.2), (0,), "offsets must have one entry an arm, got 1 for 2"),
+        ((0.1, 1.2), (0, 0), r"probabilities must lie in \[0, 1\], got 1.2 at arm 1"),
+        ((-0.1, 0.2), (0, 0), r"probabilities must lie in \[0, 1\], got -0.1 at arm 0"),
+        ((0.1, 0.2), (0, math.inf), "offsets must be finite, got inf at arm 1"),
+        ((0.1, math.nan), (0, 0), "probabilities must be finite, got nan at arm 1"),
+        (("a", 0), (0, 0), "probabilities must be a sequence of numbers"),
+    ],
+)
+def test_bad_bandits_are_refused_with_the_place(probabilities, offsets, message):
+    with pytest.raises(SettingError, match=message):
+        SideObservationBandit(probabilities, offsets, FeedbackGraph.bandit(2))
+
+
+def test_regret_sums_gaps_over_plays():
+    assert expected_regret([0.5, 0, 0.25], [2, 100, 4]) == 2
+    assert expected_regret(np.array([0.5, 0.0]), np.array([3, 1])) == 1.5
+
+
+def test_an_optimal_action_costs_nothing_however_often_played():
+    assert expected_regret([0, 0.5], [math.inf, 2]) == 1
+    assert expected_regret([0, 0.5], [1, math.inf]) == math.inf
+    with pytest.raises(ValueError, match="zip"):
+        expected_regret([0, 1], [1])

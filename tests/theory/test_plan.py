@@ -1,0 +1,371 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from stopwise.cascade import Cascade
+from stopwise.errors import SettingError
+from stopwise.theory import plan as plan_module
+from stopwise.theory.monitoring import FeedbackGraph, expected_regret
+from stopwise.theory.plan import (
+    cheapest_plan,
+    exploration_demands,
+    exploration_plan,
+    general_plan,
+    is_informative,
+    observation_counts,
+)
+
+CHAIN = Cascade(costs=[0, 1, 1])
+#        0
+#      1   2
+#     3 4
+TREE = Cascade(costs=[0, 1, 1, 1, 1], parents=[None, 0, 0, 1, 1])
+
+
+@st.composite
+def cascades(draw, most=7):
+    K = draw(st.integers(1, most))
+    if draw(st.booleans()):
+        return Cascade(costs=[0] * K)
+    return Cascade(
+        costs=[0] * K, parents=[None, *(draw(st.integers(0, k - 1)) for k in range(1, K))]
+    )
+
+
+# Few values, so that ties and zeros are common.
+COARSE = st.sampled_from([0.0, 0.1, 0.2, 0.2, 0.5, 1.0])
+DEMANDS = st.sampled_from([0.0, 0.0, 1.0, 2.0, 3.0, 5.5, 10.0])
+
+
+@st.composite
+def problems(draw, gaps=COARSE, demands=DEMANDS):
+    cascade = draw(cascades())
+    K = cascade.n_stages
+    fixed = {"min_size": K, "max_size": K}
+    return draw(st.lists(demands, **fixed)), draw(st.lists(gaps, **fixed)), cascade
+
+
+@st.composite
+def gapped(draw):
+    """Gaps as they are: at least one is 0 and one is not."""
+    _, gaps, cascade = draw(problems(gaps=COARSE | st.floats(0.01, 1)))
+    gaps[draw(st.integers(0, len(gaps) - 1))] = 0.0
+    assume(max(gaps) > 0)
+    return gaps, cascade
+
+
+def shows(cascade):
+    """Row j, column k: whether stopping at k shows test j; by hand, from the paths alone."""
+    K = cascade.n_stages
+    return np.array([[float(j in cascade.path(k)) for k in range(K)] for j in range(K)])
+
+
+def lp(objective, demands, cascade, budget=None):
+    """Return the least of ⟨u, objective⟩; with a budget (gaps, cost), among u of that cost."""
+    A, b = -shows(cascade), -np.array(demands, dtype=float)
+    if budget is not None:
+        gaps, cost = budget
+        A, b = np.vstack([A, gaps]), np.append(b, cost)
+    result = linprog(objective, A_ub=A, b_ub=b, method="highs")
+    assert result.status == 0, result.message
+    return result.fun
+
+
+def least_plays(stage, demands, gaps, cascade, cost):
+    """Return the smallest u_stage among the plans of regret ``cost``."""
+    return lp(np.eye(cascade.n_stages)[stage], demands, cascade, (gaps, cost))
+
+
+# Demands
+
+
+def test_demands_by_hand():
+    # Smallest positive gap 0.05: 2 * 0.25 / 0.05^2 = 200.
+    assert exploration_demands([0.2, 0.0, 0.05]) == pytest.approx([12.5, 200, 200])
+    assert exploration_demands([0.5, 0.0], sigma2=1) == pytest.approx([8, 8])
+
+
+def test_two_optimal_stages_are_told_from_the_third_not_from_each_other():
+    assert exploration_demands([0.0, 0.5, 0.0]) == pytest.approx([2, 2, 2])
+
+
+def test_without_a_gap_nothing_is_decided():
+    assert exploration_demands([0.0, 0.0]) == [math.inf, math.inf]
+    assert exploration_demands([0.0, 1e-15]) == [math.inf, math.inf]
+    assert exploration_demands([0.0]) == [0]
+
+
+def test_rounding_is_not_a_gap():
+    assert exploration_demands([1e-16, 0.5, 0.0]) == pytest.approx([2, 2, 2])
+    assert exploration_plan([1e-16, 0.5, 0.0], CHAIN) == exploration_plan([0, 0.5, 0], CHAIN)
+
+
+# Observations
+
+
+def test_a_deep_play_shows_the_tests_before_it():
+    assert observation_counts([1, 2, 4], CHAIN) == [7, 6, 4]
+    assert observation_counts([1, 2, 4, 8, 16], TREE) == [31, 26, 4, 8, 16]
+
+
+def test_the_printed_count_is_a_misprint():
+    # Section 6 prints m_j = u_1 + … + u_j; its own C(γ) sums from j to K.
+    u = [1.0, 2.0, 4.0]
+    assert observation_counts(u, CHAIN) != np.cumsum(u).tolist()
+    assert observation_counts(u, CHAIN) == np.cumsum(u[::-1])[::-1].tolist()
+
+
+@given(problems())
+def test_counts_are_sums_over_paths(problem):
+    plays, _, cascade = problem
+    assert observation_counts(plays, cascade) == pytest.approx(shows(cascade) @ plays)
+
+
+# The plan
+
+
+@given(problems())
+def test_the_plan_meets_the_demands_at_the_least_regret(problem):
+    demands, gaps, cascade = problem
+    u = cheapest_plan(demands, gaps, cascade)
+    assert min(u) >= 0
+    assert (np.array(observation_counts(u, cascade)) >= np.array(demands) - 1e-9).all()
+    assert np.dot(u, gaps) == pytest.approx(lp(gaps, demands, cascade), abs=1e-6)
+
+
+@given(problems())
+def test_no_plan_of_any_regret_has_fewer_plays(problem):
+    demands, gaps, cascade = problem
+    u = cheapest_plan(demands, gaps, cascade)
+    assert sum(u) == pytest.approx(lp(np.ones(len(u)), demands, cascade), abs=1e-6)
+
+
+@given(problems())
+def test_optimal_stages_together_are_played_as_rarely_as_the_least_regret_allows(problem):
+    demands, gaps, cascade = problem
+    u = cheapest_plan(demands, gaps, cascade)
+    optimal = np.array(gaps) == 0
+    least = lp(optimal.astype(float), demands, cascade, (gaps, np.dot(u, gaps)))
+    assert np.dot(u, optimal) == pytest.approx(least, abs=1e-5)
+
+
+@given(problems(gaps=st.sampled_from([0.1, 0.2, 0.2, 0.5])), st.integers(0, 6))
+def test_the_one_optimal_stage_is_played_as_rarely_as_the_least_regret_allows(problem, best):
+    demands, gaps, cascade = problem
+    best %= len(gaps)
+    gaps[best] = 0.0
+    u = cheapest_plan(demands, gaps, cascade)
+    least = least_plays(best, demands, gaps, cascade, np.dot(u, gaps))
+    assert u[best] == pytest.approx(least, abs=1e-5)
+
+
+def test_with_several_optimal_stages_the_least_for_one_can_forbid_the_least_for_another():
+    # Each of stages 1 and 3 can do with less if the other is played more; the plan shares out.
+    demands, gaps = [5, 1, 1], [0.0, 0.1, 0.0]
+    assert cheapest_plan(demands, gaps, CHAIN) == [4, 0, 1]
+    assert least_plays(0, demands, gaps, CHAIN, 0) == 0
+    assert least_plays(2, demands, gaps, CHAIN, 0) == 1
+
+
+@given(gapped())
+def test_exploring_plays_every_optimal_stage_as_rarely_as_the_least_regret_allows(problem):
+    # Section 6 asks u*_k = min u_k for any optimal k; for these demands all minima hold at once.
+    gaps, cascade = problem
+    unit = max(exploration_demands(gaps))
+    demands = [b / unit for b in exploration_demands(gaps)]
+    u = [n / unit for n in exploration_plan(gaps, cascade)]
+    for k in np.flatnonzero(np.array(gaps) == 0):
+        least = least_plays(k, demands, gaps, cascade, np.dot(u, gaps))
+        assert u[k] == pytest.approx(least, abs=1e-4)
+
+
+@given(gapped())
+def test_exploring_plays_what_a_test_lacks_at_that_test(problem):
+    gaps, cascade = problem
+    b = exploration_demands(gaps)
+    need = [0.0] * len(b)  # the demand of the subtree
+    for j in reversed(range(len(b))):
+        need[j] = max(b[j], sum(need[c] for c in cascade.children[j]))
+    lacking = [need[j] - sum(need[c] for c in cascade.children[j]) for j in range(len(b))]
+    assert exploration_plan(gaps, cascade) == pytest.approx(lacking, rel=1e-9, abs=1e-9 * max(b))
+
+
+def test_ties_go_to_the_first_stage():
+    assert cheapest_plan([3, 0, 0], [0.1, 0.1, 0.1], CHAIN) == [3, 0, 0]
+    assert cheapest_plan([3, 0, 0], [0.2, 0.1, 0.1], CHAIN) == [0, 3, 0]
+    # Of 2 and 3 the first is in the branch that is walked later.
+    assert cheapest_plan([3, 0, 0, 0, 0], [0.2, 0.2, 0.1, 0.1, 0.2], TREE) == [0, 0, 3, 0, 0]
+    assert cheapest_plan([0, 3, 0, 0, 0], [0.2, 0.2, 0.2, 0.1, 0.1], TREE) == [0, 0, 0, 3, 0]
+
+
+def test_a_plan_by_hand():
+    # u_3 = 90 for test 3; test 2 lacks 110, which stage 2 plays free of regret; test 1 lacks none.
+    assert cheapest_plan([50, 200, 90], [0.2, 0.0, 0.05], CHAIN) == [0, 110, 90]
+    # Leaves play what they demand; stage 2 lacks 10 - 3 - 4, cheapest at 3; root has 10 + 2 >= 11.
+    assert cheapest_plan([11, 10, 2, 3, 4], [0.1, 0.3, 0.1, 0.2, 0.3], TREE) == [0, 0, 2, 6, 4]
+
+
+def test_rounding_is_not_a_lack():
+    # Three branches demand 0.1, 0.2, 0.3, which sum to a little less or more than 0.6.
+    star = Cascade(costs=[0] * 4, parents=[None, 0, 0, 0])
+    for order in ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1]):
+        for need in (0.6, 0.1 + 0.2 + 0.3):
+            assert cheapest_plan([need, *order], [0.0] * 4, star) == [0, *order]
+
+
+def test_infinite_demands_make_infinite_plays_and_no_nan():
+    inf = math.inf
+    assert cheapest_plan([inf] * 3, [0.0, 0.0, 0.0], CHAIN) == [0, 0, inf]
+    assert cheapest_plan([inf, 2, 1], [0.2, 0.0, 0.1], CHAIN) == [0, inf, 1]
+    assert cheapest_plan([inf] * 5, [0.0] * 5, TREE) == [0, 0, inf, inf, inf]
+    assert exploration_plan([0.0, 0.0, 0.0], CHAIN) == [0, 0, inf]
+    assert observation_counts([0, 0, inf], CHAIN) == [inf, inf, inf]
+
+
+@given(problems(demands=DEMANDS | st.just(math.inf)))
+def test_infinite_demands_are_met(problem):
+    demands, gaps, cascade = problem
+    u = cheapest_plan(demands, gaps, cascade)
+    assert not any(map(math.isnan, u))
+    seen = observation_counts(u, cascade)
+    assert all(m >= b - 1e-9 for m, b in zip(seen, demands, strict=True))
+    # Finite demands alone never make an infinite play.
+    assert any(map(math.isinf, u)) == any(map(math.isinf, demands))
+
+
+# Sufficiently informative
+
+
+@given(gapped(), st.floats(0.05, 2))
+def test_following_the_plan_is_informative_and_less_is_not(problem, sigma2):
+    gaps, cascade = problem
+    u = np.array(exploration_plan(gaps, cascade, sigma2))
+    assert is_informative(u, gaps, cascade, sigma2)
+    assert is_informative(u + 1, gaps, cascade, sigma2)
+    assert not is_informative(u * (1 - 1e-6), gaps, cascade, sigma2)
+    # What Algorithm 1 relies on: while not informed, some stage is short of its plan.
+    for k in np.flatnonzero(u):
+        short = u.copy()
+        short[k] *= 0.5
+        assert not is_informative(short, gaps, cascade, sigma2)
+
+
+def test_plays_are_judged_test_by_test():
+    # Demands 2, 8, 8.
+    assert is_informative([0, 0, 8], [0.5, 0, 0.25], CHAIN)
+    assert not is_informative([0, 9, 7], [0.5, 0, 0.25], CHAIN)
+    assert not is_informative([0, 0, 1e9], [0.0, 0.0, 0.0], CHAIN)
+
+
+# Any graph
+
+
+@given(problems())
+def test_the_general_plan_has_the_same_regret_and_plays_of_optimal_stages(problem):
+    demands, gaps, cascade = problem
+    special = np.array(cheapest_plan(demands, gaps, cascade))
+    general = np.array(general_plan(demands, gaps, FeedbackGraph.of(cascade)))
+    assert (shows(cascade) @ general >= np.array(demands) - 1e-6).all()
+    assert general @ gaps == pytest.approx(special @ gaps, abs=1e-6)
+    optimal = np.array(gaps) == 0
+    assert general[optimal].sum() == pytest.approx(special[optimal].sum(), abs=1e-6)
+
+
+def test_the_general_plan_plays_an_optimal_action_as_rarely_as_can_be():
+    # Action 0 is free: the first linear program has no reason to spare it.
+    graph = FeedbackGraph(((0, 1), (0, 1), (2,)))
+    demands, gaps = [4, 9, 3], [0.0, 0.5, 0.2]
+    assert general_plan(demands, gaps, graph) == pytest.approx([9, 0, 3])
+    # With large demands and small gaps the order of the two aims does not blur.
+    huge, tiny = [4e6, 9e6, 3e6], [0.0, 5e-5, 2e-5]
+    assert general_plan(huge, tiny, graph) == pytest.approx([9e6, 0, 3e6], rel=1e-6)
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_of_equally_costly_actions_the_one_that_spares_the_optimal_action_is_played(order):
+    # Action 0 is optimal; of the two others, at the same gap, one shows action 0 as well.
+    shown = {1: (1,), 2: (0, 1)}
+    graph = FeedbackGraph(((0,), shown[order[0]], shown[order[1]]))
+    u = general_plan([5, 5, 0], [0.0, 0.1, 0.1], graph)
+    assert u[0] == pytest.approx(0)
+    assert sum(u) == pytest.approx(5)
+
+
+def test_an_optimal_action_is_spared_even_by_more_plays_of_others():
+    # Actions 1, 2, 3 are in demand. Action 1 shows all three for 3 / 4; three others one each for
+    # 1 / 4, and one of them shows action 0 as well.
+    graph = FeedbackGraph(((0,), (1, 2, 3), (0, 1), (2,), (3,)))
+    u = general_plan([1, 1, 1, 1, 0], [0.0, 0.75, 0.25, 0.25, 0.25], graph)
+    assert u == pytest.approx([0, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("all_in_one", [0, 1, 2])
+def test_optimal_actions_together_are_spared(all_in_one):
+    rows = [(0, 1, 2) if k == all_in_one else (k,) for k in range(3)]
+    u = general_plan([1, 1, 1], [0.0, 0.0, 0.0], FeedbackGraph(tuple(rows)))
+    assert u == pytest.approx([float(k == all_in_one) for k in range(3)])
+
+
+def test_an_ordinary_bandit_plays_each_demand_itself():
+    assert general_plan([3, 1, 2], [0.0, 0.1, 0.2], FeedbackGraph.bandit(3)) == pytest.approx(
+        [3, 1, 2]
+    )
+    assert general_plan([0, 0], [0.0, 0.0], FeedbackGraph.bandit(2)) == [0, 0]
+
+
+def test_an_action_may_show_others_but_not_itself():
+    swap = FeedbackGraph(((1,), (0,)))
+    assert general_plan([3, 1], [0.0, 0.1], swap) == pytest.approx([1, 3])
+
+
+def test_what_no_action_shows_cannot_be_demanded():
+    blind = FeedbackGraph(((0,), (0,)))
+    assert general_plan([3, 0], [0.1, 0.2], blind) == pytest.approx([3, 0])
+    with pytest.raises(SettingError, match="must show every action in demand, none shows 1"):
+        general_plan([3, 1], [0.1, 0.2], blind)
+
+
+# What is refused, and what a kernel may compile
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: exploration_demands([0.1, -0.2]), "gaps must be >= 0, got -0.2 at stage 2"),
+        (lambda: exploration_demands([math.nan]), "gaps must be >= 0, got nan at stage 1"),
+        (lambda: exploration_demands([0.1], sigma2=0), "sigma2 must be > 0, got 0"),
+        (lambda: exploration_plan([0, 1], CHAIN), "gaps must have one entry a stage, got 2 for 3"),
+        (lambda: observation_counts([0, 1], CHAIN), "plays must have one entry a stage"),
+        (lambda: cheapest_plan([1], [0, 1, 1], CHAIN), "demands must have one entry a stage"),
+        (lambda: cheapest_plan([1, -1, 1], [0, 1, 1], CHAIN), "demands must be >= 0, got -1.0"),
+        (lambda: cheapest_plan([1, 1, 1], [0, math.inf, 1], CHAIN), "finite, got inf at stage 2"),
+        (lambda: is_informative([1, 1], [0, 1, 1], CHAIN), "plays must have one entry a stage"),
+        (
+            lambda: general_plan([math.inf], [0], FeedbackGraph.bandit(1)),
+            "demands and gaps must be finite",
+        ),
+    ],
+)
+def test_bad_input_is_refused_with_the_place(call, message):
+    with pytest.raises(SettingError, match=message):
+        call()
+
+
+def test_numba_compiles_the_three_loops_as_they_are():
+    numba = pytest.importorskip("numba")
+    parents = np.array([-1, 0, 0, 1, 1])
+    gaps = np.array([0.2, 0.1, 0.0, 0.3, 0.05])
+    demands, spread, seen = map(
+        numba.njit, (plan_module._demands, plan_module._spread, plan_module._seen)
+    )
+    u = spread(np.array(demands(gaps, 0.25)), gaps, parents)
+    assert u == exploration_plan(gaps, TREE)
+    assert seen(np.array(u), parents) == observation_counts(u, TREE)
+
+
+def test_regret_of_an_infinite_plan_at_optimal_stages_is_finite():
+    assert expected_regret([0.0, 0.0], exploration_plan([0.0, 0.0], Cascade(costs=[0, 0]))) == 0
