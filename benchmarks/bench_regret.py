@@ -139,12 +139,12 @@ def main() -> None:
 
 
 def reference(rows: list[Row]) -> None:
-    print("\nAgainst the reference figures (z: difference in standard errors of our mean)")
+    print("\nAgainst the reference figures (z: difference over its standard error, both means noisy)")
     for policy, figures in REFERENCE.items():
         cells = []
         for row, figure in zip(rows, figures, strict=True):
             ours = row.regret[policy]
-            error = max(ours.std() / math.sqrt(len(ours)), 1e-9)
+            error = max(ours.std() * math.sqrt(2 / len(ours)), 1e-9)
             z = (ours.mean() - figure) / error if abs(ours.mean() - figure) > 1 else 0.0
             cells.append(f"{ours.mean():7.0f}/{figure:<5.0f} z={z:5.1f}")
         print(f"{policy:16s} " + " ".join(cells))

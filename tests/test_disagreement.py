@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stopwise.cascade import Cascade
+from stopwise.cascade import TOLERANCE, Cascade
 from stopwise.disagreement import (
-    TOLERANCE,
     PairCounts,
     check_outputs,
     dominance_ratio,

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from stopwise.errors import CascadeError, StateError
 
+# Costs and probabilities are sums of rounded numbers: two that differ by less than this are equal.
+TOLERANCE = 1e-12
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]

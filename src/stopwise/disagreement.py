@@ -6,16 +6,14 @@ import math
 import sys
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
+from stopwise.cascade import TOLERANCE, Cascade, FloatArray, IntArray, read_only
 from stopwise.checks import whole_number
 from stopwise.errors import InputError, OutputsError, StateError
-
-# Costs and probabilities are sums of rounded numbers: two that differ by less than this are equal.
-TOLERANCE = 1e-12
 
 Outputs = Sequence[Hashable]
 
@@ -235,8 +233,13 @@ class PairCounts:
 
         ``disagreed[b][a]`` belongs to the a-th and b-th test on the path to ``stage``.
         """
-        path = self.cascade.paths[stage]
         self.stopped[stage] += times
+        if self.cascade.is_chain:  # whole rows at once
+            for j in range(stage + 1):
+                self.seen[j] = [n + times for n in self.seen[j]]
+                self.disagreed[j][:j] = map(add, self.disagreed[j], disagreed[j])
+            return
+        path = self.cascade.paths[stage]
         for b, j in enumerate(path):
             seen_row, disagreed_row, new = self.seen[j], self.disagreed[j], disagreed[b]
             seen_row[j] += times

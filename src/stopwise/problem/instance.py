@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
-from stopwise.disagreement import TOLERANCE, dominance_ratio, is_dominant_at
+from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
+from stopwise.disagreement import dominance_ratio, is_dominant_at
 from stopwise.errors import InstanceError
 from stopwise.patterns import OutputLaw, distinct_rows
 

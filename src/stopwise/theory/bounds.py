@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from stopwise.cascade import Cascade, FloatArray
+from stopwise.cascade import TOLERANCE, Cascade, FloatArray
 from stopwise.errors import SettingError
 from stopwise.theory.divergence import bernoulli_kl
-from stopwise.theory.monitoring import ROUNDING, expected_regret
+from stopwise.theory.monitoring import expected_regret
 from stopwise.theory.plan import COIN_SIGMA2, Numbers, cheapest_plan, exploration_plan
 
 
@@ -204,7 +204,7 @@ def _certifying_views(disagreement: float, price: float) -> float:
     """Return 1 / kl(p, q): how many views per log T show that the price covers."""
     if price >= 1:
         return 0.0  # no disagreement can exceed it
-    if price - disagreement <= ROUNDING:
+    if price - disagreement <= TOLERANCE:
         return math.inf
     kl = bernoulli_kl(disagreement, price)
     return 1 / kl if kl > 0 else math.inf

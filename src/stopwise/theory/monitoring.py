@@ -10,11 +10,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from stopwise.cascade import Cascade, FloatArray, read_only
+from stopwise.cascade import TOLERANCE, Cascade, FloatArray, read_only
 from stopwise.errors import SettingError
-
-# Rewards are sums of rounded numbers: two that differ by less than this are equal.
-ROUNDING = 1e-12
 
 Feedback_co = TypeVar("Feedback_co", covariant=True)
 
@@ -41,7 +38,7 @@ def gaps_of(problem: PartialMonitoring[object]) -> FloatArray:
     """Return how much less each action earns than the best one: Δ_a = max r - r(a) >= 0."""
     rewards = np.array([problem.expected_reward(a) for a in range(problem.n_actions)])
     gaps = rewards.max() - rewards
-    gaps[gaps <= ROUNDING] = 0.0
+    gaps[gaps <= TOLERANCE] = 0.0
     return read_only(gaps)
 
 

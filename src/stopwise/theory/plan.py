@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import Cascade, FloatArray
+from stopwise.cascade import TOLERANCE, Cascade, FloatArray
 from stopwise.errors import SettingError
-from stopwise.theory.monitoring import ROUNDING, FeedbackGraph
+from stopwise.theory.monitoring import FeedbackGraph
 
 # A coin is 1/4-sub-Gaussian whatever its chance.
 COIN_SIGMA2 = 0.25
@@ -111,7 +111,7 @@ def is_informative(
     demands = _demands(_checked("gaps", gaps, K), _checked_sigma2(sigma2))
     seen = _seen(_checked("plays", plays, K), cascade.parents)
     # Twice what the plan itself lets pass, which is then never short.
-    return all(m >= b * (1 - 2 * ROUNDING) for m, b in zip(seen, demands, strict=True))
+    return all(m >= b * (1 - 2 * TOLERANCE) for m, b in zip(seen, demands, strict=True))
 
 
 def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[float]:
@@ -143,7 +143,7 @@ def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[
     # The minimisers, by complementary slackness: priced actions idle, priced demands just met.
     idle, tight = first.lower.marginals > 1e-9, first.ineqlin.marginals < -1e-9
     second = linprog(
-        np.where(prices <= ROUNDING, 1.0, 0.0),
+        np.where(prices <= TOLERANCE, 1.0, 0.0),
         A_ub=-shows[~tight],
         b_ub=-b[~tight] / unit,
         A_eq=shows[tight],
@@ -162,7 +162,7 @@ def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[
 def _demands(gaps: Sequence[float], sigma2: float) -> list[float]:
     smallest = math.inf
     for gap in gaps:
-        if ROUNDING < gap < smallest:
+        if TOLERANCE < gap < smallest:
             smallest = gap
     if smallest == math.inf:
         return [math.inf if len(gaps) > 1 else 0.0 for _ in gaps]
@@ -182,7 +182,7 @@ def _spread(demands: Sequence[float], gaps: Sequence[float], parents: Sequence[A
     cheapest = list(range(K))  # the first cheapest stage among j and the subtrees already walked
     for j in range(K - 1, -1, -1):
         best = cheapest[j]
-        if seen[j] < demands[j] * (1 - ROUNDING):
+        if seen[j] < demands[j] * (1 - TOLERANCE):
             plays[best] += demands[j] - seen[j]
             seen[j] = demands[j]
         if j > 0:
