@@ -360,7 +360,7 @@ def test_numba_compiles_the_three_loops_as_they_are():
     parents = np.array([-1, 0, 0, 1, 1])
     gaps = np.array([0.2, 0.1, 0.0, 0.3, 0.05])
     demands, spread, seen = map(
-        numba.njit, (plan_module._demands, plan_module._spread, plan_module._seen)
+        numba.njit, (plan_module.raw_demands, plan_module.raw_plan, plan_module._seen)
     )
     u = spread(np.array(demands(gaps, 0.25)), gaps, parents)
     assert u == exploration_plan(gaps, TREE)

@@ -71,7 +71,7 @@ class Policy(ABC):
         return self._stage if self._left > 0 else self._renew()
 
     def tell(self, outputs: Outputs) -> None:
-        """Take in the outputs of one case: those of the tests that were run, ``None`` if one failed."""
+        """Take in the outputs of the tests that were run on one case, ``None`` where one failed."""
         try:
             self._tally += self._words[outputs]
         except (KeyError, TypeError):  # a pattern not met before at this stage, or not a tuple
@@ -109,6 +109,7 @@ class Policy(ABC):
 
     def reseed(self, seed: int | np.random.Generator) -> None:
         """Replace the generator of a policy that draws; others have none."""
+        return
 
     def hold(self) -> int:
         """Return for how many rounds `ask` is certain to return the same stage (>= 1).
@@ -125,7 +126,7 @@ class Policy(ABC):
 
     @abstractmethod
     def _decide(self) -> tuple[int, int]:
-        """Return the stage to play and for how many rounds that is certain, from ``self._counts``."""
+        """Return the stage to play and for how many rounds that is certain, from the counts."""
 
     @property
     def counts(self) -> PairCounts:
@@ -184,6 +185,7 @@ class Policy(ABC):
 
     def _restore_extra(self, state: dict[str, Any]) -> None:
         """Take back what `_extra_state` gave."""
+        return
 
     def _checked(self, case: Any) -> tuple[int, Told]:
         """Return the stage of a case and what it showed, or raise."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is known of one pair of stages: does going on from ``shallow`` to ``deep`` pay?
+    """What is known of whether going on from ``shallow`` to ``deep`` pays.
 
     ``pays`` is what it looks like; ``evidence`` is n·kl(observed disagreement, price): data like
     these have a chance of at most exp(-evidence) if the disagreement is on the other side of the

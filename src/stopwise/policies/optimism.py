@@ -33,13 +33,13 @@ def first_accepted(prices: Any, seen: Any, sums: Any, width: float) -> int:
     """
     last = len(prices) - 1
     for i in range(last):
-        j = last
-        while j > i:
+        j = i + 1  # from the lowest price on: what rejects i is found soonest there
+        while j <= last:
             n = seen[j][i]
             if n == 0 or prices[j][i] < sums[j][i] / n + math.sqrt(width / n):
                 break
-            j -= 1
-        if j == i:
+            j += 1
+        if j > last:
             return i
     return last
 
@@ -51,7 +51,9 @@ def optimistic_choice(
     width = exploration * math.log(t)
     stage = first_accepted(prices, seen, sums, width)
     certain = _accepted_for(prices, seen, sums, stage, exploration) - t + 1
-    for i in range(stage):
+    for i in range(stage - 1, -1, -1):  # the later, the closer to being accepted
+        if certain <= 1:
+            break
         certain = _rejected_for(prices, seen, sums, i, stage, width, swing, certain)
     return stage, max(certain, 1)
 
@@ -71,21 +73,21 @@ def _accepted_for(prices: Any, seen: Any, sums: Any, stage: int, exploration: fl
 def _rejected_for(
     prices: Any, seen: Any, sums: Any, i: int, stage: int, width: float, swing: int, most: int
 ) -> int:
-    """Return for how many rounds at ``stage``, ``most`` at most, some pair of ``i`` must stay above.
+    """Return for how many rounds at ``stage`` some pair of ``i`` must stay above its price.
 
-    Above its price, that is: one such pair is enough to reject ``i``.
+    One such pair rejects ``i``. More than ``most`` rounds are not asked for.
     """
-    longest = 1
-    for j in range(len(prices) - 1, i, -1):
-        n, price, total = seen[j][i], prices[j][i], sums[j][i]
-        if n > 0 and price >= total / n + math.sqrt(width / n):
-            continue
-        if j > stage:
+    for j in range(stage + 1, len(prices)):
+        n = seen[j][i]
+        if n == 0 or prices[j][i] < sums[j][i] / n + math.sqrt(width / n):
             return most  # not seen meanwhile, and the bound only grows with t
-        if n > 0:
+    longest = 1
+    for j in range(i + 1, stage + 1):
+        n, price, total = seen[j][i], prices[j][i], sums[j][i]
+        if n > 0 and price < total / n + math.sqrt(width / n):
             longest = max(longest, _above_for(price, n, total, width, swing))
-        if longest >= most:
-            return most  # what the other pairs add is not asked for
+            if longest >= most:
+                return most  # what the other pairs add is not asked for
     return longest
 
 

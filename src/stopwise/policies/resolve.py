@@ -1,4 +1,4 @@
-"""Resolve: find the stage that looks best, and buy the cheapest observation that is still missing."""
+"""Resolve: play what looks best, and buy the cheapest observation that could overturn it."""
 
 from __future__ import annotations
 

@@ -1,19 +1,71 @@
-"""Bandits with side observations: the algorithm that Section 5's reduction brings to cascades."""
+"""Bandits with side observations: the algorithm that Section 5's reduction brings to cascades.
+
+The functions are plain loops, which numba compiles as they are for a simulation.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from stopwise.checks import whole_number
 from stopwise.errors import SettingError
 from stopwise.policies.optimism import FOREVER, HAIR
 from stopwise.theory.bounds import PowerLaw
 from stopwise.theory.monitoring import FeedbackGraph
-from stopwise.theory.plan import exploration_demands, general_plan
+from stopwise.theory.plan import COIN_SIGMA2, general_plan, raw_demands
 
 Plan = Callable[[list[float], list[float]], list[float]]
+
+
+# What `phase` can say besides an arm that has to be seen.
+EXPLOIT, PLAN = -1, -2
+
+
+def gaps_below_best(means: Any) -> list[float]:
+    """Return how far each estimated mean is below the best one."""
+    top = max(means)
+    return [top - mean for mean in means]
+
+
+def least_seen(observed: Any) -> int:
+    """Return the arm seen least; of equals the last, which in a cascade shows the others."""
+    least = 0
+    for k in range(len(observed)):
+        if observed[k] <= observed[least]:
+            least = k
+    return least
+
+
+def phase(observed: Any, demands: Any, rate: float, forced: float) -> int:
+    """Return EXPLOIT if all was seen often enough, PLAN, or an arm that has to be seen first."""
+    enough = True
+    for k in range(len(observed)):
+        enough = enough and observed[k] >= rate * demands[k]
+    if enough:
+        return EXPLOIT
+    least = least_seen(observed)
+    # With infinite demands all look equally good: nothing is known to plan by.
+    return least if observed[least] < forced or demands[least] == math.inf else PLAN
+
+
+def first_lacking(plays: Any, wanted: Any, rate: float) -> int:
+    """Return the first arm that was played less often than planned, or -1."""
+    for k in range(len(plays)):
+        if plays[k] < rate * wanted[k]:
+            return k
+    return -1
+
+
+def informed_for(observed: Any, demands: Any, alpha: float, t: int) -> int:
+    """Return for how many rounds the counts suffice if the estimates stay as they are."""
+    exponent = math.log(FOREVER)
+    for k in range(len(observed)):
+        if demands[k] > 0:
+            exponent = min(exponent, observed[k] / (4 * alpha * demands[k]))
+    return max(int(math.exp(exponent) * HAIR) - t + 1, 1)
 
 
 @dataclass(frozen=True)
@@ -74,30 +126,19 @@ class SideObservations:
         if unseen:
             rows = self.graph.neighbours
             return Choice(max(range(K), key=lambda k: len(unseen.intersection(rows[k]))), False)
-        top = max(means)
-        gaps = [top - mean for mean in means]
-        demands = exploration_demands(gaps)
+        gaps = gaps_below_best(means)
+        demands = raw_demands(gaps, COIN_SIGMA2)
         rate = 4 * self.alpha * math.log(t)
-        if all(n >= rate * b for n, b in zip(observed, demands, strict=True)):
-            return Choice(gaps.index(0.0), False, self._informed_for(observed, demands, t))
-        # The last of equals: in a cascade it is the last stage, which shows them all.
-        least = min(range(K), key=lambda k: (observed[k], -k))
-        if observed[least] < self.beta(n_explored) / K:
-            return Choice(self._showing(least), True)
-        if math.inf in demands:  # all look equally good: nothing is known to plan by
-            return Choice(self._showing(least), True)
-        wanted = self._plan(demands, gaps)
-        lacking = [k for k in range(K) if plays[k] < rate * wanted[k]]
-        return Choice(lacking[0] if lacking else self._showing(least), True)
+        found = phase(observed, demands, rate, self.beta(n_explored) / K)
+        if found == EXPLOIT:
+            return Choice(gaps.index(0.0), False, informed_for(observed, demands, self.alpha, t))
+        if found == PLAN:
+            arm = first_lacking(plays, self._plan(demands, gaps), rate)
+            return Choice(arm if arm >= 0 else self._showing(least_seen(observed)), True)
+        return Choice(self._showing(found), True)
 
     def _showing(self, arm: int) -> int:
         return next(k for k, row in enumerate(self.graph.neighbours) if arm in row)
-
-    def _informed_for(self, observed: Sequence[int], demands: Sequence[float], t: int) -> int:
-        """Return for how many rounds the counts suffice if the estimates stay as they are."""
-        exponents = [n / (4 * self.alpha * b) for n, b in zip(observed, demands, strict=True) if b]
-        exponent = min([*exponents, math.log(FOREVER)])
-        return max(int(math.exp(exponent) * HAIR) - t + 1, 1)
 
 
 class SideObservationPolicy:

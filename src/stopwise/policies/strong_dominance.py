@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import SettingError, StateError
 from stopwise.policies.base import Policy, Told
-from stopwise.policies.side_observation import Choice, SideObservations
+from stopwise.policies.side_observation import (
+    EXPLOIT,
+    PLAN,
+    first_lacking,
+    gaps_below_best,
+    informed_for,
+    least_seen,
+    phase,
+)
 from stopwise.theory.bounds import PowerLaw
-from stopwise.theory.monitoring import FeedbackGraph
-from stopwise.theory.plan import cheapest_plan
+from stopwise.theory.plan import COIN_SIGMA2, raw_demands, raw_plan
 
 
 class StrongDominance(Policy):
@@ -55,13 +63,9 @@ class StrongDominance(Policy):
         super().__init__(cascade)
         if not isinstance(beta, PowerLaw):
             raise SettingError(f"beta must be a PowerLaw, got {beta!r}")
-        self._rule = SideObservations(
-            FeedbackGraph.of(cascade),
-            alpha=alpha,
-            beta=beta,
-            plan=lambda demands, gaps: cheapest_plan(demands, gaps, cascade),
-        )
-        self.alpha = self._rule.alpha
+        if not (alpha > 0 and math.isfinite(alpha)):
+            raise SettingError(f"alpha must be > 0 and finite, got {alpha!r}")
+        self.alpha = float(alpha)
         self.beta = beta
         self.literal = bool(literal)
         self._offsets = cascade.cumulative_costs.tolist()
@@ -70,7 +74,7 @@ class StrongDominance(Policy):
         self._printed = [0.0] * cascade.n_stages
 
     def tell(self, outputs: Any) -> None:
-        """Take in the outputs of one case; the phase it counts towards is that of the next `ask`."""
+        """Take in the outputs of one case, which counts towards the phase of the next `ask`."""
         self._take(*self._checked(outputs), 1)
 
     def recommend(self) -> int:
@@ -84,7 +88,7 @@ class StrongDominance(Policy):
         raise StateError(f"{type(self).__name__} keeps a count that is not additive: no merge")
 
     def _means(self) -> list[float]:
-        """Return the mean reward of each arm, 1{Y^1 ≠ Y^k} - C_k; an unseen one counts as agreed."""
+        """Return the mean of each reward 1{Y^1 ≠ Y^k} - C_k, taken as -C_k where none was seen."""
         if self.literal:
             return [p - c for p, c in zip(self._printed, self._offsets, strict=True)]
         shares = [
@@ -94,16 +98,17 @@ class StrongDominance(Policy):
         return [p - c for p, c in zip(shares, self._offsets, strict=True)]
 
     def _decide(self) -> tuple[int, int]:
-        choice = self._choose()
-        self._explores = choice.explores
-        # At stage 1 nothing new is shown and the estimates stay; elsewhere any case can move them.
-        still = choice.arm == 0 and not choice.explores and not self.literal
-        return choice.arm, choice.rounds if still else 1
-
-    def _choose(self) -> Choice:
         observed = [row[0] for row in self._counts.seen]
-        t = self._counts.n_rounds + 1
-        return self._rule.choose(self._means(), observed, self._counts.stopped, t, self._n_explored)
+        arm, self._explores, rounds = cascade_choice(
+            self._means(),
+            observed,
+            self._counts.stopped,
+            self._counts.n_rounds + 1,
+            self.alpha,
+            self.beta(self._n_explored),
+            self.cascade.parents,
+        )
+        return arm, 1 if self.literal else rounds
 
     def _take(self, stage: int, told: Told, times: int) -> None:
         while times > 0:
@@ -143,3 +148,41 @@ class StrongDominance(Policy):
         if len(printed) != self.cascade.n_stages or not all(0 <= p <= 1 for p in printed):
             raise StateError(f"printed must have a share for each stage, got {state['printed']!r}")
         self._printed = printed
+
+
+def cascade_choice(
+    means: Any, observed: Any, plays: Any, t: int, alpha: float, forced: float, parents: Any
+) -> tuple[int, bool, int]:
+    """Return the stage to play in round ``t``, whether to explore, and for how long at least.
+
+    `SideObservations` where playing a stage shows the path to it: the first stage to show test k is
+    k itself, and the plan needs no linear program. ``forced`` is β(n_e).
+    """
+    K = len(means)
+    if observed[least_seen(observed)] == 0:
+        return _most_unseen(observed, parents), False, 1
+    gaps = gaps_below_best(means)
+    demands = raw_demands(gaps, COIN_SIGMA2)
+    rate = 4 * alpha * math.log(t)
+    found = phase(observed, demands, rate, forced / K)
+    if found == EXPLOIT:
+        best = gaps.index(0.0)
+        # At the root nothing new is shown and the estimates stay; elsewhere any case can move them.
+        return best, False, informed_for(observed, demands, alpha, t) if best == 0 else 1
+    if found == PLAN:
+        lacking = first_lacking(plays, raw_plan(demands, gaps, parents), rate)
+        return lacking if lacking >= 0 else least_seen(observed), True, 1
+    return found, True, 1
+
+
+def _most_unseen(observed: Any, parents: Any) -> int:
+    """Return the first stage that shows the most tests of which nothing is known."""
+    chosen, most = 0, 0
+    for stage in range(len(observed)):
+        node, unseen = stage, int(observed[stage] == 0)
+        while node > 0:
+            node = parents[node]
+            unseen += int(observed[node] == 0)
+        if unseen > most:
+            chosen, most = stage, unseen
+    return chosen

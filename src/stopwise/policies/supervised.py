@@ -85,5 +85,7 @@ class Supervised(Policy):
 
     def _absorb(self, stage: int, told: Told, times: int) -> None:
         super()._absorb(stage, told, times)
-        mended = [[times * (x is False and y is True) for x in told] for y in told]
+        mended = [
+            [times * (x is False and y is True) for x in told[:b]] for b, y in enumerate(told)
+        ]
         self._further["mended"].add_totals(stage, times, mended)

@@ -39,7 +39,7 @@ def exploration_demands(gaps: Numbers, sigma2: float = COIN_SIGMA2) -> list[floa
     >>> exploration_demands([0.5, 0.0, 0.25])
     [2.0, 8.0, 8.0]
     """
-    return _demands(_checked("gaps", gaps), _checked_sigma2(sigma2))
+    return raw_demands(_checked("gaps", gaps), _checked_sigma2(sigma2))
 
 
 def observation_counts(plays: Numbers, cascade: Cascade) -> list[float]:
@@ -80,7 +80,7 @@ def cheapest_plan(demands: Numbers, gaps: Numbers, cascade: Cascade) -> list[flo
     b, prices = _checked("demands", demands, K), _checked("gaps", gaps, K)
     if math.inf in prices:
         raise SettingError(f"gaps must be finite, got inf at stage {prices.index(math.inf) + 1}")
-    return _spread(b, prices, cascade.parents)
+    return raw_plan(b, prices, cascade.parents)
 
 
 def exploration_plan(gaps: Numbers, cascade: Cascade, sigma2: float = COIN_SIGMA2) -> list[float]:
@@ -94,7 +94,7 @@ def exploration_plan(gaps: Numbers, cascade: Cascade, sigma2: float = COIN_SIGMA
     [0.0, 6.0, 2.0]
     """
     checked = _checked("gaps", gaps, cascade.n_stages)
-    return _spread(_demands(checked, _checked_sigma2(sigma2)), checked, cascade.parents)
+    return raw_plan(raw_demands(checked, _checked_sigma2(sigma2)), checked, cascade.parents)
 
 
 def is_informative(
@@ -108,7 +108,7 @@ def is_informative(
     True
     """
     K = cascade.n_stages
-    demands = _demands(_checked("gaps", gaps, K), _checked_sigma2(sigma2))
+    demands = raw_demands(_checked("gaps", gaps, K), _checked_sigma2(sigma2))
     seen = _seen(_checked("plays", plays, K), cascade.parents)
     # Twice what the plan itself lets pass, which is then never short.
     return all(m >= b * (1 - 2 * TOLERANCE) for m, b in zip(seen, demands, strict=True))
@@ -159,7 +159,8 @@ def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[
 # are. ``parents`` is read from the second entry on, where every parent is an earlier index.
 
 
-def _demands(gaps: Sequence[float], sigma2: float) -> list[float]:
+def raw_demands(gaps: Sequence[float], sigma2: float) -> list[float]:
+    """Return `exploration_demands` of gaps that need no check."""
     smallest = math.inf
     for gap in gaps:
         if TOLERANCE < gap < smallest:
@@ -176,7 +177,10 @@ def _seen(plays: Sequence[float], parents: Sequence[Any]) -> list[float]:
     return seen
 
 
-def _spread(demands: Sequence[float], gaps: Sequence[float], parents: Sequence[Any]) -> list[float]:
+def raw_plan(
+    demands: Sequence[float], gaps: Sequence[float], parents: Sequence[Any]
+) -> list[float]:
+    """Return `cheapest_plan` of demands and gaps that need no check."""
     K = len(demands)
     plays, seen = [0.0] * K, [0.0] * K
     cheapest = list(range(K))  # the first cheapest stage among j and the subtrees already walked
