@@ -6,7 +6,7 @@ import argparse
 import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,16 @@ def river_ucb(n_arms: int, cases: list[Shown]) -> float:
     return (time.perf_counter() - start) / len(cases)
 
 
+def measured(instance: sw.Instance, cases: list[Shown]) -> dict[str, float]:
+    """Seconds a round of each, one after the other."""
+    return {
+        "no-op": ask_tell(Nothing(), cases),
+        "WeakDominance": ask_tell(sw.WeakDominance(instance.cascade), cases),
+        "Resolve": ask_tell(sw.Resolve(instance.cascade), cases),
+        "river UCB": river_ucb(instance.cascade.n_stages, cases[: len(cases) // 20]),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--horizon", type=int, default=1_000_000)
@@ -73,17 +83,11 @@ def main() -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     for name, instance in instances().items():
-        K, cases = instance.cascade.n_stages, stream(instance, args.horizon)
-        timed: dict[str, Callable[[], float]] = {
-            "no-op": lambda: ask_tell(Nothing(), cases),
-            "WeakDominance": lambda: ask_tell(sw.WeakDominance(instance.cascade), cases),
-            "Resolve": lambda: ask_tell(sw.Resolve(instance.cascade), cases),
-            "river UCB": lambda: river_ucb(K, cases[: args.horizon // 20]),
-        }
-        rounds = [{what: run() for what, run in timed.items()} for _ in range(args.repeats)]
+        cases = stream(instance, args.horizon)
+        rounds = [measured(instance, cases) for _ in range(args.repeats)]
         print(f"\n{name}, {args.horizon} rounds, median of {args.repeats}")
         print(f"{'':16s} {'ns a round':>10s} {'x no-op':>8s} {'x river UCB':>12s}")
-        for what in timed:
+        for what in rounds[0]:
             ns = statistics.median(r[what] for r in rounds) * 1e9
             over = statistics.median(r[what] / r["no-op"] for r in rounds)
             river = statistics.median(r[what] / r["river UCB"] for r in rounds)

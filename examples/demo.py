@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import matplotlib as mpl
+from matplotlib.figure import Figure
 
 import stopwise as sw
 from stopwise.problem.families import nested_errors
-
-mpl.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
 
 POLICIES = {
     "Resolve": sw.Resolve,
@@ -34,10 +31,12 @@ def main() -> None:
     world = nested_errors(cascade, error_rates=[0.4, 0.1, 0.05])
     print("Three tests, from cheap to dear; nobody ever tells which answer was right.")
     print(f"(The truth, hidden from the learners: {describe(world)})\n")
-    print(f"{'after ' + str(args.horizon) + ' cases':18s} {'regret':>14s}   share of cases stopped at")
+    heading = f"after {args.horizon} cases"
+    print(f"{heading:18s} {'regret':>14s}   share of cases stopped at")
     print(f"{'':18s} {'in mistakes':>14s}   " + "  ".join(f"{n:>13s}" for n in cascade.names))
 
-    figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
     for name, policy in POLICIES.items():
         trace = sw.simulate(
             world, policy, horizon=args.horizon, replications=args.replications, seed=0
@@ -46,7 +45,7 @@ def main() -> None:
         mean, half = trace.mean_regret()[-1], (high[-1] - low[-1]) / 2
         shares = trace.stops[:, -1].mean(axis=0) / args.horizon
         print(f"{name:18s} {mean:7.1f} ± {half:4.1f}   " + "  ".join(f"{s:13.2%}" for s in shares))
-        trace.plot(axes, label=name)
+        trace.plot(axes)
     axes.set_title("Learning where to stop, without labels")
     figure.savefig(args.out, dpi=150)
     print(f"\nThe picture is in {args.out}. Regret: what was lost against always stopping at")
