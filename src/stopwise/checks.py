@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,3 +16,26 @@ def whole_number(name: str, value: Any, error: type[InputError], *, least: int) 
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise error(f"{name} must be a whole number >= {least}, got {value!r}")
     return int(value)
+
+
+def finite_number(name: str, value: Any, error: type[InputError], *, zero: bool) -> float:
+    """Return ``value`` as a ``float`` if it is a finite number > 0, or 0 if ``zero``, or raise."""
+    try:
+        number = math.nan if isinstance(value, (bool, str, bytes)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not (0 < number < math.inf or (zero and number == 0)):
+        raise error(f"{name} must be {'>=' if zero else '>'} 0 and finite, got {value!r}")
+    return number
+
+
+def known_name(what: str, name: str, known: Iterable[str], error: type[InputError]) -> str:
+    """Return ``name`` if it is one of ``known``, or raise with all of them and the nearest."""
+    names = list(known)
+    if name in names:
+        return name
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, n=1)
+    hint = f": did you mean {near[0]!r}?" if near else ""
+    raise error(f"{what} must be one of {', '.join(names)}, got {name!r}{hint}")

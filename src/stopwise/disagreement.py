@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from operator import add
 from typing import Any
@@ -117,7 +117,7 @@ def check_outputs(
     that the test gave nothing.
     """
     if (
-        isinstance(outputs, (str, bytes))
+        isinstance(outputs, (str, bytes, Set, Mapping))
         or not isinstance(outputs, Iterable)
         or (isinstance(outputs, np.ndarray) and outputs.ndim == 0)
     ):
@@ -234,12 +234,15 @@ class PairCounts:
         ``disagreed[b][a]`` belongs to the a-th and b-th test on the path to ``stage``.
         """
         self.stopped[stage] += times
-        if self.cascade.is_chain:  # whole rows at once
-            for j in range(stage + 1):
-                self.seen[j] = [n + times for n in self.seen[j]]
-                self.disagreed[j][:j] = map(add, self.disagreed[j], disagreed[j])
-            return
         path = self.cascade.paths[stage]
+        if len(path) <= stage:  # on a tree
+            self._add_on_path(path, times, disagreed)
+            return
+        for j in range(stage + 1):  # whole rows at once
+            self.seen[j] = _raised(self.seen[j], times)
+            self.disagreed[j] = [*map(add, self.disagreed[j][:j], disagreed[j]), 0]
+
+    def _add_on_path(self, path: Sequence[int], times: int, disagreed: list[list[int]]) -> None:
         for b, j in enumerate(path):
             seen_row, disagreed_row, new = self.seen[j], self.disagreed[j], disagreed[b]
             seen_row[j] += times
@@ -324,13 +327,19 @@ class PairCounts:
                 raise StateError(f"pair counts must have whole numbers >= 0 for {name!r}")
             setattr(counts, name, _copied(value))
         for seen, disagreed in zip(counts.seen, counts.disagreed, strict=True):
-            if any(d > n for n, d in zip(seen, disagreed, strict=True)):
-                raise StateError("pair counts must have disagreed <= seen for each pair")
+            if any(not d <= n <= counts.n_rounds for n, d in zip(seen, disagreed, strict=True)):
+                raise StateError("pair counts must have disagreed <= seen <= cases for each pair")
         return counts
 
 
 def _added(a: list[int], b: list[int]) -> list[int]:
     return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def _raised(row: list[int], times: int) -> list[int]:
+    if row.count(row[0]) == len(row):  # no output was ever missing: one number, made once
+        return [row[0] + times] * len(row)
+    return [n + times for n in row]
 
 
 def _symmetric(rows: list[list[int]]) -> IntArray:

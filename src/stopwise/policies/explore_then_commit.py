@@ -11,10 +11,11 @@ from stopwise.policies.optimism import FOREVER, first_accepted, price_rows
 
 
 class ExploreThenCommit(Policy):
-    """Run all tests on the first cases, then stop for good where their disagreement says.
+    """Run all tests on the first cases, then stop where their disagreement says.
 
     After ``rounds`` complete cases: the first stage i with C_j - C_i >= p̂_ij for all j > i, by
-    those cases alone. It is the learner in the proof of Proposition 1 with rounds = ⌈sqrt(T)⌉.
+    complete cases alone, so that shallower ones cannot sway it any more. It is the learner in the
+    proof of Proposition 1 with rounds = ⌈sqrt(T)⌉.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from stopwise.cascade import Cascade
+from stopwise.checks import finite_number
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
 from stopwise.policies.certificate import Certificate, Comparison
@@ -57,9 +58,7 @@ class Resolve(Policy):
 
     def __init__(self, cascade: Cascade, *, indifference: float = 0.0) -> None:
         super().__init__(cascade)
-        if not (indifference >= 0 and math.isfinite(indifference)):
-            raise SettingError(f"indifference must be >= 0 and finite, got {indifference!r}")
-        self.indifference = float(indifference)
+        self.indifference = finite_number("indifference", indifference, SettingError, zero=True)
         self._prices = price_rows(cascade)
         self._zone = self.indifference / cascade.mistake_cost
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stopwise.checks import whole_number
+from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 from stopwise.policies.optimism import FOREVER, HAIR
 from stopwise.theory.bounds import PowerLaw
@@ -105,10 +105,8 @@ class SideObservations:
         beta: PowerLaw,
         plan: Plan | None = None,
     ) -> None:
-        if not (alpha > 0 and math.isfinite(alpha)):
-            raise SettingError(f"alpha must be > 0 and finite, got {alpha!r}")
         self.graph = graph
-        self.alpha = float(alpha)
+        self.alpha = finite_number("alpha", alpha, SettingError, zero=False)
         self.beta = beta
         self._plan = plan or (lambda demands, gaps: general_plan(demands, gaps, graph))
 

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from stopwise.cascade import Cascade
-from stopwise.checks import whole_number
-from stopwise.errors import SettingError, StateError
+from stopwise.checks import finite_number, whole_number
+from stopwise.errors import OutputsError, SettingError, StateError
 from stopwise.policies.base import Policy, Told
 from stopwise.policies.side_observation import (
     EXPLOIT,
@@ -63,9 +63,7 @@ class StrongDominance(Policy):
         super().__init__(cascade)
         if not isinstance(beta, PowerLaw):
             raise SettingError(f"beta must be a PowerLaw, got {beta!r}")
-        if not (alpha > 0 and math.isfinite(alpha)):
-            raise SettingError(f"alpha must be > 0 and finite, got {alpha!r}")
-        self.alpha = float(alpha)
+        self.alpha = finite_number("alpha", alpha, SettingError, zero=False)
         self.beta = beta
         self.literal = bool(literal)
         self._offsets = cascade.cumulative_costs.tolist()
@@ -109,6 +107,16 @@ class StrongDominance(Policy):
             self.cascade.parents,
         )
         return arm, 1 if self.literal else rounds
+
+    def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
+        """Take in counted cases of the decision in force; others would blur the phases."""
+        if stage != self.ask() or times > self._left:
+            raise OutputsError(
+                f"times must be at most hold() = {self._left} at stage {self._stage + 1}, "
+                f"got {times} at stage {stage + 1}"
+            )
+        self._n_explored += times * self._explores
+        super().tell_totals(stage, times, disagreed)
 
     def _take(self, stage: int, told: Told, times: int) -> None:
         while times > 0:

@@ -6,11 +6,11 @@ from collections.abc import Hashable
 from typing import Any
 
 from stopwise.cascade import Cascade
+from stopwise.checks import finite_number
 from stopwise.disagreement import Outputs, PairCounts
-from stopwise.errors import OutputsError
+from stopwise.errors import OutputsError, SettingError
 from stopwise.policies.base import Policy, Told
 from stopwise.policies.optimism import Rows, first_accepted, optimistic_choice, price_rows
-from stopwise.policies.weak_dominance import checked_exploration
 
 
 class Supervised(Policy):
@@ -39,7 +39,7 @@ class Supervised(Policy):
 
     def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
         super().__init__(cascade)
-        self.exploration = checked_exploration(exploration)
+        self.exploration = finite_number("exploration", exploration, SettingError, zero=False)
         self._prices = price_rows(cascade)
         # Cases in which the deeper test was right where the other was wrong, counted as disagreed.
         self._further["mended"] = PairCounts(cascade)
@@ -47,6 +47,10 @@ class Supervised(Policy):
     def tell(self, outputs: Outputs, label: Hashable = None) -> None:
         """Take in the outputs of one case and its right answer."""
         self._take(*self._checked((outputs, label)), 1)
+
+    def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
+        """Refuse: how often outputs disagreed does not say which were right."""
+        raise OutputsError("label must be given: this learner cannot be told disagreement alone")
 
     def recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed errors."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from stopwise.cascade import Cascade
+from stopwise.checks import finite_number
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
 from stopwise.policies.optimism import first_accepted, optimistic_choice, price_rows
@@ -35,7 +34,7 @@ class WeakDominance(Policy):
 
     def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
         super().__init__(cascade)
-        self.exploration = checked_exploration(exploration)
+        self.exploration = finite_number("exploration", exploration, SettingError, zero=False)
         self._prices = price_rows(cascade)
 
     def recommend(self) -> int:
@@ -46,10 +45,3 @@ class WeakDominance(Policy):
     def _decide(self) -> tuple[int, int]:
         seen, disagreed, t = self._counts.seen, self._counts.disagreed, self._counts.n_rounds + 1
         return optimistic_choice(self._prices, seen, disagreed, t, self.exploration, 0)
-
-
-def checked_exploration(exploration: float) -> float:
-    """Return ``exploration`` if it can widen a bound."""
-    if not (exploration > 0 and math.isfinite(exploration)):
-        raise SettingError(f"exploration must be > 0 and finite, got {exploration!r}")
-    return float(exploration)
