@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 
 DEMO_EXTRAS := plot
-TEST_EXTRAS := dev,plot,sim
+TEST_EXTRAS := cli,dev,frames,plot,sim
 BENCH_EXTRAS := $(TEST_EXTRAS),bench
 
 # A stamp carries the extras in its name: asking for others installs them.

@@ -18,7 +18,7 @@ import stopwise
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CONSTRAINTS = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-HEAVY = {"scipy", "numba", "matplotlib", "sklearn", "pandas"}
+HEAVY = {"scipy", "numba", "matplotlib", "sklearn", "pandas", "joblib", "rich", "typer"}
 
 
 def pins() -> dict[str, str]:

@@ -1,5 +1,7 @@
 """stopwise: how far to go in a sequence of tests when nobody ever tells the right answer."""
 
+from typing import TYPE_CHECKING, Any
+
 from stopwise.cascade import Cascade
 from stopwise.disagreement import PairCounts, sound_stage
 from stopwise.patterns import OutputLaw, PatternCounts
@@ -14,12 +16,17 @@ from stopwise.policies import (
     WeakDominance,
     policy_from_state,
 )
-from stopwise.problem import Instance
+from stopwise.problem import Instance, Recording
+from stopwise.simulation import Sweep, Trace, simulate, sweep
 from stopwise.theory.bounds import PowerLaw
+
+if TYPE_CHECKING:
+    from stopwise.audit import AuditReport, audit
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AuditReport",
     "Cascade",
     "ExploreThenCommit",
     "FixedStage",
@@ -29,11 +36,27 @@ __all__ = [
     "PatternCounts",
     "Policy",
     "PowerLaw",
+    "Recording",
     "Resolve",
     "StrongDominance",
     "Supervised",
+    "Sweep",
     "Thompson",
+    "Trace",
     "WeakDominance",
+    "audit",
     "policy_from_state",
+    "simulate",
     "sound_stage",
+    "sweep",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the audit when it is first asked for."""
+    if name not in {"AuditReport", "audit"}:
+        raise AttributeError(f"module 'stopwise' has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module("stopwise.audit")
+    return module if name == "audit" else module.AuditReport

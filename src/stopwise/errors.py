@@ -5,7 +5,9 @@
     StopwiseError
     ├── InputError (also a ValueError)      something given by the caller breaks a rule
     │   ├── CascadeError                    costs, names or parents of a cascade
+    │   ├── AssumptionError                 assumptions of an audit that contradict each other
     │   ├── InstanceError                   a joint law, its patterns or its outcomes
+    │   ├── LogError                        a log that cannot be read or audited
     │   ├── OutputsError                    outputs told to a learner
     │   ├── SettingError                    a parameter of a policy or a formula
     │   └── StateError                      a saved state that cannot be read back
@@ -27,8 +29,16 @@ class CascadeError(InputError):
     """Costs, names or parents that do not make a cascade."""
 
 
+class AssumptionError(InputError):
+    """Assumptions of an audit that cannot hold together, given the log; the message names them."""
+
+
 class InstanceError(InputError):
     """A joint law, a table of patterns or a table of outcomes that is not one."""
+
+
+class LogError(InputError):
+    """A log that cannot be read, or in which there is nothing to audit."""
 
 
 class OutputsError(InputError):

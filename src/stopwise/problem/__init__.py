@@ -1,5 +1,6 @@
 """The truth: labels, and everything that needs them. No learner imports this package."""
 
 from stopwise.problem.instance import Instance
+from stopwise.problem.recording import Recording
 
-__all__ = ["Instance"]
+__all__ = ["Instance", "Recording"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from stopwise.cascade import IntArray
 from stopwise.policies.base import Policy
-from stopwise.simulation.world import View, World
+from stopwise.simulation.world import Played, View, World
 
-# Below this many rounds it is cheaper to draw cases one by one from a block drawn ahead.
-FEW = 8
+# Stretches shorter than this are drawn case by case from a block drawn ahead.
+FEW = 6
 _BLOCK = 4096
 
 
@@ -19,57 +19,55 @@ class Cases:
     """The cases of a world, drawn one by one or as counts, from one generator."""
 
     def __init__(self, world: World, rng: np.random.Generator) -> None:
-        self._world = world
+        self._chances = world.instance.probabilities
         self._rng = rng
-        self._block: list[int] = []
+        self._block = np.zeros(0, dtype=np.int64)
+        self._next = 0
 
-    def next(self, view: View) -> int:
-        """Return the next case, as an index into ``view``."""
-        if not self._block:
-            chances = self._world.instance.probabilities
-            drawn = self._rng.choice(len(chances), size=_BLOCK, p=chances)
-            self._block = drawn.tolist()
-        return int(view.of_pattern[self._block.pop()])
+    def few(self, view: View, times: int) -> IntArray:
+        """Return the cases of ``view`` that come up in ``times`` rounds, at most a block."""
+        start = self._next
+        self._next = start + times
+        if self._next > len(self._block):
+            self._block = self._rng.choice(len(self._chances), size=_BLOCK, p=self._chances)
+            start, self._next = 0, times
+        return view.of_pattern[self._block[start : start + times]]
 
     def counts(self, view: View, times: int) -> IntArray:
         """Return how often each case of ``view`` comes up in ``times`` rounds."""
-        return np.asarray(self._rng.multinomial(times, view.probabilities), dtype=np.int64)
+        return self._rng.multinomial(times, view.probabilities)
 
 
 def play_events(
     world: World, policy: Policy, checkpoints: Sequence[int], rng: np.random.Generator
-) -> tuple[IntArray, IntArray]:
-    """Play up to the last checkpoint; return stops (n, K) and wrong answers (n,) at each.
+) -> Played:
+    """Play up to the last checkpoint.
 
     Equal in law to asking and telling round by round: while `hold` says that the stage cannot
     change, what the rounds show is independent and identically distributed, so its counts are
     multinomial.
     """
     cases = Cases(world, rng)
-    stops = np.zeros((len(checkpoints), world.cascade.n_stages), dtype=np.int64)
-    played = [0] * world.cascade.n_stages
-    t = 0
+    n, K = len(checkpoints), world.cascade.n_stages
+    played = Played(np.zeros((n, K), dtype=np.int64), np.zeros(n, dtype=np.int64))
+    stops = [0] * K
+    wrong = t = 0
     for c, until in enumerate(checkpoints):
         while t < until:
             stage = policy.ask()
-            rounds = min(policy.hold(), until - t)
             view = world.view(stage)
-            if rounds < FEW:
-                for _ in range(rounds):
-                    _tell_one(policy, view, cases.next(view))
+            rounds = min(policy.hold(), until - t)
+            if rounds < max(FEW, len(view.probabilities) // 2):
+                shown = cases.few(view, rounds)
+                view.tell_cases(policy, shown)
+                if world.labelled:
+                    wrong += int(view.wrong[shown].sum())
             else:
-                _tell_counts(policy, view, stage, rounds, cases.counts(view, rounds))
-            played[stage] += rounds
+                counts = cases.counts(view, rounds)
+                view.tell_counts(policy, counts, rounds)
+                if world.labelled:
+                    wrong += int(counts @ view.wrong)
+            stops[stage] += rounds
             t += rounds
-        stops[c] = played
-    return stops
-
-
-def _tell_one(policy: Policy, view: View, case: int) -> None:
-    policy.tell(view.cases[case])
-
-
-def _tell_counts(policy: Policy, view: View, stage: int, rounds: int, counts: IntArray) -> None:
-    totals = (counts @ view.pairs).tolist()
-    starts = [b * (b - 1) // 2 for b in range(stage + 1)]
-    policy.tell_totals(stage, rounds, [totals[s : s + b] for b, s in enumerate(starts)])
+        played.stops[c], played.wrong[c] = stops, wrong
+    return played

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import Cascade, FloatArray, IntArray
-from stopwise.errors import InputError, MissingExtraError, StateError
-
-TRACE_VERSION = 1
+from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
+from stopwise.errors import InputError, MissingExtraError
+from stopwise.simulation.palette import style_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +32,10 @@ class Trace:
         The name of the policy.
     errors
         How many answers had been wrong; shape (replications, n), if that was asked for.
+    seed
+        The seed of the run.
+    n_asked
+        How many replications were asked for; 0 if that is not known.
     """
 
     rounds: IntArray
@@ -41,12 +44,50 @@ class Trace:
     cascade: Cascade
     policy: str = "policy"
     errors: IntArray | None = None
-    meta: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    n_asked: int = 0
+
+    def __post_init__(self) -> None:
+        rounds, stops, gaps = self.rounds, self.stops, self.gaps
+        if rounds.ndim != 1 or not len(rounds) or np.any(np.diff(rounds, prepend=0) <= 0):
+            raise InputError("rounds must be a vector that increases from 1 on")
+        if stops.ndim != 3 or not len(stops):
+            raise InputError(f"stops must have shape (R, n, K) with R >= 1, got {stops.shape}")
+        if stops.shape[1:] != (len(rounds), self.cascade.n_stages) or np.any(stops < 0):
+            raise InputError(
+                f"stops must be counts of shape (R, {len(rounds)}, {self.cascade.n_stages}), "
+                f"got {stops.shape}"
+            )
+        if np.any(stops.sum(axis=2) != rounds):
+            raise InputError("stops must add up to the rounds at each checkpoint")
+        if gaps.shape != (self.cascade.n_stages,) or not np.all(np.isfinite(gaps)):
+            raise InputError(f"gaps must be finite, one a stage, got {gaps!r}")
+        if self.errors is not None and self.errors.shape != stops.shape[:2]:
+            raise InputError(f"errors must have shape {stops.shape[:2]}, got {self.errors.shape}")
+        for name in ("rounds", "stops", "gaps", "errors"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_only(getattr(self, name).view()))
+
+    def __repr__(self) -> str:
+        return (
+            f"Trace({self.policy}, {self.n_replications} replications of {self.horizon} rounds, "
+            f"mean regret {self.mean_regret()[-1]:.6g})"
+        )
+
+    @property
+    def horizon(self) -> int:
+        """The last checkpoint."""
+        return int(self.rounds[-1])
 
     @property
     def n_replications(self) -> int:
         """The number of replications; fewer than asked for if the run was interrupted."""
         return len(self.stops)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C cut the run short."""
+        return self.n_replications < self.n_asked
 
     @property
     def regret(self) -> FloatArray:
@@ -65,76 +106,82 @@ class Trace:
         """Return the mean regret at each checkpoint; shape (n,)."""
         return np.asarray(self.regret.mean(axis=0))
 
-    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Return a confidence interval for the mean regret at each checkpoint (Student's t)."""
+    def half_width(self, level: float = 0.95) -> FloatArray:
+        """Return how far `interval` reaches to each side; infinite with one replication."""
         if not 0 < level < 1:
             raise InputError(f"level must lie in (0, 1), got {level!r}")
-        mean, n = self.mean_regret(), self.n_replications
+        n = self.n_replications
         if n < 2:
-            return np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
-        from scipy.stats import t
+            return np.full(len(self.rounds), math.inf)
+        from scipy.special import stdtrit
 
-        half = float(t.ppf((1 + level) / 2, n - 1)) * self.regret.std(axis=0, ddof=1) / np.sqrt(n)
+        quantile = float(stdtrit(n - 1, (1 + level) / 2))
+        return np.asarray(quantile * self.regret.std(axis=0, ddof=1) / math.sqrt(n))
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return a confidence interval for the mean regret at each checkpoint (Student's t)."""
+        mean, half = self.mean_regret(), self.half_width(level)
         return mean - half, mean + half
 
+    def stop_shares(self) -> FloatArray:
+        """Return the share of all cases that was stopped at each stage; shape (K,)."""
+        return np.asarray(self.stops[:, -1].mean(axis=0) / self.horizon)
+
     def to_frame(self) -> Any:
-        """Return a pandas table, one row a replication and checkpoint."""
+        """Return a pandas table, one row a replication and checkpoint; stages count from 1."""
         try:
             import pandas as pd
         except ImportError:
-            raise MissingExtraError("to_frame needs pandas: pip install stopwise[frames]") from None
+            raise MissingExtraError(
+                "to_frame needs pandas: pip install 'stopwise[frames]'"
+            ) from None
+        return pd.DataFrame({"policy": self.policy, **self.columns()})
+
+    def columns(self) -> dict[str, Any]:
+        """Return the trace as columns of equal length, one entry a replication and checkpoint."""
         R, n, K = self.stops.shape
-        columns: dict[str, Any] = {
-            "policy": self.policy,
+        stops = {f"stopped_{k + 1}": self.stops[:, :, k].reshape(-1) for k in range(K)}
+        errors = {} if self.errors is None else {"errors": self.errors.reshape(-1)}
+        return {
             "replication": np.repeat(np.arange(R), n),
             "round": np.tile(self.rounds, R),
             "regret": self.regret.reshape(-1),
+            **stops,
+            **errors,
         }
-        for k in range(K):
-            columns[f"stopped_{k + 1}"] = self.stops[:, :, k].reshape(-1)
-        if self.errors is not None:
-            columns["errors"] = self.errors.reshape(-1)
-        return pd.DataFrame(columns)
 
     def save(self, path: str | Path) -> None:
-        """Write the trace to a ``.npz`` file that `load` reads back."""
-        about = {
-            "version": TRACE_VERSION,
-            "policy": self.policy,
-            "cascade": self.cascade.to_state(),
-            "meta": self.meta,
-        }
-        arrays = {"rounds": self.rounds, "stops": self.stops, "gaps": self.gaps}
-        if self.errors is not None:
-            arrays["errors"] = self.errors
-        target = Path(path)
-        draft = target.with_name(f".{target.name}.part.npz")  # never half a file under the name
-        try:
-            np.savez_compressed(draft, about=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
+        """Write the trace to a ``.npz`` or ``.parquet`` file that `load` reads back."""
+        from stopwise.simulation.files import save_trace
+
+        save_trace(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:
         """Read a trace that `save` wrote, or raise `StateError`."""
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                about = json.loads(str(arrays["about"]))
-                if about["version"] != TRACE_VERSION:
-                    raise StateError(
-                        f"trace must have version {TRACE_VERSION}, got {about['version']!r}"
-                    )
-                return cls(
-                    arrays["rounds"],
-                    arrays["stops"],
-                    arrays["gaps"],
-                    Cascade.from_state(about["cascade"]),
-                    about["policy"],
-                    arrays["errors"] if "errors" in arrays else None,
-                    about["meta"],
-                )
-        except (KeyError, TypeError, ValueError, OSError) as error:
-            if isinstance(error, (StateError, FileNotFoundError)):
-                raise
-            raise StateError(f"trace cannot be read from {path}: {error}") from error
+        from stopwise.simulation.files import load_trace
+
+        return load_trace(Path(path))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the mean regret and its 95 % interval into ``ax``, by default a new figure's."""
+        if ax is None:
+            try:
+                import matplotlib.pyplot as plt
+            except ImportError:
+                raise MissingExtraError(
+                    "plot needs matplotlib: pip install 'stopwise[plot]'"
+                ) from None
+            ax = plt.subplots(layout="constrained")[1]
+        style, mean = style_of(self.policy), self.mean_regret()
+        ax.plot(self.rounds, mean, color=style.colour, linestyle=style.dashes, label=self.policy)
+        if self.n_replications > 1:
+            low, high = self.interval()
+            ax.fill_between(self.rounds, low, high, color=style.colour, alpha=0.2, linewidth=0)
+        if self.rounds[0] * 100 <= self.rounds[-1]:
+            ax.set_xscale("log")
+        ax.set(xlabel="rounds", ylabel="regret (in mistakes)")
+        ax.set_ylim(bottom=0, auto=True)
+        ax.grid(alpha=0.3, linewidth=0.5)
+        ax.legend(frameon=False)
+        return ax

@@ -2,53 +2,103 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray, IntArray
+from stopwise.policies.base import Policy
+from stopwise.policies.supervised import Supervised
 from stopwise.problem.instance import Instance
 
-Told = tuple[int, ...]
+
+class Played(NamedTuple):
+    """Where was stopped, shape (n, K), and how often the answer was wrong, at n checkpoints."""
+
+    stops: IntArray
+    wrong: IntArray
 
 
-@dataclass(frozen=True)
 class View:
     """What playing one stage can show: its distinct cases and how often each comes up.
 
+    Two cases in which the same outputs are equal are one: nobody here looks at more than that.
+
     Parameters
     ----------
-    outputs
-        The outputs on the path, one distinct case a row.
-    labels
-        The label of each case, or zeros if the learner is not told it.
+    stage
+        The stage played.
+    outputs, labels
+        The distinct cases, one a row: for each output the place where it occurs first. Labels are
+        at place 0, or left out if nobody asks for them.
     probabilities
         The chance of each.
+    examples
+        For each case a pattern of the instance that looks like it, as an index.
     of_pattern
         For each pattern of the instance the case it looks like.
     """
 
-    outputs: IntArray
-    labels: IntArray
-    probabilities: FloatArray
-    of_pattern: IntArray
+    def __init__(
+        self,
+        stage: int,
+        outputs: IntArray,
+        labels: IntArray,
+        probabilities: FloatArray,
+        examples: IntArray,
+        of_pattern: IntArray,
+    ) -> None:
+        self.stage = stage
+        self.outputs = outputs
+        self.labels = labels
+        self.probabilities = probabilities
+        self.examples = examples
+        self.of_pattern = of_pattern
+        self.wrong = (outputs[:, -1] != labels).astype(np.int64)
+        length = outputs.shape[1]
+        self._rows = [slice(b * (b - 1) // 2, b * (b + 1) // 2) for b in range(length)]
+        self._told = [tuple(row) for row in outputs.tolist()]
+        self._labels = labels.tolist()
 
     @cached_property
-    def cases(self) -> list[Told]:
-        """The outputs as tuples, as a learner is told them."""
-        return [tuple(row) for row in self.outputs.tolist()]
+    def pairs(self) -> FloatArray:
+        """For each case and each pair (a, b), by b then a: 1 where they disagree.
 
-    @cached_property
-    def pairs(self) -> IntArray:
-        """For each case and each pair (a, b), a < b, by b then a: whether they disagree."""
+        As floats, so that the counts of many cases are one matrix product.
+        """
         length = self.outputs.shape[1]
         columns = [
             self.outputs[:, a] != self.outputs[:, b] for b in range(length) for a in range(b)
         ]
-        if not columns:
-            return np.zeros((len(self.outputs), 0), dtype=np.int64)
-        return np.stack(columns, axis=1).astype(np.int64)
+        table = np.array(columns, dtype=np.float64).reshape(len(columns), len(self.outputs))
+        return np.ascontiguousarray(table.T)
+
+    def tell_cases(self, policy: Policy, cases: IntArray) -> None:
+        """Tell a few cases."""
+        if policy._tallies:
+            self._tell_totals(policy, len(cases), self.pairs[cases].sum(axis=0))
+            return
+        for case in cases.tolist():
+            if isinstance(policy, Supervised):
+                policy.tell(self._told[case], self._labels[case])
+            else:
+                policy.tell(self._told[case])
+
+    def tell_counts(self, policy: Policy, counts: IntArray, times: int) -> None:
+        """Tell many cases by how often each came up, ``times`` in all."""
+        if isinstance(policy, Supervised):
+            shown: Any = np.flatnonzero(counts).tolist()
+            policy.tell_many({(self._told[c], self._labels[c]): int(counts[c]) for c in shown})
+        else:
+            # For a large product BLAS would start threads, which takes longer than the product.
+            few = self.pairs.size < 100_000
+            totals = counts @ self.pairs if few else np.einsum("c,cp->p", counts, self.pairs)
+            self._tell_totals(policy, times, totals)
+
+    def _tell_totals(self, policy: Policy, times: int, totals: FloatArray) -> None:
+        whole = totals.astype(np.int64).tolist()
+        policy.tell_totals(self.stage, times, [whole[row] for row in self._rows])
 
 
 class World:
@@ -59,7 +109,7 @@ class World:
     instance
         The truth.
     labelled
-        Whether the learner is told the labels (`Supervised` is).
+        Whether labels are looked at: to tell a `Supervised` learner, or to count wrong answers.
     """
 
     def __init__(self, instance: Instance, *, labelled: bool = False) -> None:
@@ -79,10 +129,17 @@ class World:
         return self._views[stage]
 
     def _cut(self, stage: int) -> View:
-        path = list(self.cascade.paths[stage])
-        labels = self.instance.labels if self.labelled else np.zeros_like(self.instance.labels)
-        rows = np.column_stack([labels, self.instance.outputs[:, path]])
-        unique, of_pattern = np.unique(rows, axis=0, return_inverse=True)
+        table = self.instance.outputs[:, list(self.cascade.paths[stage])]
+        if self.labelled:
+            table = np.column_stack([self.instance.labels, table])
+        # In place of each entry where it occurs first: the same for rows with the same ones equal.
+        first = np.empty_like(table)
+        for k in range(table.shape[1]):
+            first[:, k] = (table[:, : k + 1] == table[:, k : k + 1]).argmax(axis=1)
+        rows, examples, of_pattern = np.unique(
+            first, axis=0, return_index=True, return_inverse=True
+        )
         of_pattern = of_pattern.reshape(-1)
         chances = np.bincount(of_pattern, weights=self.instance.probabilities)
-        return View(unique[:, 1:], unique[:, 0], chances / chances.sum(), of_pattern)
+        outputs, labels = rows[:, 1:] if self.labelled else rows, np.zeros_like(rows[:, 0])
+        return View(stage, outputs, labels, chances / chances.sum(), examples, of_pattern)

@@ -1,0 +1,99 @@
+"""Play with the compiled kernel: for the policies whose rule it has, if numba is installed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from functools import cache
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import IntArray
+from stopwise.policies import thompson
+from stopwise.policies.base import Policy
+from stopwise.simulation import draws
+from stopwise.simulation.compiled import can_compile, compiled
+from stopwise.simulation.kernels import play
+from stopwise.simulation.tables import THOMPSON, Learner, Rows, learner_of, rows_of
+from stopwise.simulation.world import Played, World
+
+# Rounds of a rule that decides anew in each, after which the kernel returns to let Ctrl-C through.
+LONGEST_CALL = 500_000
+_lock = Lock()
+
+
+class CompiledPlay:
+    """A policy in a world, ready to be played by the kernel, which lets other threads run.
+
+    Parameters
+    ----------
+    learner, rows
+        The tables of the policy and of the world.
+    """
+
+    def __init__(self, learner: Learner, rows: Rows) -> None:
+        self.learner = learner
+        self.rows = rows
+
+    def replications(
+        self, checkpoints: IntArray, seed: int, numbers: Iterable[int], *, jumps: bool = True
+    ) -> Iterator[Played]:
+        """Play the replications with these numbers; each depends on the seed and its number alone.
+
+        With ``jumps`` from decision to decision, else round by round.
+        """
+        nothing = np.zeros(0, dtype=np.int64)
+        for number in numbers:
+            yield self.play(checkpoints, draws.sources(seed, number), nothing, nothing, jumps)
+
+    def play(
+        self, checkpoints: IntArray, sources: Any, given: IntArray, stages: IntArray, jumps: bool
+    ) -> Played:
+        """Play one replication; the arguments are those of `kernels.play`."""
+        known = self.learner
+        state = known._replace(seen=known.seen.copy(), sums=known.sums.copy())
+        ends = known.n_rounds + checkpoints
+        cuts = ends[:0]
+        if known.rule == THOMPSON:
+            cuts = np.arange(known.n_rounds + LONGEST_CALL, ends[-1], LONGEST_CALL)
+        everything = np.union1d(ends, cuts)
+        totals = np.zeros((len(everything), len(known.prices) + 1), dtype=np.int64)
+        first = 0
+        for last in [*np.searchsorted(everything, cuts, side="right"), len(everything)]:
+            part = everything[first:last]
+            kernel()(state, self.rows, part, jumps, sources, given, totals[first:last], stages)
+            if first > 0:
+                totals[first:last] += totals[first - 1]
+            state, first = state._replace(n_rounds=int(part[-1])), last
+        looked_at = totals[np.searchsorted(everything, ends)]
+        return Played(looked_at[:, :-1], looked_at[:, -1])
+
+
+def kernel_for(world: World, policy: Policy) -> CompiledPlay | None:
+    """Return what plays ``policy`` in ``world``, compiled; None if nothing does.
+
+    Warns if that is because numba is missing.
+    """
+    learner = learner_of(policy)
+    if learner is None:
+        return None
+    if not can_compile():
+        warnings.warn(
+            "numba is not installed, so simulations are slower: pip install 'stopwise[sim]'",
+            stacklevel=2,
+        )
+        return None
+    return CompiledPlay(learner, rows_of(world, learner.rule))
+
+
+def kernel() -> Any:
+    """Return `kernels.play`, compiled; at the first call ever that takes some seconds."""
+    with _lock:
+        return _kernel()
+
+
+@cache
+def _kernel() -> Any:
+    return compiled(play, {thompson.drawn: draws.beta})

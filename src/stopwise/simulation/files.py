@@ -1,0 +1,139 @@
+"""Traces on disk: npz or Parquet, versioned, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import Cascade
+from stopwise.errors import InputError, MissingExtraError, StateError
+from stopwise.simulation.trace import Trace
+
+TRACE_VERSION = 1
+# The key of our entry in the metadata of a Parquet file.
+ABOUT = b"stopwise.trace"
+# Errors of the file system, to be told as they are.
+_MISSING = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
+def save_trace(trace: Trace, path: Path) -> None:
+    """Write a trace in the format that the suffix of ``path`` names."""
+    write = {".npz": _write_npz, ".parquet": _write_parquet}[_suffix(path)]
+    with draft(path) as beside:
+        write(trace, beside)
+
+
+def load_trace(path: Path) -> Trace:
+    """Read a trace, or raise `StateError` if the file is damaged or of another kind."""
+    read = {".npz": _read_npz, ".parquet": _read_parquet}[_suffix(path)]
+    try:
+        return read(path)
+    except (StateError, MissingExtraError, *_MISSING):
+        raise
+    except Exception as error:  # zip, zlib, NumPy, Arrow and JSON each have errors of their own
+        raise StateError(f"trace cannot be read from {path}: {error}") from error
+
+
+@contextmanager
+def draft(path: Path) -> Iterator[Path]:
+    """Give a name beside ``path`` to write to, which becomes ``path`` if all goes well."""
+    # The suffix is kept since writers go by it.
+    beside = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        yield beside
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in (".npz", ".parquet"):
+        raise InputError(f"path must end in .npz or .parquet, got {str(path)!r}")
+    return suffix
+
+
+def _about(trace: Trace) -> str:
+    about = {
+        "kind": "trace",
+        "version": TRACE_VERSION,
+        "policy": trace.policy,
+        "cascade": trace.cascade.to_state(),
+        "gaps": trace.gaps.tolist(),
+        "seed": trace.seed,
+        "n_asked": trace.n_asked,
+    }
+    return json.dumps(about, allow_nan=False)
+
+
+def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any) -> Trace:
+    about = json.loads(text)
+    if about["kind"] != "trace" or about["version"] != TRACE_VERSION:
+        raise StateError(
+            f"trace must have version {TRACE_VERSION}, got {about['kind']} {about['version']!r}"
+        )
+    return Trace(
+        _counts("rounds", rounds),
+        _counts("stops", stops),
+        np.array(about["gaps"], dtype=np.float64),
+        Cascade.from_state(about["cascade"]),
+        str(about["policy"]),
+        None if errors is None else _counts("errors", errors),
+        seed=int(about["seed"]),
+        n_asked=int(about["n_asked"]),
+    )
+
+
+def _counts(name: str, values: Any) -> Any:
+    if values.dtype != np.int64:
+        raise StateError(f"{name} of a trace must be whole numbers, got {values.dtype}")
+    return values
+
+
+def _write_npz(trace: Trace, path: Path) -> None:
+    arrays = {"rounds": trace.rounds, "stops": trace.stops}
+    if trace.errors is not None:
+        arrays["errors"] = trace.errors
+    np.savez_compressed(path, about=np.array(_about(trace)), **arrays)  # type: ignore[arg-type]
+
+
+def _read_npz(path: Path) -> Trace:
+    # Opened here, since NumPy leaves a file open that it cannot read.
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        errors = arrays.get("errors")
+        return _rebuilt(str(arrays["about"]), arrays["rounds"], arrays["stops"], errors)
+
+
+def _write_parquet(trace: Trace, path: Path) -> None:
+    pa, parquet = _arrow()
+    table = pa.table(trace.columns())
+    parquet.write_table(table.replace_schema_metadata({ABOUT: _about(trace)}), path)
+
+
+def _read_parquet(path: Path) -> Trace:
+    _, parquet = _arrow()
+    # As a file and not a dataset, which would take a directory too.
+    with path.open("rb") as file:
+        table = parquet.read_table(file)
+    about = (table.schema.metadata or {})[ABOUT].decode()
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    R = len(np.unique(columns["replication"]))
+    n, K = len(table) // R, len(json.loads(about)["gaps"])
+    stops = np.stack([columns[f"stopped_{k + 1}"] for k in range(K)], axis=1).reshape(R, n, K)
+    errors = columns["errors"].reshape(R, n) if "errors" in columns else None
+    return _rebuilt(about, columns["round"][:n], stops, errors)
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("Parquet needs pyarrow: pip install 'stopwise[frames]'") from None
+    return pa, parquet

@@ -1,0 +1,20 @@
+"""The plain loop over ask and tell: slow, obviously right, and what every faster way must equal."""
+
+from __future__ import annotations
+
+from stopwise.cascade import IntArray
+from stopwise.policies.base import Policy
+from stopwise.policies.supervised import Supervised
+
+
+def play_rounds(policy: Policy, labels: IntArray, outputs: IntArray) -> list[int]:
+    """Return the stage played in each round, case by case: labels (n,), outputs (n, K)."""
+    stages = []
+    for label, row in zip(labels.tolist(), outputs.tolist(), strict=True):
+        stage = policy.ask()
+        if isinstance(policy, Supervised):
+            policy.tell(row[: stage + 1], label)
+        else:
+            policy.tell(row[: stage + 1])
+        stages.append(stage)
+    return stages

@@ -1,0 +1,58 @@
+"""One look for each policy, in every figure, that colour-blind readers can tell apart."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+
+# Okabe and Ito's colours, without the yellow, which is lost on white.
+BLACK, GREY = "#000000", "#7F7F7F"
+ORANGE, VERMILION = "#E69F00", "#D55E00"
+SKY, BLUE = "#56B4E9", "#0072B2"
+GREEN, PURPLE = "#009E73", "#CC79A7"
+
+Dashes = str | tuple[int, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a policy is drawn."""
+
+    colour: str
+    dashes: Dashes
+
+
+# The dashes tell lines apart in grey, and where one lies on another.
+STYLES = {
+    "weakdominance": Style(BLUE, "-"),
+    "resolve": Style(VERMILION, "-"),
+    "strongdominance": Style(GREEN, "--"),
+    "thompson": Style(PURPLE, "-."),
+    "supervised": Style(BLACK, ":"),
+    "explorethencommit": Style(ORANGE, "--"),
+    "fixedstage": Style(GREY, "-"),
+}
+SPARE = (SKY, GREEN, PURPLE, ORANGE)
+VARIANTS: tuple[Dashes, ...] = ((0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, (3, 3)))
+
+
+def style_of(policy: str) -> Style:
+    """Return the look of a policy by its name, the same wherever it is drawn.
+
+    ``WeakDominance`` and ``weak-dominance`` are one; ``WeakDominance, eager`` has its colour with
+    another dash; names that nobody knows get what their letters say.
+
+    >>> style_of("weak-dominance")
+    Style(colour='#0072B2', dashes='-')
+    >>> style_of("WeakDominance, eager").colour
+    '#0072B2'
+    """
+    letters = re.sub(r"[^a-z0-9]", "", policy.lower())
+    if letters in STYLES:
+        return STYLES[letters]
+    base = next((name for name in STYLES if letters.startswith(name)), "")
+    rest = letters.removeprefix(base)
+    number = int(rest) if rest.isdecimal() else zlib.crc32(rest.encode())
+    colour = STYLES[base].colour if base else SPARE[number // len(VARIANTS) % len(SPARE)]
+    return Style(colour, VARIANTS[number % len(VARIANTS)])

@@ -1,0 +1,74 @@
+"""A progress bar for work that takes long, on a terminal; nothing anywhere else."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+# Seconds of silence: what is over sooner needs no bar.
+DELAY = 2.0
+
+
+class Progress:
+    """Counts finished steps and shows them once the work has taken `DELAY` seconds.
+
+    Silent where stderr is not a terminal or rich is not installed.
+
+    Parameters
+    ----------
+    total
+        The number of steps.
+    show
+        Whether a bar is wanted at all.
+    """
+
+    def __init__(self, total: int, *, show: bool = True) -> None:
+        self._total = total
+        self._done = 0
+        self._bar: Any = None
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(DELAY, self._open)
+        self._timer.daemon = True
+        self._shows = show and sys.stderr is not None and sys.stderr.isatty()
+
+    def __enter__(self) -> Self:
+        if self._shows:
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._shows = False
+            if self._bar is not None:
+                self._bar.stop()
+
+    def advance(self, steps: int = 1) -> None:
+        """Note that ``steps`` more are done."""
+        with self._lock:
+            self._done += steps
+            if self._bar is not None:
+                self._bar.update(self._bar.task_ids[0], completed=self._done)
+
+    def _open(self) -> None:
+        """Start the bar; in the thread of the timer, so that one long step shows as well."""
+        try:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+        except ImportError:
+            return
+        with self._lock:
+            if not self._shows:
+                return
+            columns = ("simulating", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task("simulating", total=self._total, completed=self._done)
+            self._bar.start()

@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+
+import stopwise as sw
+
+PAIR = sw.Cascade(costs=[0, 0.1])
+TRIPLE = sw.Cascade(costs=[0, 0.1, 0.1])
+
+
+@pytest.fixture
+def csv(tmp_path):
+    """Write a CSV file and return its path."""
+
+    def write(text, encoding="utf-8"):
+        path = tmp_path / "cases.csv"
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return write
+
+
+class TestTable:
+    def test_the_instance_is_the_empirical_law(self):
+        recording = sw.Recording([[0, 0], [0, 1], [1, 1], [1, 0]], [0, 1, 1, 1], PAIR)
+        assert len(recording) == 4
+        np.testing.assert_allclose(recording.instance.error_rates, [0.25, 0.25])
+        assert repr(recording) == "Recording(4 cases, 2 stages, labelled)"
+
+    def test_labels_may_be_missing_but_then_there_is_no_truth(self):
+        recording = sw.Recording([[0, 0], [0, 1]], None, PAIR)
+        assert repr(recording) == "Recording(2 cases, 2 stages, no labels)"
+        with pytest.raises(sw.errors.InstanceError, match="labels must be recorded"):
+            recording.instance  # noqa: B018
+
+    def test_values_are_any_labels_and_keep_their_type(self):
+        recording = sw.Recording([["ill", 1], ["well", "ill"]], ["ill", 1], PAIR)
+        assert set(recording.instance.classes) == {"ill", "well", 1}
+
+    def test_data_frames_are_taken(self):
+        import pandas as pd
+
+        frame = pd.DataFrame({"a": ["x", "y"], "b": ["x", "x"], "y": ["x", "x"]})
+        recording = sw.Recording(frame[["a", "b"]], frame["y"], PAIR)
+        np.testing.assert_allclose(recording.instance.error_rates, [0.5, 0])
+
+    def test_it_keeps_a_copy(self):
+        outputs = np.zeros((2, 2), dtype=int)
+        recording = sw.Recording(outputs, [0, 0], PAIR)
+        outputs[:] = 1
+        assert recording.outputs.sum() == 0
+        with pytest.raises(ValueError, match="read-only"):
+            recording.outputs[0, 0] = 1
+
+    @pytest.mark.parametrize(
+        ("outputs", "labels", "message"),
+        [
+            ([], [], r"outputs must have shape \(n, 2\) with n >= 1, got \(0,\)"),
+            (np.zeros((0, 2)), [], r"n >= 1, got \(0, 2\)"),
+            ([[0, 1, 1]], [0], r"outputs must have shape \(n, 2\)"),
+            ([[0, 1], [0]], [0, 0], r"outputs must have shape \(n, 2\)"),
+            ([[0, 1]], [0, 0], r"one entry for each of the 1 rows, got shape \(2,\)"),
+            ([[0, 1]], [[0]], r"one entry for each of the 1 rows, got shape \(1, 1\)"),
+            ([[0, None]], [0], "must not be missing, got None at row 1, stage 2"),
+            ([[0, 1]], [np.nan], "must not be missing, got nan at row 1, the label"),
+            ([["a", "b"]], ["A"], r"share a coding, got outputs \['a', 'b'\] and labels \['A'\]"),
+        ],
+    )
+    def test_what_is_no_table_is_refused(self, outputs, labels, message):
+        with pytest.raises(sw.errors.InstanceError, match=message):
+            sw.Recording(outputs, labels, PAIR)
+
+
+class TestCsv:
+    def test_all_columns_but_the_label_are_tests(self, csv):
+        path = csv("a,y,b\n0,0,0\n0,1,1\n")
+        recording = sw.Recording.from_csv(path, PAIR)
+        assert recording.outputs.tolist() == [[0, 0], [0, 1]]
+        assert recording.labels.tolist() == [0, 1]
+
+    def test_columns_can_be_named_and_others_are_not_looked_at(self, csv):
+        path = csv("id,note,b,a,truth\n1,,no,yes,no\n2,x,yes,yes,yes\n")
+        recording = sw.Recording.from_csv(str(path), PAIR, label="truth", tests=["a", "b"])
+        assert recording.outputs.tolist() == [["yes", "no"], ["yes", "yes"]]
+        np.testing.assert_allclose(recording.instance.error_rates, [0.5, 0])
+
+    def test_without_labels(self, csv):
+        assert sw.Recording.from_csv(csv("a,b\n0,1\n"), PAIR, label=None).labels is None
+
+    def test_numbers_are_numbers(self, csv):
+        path = csv("y,a,b\n1,1.0,+1\n0, 0.0 ,-0\n1e0,1,.1e1\n")
+        recording = sw.Recording.from_csv(path, PAIR)
+        assert recording.instance.error_rates.tolist() == [0, 0]
+        assert recording.instance.classes == (0, 1)
+
+    def test_a_mark_of_byte_order_and_blank_lines_are_skipped(self, csv):
+        path = csv('\r\n"a",b,y\r\n\r\n"x, y",z,z\r\n\r\n', encoding="utf-8-sig")
+        assert sw.Recording.from_csv(path, PAIR).outputs.tolist() == [["x, y", "z"]]
+
+    @pytest.mark.parametrize(
+        ("text", "settings", "message"),
+        [
+            ("", {}, "must have a header and at least one row, got an empty file"),
+            ("\n\n", {}, "must have a header and at least one row, got an empty file"),
+            ("a,b,y\n", {}, "at least one row under its header, got none"),
+            ("0,1,1\n0,0,0\n", {}, "must start with a header, got numbers: 0, 1, 1"),
+            ("a,b,label\n0,0,0\n", {}, "label of .* must be one of a, b, label, got 'y'"),
+            ("a,b,truth\n0,0,0\n", {"label": "trut"}, "got 'trut': did you mean 'truth'"),
+            (
+                "history,insulin,y\n0,0,0\n",
+                {"tests": ["history", "inslin"]},
+                "tests of .* got 'inslin': did you mean 'insulin'",
+            ),
+            ("a,b,y\n0,0,0\n0,1\n", {}, "rows must have 3 fields, got 2 at .*, line 3"),
+            ("a,b,y\n0,0,0\n0,1,1,1\n", {}, "rows must have 3 fields, got 4 at .*, line 3"),
+            ("a,b,c,y\n0,0,0,0\n", {}, "must be 2 columns, one a stage, got 3: a, b, c"),
+            ("a,b,y\n0,0,0\n", {"tests": ["a"]}, "must be 2 columns, one a stage, got 1: a"),
+            ("a,b,y\n0,0,0\n", {"tests": ["a", "y"]}, "must not hold the label, got 'y'"),
+            ("a,a,y\n0,0,0\n", {}, "must have a name each, got 'a' 2 times"),
+            (",a,y\n0,0,0\n", {}, "must have a name each, got '' 1 times"),
+            ("a,b,y\n0, ,0\n", {}, "got none for 'b' at .*, line 2: give a missing answer a name"),
+            ("a,b,y\n0,0,0\n0,0,\n", {}, "got none for 'y' at .*, line 3"),
+            ("a,b,y\n0,0,True\n", {}, "outputs and labels must share a coding"),
+            ('a,b,y\n"0"x,0,0\n', {}, "must be a CSV file in UTF-8"),
+        ],
+    )
+    def test_what_is_no_recording_is_refused(self, csv, text, settings, message):
+        with pytest.raises(sw.errors.InstanceError, match=message):
+            sw.Recording.from_csv(csv(text), PAIR, **settings)
+
+    def test_another_encoding_is_refused(self, csv):
+        with pytest.raises(sw.errors.InstanceError, match="must be a CSV file in UTF-8"):
+            sw.Recording.from_csv(csv("a,b,y\nä,ä,ä\n", encoding="latin-1"), PAIR)
+
+    def test_a_missing_file_is_a_missing_file(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"none\.csv"):
+            sw.Recording.from_csv(tmp_path / "none.csv", TRIPLE)

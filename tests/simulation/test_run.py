@@ -1,0 +1,265 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import stopwise as sw
+from stopwise.policies.optimism import FOREVER
+from stopwise.problem.families import nested_errors, relaxed_errors
+from stopwise.simulation.run import checkpoint_rounds
+from tests.policies.helpers import FACTORIES
+from tests.strategies import hoeffding
+
+CASCADE = sw.Cascade(costs=[0, 0.1, 0.1])
+WORLD = relaxed_errors(CASCADE)
+
+
+def run(policy=sw.Resolve, environment=WORLD, **settings):
+    given = {"horizon": 2_000, "replications": 4, "seed": 3, "checkpoints": 8}
+    return sw.simulate(environment, policy, **{**given, **settings})
+
+
+class Custom(sw.Policy):
+    """A policy that the library does not know: stage 2 for ever."""
+
+    def recommend(self):
+        return 1
+
+    def _decide(self):
+        return 1, FOREVER
+
+
+class TestNumbers:
+    def test_the_same_seed_gives_the_same_trace_and_another_does_not(self):
+        stops = run().stops
+        np.testing.assert_array_equal(run().stops, stops)
+        assert np.any(run(seed=4).stops != stops)
+
+    @pytest.mark.parametrize("name", sorted(FACTORIES))
+    def test_a_replication_does_not_depend_on_how_many_there_are(self, name):
+        few = run(FACTORIES[name], horizon=300, replications=2)
+        many = run(FACTORIES[name], horizon=300, replications=5)
+        np.testing.assert_array_equal(many.stops[:2], few.stops)
+
+    def test_the_number_of_processes_changes_nothing(self):
+        one = run(FACTORIES["Thompson"], horizon=200, replications=5, count_errors=True)
+        two = run(FACTORIES["Thompson"], horizon=200, replications=5, count_errors=True, n_jobs=2)
+        np.testing.assert_array_equal(two.stops, one.stops)
+        np.testing.assert_array_equal(two.errors, one.errors)
+
+    @pytest.mark.parametrize("name", sorted(FACTORIES))
+    def test_regret_is_the_gaps_of_the_stages_played(self, name):
+        trace = run(FACTORIES[name], horizon=300)
+        assert trace.stops.shape == (4, len(trace.rounds), 3)
+        np.testing.assert_array_equal(trace.stops.sum(axis=2), [trace.rounds] * 4)
+        np.testing.assert_allclose(trace.regret, trace.stops @ WORLD.gaps, rtol=1e-12)
+        assert np.all(np.diff(trace.stops, axis=1) >= 0)
+
+    def test_a_fixed_stage_has_the_regret_of_its_gap(self):
+        trace = run(sw.FixedStage(CASCADE, stage=2))
+        np.testing.assert_allclose(trace.mean_regret(), trace.rounds * WORLD.gaps[2])
+
+    @pytest.mark.parametrize("name", sorted(FACTORIES))
+    def test_errors_are_counted_without_bias(self, name):
+        # Given the past, a round errs with the error rate of its stage: by Azuma and Hoeffding the
+        # mean excess strays less than `hoeffding`, at a false-alarm rate of 1e-6 for all together.
+        T, R = 500, 8
+        trace = run(FACTORIES[name], horizon=T, replications=R, count_errors=True)
+        excess = trace.errors[:, -1] - trace.stops[:, -1] @ WORLD.error_rates
+        assert abs(excess.sum()) / (T * R) < hoeffding(T * R, events=len(FACTORIES))
+        assert np.all(np.diff(trace.errors, axis=1) >= 0)
+
+    def test_realised_costs_are_prices_and_mistakes(self):
+        trace = run(sw.FixedStage(CASCADE, stage=1), count_errors=True)
+        np.testing.assert_allclose(trace.realised_costs, 0.1 * trace.rounds + trace.errors)
+        with pytest.raises(sw.errors.InputError, match="count_errors=True"):
+            run().realised_costs  # noqa: B018
+
+    def test_a_recording_is_its_empirical_law(self):
+        labels, outputs = WORLD.sample(50, 1)
+        recording = sw.Recording(outputs, labels, CASCADE)
+        np.testing.assert_array_equal(
+            run(environment=recording).stops, run(environment=recording.instance).stops
+        )
+
+    def test_memory_does_not_grow_with_the_horizon(self):
+        def peak(horizon):
+            run(sw.WeakDominance, horizon=horizon)
+            tracemalloc.start()
+            trace = run(sw.WeakDominance, horizon=horizon)
+            most = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert trace.stops.nbytes == 8 * 4 * len(trace.rounds) * 3
+            return most
+
+        assert peak(10**8) < peak(10**4) + 200_000
+
+
+class TestPolicies:
+    @pytest.mark.parametrize("name", sorted(FACTORIES))
+    def test_the_policy_is_not_changed(self, name):
+        policy = FACTORIES[name](CASCADE)
+        before = policy.to_state()
+        run(policy, horizon=100)
+        assert policy.to_state() == before
+
+    def test_a_policy_and_its_factory_play_alike(self):
+        np.testing.assert_array_equal(run(sw.Resolve(CASCADE)).stops, run(sw.Resolve).stops)
+
+    def test_a_policy_goes_on_from_what_it_knows(self):
+        policy = sw.ExploreThenCommit(CASCADE, rounds=3)
+        policy.tell_many({(0, 0, 0): 3})
+        assert run(policy).stops[:, -1].tolist() == [[2000, 0, 0]] * 4
+
+    def test_a_factory_is_called_once_and_may_return_what_it_likes(self):
+        policy, calls = sw.Resolve(CASCADE), []
+        trace = run(lambda cascade: calls.append(cascade) or policy)
+        assert calls == [CASCADE]
+        np.testing.assert_array_equal(trace.stops, run(sw.Resolve).stops)
+
+    def test_a_policy_of_ones_own(self):
+        trace = run(Custom)
+        assert trace.policy == "Custom"
+        assert trace.stops[:, -1].tolist() == [[0, 2000, 0]] * 4
+
+    def test_names_do_not_matter_and_money_is_compared_in_error_units(self):
+        other = sw.Cascade(costs=[0, 10, 10], mistake_cost=100, names=["a", "b", "c"])
+        assert run(sw.Resolve(other)).n_replications == 4
+
+
+class TestCheckpoints:
+    def test_a_number_is_spread_over_the_orders_of_magnitude(self):
+        assert checkpoint_rounds(4, 1000).tolist() == [1, 10, 100, 1000]
+        assert checkpoint_rounds(1, 1000).tolist() == [1000]
+        assert checkpoint_rounds(100, 5).tolist() == [1, 2, 3, 4, 5]
+        assert checkpoint_rounds(7, 2**53 - 1)[-1] == 2**53 - 1
+
+    def test_given_rounds_end_at_the_horizon(self):
+        assert checkpoint_rounds([3, 9], 9).tolist() == [3, 9]
+        assert checkpoint_rounds(np.array([3]), 9).tolist() == [3, 9]
+
+    @pytest.mark.parametrize("given", [0, -1, 2.5, True, [], [0], [2, 2], [3, 2], [11], [1.5], "3"])
+    def test_others_are_refused(self, given):
+        with pytest.raises(sw.errors.SettingError, match="checkpoints must"):
+            checkpoint_rounds(given, 10)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("name", ["horizon", "replications"])
+    @pytest.mark.parametrize("value", [0, -3, 1.5, "10", True, None])
+    def test_counts(self, name, value):
+        with pytest.raises(sw.errors.SettingError, match=f"{name} must be a whole number >= 1"):
+            run(**{name: value})
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"seed": -1}, "seed must be a whole number >= 0"),
+            ({"horizon": 2**53 + 1}, r"horizon must be <= 2\*\*53"),
+            ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
+            ({"n_jobs": 1.5}, "n_jobs must be a whole number other than 0"),
+            ({"policy": "resolve"}, "policy must be a policy or make one"),
+            ({"policy": lambda cascade: 3}, "policy must make a policy from a cascade, it made 3"),
+            ({"policy": sw.Resolve(sw.Cascade([0, 0.1]))}, "for the cascade of the environment"),
+            ({"policy": sw.Resolve(sw.Cascade([0, 0.1, 0.2]))}, "for the cascade of the environ"),
+            ({"environment": WORLD.joint}, "environment must be an Instance or a Recording"),
+        ],
+    )
+    def test_settings(self, settings, message):
+        with pytest.raises(sw.errors.SettingError, match=message):
+            run(**settings)
+
+    def test_labels_are_needed_for_regret(self):
+        recording = sw.Recording([[0, 0, 1]], None, CASCADE)
+        with pytest.raises(sw.errors.InstanceError, match="labels must be recorded"):
+            run(environment=recording)
+
+    @pytest.mark.parametrize("weight", [np.nan, np.inf, -1.0])
+    def test_weights_that_are_no_weights_never_get_into_an_instance(self, weight):
+        with pytest.raises(sw.errors.InstanceError, match="weights must be finite and >= 0"):
+            sw.Instance.from_patterns([(0, 0), (1, 1)], [1, weight], sw.Cascade([0]))
+
+    def test_a_tree_is_refused_by_the_policies(self):
+        tree = sw.Cascade(costs=[0, 0.1, 0.1], parents=[None, 0, 0])
+        with pytest.raises(sw.errors.CascadeError, match="needs a chain"):
+            run(environment=nested_errors(tree))
+
+
+class Impatient(Custom):
+    """Presses Ctrl-C as a given replication starts, counted from 1."""
+
+    started = 0
+    at = 3
+
+    def reseed(self, seed):
+        type(self).started += 1
+        if type(self).started == self.at:
+            raise KeyboardInterrupt
+
+
+class TestInterruption:
+    def test_ctrl_c_returns_what_is_done(self, monkeypatch):
+        monkeypatch.setattr(Impatient, "started", 0)
+        trace = run(Impatient, replications=5)
+        assert trace.n_replications == 2
+        assert trace.is_interrupted
+        np.testing.assert_array_equal(trace.stops, run(Custom, replications=2).stops)
+        assert not run().is_interrupted
+
+    def test_ctrl_c_before_the_first_replication_is_ctrl_c(self, monkeypatch):
+        monkeypatch.setattr(Impatient, "started", 0)
+        monkeypatch.setattr(Impatient, "at", 1)
+        with pytest.raises(KeyboardInterrupt):
+            run(Impatient)
+
+    @pytest.mark.skipif(os.name != "posix", reason="signals are sent to a group of processes")
+    @pytest.mark.parametrize("n_jobs", [1, 2])
+    def test_a_real_signal(self, n_jobs, tmp_path):
+        with subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", SLEEPER, str(n_jobs), str(tmp_path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as child:
+            assert child.stdout.readline() == "asleep\n"
+            time.sleep(0.5)  # for the results of the first replications to arrive
+            os.killpg(child.pid, signal.SIGINT)
+            out, errors = child.communicate(timeout=30)
+        assert child.returncode == 0
+        assert out.splitlines()[-1] == "2 True"
+        # The workers of joblib get the signal too and may say so as they go.
+        assert n_jobs > 1 or errors == ""
+
+
+# Sleeps in the third replication, once the first two are under way, until somebody presses Ctrl-C.
+SLEEPER = """
+import signal, sys, time
+from pathlib import Path
+import stopwise as sw
+from stopwise.problem.families import nested_errors
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Sleepy(sw.FixedStage):
+    def reseed(self, seed):
+        _, replication = seed.bit_generator.seed_seq.entropy
+        Path(sys.argv[2], str(replication)).touch()
+        if replication == 2:
+            while not all(Path(sys.argv[2], r).exists() for r in "01"):
+                time.sleep(0.01)
+            print("asleep", flush=True)
+            time.sleep(60)
+
+
+cascade = sw.Cascade([0, 0.1])
+world = nested_errors(cascade, [0.3, 0.1])
+trace = sw.simulate(world, Sleepy(cascade, stage=0), horizon=10, n_jobs=int(sys.argv[1]))
+print(trace.n_replications, trace.is_interrupted)
+"""
