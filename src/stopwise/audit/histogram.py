@@ -1,0 +1,226 @@
+"""How often each pattern of outputs occurs in a log: all that the rest of the audit looks at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
+from stopwise.errors import LogError
+
+MISSING = -1
+MAX_PATTERNS = 200_000
+
+Row = Sequence[Hashable]
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """The distinct patterns of a log and how many cases show each.
+
+    Parameters
+    ----------
+    patterns
+        One row a pattern, one column a test: indices into ``classes``, -1 where the test was not
+        run or gave nothing; shape (R, K). The rows differ and show at least one output.
+    counts
+        The number of cases with each pattern, each > 0; shape (R,).
+    classes
+        The values that some test gives.
+    cascade
+        Whose outputs they are.
+    n_blank
+        The number of cases in which no test gave an output; they tell nothing.
+
+    >>> log = Histogram.from_rows([["a", "a"], ["a", "b"]], [3, 1], Cascade(costs=[1, 2]))
+    >>> log.disagreement
+    array([[0.  , 0.25],
+           [0.25, 0.  ]])
+    """
+
+    patterns: IntArray
+    counts: IntArray
+    classes: tuple[Hashable, ...]
+    cascade: Cascade
+    n_blank: int = 0
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Row], counts: Iterable[int], cascade: Cascade) -> Histogram:
+        """Count patterns given as values, ``None`` or NaN where an output is missing."""
+        code: dict[Hashable, int] = {None: MISSING}
+        total: dict[tuple[int, ...], int] = {}
+        for row, times in zip(rows, counts, strict=True):
+            key = tuple(code.setdefault(_present(y), len(code) - 1) for y in row)
+            total[key] = total.get(key, 0) + int(times)
+        blank = total.pop((MISSING,) * cascade.n_stages, 0)
+        shown = list(code)[1:]
+        order = sorted(range(len(shown)), key=lambda c: _rank(shown[c]))
+        renamed = np.empty(len(shown) + 1, dtype=np.int64)
+        renamed[order] = np.arange(len(shown))
+        renamed[MISSING] = MISSING
+        table = renamed[np.array(list(total), dtype=np.int64).reshape(-1, cascade.n_stages)]
+        times_seen = np.array(list(total.values()), dtype=np.int64)
+        by_value = np.lexsort(table.T[::-1])
+        return cls(
+            read_only(table[by_value]),
+            read_only(times_seen[by_value]),
+            tuple(shown[c] for c in order),
+            cascade,
+            blank,
+        )
+
+    @property
+    def n_stages(self) -> int:
+        """The number of tests, K."""
+        return self.cascade.n_stages
+
+    @property
+    def n_classes(self) -> int:
+        """The number of values that the tests give."""
+        return len(self.classes)
+
+    @cached_property
+    def n_cases(self) -> int:
+        """The number of cases with at least one output."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def shown(self) -> BoolArray:
+        """Where a pattern has an output; shape (R, K)."""
+        return read_only(self.patterns != MISSING)
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every test gave an output in every case."""
+        return bool(self.shown.all())
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """The share of cases with each pattern; shape (R,)."""
+        return read_only(self.counts / max(self.n_cases, 1))
+
+    @cached_property
+    def n_observed(self) -> IntArray:
+        """For each test the number of cases in which it gave an output."""
+        return read_only(self.counts @ self.shown)
+
+    @cached_property
+    def n_seen(self) -> IntArray:
+        """For each pair the number of cases that show both outputs; shape (K, K)."""
+        seen = self.shown.astype(np.int64)
+        return read_only(seen.T @ (self.counts[:, None] * seen))
+
+    @cached_property
+    def n_disagreed(self) -> IntArray:
+        """For each pair the number of cases in which the two outputs differ; shape (K, K)."""
+        K = self.n_stages
+        total = np.zeros((K, K), dtype=np.int64)
+        for i in range(K):
+            both = self.shown[:, [i]] & self.shown
+            total[i] = self.counts @ (both & (self.patterns[:, [i]] != self.patterns))
+        return read_only(total)
+
+    @cached_property
+    def disagreement(self) -> FloatArray:
+        """The share of disagreement among the cases that show both; NaN where none does."""
+        share = np.full((self.n_stages, self.n_stages), math.nan)
+        np.divide(self.n_disagreed, self.n_seen, out=share, where=self.n_seen > 0)
+        np.fill_diagonal(share, 0.0)
+        return read_only(share)
+
+    def value(self, code: int) -> Hashable:
+        """Return the output that ``code`` stands for, ``None`` for a missing one."""
+        return None if code == MISSING else self.classes[code]
+
+    def __add__(self, other: Histogram) -> Histogram:
+        if not isinstance(other, Histogram):
+            return NotImplemented
+        rows = [[h.value(c) for c in row] for h in (self, other) for row in h.patterns.tolist()]
+        counts = [*self.counts.tolist(), *other.counts.tolist()]
+        total = Histogram.from_rows(rows, counts, self.cascade)
+        object.__setattr__(total, "n_blank", self.n_blank + other.n_blank)
+        return total
+
+
+def _present(value: Any) -> Hashable:
+    """Return an output as a hashable value, ``None`` where it is missing."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    try:
+        hash(value)
+    except TypeError:
+        raise LogError(
+            f"outputs must be labels (numbers, text, true or false), got {value!r}"
+        ) from None
+    return value  # type: ignore[no-any-return]
+
+
+def _rank(value: Hashable) -> tuple[bool, float, str]:
+    """Numbers in their order, then all else by name."""
+    if isinstance(value, (bool, int, float)):
+        return (False, float(value), "")
+    return (True, 0.0, str(value))
+
+
+def looks_like(value: Hashable) -> Hashable:
+    """Return what a reader would take ``value`` for: case, blanks and ``1`` against ``1.0`` aside.
+
+    >>> looks_like("Yes ") == looks_like("yes"), looks_like("1") == looks_like(1.0)
+    (True, True)
+    """
+    if isinstance(value, bool):
+        return float(value)
+    text = " ".join(str(value).split()).casefold()
+    try:
+        number = float(text)
+    except ValueError:
+        return {"true": 1.0, "false": 0.0}.get(text, text)
+    return number if math.isfinite(number) else text
+
+
+def matching(value: Hashable, classes: Sequence[Hashable]) -> Hashable:
+    """Return the one of ``classes`` that ``value`` is or looks like, or ``value`` itself.
+
+    A command line and a CSV file give text where a frame gives numbers.
+    """
+    if value in classes:
+        return classes[list(classes).index(value)]
+    alike = looks_like(value)
+    return next((known for known in classes if looks_like(known) == alike), value)
+
+
+def check_log(histogram: Histogram) -> None:
+    """Raise `LogError` where a log cannot be audited: empty, constant, labels that look alike."""
+    names = histogram.cascade.names
+    if not histogram.n_cases:
+        raise LogError("the log must have at least one case with an output, got none")
+    alike: dict[Hashable, Hashable] = {}
+    for value in histogram.classes:
+        other = alike.setdefault(looks_like(value), value)
+        if other is not value:
+            raise LogError(
+                f"labels must be spelled in one way, got {other!r} {_places(histogram, other)} and "
+                f"{value!r} {_places(histogram, value)}: they would count as disagreement"
+            )
+    for k, name in enumerate(names):
+        values = np.unique(histogram.patterns[histogram.shown[:, k], k])
+        if len(values) == 0:
+            raise LogError(f"test {name!r} must have outputs, got none in {histogram.n_cases}")
+        if len(values) == 1:
+            raise LogError(
+                f"test {name!r} must tell cases apart, got {histogram.value(values[0])!r} in all "
+                f"{histogram.n_observed[k]} cases: leave it out, or see if it is the right column"
+            )
+
+
+def _places(histogram: Histogram, value: Hashable) -> str:
+    code = histogram.classes.index(value)
+    columns = np.flatnonzero((histogram.patterns == code).any(axis=0))
+    return "in " + ", ".join(repr(histogram.cascade.names[k]) for k in columns)

@@ -1,0 +1,71 @@
+"""Reading labels for some of the cases of a log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stopwise.audit.corners import LabelSpace
+from stopwise.audit.histogram import Histogram, matching
+from stopwise.audit.labels import LabelledCases
+from stopwise.audit.log import Log, engine_errors, open_table
+from stopwise.errors import LogError
+
+PLANNED = "agreement"  # the column of a plan: its cases were drawn among all that agree alike
+CASE = "case"
+
+
+def read_labels(
+    source: Any, column: str, log: Log | None, histogram: Histogram, space: LabelSpace
+) -> LabelledCases:
+    """Return labelled cases sorted into the strata of a log.
+
+    ``source`` has the label's column and either the outputs of the tests or the id of the case.
+    """
+    table = open_table(source)
+    names = list(table.columns)
+    if column not in names:
+        raise LogError(f"labels must have a column {column!r}, got {', '.join(names)}")
+    tests = histogram.cascade.names if log is None else log.columns
+    with engine_errors("the labels"):
+        if all(name in names for name in tests):
+            rows = table.select(
+                **{f"s{k}": table[name] for k, name in enumerate(tests)}, label=table[column]
+            )
+        else:
+            rows = _joined(table, names, column, log)
+        rows = rows.filter(rows.label.notnull())
+        keys = rows.columns
+        found = rows.group_by(keys).aggregate(n_cases=rows.count()).to_pyarrow().to_pylist()
+    classes = histogram.classes
+
+    def known(value: Any) -> Any:
+        return None if value is None else matching(value, classes)
+
+    labelled = [
+        ([known(row[f"s{k}"]) for k in range(len(tests))], known(row["label"]), row["n_cases"])
+        for row in found
+    ]
+    if not labelled:
+        raise LogError(f"labels must have values in column {column!r}, got none")
+    return LabelledCases.of(histogram, labelled, by_agreement=PLANNED in names, labels=space)
+
+
+def _joined(table: Any, names: list[str], column: str, log: Log | None) -> Any:
+    if log is None:
+        raise LogError("labels must have the columns of the tests where the log is a histogram")
+    name = log.case_id if log.case_id is not None else CASE
+    if name not in names:
+        raise LogError(
+            f"labels must have the tests' columns or the case id {name!r}, got {', '.join(names)}"
+        )
+    import ibis
+
+    small = ibis.memtable(
+        table.select(case_id=table[name].cast("string"), label=table[column]).to_pyarrow()
+    )
+    frame = log.frame()
+    cases = log.outputs(case_id=log.ids(frame).cast("string"))
+    both = cases.join(small, "case_id")
+    if int(both.count().to_pyarrow().as_py()) < int(small.count().to_pyarrow().as_py()):
+        raise LogError(f"labels must be for cases of the log, some {name!r} are not in it")
+    return both.drop("case_id")

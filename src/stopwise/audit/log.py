@@ -1,0 +1,300 @@
+"""Reading logs: files, frames and tables of any engine become one table of outputs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stopwise.audit.counting import count_patterns, is_countable
+from stopwise.audit.histogram import MAX_PATTERNS, Histogram
+from stopwise.cascade import Cascade
+from stopwise.checks import known_name
+from stopwise.errors import LogError, MissingExtraError, StopwiseError
+
+# What stands for "not run or failed" in a text file; `none` is left alone, some tests answer it.
+NULLS = ["", "NULL", "null", "NaN", "nan", "NA", "N/A"]
+TEXT = {".csv", ".tsv", ".txt", ".psv"}
+COMPRESSED = {".gz", ".zst"}
+PARQUET = {".parquet", ".pq", ".parq"}
+_HEADERS = {"duckdb": (8, b"DUCK"), "sqlite": (0, b"SQLite format 3\x00")}
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """A table of outputs in some engine: one row a case, one column a test.
+
+    Parameters
+    ----------
+    table
+        An Ibis table, or a NumPy array of 0 and 1 which needs no engine.
+    columns
+        The columns of the tests in order.
+    cascade
+        The tests.
+    case_id
+        The column that names a case; ``None`` takes the row number, from 1.
+    """
+
+    table: Any
+    columns: tuple[str, ...]
+    cascade: Cascade
+    case_id: str | None = None
+
+    def histogram(self) -> Histogram:
+        """Reduce the log to its pattern histogram by one GROUP BY inside the engine."""
+        if isinstance(self.table, np.ndarray):
+            return count_patterns(self.table, self.cascade)
+        with engine_errors("the log"):
+            rows = self.outputs()
+            keys = rows.columns
+            grouped = rows.group_by(keys).aggregate(n_cases=rows.count())
+            found = grouped.limit(MAX_PATTERNS + 1).to_pyarrow()
+        values = [found[name].to_pylist() for name in keys]
+        if found.num_rows > MAX_PATTERNS:
+            raise LogError(_too_many(values, self.columns))
+        counts = found["n_cases"].to_pylist()
+        return Histogram.from_rows(zip(*values, strict=True), counts, self.cascade)
+
+    def outputs(self, **more: Any) -> Any:
+        """Return the outputs as columns s0, s1, … of an Ibis table, and ``more`` columns."""
+        table = self.frame()
+        named = {f"s{k}": table[column] for k, column in enumerate(self.columns)}
+        return table.select(**named, **more)
+
+    def frame(self) -> Any:
+        """Return the log as an Ibis table, also where it is an array."""
+        if isinstance(self.table, np.ndarray):
+            return _memtable(_arrow(self.table, list(self.columns)))
+        return self.table
+
+    def ids(self, table: Any) -> Any:
+        """Return the expression that names a case of ``table``."""
+        if self.case_id is not None:
+            return table[self.case_id]
+        import ibis
+
+        backend = "duckdb" if isinstance(self.table, np.ndarray) else _backend_name(self.table)
+        if backend not in {"duckdb", "polars", "sqlite"}:
+            raise LogError(
+                f"case ids must be a column on {backend}: rows have no fixed order there"
+            )
+        return ibis.row_number() + 1
+
+
+def open_log(
+    source: Any,
+    cascade: Cascade,
+    *,
+    tests: Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    case_id: str | None = None,
+) -> Log:
+    """Return the log in ``source`` with the columns of the tests, or raise `LogError`.
+
+    Parameters
+    ----------
+    source
+        A CSV or Parquet file, a folder or a glob of them, a DuckDB or SQLite file; a pandas,
+        Polars or Arrow table; a NumPy array with one column a test; any Ibis table.
+    cascade
+        The tests. Where ``tests`` is not given, their names are the columns.
+    tests
+        The columns in the order of the cascade.
+    table, query
+        Which table of a database file, or what to select from it (or, as ``log``, from a file).
+    case_id
+        The column that names a case.
+    """
+    if isinstance(source, np.ndarray):
+        return Log(*_from_array(source, cascade, tests), cascade, None)
+    found = open_table(source, table=table, query=query)
+    columns = _columns(list(found.columns), cascade, tests)
+    if case_id is not None:
+        known_name("case id", case_id, found.columns, LogError)
+    return Log(found, columns, cascade, case_id)
+
+
+def open_table(source: Any, *, table: str | None = None, query: str | None = None) -> Any:
+    """Return any source of rows as an Ibis table."""
+    ibis = _ibis()
+    if isinstance(source, (str, Path)):
+        with engine_errors(str(source)):
+            return _from_path(source, table, query)
+    if table is not None or query is not None:
+        raise LogError("table and query must come with a file, not with a table in memory")
+    if isinstance(source, ibis.Table):
+        return source
+    with engine_errors("the log"):
+        return _memtable(source)
+
+
+@contextmanager
+def engine_errors(place: str) -> Iterator[None]:
+    """Turn what an engine raises, of whatever type, into one line of `LogError`.
+
+    Engines also warn Ibis of calls that will go; that is no news for those who read a log.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    except (StopwiseError, FileNotFoundError):
+        raise
+    except Exception as error:
+        first = str(error).strip().splitlines()
+        reason = first[0] if first else type(error).__name__
+        raise LogError(f"{place} cannot be read: {reason}") from error
+
+
+def _ibis() -> Any:
+    try:
+        import duckdb  # noqa: F401
+        import ibis
+    except ImportError:
+        raise MissingExtraError(
+            "reading logs needs duckdb and ibis: pip install 'stopwise[audit]'"
+        ) from None
+    return ibis
+
+
+def _memtable(source: Any) -> Any:
+    ibis = _ibis()
+    try:
+        return ibis.memtable(source)
+    except Exception as error:
+        raise LogError(
+            "log must be a path, an array, a pandas, Polars or Arrow table or an Ibis table, "
+            f"got {type(source).__name__}"
+        ) from error
+
+
+def _arrow(array: Any, names: list[str]) -> Any:
+    import pyarrow as pa
+
+    columns = [array[:, k].tolist() for k in range(array.shape[1])]
+    return pa.table(dict(zip(names, map(pa.array, columns), strict=True)))
+
+
+def _from_array(
+    array: np.ndarray[Any, Any], cascade: Cascade, tests: Sequence[str] | None
+) -> tuple[Any, tuple[str, ...]]:
+    names = list(tests) if tests is not None else list(cascade.names)
+    K = cascade.n_stages
+    if array.ndim != 2 or array.shape[1] != K or len(names) != K:
+        raise LogError(f"an array must have shape (n, {K}), one column a test, got {array.shape}")
+    if is_countable(array):
+        return array, tuple(names)
+    with engine_errors("the array"):
+        return _memtable(_arrow(array, names)), tuple(names)
+
+
+def _backend_name(table: Any) -> str:
+    return str(table.get_backend().name)
+
+
+def _columns(found: list[str], cascade: Cascade, tests: Sequence[str] | None) -> tuple[str, ...]:
+    wanted = list(cascade.names if tests is None else tests)
+    if len(wanted) != cascade.n_stages:
+        raise LogError(
+            f"tests must name one column a cost, got {len(wanted)} for {cascade.n_stages} costs"
+        )
+    if len(set(wanted)) != len(wanted):
+        raise LogError(f"tests must be different columns, got {', '.join(wanted)}")
+    for name in wanted:
+        known_name("a test", name, found, LogError)
+    return tuple(wanted)
+
+
+def _too_many(values: list[list[Any]], columns: Sequence[str]) -> str:
+    distinct = [len(set(column)) for column in values]
+    widest = int(np.argmax(distinct))
+    return (
+        f"outputs must be labels, got more than {MAX_PATTERNS} different patterns; test "
+        f"{columns[widest]!r} alone has {distinct[widest]} values: cut scores into classes first"
+    )
+
+
+def _from_path(source: str | Path, table: str | None, query: str | None) -> Any:
+    ibis = _ibis()
+    path = Path(source)
+    kind = _database(path)
+    if kind is not None:
+        open_file = ibis.duckdb.connect if kind == "duckdb" else ibis.sqlite.connect
+        options = {"read_only": True} if kind == "duckdb" else {}
+        return _from_database(open_file(path, **options), path, table, query)
+    con = ibis.duckdb.connect()
+    rows = _from_files(con, _files(path))
+    if table is not None:
+        raise LogError(f"table must come with a database, {path} is none")
+    if query is None:
+        return rows
+    con.create_view("log", rows)
+    return con.sql(query)
+
+
+def _database(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        start = stream.read(64)
+    for kind, (offset, magic) in _HEADERS.items():
+        if start[offset : offset + len(magic)] == magic:
+            return kind
+    return None
+
+
+def _from_database(con: Any, path: Path, table: str | None, query: str | None) -> Any:
+    if query is not None:
+        if table is not None:
+            raise LogError("table and query must not be given together")
+        return con.sql(query)
+    tables = sorted(con.list_tables())
+    if table is not None:
+        return con.table(known_name("table", table, tables, LogError))
+    if len(tables) != 1:
+        raise LogError(f"{path} must have one table or table must be given, got {tables}")
+    return con.table(tables[0])
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(p for p in path.rglob("*") if p.is_file() and _kind(p) is not None)
+    elif path.exists():
+        found = [path]
+    else:
+        root = Path(path.anchor) if path.is_absolute() else Path()
+        pattern = str(path.relative_to(path.anchor) if path.is_absolute() else path)
+        found = sorted(p for p in root.glob(pattern) if p.is_file()) if "*" in pattern else []
+    if not found:
+        raise FileNotFoundError(f"{path} must be a log, no such file, or nothing to read in it")
+    kinds = {_kind(p) or "?" for p in found}
+    if len(kinds) > 1 or "?" in kinds:
+        raise LogError(
+            f"{path} must be CSV or Parquet files or a DuckDB or SQLite file, "
+            f"got {', '.join(sorted({p.suffix or p.name for p in found}))}"
+        )
+    return found
+
+
+def _kind(path: Path) -> str | None:
+    suffixes = [s.lower() for s in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    last = suffixes[-1] if suffixes else ""
+    return "text" if last in TEXT else "parquet" if last in PARQUET else None
+
+
+def _from_files(con: Any, files: list[Path]) -> Any:
+    names = [str(p) for p in files]
+    if _kind(files[0]) == "parquet":
+        return con.read_parquet(names)
+    # As text: sniffed types would make 1 a number in one column and a word in the next.
+    return con.read_csv(names, all_varchar=True, nullstr=NULLS, header=True)

@@ -1,0 +1,183 @@
+"""Logs with holes: what is missing, what that depends on, and how much it could matter."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from stopwise.audit.corners import Law
+from stopwise.audit.histogram import MISSING, Histogram
+from stopwise.audit.sequences import Interval
+from stopwise.audit.verdict import path_pairs
+from stopwise.cascade import Cascade, FloatArray, read_only
+from stopwise.disagreement import sound_stage
+from stopwise.patterns import pairwise_disagreement
+
+SUSPICIOUS = 0.01  # a p-value below this, split over the tests, counts as "depends on outputs"
+
+
+@dataclass(frozen=True)
+class PairRange:
+    """The disagreement of one pair under three readings of the missing outputs.
+
+    ``plain`` takes the cases where both ran, ``adjusted`` weights them as if an output were missing
+    by chance given the outputs before it, ``worst`` allows the missing ones to be anything.
+    """
+
+    shallow: int
+    deep: int
+    plain: float
+    adjusted: float
+    worst: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class MissingOutputs:
+    """What is missing in a log, and what that does to the disagreement of each pair.
+
+    Parameters
+    ----------
+    n_incomplete
+        The number of cases in which some test gave nothing.
+    n_prefix
+        Those of them in which the tests that ran are the first ones: somebody stopped there.
+    n_missing
+        For each test the number of cases without its output.
+    p_values
+        For each test how likely it is that its gaps are as unevenly spread over the outputs before
+        it as they are, if they are spread by chance; NaN where there are none.
+    pairs
+        The disagreement of each pair on a common path, read in three ways.
+    plain_stage, adjusted_stage
+        The stage that looks sound under the first two readings.
+    """
+
+    n_incomplete: int
+    n_prefix: int
+    n_missing: tuple[int, ...]
+    p_values: tuple[float, ...]
+    pairs: tuple[PairRange, ...]
+    plain_stage: int | None
+    adjusted_stage: int | None
+
+    @property
+    def is_prefix_censored(self) -> bool:
+        """Whether most gaps are tests that were not run because somebody stopped before."""
+        return self.n_incomplete > 0 and self.n_prefix > self.n_incomplete / 2
+
+    @property
+    def dependent_tests(self) -> tuple[int, ...]:
+        """The tests whose gaps depend on earlier outputs, so that plain estimates are biased."""
+        level = SUSPICIOUS / max(len(self.p_values), 1)
+        return tuple(k for k, p in enumerate(self.p_values) if p < level)
+
+    @property
+    def largest_shift(self) -> float:
+        """The largest difference between a plain and an adjusted disagreement."""
+        shifts = [abs(p.adjusted - p.plain) for p in self.pairs]
+        return max((s for s in shifts if not math.isnan(s)), default=0.0)
+
+
+def missing_outputs(histogram: Histogram) -> MissingOutputs | None:
+    """Return what is missing in a log, ``None`` where nothing is."""
+    if histogram.is_complete:
+        return None
+    cascade, n = histogram.cascade, histogram.n_cases
+    incomplete = ~histogram.shown.all(axis=1)
+    prefix = incomplete & _is_prefix(histogram)
+    law = completed_law(histogram)
+    adjusted = _disagreement_of(law)
+    pairs = []
+    for i, j in path_pairs(cascade):
+        d, seen = int(histogram.n_disagreed[i, j]), int(histogram.n_seen[i, j])
+        worst = Interval(d / n, (d + n - seen) / n)
+        plain = float(histogram.disagreement[i, j])
+        pairs.append(PairRange(i, j, plain, float(adjusted[i, j]), worst))
+    return MissingOutputs(
+        n_incomplete=int(histogram.counts[incomplete].sum()),
+        n_prefix=int(histogram.counts[prefix].sum()),
+        n_missing=tuple((n - histogram.n_observed).tolist()),
+        p_values=tuple(_dependence(histogram, k) for k in range(cascade.n_stages)),
+        pairs=tuple(pairs),
+        plain_stage=sound_stage(histogram.disagreement, cascade),
+        adjusted_stage=sound_stage(adjusted, cascade),
+    )
+
+
+def observed_law(histogram: Histogram) -> Law:
+    """Return the law of the log as it is: a missing output may have been anything."""
+    return Law(histogram.patterns, histogram.probabilities, histogram.classes, histogram.cascade)
+
+
+def completed_law(histogram: Histogram) -> Law:
+    """Return the law of complete patterns if gaps depend on nothing but the outputs shown.
+
+    The cases of an incomplete pattern are given to the complete patterns that show the same, in
+    proportion to what these have by then; the fullest patterns go first. For a log in which only
+    the first tests ran this is P(s) = Π_k P(s_k | s_1 … s_k-1), each factor estimated where test k
+    ran. A pattern that no complete one continues stays as it is.
+    """
+    rows, mass = histogram.patterns, histogram.probabilities.copy()
+    full = np.flatnonzero(histogram.shown.all(axis=1))
+    holes = sorted(
+        set(range(len(rows))) - set(full.tolist()), key=lambda r: -int(histogram.shown[r].sum())
+    )
+    alike: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]] = {}
+    for r in holes:
+        where = tuple(np.flatnonzero(histogram.shown[r]).tolist())
+        if where not in alike:
+            index: dict[tuple[int, ...], list[int]] = defaultdict(list)
+            for f, key in zip(full.tolist(), rows[full][:, where].tolist(), strict=True):
+                index[tuple(key)].append(f)
+            alike[where] = index
+        heirs = alike[where].get(tuple(rows[r, where].tolist()), [])
+        if heirs:
+            mass[heirs] *= 1 + mass[r] / mass[heirs].sum()
+            mass[r] = 0.0
+    kept = np.flatnonzero(mass > 0)
+    return Law(read_only(rows[kept]), read_only(mass[kept]), histogram.classes, histogram.cascade)
+
+
+def _disagreement_of(law: Law) -> FloatArray:
+    full = (law.patterns != MISSING).all(axis=1)
+    if not full.any():
+        return np.full((law.cascade.n_stages,) * 2, math.nan)
+    weights = law.probabilities[full]
+    return pairwise_disagreement(law.patterns[full], weights / weights.sum())
+
+
+def _is_prefix(histogram: Histogram) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """For each pattern whether no test ran after one that did not."""
+    fine = np.ones(len(histogram.patterns), dtype=bool)
+    for k, parent in enumerate(histogram.cascade.parents):
+        if parent is not None:
+            fine &= histogram.shown[:, parent] | ~histogram.shown[:, k]
+    return fine
+
+
+def _dependence(histogram: Histogram, k: int) -> float:
+    """Return the p-value of a chi-square test that gaps of test k ignore the outputs before it."""
+    before = _before(histogram.cascade, k)
+    if not before:
+        return math.nan
+    ran: dict[tuple[int, ...], list[int]] = defaultdict(lambda: [0, 0])
+    keys = histogram.patterns[:, before].tolist()
+    for key, shown, n in zip(
+        keys, histogram.shown[:, k].tolist(), histogram.counts.tolist(), strict=True
+    ):
+        if MISSING not in key:
+            ran[tuple(key)][shown] += n
+    table = np.array(list(ran.values()), dtype=np.float64).reshape(-1, 2)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(table.sum(), 1.0)
+    if len(table) < 2 or not (expected > 0).all():
+        return math.nan
+    from scipy.stats import chi2
+
+    return float(chi2.sf(((table - expected) ** 2 / expected).sum(), len(table) - 1))
+
+
+def _before(cascade: Cascade, k: int) -> list[int]:
+    return list(cascade.paths[k][:-1])

@@ -1,0 +1,194 @@
+"""What an audit found, as one value."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stopwise.audit.compare import Choice
+from stopwise.audit.dominance import StrongDominanceEvidence
+from stopwise.audit.histogram import Histogram
+from stopwise.audit.labels import LabelEvidence
+from stopwise.audit.missing import MissingOutputs
+from stopwise.audit.plan import LabelPlan, PlannedCase
+from stopwise.audit.prices import PriceMap, minimax_stage, worst_regrets
+from stopwise.audit.sequences import Interval
+from stopwise.audit.verdict import Finding, Verdict
+from stopwise.cascade import Cascade, FloatArray
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class AuditReport:
+    """What a log of outputs tells at given prices, and what it cannot tell.
+
+    Parameters
+    ----------
+    source
+        Where the log came from, in words.
+    histogram
+        The patterns of outputs: all that the rest was computed from.
+    confidence
+        The chance with which all intervals hold together, at all times.
+    verdict
+        The stage that is sound under weak dominance, with the evidence for each pair.
+    strong_dominance
+        Whether "a right answer stays right" is refuted.
+    assumptions
+        What the bounds take for granted, in words.
+    error_bounds
+        For each stage the error rates that some label could give.
+    largest_differences
+        For each pair the most that γ_i - γ_j can be; shape (K, K).
+    prices
+        The same findings at every price of a mistake.
+    choices
+        What each rule would choose.
+    missing
+        What is missing in the log, ``None`` where nothing is.
+    labels
+        What labels say, where there are some.
+    plan, planned_cases
+        Which cases to label, where that was asked for.
+    """
+
+    source: str
+    histogram: Histogram
+    confidence: float
+    verdict: Verdict
+    strong_dominance: StrongDominanceEvidence
+    assumptions: tuple[str, ...]
+    error_bounds: tuple[Interval, ...]
+    largest_differences: FloatArray
+    prices: PriceMap
+    choices: tuple[Choice, ...]
+    missing: MissingOutputs | None = None
+    labels: LabelEvidence | None = None
+    plan: LabelPlan | None = None
+    planned_cases: tuple[PlannedCase, ...] = ()
+
+    @property
+    def cascade(self) -> Cascade:
+        """The tests and their prices."""
+        return self.histogram.cascade
+
+    @cached_property
+    def worst_regrets(self) -> FloatArray:
+        """For each stage the most that stopping there can cost more than the best stage."""
+        return worst_regrets(self.largest_differences, self.cascade.cumulative_costs)
+
+    @property
+    def minimax_stage(self) -> int:
+        """The stage with the smallest worst-case regret."""
+        return minimax_stage(self.worst_regrets)
+
+    @property
+    def guarantee(self) -> float:
+        """The worst-case regret of the minimax stage."""
+        return float(self.worst_regrets[self.minimax_stage])
+
+    @property
+    def is_known(self) -> bool:
+        """Whether one stage is best whatever the labels are, under the assumptions."""
+        return self.guarantee <= 1e-9
+
+    @property
+    def recommended_stage(self) -> int:
+        """Where to stop: what labels favour, else what is certain, sound, or minimax."""
+        if self.is_known:
+            return self.minimax_stage
+        if self.labels is not None and self.labels.n_labels:
+            return self.labels.stage
+        if self.verdict.finding is Finding.SOUND and self.verdict.stage is not None:
+            return self.verdict.stage
+        return self.minimax_stage
+
+    def summary(self) -> str:
+        """Return the report for a terminal: at most 25 lines in plain words."""
+        from stopwise.audit.summary import summary
+
+        return summary(self)
+
+    def to_html(self) -> str:
+        """Return the report as one self-contained page."""
+        from stopwise.audit.page import page
+
+        return page(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number of the report as plain data for JSON; stages count from 0."""
+        held: dict[str, Any] = {"version": VERSION, "cascade": self.cascade.to_state()}
+        for part in fields(self):
+            if part.name != "histogram":
+                held[part.name] = _plain(getattr(self, part.name))
+        h = self.histogram
+        held["log"] = {
+            "n_cases": h.n_cases,
+            "n_blank": h.n_blank,
+            "n_patterns": len(h.counts),
+            "classes": _plain(h.classes),
+            "patterns": [[_plain(h.value(c)) for c in row] for row in h.patterns.tolist()],
+            "counts": h.counts.tolist(),
+            "disagreement": _plain(h.disagreement),
+        }
+        held["worst_regrets"] = _plain(self.worst_regrets)
+        held["minimax_stage"] = self.minimax_stage
+        held["guarantee"] = self.guarantee
+        held["is_known"] = self.is_known
+        held["recommended_stage"] = self.recommended_stage
+        return held
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to ``path``, all of it or nothing."""
+        write_whole(Path(path), self.to_html())
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there completely or not at all."""
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(draft).chmod(0o666 & ~mask)
+        Path(draft).replace(path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as what JSON knows; what is not a finite number is ``None``."""
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: _plain(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
+    return str(value)

@@ -1,0 +1,185 @@
+"""One audit from end to end: read, count, judge, bound, map, plan."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from stopwise.audit.assumptions import Assumption
+from stopwise.audit.compare import choices
+from stopwise.audit.corners import LabelSpace
+from stopwise.audit.dominance import strong_dominance
+from stopwise.audit.histogram import Histogram, check_log, matching
+from stopwise.audit.identify import IdentifiedSet
+from stopwise.audit.labelled import read_labels
+from stopwise.audit.labels import LabelEvidence, label_evidence
+from stopwise.audit.log import Log, open_log
+from stopwise.audit.missing import completed_law, missing_outputs, observed_law
+from stopwise.audit.plan import draw_cases, plan_labels
+from stopwise.audit.prices import price_map, worst_regrets
+from stopwise.audit.report import AuditReport
+from stopwise.audit.verdict import DisagreementBounds, Verdict, judge
+from stopwise.cascade import Cascade
+from stopwise.checks import whole_number
+from stopwise.errors import LogError, SettingError
+
+
+def audit(  # noqa: PLR0913  # all but two have defaults and names
+    log: Any,
+    cascade: Cascade,
+    *,
+    tests: Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    case_id: str | None = None,
+    assumptions: Iterable[Assumption] = (),
+    never_right: Iterable[Hashable] = (),
+    unseen_label: bool = False,
+    missing_at_random: bool = False,
+    labels: Any = None,
+    label_column: str = "label",
+    n_planned: int = 0,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> AuditReport:
+    """Say where to stop from a log without labels, how sure that is, and what it rests on.
+
+    Parameters
+    ----------
+    log
+        A CSV or Parquet file, a folder or glob of them, a DuckDB or SQLite file; a pandas, Polars
+        or Arrow table; a NumPy array with one column a test; any Ibis table; or a `Histogram`.
+        One row a case; NULL, None or NaN where a test was not run or failed.
+    cascade
+        The tests and their prices; their names are the columns unless ``tests`` is given.
+    tests
+        The columns of the tests in order.
+    table, query
+        Which table of a database file, or what to select (from a CSV or Parquet: ``FROM log``).
+    case_id
+        The column that names a case; the row number, from 1, where it is not given.
+    assumptions
+        What to take for granted: `Ordered`, `ErrsWithin`, `Prevalence`. Nothing by default.
+    never_right
+        Outputs that are no answers, such as "abstain": the label is never one of them.
+    unseen_label
+        Whether the right answer may be a value that no test ever gives.
+    missing_at_random
+        Take it that whether an output is missing depends on nothing but the outputs shown. By
+        default the bounds allow a missing output to be anything.
+    labels
+        Labels for some cases, drawn at random within each pattern: a table with the columns of the
+        tests or with ``case_id`` (or ``case``), and ``label_column``.
+    label_column
+        The column with the right answer; rows without one are left out.
+    n_planned
+        How many cases to choose for labelling.
+    confidence
+        The chance with which the intervals hold, all of them and at all times.
+    seed
+        For drawing the cases to label.
+
+    >>> import numpy as np
+    >>> rows = np.array([[0, 0], [0, 1], [1, 1], [1, 1]] * 500, dtype=np.uint8)
+    >>> report = audit(rows, Cascade(costs=[1, 4], mistake_cost=10))
+    >>> report.verdict.finding, report.verdict.stage, report.is_known
+    (<Finding.SOUND: 'sound'>, 0, True)
+    """
+    _check_settings(cascade, confidence)
+    n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
+    opened = None
+    if isinstance(log, Histogram):
+        histogram = log
+    else:
+        opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
+        histogram = opened.histogram()
+    check_log(histogram)
+    space = LabelSpace(_known_values(never_right, histogram), unseen_label)
+    alpha = (1 - confidence) / 2  # half for disagreement, half for strong dominance or labels
+    bounds = DisagreementBounds.of(histogram, alpha=alpha)
+    verdict = judge(bounds, cascade)
+    evidence = None
+    if labels is not None:
+        evidence = _evidence(labels, label_column, opened, histogram, space, verdict, alpha)
+    taken = tuple(assumptions)
+    drawn = () if evidence is None else evidence.as_assumptions()
+    law = completed_law(histogram) if missing_at_random else observed_law(histogram)
+    identified = IdentifiedSet(law, (*taken, *drawn), space)
+    differences = identified.largest_differences
+    plan = (
+        plan_labels(histogram, differences, cascade, n_labels=n_planned, alpha=alpha)
+        if n_planned
+        else None
+    )
+    return AuditReport(
+        source=_described(log),
+        histogram=histogram,
+        confidence=confidence,
+        verdict=verdict,
+        strong_dominance=strong_dominance(histogram, space, alpha=alpha),
+        assumptions=_words(taken, space, evidence, missing_at_random and not histogram.is_complete),
+        error_bounds=identified.error_rates,
+        largest_differences=differences,
+        prices=price_map(bounds, differences, cascade),
+        choices=choices(histogram, worst_regrets(differences, cascade.cumulative_costs), cascade),
+        missing=missing_outputs(histogram),
+        labels=evidence,
+        plan=plan,
+        planned_cases=() if plan is None or opened is None else draw_cases(opened, plan, seed=seed),
+    )
+
+
+def _check_settings(cascade: Cascade, confidence: float) -> None:
+    if cascade.n_stages < 2:
+        raise LogError("an audit needs at least two tests on the same cases, got 1")
+    if not 0 < confidence < 1:
+        raise SettingError(f"confidence must lie in (0, 1), got {confidence!r}")
+
+
+def _known_values(values: Iterable[Hashable], histogram: Histogram) -> tuple[Hashable, ...]:
+    given = tuple(matching(value, histogram.classes) for value in values)
+    for value in given:
+        if value not in histogram.classes:
+            raise SettingError(
+                f"never_right must be outputs in the log, got {value!r}; "
+                f"the log has {', '.join(map(repr, histogram.classes[:20]))}"
+            )
+    return given
+
+
+def _evidence(
+    labels: Any,
+    column: str,
+    log: Log | None,
+    histogram: Histogram,
+    space: LabelSpace,
+    verdict: Verdict,
+    alpha: float,
+) -> LabelEvidence:
+    cases = read_labels(labels, column, log, histogram, space)
+    return label_evidence(cases, verdict, histogram.cascade, alpha=alpha)
+
+
+def _words(
+    taken: tuple[Assumption, ...],
+    space: LabelSpace,
+    evidence: LabelEvidence | None,
+    at_random: bool,
+) -> tuple[str, ...]:
+    words = [str(assumption) for assumption in taken]
+    if space.never_right:
+        words.append(f"never right: {', '.join(map(repr, space.never_right))}")
+    if space.unseen:
+        words.append("the right answer may be a value that no test gives")
+    if at_random:
+        words.append("outputs are missing by chance, given the outputs shown")
+    if evidence is not None:
+        words.append(f"{evidence.n_labels} labels were drawn at random within patterns")
+    return tuple(words)
+
+
+def _described(log: Any) -> str:
+    if isinstance(log, (str, Path)):
+        return Path(log).name
+    return type(log).__name__

@@ -1,0 +1,172 @@
+"""How numbers and stages are said in the summary and on the page: plainly, and alike in both."""
+
+from __future__ import annotations
+
+import math
+
+from stopwise.audit.report import AuditReport
+from stopwise.audit.sequences import Interval
+from stopwise.audit.verdict import Finding, PairEvidence
+from stopwise.cascade import Cascade
+
+
+def stage_name(cascade: Cascade, stage: int | None) -> str:
+    """Return the name of a test in quotes, or a dash."""
+    return "–" if stage is None else f"'{cascade.names[stage]}'"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent with as many digits as matter."""
+    if math.isnan(share):
+        return "unknown"
+    value = 0.0 if abs(share) < 1e-7 else 100 * share
+    if value == 0 or abs(value) >= 10:
+        return f"{value:.1f} %"
+    return f"{value:.2g} %" if abs(value) < 1 else f"{value:.2f} %"
+
+
+def span(interval: Interval) -> str:
+    """Return an interval in percent."""
+    return f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def per_thousand(report: AuditReport, regret: float) -> str:
+    """Return what 1,000 cases cost, in the user's unit where there is one."""
+    cost = report.cascade.mistake_cost
+    if cost == 1:
+        return f"{1000 * max(regret, 0.0):,.0f} mistakes in 1,000 cases"
+    return f"{1000 * max(regret, 0.0) * cost:,.4g} per 1,000 cases"
+
+
+def headline(report: AuditReport) -> list[str]:
+    """Return five sentences without statistics: what to do, why, on what it rests, what next."""
+    stage = report.recommended_stage
+    return [
+        _what_to_do(report, stage),
+        _going_on(report, stage),
+        _stopping_before(report, stage),
+        _at_most(report, stage),
+        _next(report),
+    ]
+
+
+def finding_words(report: AuditReport) -> str:
+    """Return the verdict under weak dominance in one sentence."""
+    verdict = report.verdict
+    name = stage_name(report.cascade, verdict.stage)
+    if verdict.finding is Finding.SOUND:
+        return f"{name} is sound under weak dominance"
+    if verdict.finding is Finding.NONE:
+        return "no stage is sound: disagreement alone cannot choose at these prices"
+    more = (
+        "more cases of this kind would not settle it"
+        if math.isinf(verdict.n_more)
+        else f"about {verdict.n_more:,.0f} more cases would settle it"
+    )
+    looks = f"{name} looks sound" if verdict.stage is not None else "no stage looks sound"
+    return f"undecided: {looks}; {more}"
+
+
+def strong_words(report: AuditReport) -> str:
+    """Return what the log says about strong dominance in one sentence."""
+    strong = report.strong_dominance
+    if strong.is_refuted:
+        return (
+            "Strong dominance (a right answer stays right) is refuted: "
+            f"{percent(strong.rate)} of cases flip-flop ({span(strong.interval)})."
+        )
+    return (
+        "Strong dominance (a right answer stays right) is compatible with the log: at most "
+        f"{percent(strong.interval.high)} of cases contradict it."
+    )
+
+
+def pair_words(report: AuditReport, pair: PairEvidence) -> str:
+    """Return what is known of one pair in one line."""
+    state = {1: "cannot pay", -1: "may pay", 0: "open"}[pair.settled]
+    if pair.settled == 0 and math.isfinite(pair.n_more):
+        state = f"open, {pair.n_more:,.0f} more cases"
+    return (
+        f"{stage_name(report.cascade, pair.shallow)} to {stage_name(report.cascade, pair.deep)}: "
+        f"{percent(pair.disagreement)} change ({span(pair.interval)}), "
+        f"price {percent(pair.price)}, ratio {pair.ratio:.2f}, "
+        f"margin {100 * pair.margin:+.2f}: {state}"
+    )
+
+
+def _what_to_do(report: AuditReport, stage: int) -> str:
+    name, K = stage_name(report.cascade, stage), report.cascade.n_stages
+    place = f"{name} (test {stage + 1} of {K})"
+    if report.is_known:
+        return (
+            f"Stop after {place}. No other choice can be cheaper, whatever the right answers are."
+        )
+    if report.labels is not None:
+        sure = len(report.labels.possible_stages) == 1
+        return (
+            f"Stop after {place}: the labels {'show' if sure else 'suggest'} that it is cheapest."
+        )
+    if report.verdict.finding is Finding.SOUND:
+        return f"Stop after {place}, if what the third line says is believable."
+    return f"Stop after {place} for now: without labels nobody can know which test is best here."
+
+
+def _going_on(report: AuditReport, stage: int) -> str:
+    later = [p for p in report.verdict.pairs if p.shallow == stage]
+    if not later:
+        return "It is the last test: there is nothing to go on to."
+    worst = min(later, key=lambda p: p.margin)
+    name = stage_name(report.cascade, worst.deep)
+    change, price = _in_1000(worst.disagreement), _in_1000(worst.price)
+    facts = (
+        f"Going on to {name} changes {change} answers in 1,000 "
+        f"and costs as much as {price} mistakes"
+    )
+    if worst.settled > 0:
+        return f"{facts}: it cannot pay."
+    if worst.settled < 0:
+        return f"{facts}: it may pay, if most of the changes are for the better."
+    return f"{facts}: too close to call with {worst.n_seen:,} cases."
+
+
+def _stopping_before(report: AuditReport, stage: int) -> str:
+    earlier = [p for p in report.verdict.pairs if p.deep == stage]
+    if not earlier:
+        return "It is the first test: there is nothing to stop at before."
+    nearest = min(earlier, key=lambda p: p.disagreement - p.price)
+    name = stage_name(report.cascade, nearest.shallow)
+    change, price = _in_1000(nearest.disagreement), _in_1000(nearest.price)
+    return (
+        f"Stopping at {name} already saves the cost of {price} mistakes in 1,000 cases; "
+        f"the {change} answers changed since are taken to be worth it."
+    )
+
+
+def _at_most(report: AuditReport, stage: int) -> str:
+    worst = float(report.worst_regrets[stage])
+    if worst <= 1e-9:
+        return "This holds for any right answers" + _under(report) + "."
+    text = f"If that is wrong it costs at most {per_thousand(report, worst)} too much"
+    if stage != report.minimax_stage:
+        safest = stage_name(report.cascade, report.minimax_stage)
+        text += f"; the safest choice, {safest}, at most {per_thousand(report, report.guarantee)}"
+    return f"{text}{_under(report)}."
+
+
+def _under(report: AuditReport) -> str:
+    return ", given what you assume" if report.assumptions else ", with nothing assumed"
+
+
+def _next(report: AuditReport) -> str:
+    if report.is_known:
+        return "No labels are needed."
+    if report.planned_cases:
+        n = len(report.planned_cases)
+        return f"Label the {n} cases of the plan and audit again with --labels."
+    if report.labels is not None and len(report.labels.possible_stages) == 1:
+        return "No more labels are needed."
+    return "To be sure, label a few cases on which tests disagree: --plan-labels 50 chooses them."
+
+
+def _in_1000(share: float) -> str:
+    return f"{1000 * share:,.0f}" if not math.isnan(share) else "an unknown number of"

@@ -1,0 +1,177 @@
+"""``stopwise audit``: from a log without labels to a decision one can defend."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stopwise.audit.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
+from stopwise.audit.log import open_table
+from stopwise.audit.report import AuditReport, write_whole
+from stopwise.audit.run import audit as run_audit
+from stopwise.cascade import Cascade
+from stopwise.errors import InputError, SettingError
+
+_log = partial(typer.Option, rich_help_panel="The log", show_default=False)
+_bounds = partial(typer.Option, rich_help_panel="What to take for granted", show_default=False)
+_labels = partial(typer.Option, rich_help_panel="Labels", show_default=False)
+_result = partial(typer.Option, rich_help_panel="What comes out", show_default=False)
+
+_Log = Annotated[
+    str,
+    typer.Argument(
+        help="CSV or Parquet (a file, a folder, a glob), or a DuckDB or SQLite file.",
+        show_default=False,
+    ),
+]
+_Tests = Annotated[
+    str, _log(help="The columns of the tests in order, as in history,insulin,all; [all columns].")
+]
+_Costs = Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")]
+_MistakeCost = Annotated[float, _log(help="What a wrong answer costs, in the same unit.")]
+_Table = Annotated[str, _log(help="The table of a database file.")]
+_Query = Annotated[str, _log(help="SQL that selects the rows; a CSV or Parquet is FROM log.")]
+_Id = Annotated[str, _log("--id", help="The column that names a case [the row number].")]
+_Ordered = Annotated[
+    bool, _bounds("--ordered", help="Each test errs at most as often as the one before.")
+]
+_ErrsAtMost = Annotated[
+    list[str] | None, _bounds(help="A test errs at most so often, as in all=0.02; repeat.")
+]
+_Prevalence = Annotated[
+    list[str] | None,
+    _bounds(help="How often a value is right, as in yes=0.1:0.3; repeat."),
+]
+_NeverRight = Annotated[
+    list[str] | None, _bounds(help="An output that is no answer, such as abstain; repeat.")
+]
+_UnseenLabel = Annotated[
+    bool, _bounds("--unseen-label", help="The right answer may be a value that no test gives.")
+]
+_AtRandom = Annotated[
+    bool,
+    _bounds("--missing-at-random", help="Gaps depend on nothing but the outputs shown."),
+]
+_Labels = Annotated[
+    Path | None,
+    _labels(help="Labels for some cases: the columns of the tests or --id, and --label-column."),
+]
+_LabelColumn = Annotated[str, _labels(help="The column with the right answer [label].")]
+_PlanLabels = Annotated[int, _labels(help="Choose this many cases to label.")]
+_PlanOut = Annotated[Path, _labels(help="Where the cases to label go [to-label.csv].")]
+_Seed = Annotated[int, _labels(help="For drawing the cases to label.")]
+_Confidence = Annotated[float, _result(help="With which all intervals hold [0.95].")]
+_Out = Annotated[Path | None, _result(help="Write the report, an HTML page.")]
+_Json = Annotated[bool, _result("--json", help="Print JSON, in which stages count from 0.")]
+
+
+def audit(
+    log: _Log,
+    costs: _Costs,
+    tests: _Tests = "",
+    mistake_cost: _MistakeCost = 1.0,
+    table: _Table = "",
+    query: _Query = "",
+    case_id: _Id = "",
+    ordered: _Ordered = False,
+    errs_at_most: _ErrsAtMost = None,
+    prevalence: _Prevalence = None,
+    never_right: _NeverRight = None,
+    unseen_label: _UnseenLabel = False,
+    missing_at_random: _AtRandom = False,
+    labels: _Labels = None,
+    label_column: _LabelColumn = "label",
+    plan_labels: _PlanLabels = 0,
+    plan_out: _PlanOut = Path("to-label.csv"),
+    seed: _Seed = 0,
+    confidence: _Confidence = 0.95,
+    out: _Out = None,
+    as_json: _Json = False,
+) -> None:
+    """Say where to stop from a log of outputs without labels, how sure that is, and why.
+
+    stopwise audit visits.parquet --tests history,insulin,all --costs 6,16,24 --mistake-cost 1000
+    --out report.html
+
+    stopwise audit visits.csv --costs 6,16,24 --mistake-cost 1000 --ordered --plan-labels 50
+    """
+    _check_target("--out", out)
+    _check_target("--plan-out", plan_out if plan_labels else None)
+    rows = open_table(log, table=table or None, query=query or None)
+    names = _names(tests) or [name for name in rows.columns if name != case_id]
+    found = run_audit(
+        rows,
+        Cascade(_numbers("--costs", costs), mistake_cost, names),
+        case_id=case_id or None,
+        assumptions=_assumptions(ordered, errs_at_most or [], prevalence or []),
+        never_right=never_right or [],
+        unseen_label=unseen_label,
+        missing_at_random=missing_at_random,
+        labels=labels,
+        label_column=label_column,
+        n_planned=plan_labels,
+        confidence=confidence,
+        seed=seed,
+    )
+    report = replace(found, source=Path(log).name)
+    texts = {out: report.to_html()} if out is not None else {}
+    if report.plan is not None:
+        texts[plan_out] = plan_csv(report, case_id or "case")
+    for path, text in texts.items():
+        write_whole(path, text)
+    print(report.to_json() if as_json else report.summary())
+    if not as_json:
+        print("".join(f"\nWritten: {path}" for path in texts), end="\n" if texts else "")
+
+
+def plan_csv(report: AuditReport, case_id: str) -> str:
+    """Return the cases to label as CSV, with an empty column for the label."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([case_id, *report.cascade.names, "agreement", "label"])
+    for case in report.planned_cases:
+        writer.writerow([case.case, *case.outputs, case.agreement, ""])
+    return text.getvalue()
+
+
+def _assumptions(ordered: bool, errs_at_most: list[str], prevalence: list[str]) -> list[Assumption]:
+    taken: list[Assumption] = [Ordered()] if ordered else []
+    for text in errs_at_most:
+        name, _, rate = text.rpartition("=")
+        taken.append(ErrsWithin(name, _number("--errs-at-most", rate, text)))
+    for text in prevalence:
+        value, _, band = text.rpartition("=")
+        low, _, high = band.partition(":")
+        ends = [_number("--prevalence", end, text) for end in (low, high)]
+        taken.append(Prevalence(value, *ends))
+    return taken
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    return [_number(option, part, text) for part in _names(text)]
+
+
+def _number(option: str, part: str, text: str) -> float:
+    try:
+        return float(part)
+    except ValueError:
+        form = {"--costs": "6,16,24", "--errs-at-most": "all=0.02"}.get(option, "yes=0.1:0.3")
+        raise SettingError(f"{option} must look like {form}, got {text!r}") from None
+
+
+def _check_target(option: str, path: Path | None) -> None:
+    """Refuse before the work what could not be written after it."""
+    if path is not None and not path.parent.is_dir():
+        raise InputError(f"{option} must go into a directory, {path.parent} is none")
+    if path is not None and path.is_dir():
+        raise InputError(f"{option} must be a file, {path} is a directory")

@@ -1,0 +1,144 @@
+"""``stopwise reproduce``: the paper's tables and figures, computed again, and a report."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stopwise.experiments import EXPERIMENTS, FULL, QUICK, Scale, Verdict
+from stopwise.experiments.report import tally, write_report
+from stopwise.experiments.runner import RESULTS, Finished, chosen, run_into, writable_directory
+
+INTERRUPTED = 130
+
+_LIST = "\n\n".join(f"{name}: {experiment.TITLE}" for name, experiment in EXPERIMENTS.items())
+_Names = Annotated[
+    list[str] | None,
+    typer.Argument(help=f"What to run; all by default.\n\n{_LIST}", show_default=False),
+]
+_Out = Annotated[Path, typer.Option(help="Where the report, the figures and the numbers go.")]
+_Quick = Annotated[bool, typer.Option("--quick", help="Short runs: a look, not a verdict.")]
+_Turney = Annotated[
+    bool,
+    typer.Option("--turney-costs", help="Turney's prices of the medical tests, not the paper's."),
+]
+_Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Compute again what the directory holds already.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print the claims as JSON.")]
+_Jobs = Annotated[int, typer.Option(help="Processes; -1 for one a core.")]
+
+
+def reproduce(
+    names: _Names = None,
+    out: _Out = Path("reproduction"),
+    quick: _Quick = False,
+    turney_costs: _Turney = False,
+    fresh: _Fresh = False,
+    as_json: _Json = False,
+    n_jobs: _Jobs = -1,
+) -> None:
+    """Compute the paper's tables and figures again and say which of its claims hold.
+
+    Finished experiments are kept: after an interruption the same command goes on.
+    """
+    wanted = chosen(names or ["all"])
+    directory = writable_directory(out)
+    scale = replace(QUICK if quick else FULL, turney_costs=turney_costs, n_jobs=n_jobs)
+    start = time.perf_counter()
+    done: list[Finished] = []
+    with _Watch(wanted, done) as watch, suppress(KeyboardInterrupt):
+        run_into(directory, wanted, scale, fresh=fresh, watch=watch.see)
+    page = write_report(directory, done, scale)
+    if as_json:
+        typer.echo(json.dumps(_described(done, page), indent=1, ensure_ascii=False))
+    else:
+        typer.echo("\n".join(_summary(done, scale, time.perf_counter() - start)))
+        typer.echo(f"Report: {page}")
+    if len(done) < len(wanted):
+        left = ", ".join(wanted[len(done) :])
+        typer.echo(f"interrupted before {left}; the same command goes on from there", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+class _Watch:
+    """Tells on stderr what is running: a bar on a terminal, a line an experiment elsewhere."""
+
+    def __init__(self, names: list[str], done: list[Finished]) -> None:
+        self._n = len(names)
+        self._done = done
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> _Watch:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+            text = "{task.description}"
+            self._bar = Progress(
+                text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self._task = self._bar.add_task("starting", total=self._n)
+            self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def see(self, name: str, finished: Finished | None) -> None:
+        """Note that an experiment starts, or is finished."""
+        if finished is not None:
+            self._done.append(finished)
+        if self._bar is not None:
+            self._bar.update(self._task, description=name, completed=len(self._done))
+        elif finished is not None:
+            how = "kept" if finished.was_kept else f"{finished.seconds:.1f} s"
+            typer.echo(f"[{len(self._done)}/{self._n}] {name}: {how}", err=True)
+
+
+def _summary(done: list[Finished], scale: Scale, seconds: float) -> list[str]:
+    figures = sum(len(finished.figures) for finished in done)
+    verdicts = tally(done)
+    counted = ", ".join(f"{verdicts[v]} {v.plural}" for v in Verdict if verdicts[v]) or "none"
+    size = f"{scale.name} scale, {scale.horizon:,} rounds, {scale.replications} runs"
+    return [
+        f"experiments: {len(done)}, figures: {figures}, {seconds:.0f} s ({size})",
+        f"claims: {counted}",
+        f"holds: {_where(done, Verdict.HOLDS)}",
+        f"fails: {_where(done, Verdict.FAILS)}",
+        f"Every verdict has its evidence in the report, every number is in {RESULTS}.",
+    ]
+
+
+def _where(done: list[Finished], verdict: Verdict) -> str:
+    found: Counter[str] = Counter(
+        finished.name for finished in done for c in finished.claims if c.verdict is verdict
+    )
+    return ", ".join(f"{name} {n}" for name, n in found.items()) or "none"
+
+
+def _described(done: list[Finished], page: Path) -> dict[str, Any]:
+    return {
+        "report": os.fspath(page),
+        "results": os.fspath(page.with_name(RESULTS)),
+        "experiments": {
+            finished.name: {
+                "figures": list(finished.figures),
+                "seconds": round(finished.seconds, 2),
+                "claims": [{**asdict(c), "verdict": c.verdict.value} for c in finished.claims],
+            }
+            for finished in done
+        },
+    }

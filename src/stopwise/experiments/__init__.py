@@ -1,0 +1,28 @@
+"""The paper's tables and figures, computed again: one module each, with its claims as checks."""
+
+from stopwise.experiments import (
+    alternatives,
+    fig_sd,
+    fig_wd,
+    heart,
+    misprints,
+    nonuniform,
+    pima,
+    table1,
+)
+from stopwise.experiments.experiment import FULL, QUICK, Claim, Experiment, Result, Scale, Verdict
+
+_ALL: tuple[Experiment, ...] = (
+    table1,
+    fig_sd,
+    fig_wd,
+    pima,
+    heart,
+    nonuniform,
+    misprints,
+    alternatives,
+)
+EXPERIMENTS: dict[str, Experiment] = {experiment.NAME: experiment for experiment in _ALL}
+"""Every experiment by the name under which it is run, in the order of the report."""
+
+__all__ = ["EXPERIMENTS", "FULL", "QUICK", "Claim", "Experiment", "Result", "Scale", "Verdict"]

@@ -1,0 +1,37 @@
+"""Figure 6: with and without labels on the Cleveland heart disease data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stopwise.experiments import real_data
+from stopwise.experiments.experiment import Claim, Result, Scale, Table
+from stopwise.experiments.sensors import HEART
+
+NAME = "heart"
+TITLE = "Figure 6: heart disease (Cleveland), with and without labels"
+ABOUT = (
+    "Three linear SVMs on basic tests, with an exercise ECG, with imaging. Rows are drawn with "
+    "replacement. Left: regret over time in the regime of the paper. Right: regret a round over λ, "
+    "the weight of a dollar; where weak dominance fails a learner without labels must go wrong."
+)
+
+
+def run(scale: Scale) -> Result:
+    """Play the contenders on the recorded outputs."""
+    return real_data.measure(NAME, HEART, scale)
+
+
+def figure(result: Result) -> dict[str, Any]:
+    """Draw regret over time and over λ."""
+    return real_data.draw(result)
+
+
+def tables(result: Result) -> list[Table]:
+    """Return the cascade and the final regrets."""
+    return real_data.tabulate(result)
+
+
+def check(result: Result) -> list[Claim]:
+    """Judge what Section 7 says of this figure."""
+    return real_data.judge(result, regime=1, figure="Section 7, Figure 6")

