@@ -52,9 +52,7 @@ class World:
         ]
 
     def regret(self, cases: list[int], cascade: sw.Cascade, *, by_agreement: bool) -> float:
-        told = Counter(
-            (tuple(self.outputs[c].tolist()), self.labels[c].item()) for c in cases
-        )
+        told = Counter((tuple(self.outputs[c].tolist()), self.labels[c].item()) for c in cases)
         labelled = [(row, label, n) for (row, label), n in told.items()]
         found = LabelledCases.of(self.histogram, labelled, by_agreement=by_agreement)
         K = cascade.n_stages

@@ -14,6 +14,9 @@ import numpy as np
 import stopwise as sw
 from stopwise.problem.families import relaxed_errors
 
+# How many times a no-op a round may cost.
+BARS = {"K = 3": 3.5, "K = 10": 6.0}
+
 Shown = Sequence[tuple[int, ...]]
 
 
@@ -82,6 +85,7 @@ def main() -> None:
     args = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    missed: list[str] = []
     for name, instance in instances().items():
         cases = stream(instance, args.horizon)
         rounds = [measured(instance, cases) for _ in range(args.repeats)]
@@ -92,7 +96,11 @@ def main() -> None:
             over = statistics.median(r[what] / r["no-op"] for r in rounds)
             river = statistics.median(r[what] / r["river UCB"] for r in rounds)
             print(f"{what:16s} {ns:10.0f} {over:8.2f} {river:12.3f}")
+            if what in ("WeakDominance", "Resolve") and (over > BARS[name] or river > 0.2):
+                missed.append(f"{what} at {name}")
     print("\nbars: no-op x 3.5 at K = 3, x 6 at K = 10; river x 0.2")
+    if missed:
+        raise SystemExit(f"missed: {', '.join(missed)}")
 
 
 if __name__ == "__main__":

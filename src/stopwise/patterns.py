@@ -187,6 +187,8 @@ class PatternCounts:
             raise StateError(f"pattern counts must have {cascade.n_stages} outputs a pattern")
         if sum(counts.table.values()) + counts.n_other != counts.pairs.n_rounds:
             raise StateError("pattern counts must add up to the number of cases")
+        if not counts.n_flip_flopped <= counts.n_complete <= counts.pairs.n_rounds:
+            raise StateError("pattern counts must have flip-flopped <= complete <= all cases")
         return counts
 
 

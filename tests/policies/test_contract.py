@@ -628,7 +628,7 @@ def test_learners_of_other_settings_are_not_merged(make):
 
 
 def test_strong_dominance_is_not_merged():
-    with pytest.raises(StateError, match="not additive"):
+    with pytest.raises(SettingError, match="do not add up"):
         sw.StrongDominance(CHAIN).merge(sw.StrongDominance(CHAIN))
 
 

@@ -122,7 +122,11 @@ class Policy(ABC):
 
     @abstractmethod
     def recommend(self) -> int:
-        """Return the stage that looks best now, with no regard for what is still to be learned."""
+        """Return the stage that looks best now, with no regard for what is still to be learned.
+
+        Before anything is told that is where the rule starts from: the end for those that stop
+        early only if sure, the beginning for those that go on only for a reason.
+        """
 
     @abstractmethod
     def _decide(self) -> tuple[int, int]:

@@ -38,6 +38,7 @@ def pays(prices: Any, seen: Any, disagreed: Any, i: int, j: int, zone: float) ->
     return bool(disagreed[j][i] > seen[j][i] * (prices[j][i] + zone / 2))
 
 
+# Called for every pair in every decision, so the test of `pays` stands here without the call.
 def looks_best(prices: Any, seen: Any, disagreed: Any, zone: float) -> int:
     """Return the first stage from which going on looks worth it nowhere."""
     last = len(prices) - 1

@@ -71,10 +71,6 @@ class StrongDominance(Policy):
         self._explores = False
         self._printed = [0.0] * cascade.n_stages
 
-    def tell(self, outputs: Any) -> None:
-        """Take in the outputs of one case, which counts towards the phase of the next `ask`."""
-        self._take(*self._checked(outputs), 1)
-
     def recommend(self) -> int:
         """Return the arm with the best estimate."""
         self._settle()
@@ -83,7 +79,7 @@ class StrongDominance(Policy):
 
     def merge(self, other: Policy) -> StrongDominance:
         """Refuse: exploring rounds of two learners do not add up to those of one."""
-        raise StateError(f"{type(self).__name__} keeps a count that is not additive: no merge")
+        raise SettingError("exploring rounds of two learners do not add up: no merge")
 
     def _means(self) -> list[float]:
         """Return the mean of each reward 1{Y^1 ≠ Y^k} - C_k, taken as -C_k where none was seen."""

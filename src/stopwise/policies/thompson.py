@@ -31,7 +31,7 @@ class Thompson(Policy):
 
     def __init__(self, cascade: Cascade, *, seed: int | np.random.Generator) -> None:
         super().__init__(cascade)
-        self._rng = np.random.default_rng(seed)
+        self.reseed(seed)
         self._prices = price_rows(cascade)
 
     def recommend(self) -> int:
@@ -40,8 +40,11 @@ class Thompson(Policy):
         return first_accepted(self._prices, self._counts.seen, self._counts.disagreed, 0.0)
 
     def reseed(self, seed: int | np.random.Generator) -> None:
-        """Replace the generator."""
-        self._rng = np.random.default_rng(seed)
+        """Replace the generator; one that JSON cannot hold seeds a PCG64."""
+        rng = np.random.default_rng(seed)
+        if not isinstance(rng.bit_generator, np.random.PCG64):
+            rng = np.random.default_rng(rng.integers(2**63))
+        self._rng = rng
 
     def hold(self) -> int:
         """Return 1: every round draws anew."""
