@@ -64,8 +64,7 @@ def test_the_guarantee_is_the_largest_regret_over_all_labels():
     unit = np.eye(3)
     expected = [
         max(
-            highs_bound(law, unit[k] - unit[j], conditions=ORDER[3]) + C[k] - C[j]
-            for j in range(3)
+            highs_bound(law, unit[k] - unit[j], conditions=ORDER[3]) + C[k] - C[j] for j in range(3)
         )
         for k in range(3)
     ]

@@ -62,6 +62,16 @@ def test_an_interrupted_run_says_how_to_go_on_and_reports_what_is_finished(tmp_p
     assert "misprint-step" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_nothing_finished_is_nothing_reported(tmp_path, monkeypatch):
+    def interrupted(scale):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EXPERIMENTS["alternatives"], "run", interrupted)
+    done = stopwise("alternatives", "--quick", "--out", tmp_path)
+    assert (done.exit_code, done.stdout) == (130, "")
+    assert not (tmp_path / "report.html").exists()
+
+
 def test_turney_s_prices_are_an_option(tmp_path):
     stopwise("alternatives", "--quick", "--turney-costs", "--out", tmp_path, "--n-jobs", 1)
     held = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from stopwise.audit.prices import minimax_stage
 from stopwise.cascade import Cascade, FloatArray, IntArray
 from stopwise.disagreement import sound_stage
 
-MAX_TASKS = 20_000
+MAX_TASKS = 5_000
 
 
 @dataclass(frozen=True)
@@ -58,16 +59,21 @@ def _dawid_skene_choice(histogram: Histogram, cascade: Cascade) -> tuple[str, in
 def dawid_skene_error_rates(histogram: Histogram) -> FloatArray:
     """Return the error rates that Dawid and Skene's model of independent errors fits.
 
-    Logs of more than 20,000 cases are scaled down, pattern by pattern.
+    Logs of more than 5,000 cases are scaled down, pattern by pattern.
     """
     import pandas as pd
-    from crowdkit.aggregation import DawidSkene
+
+    with warnings.catch_warnings():  # of what pandas will change under crowd-kit
+        warnings.simplefilter("ignore")
+        from crowdkit.aggregation import DawidSkene
 
     times = _scaled(histogram.counts, MAX_TASKS)
     rows = np.repeat(histogram.patterns, times, axis=0)
     task, worker = np.nonzero(rows != MISSING)
     answers = pd.DataFrame({"task": task, "worker": worker, "label": rows[task, worker]})
-    model: Any = DawidSkene(n_iter=100).fit(answers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model: Any = DawidSkene(n_iter=100).fit(answers)
     chances = model.probas_.reindex(range(len(rows))).fillna(0.0)
     table = chances.reindex(columns=range(histogram.n_classes), fill_value=0.0).to_numpy()
     right = np.where(rows == MISSING, np.nan, np.take_along_axis(table, np.maximum(rows, 0), 1))

@@ -98,6 +98,8 @@ class LabelledCases:
         found: dict[tuple[int, int], int] = {}
         for outputs, label, times in labelled:
             row = [MISSING if y is None else code.get(y, MISSING - 1) for y in outputs]
+            if all(y == MISSING for y in row):
+                continue  # such cases are not in the histogram either
             key = agreement(row) if by_agreement else tuple(row)
             if key not in place:
                 raise LogError(

@@ -275,6 +275,8 @@ def _files(path: Path) -> list[Path]:
         found = sorted(p for p in root.glob(pattern) if p.is_file()) if "*" in pattern else []
     if not found:
         raise FileNotFoundError(f"{path} must be a log, no such file, or nothing to read in it")
+    if not any(p.stat().st_size for p in found):
+        raise LogError(f"{path} cannot be read: it is empty")
     kinds = {_kind(p) or "?" for p in found}
     if len(kinds) > 1 or "?" in kinds:
         raise LogError(

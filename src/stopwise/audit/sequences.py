@@ -49,7 +49,7 @@ class BettingSequence:
         The chance, in (0, 1), that the mean is ever outside.
 
     >>> BettingSequence(0.05).interval(30, 100)
-    Interval(low=0.18..., high=0.43...)
+    Interval(low=0.165..., high=0.462...)
     """
 
     alpha: float

@@ -58,12 +58,10 @@ def reproduce(
     done: list[Finished] = []
     with _Watch(wanted, done) as watch, suppress(KeyboardInterrupt):
         run_into(directory, wanted, scale, fresh=fresh, watch=watch.see)
-    page = write_report(directory, done, scale)
-    if as_json:
-        typer.echo(json.dumps(_described(done, page), indent=1, ensure_ascii=False))
-    else:
-        typer.echo("\n".join(_summary(done, scale, time.perf_counter() - start)))
-        typer.echo(f"Report: {page}")
+    if done:
+        page = write_report(directory, done, scale)
+        seconds = time.perf_counter() - start
+        typer.echo(_as_json(done, page) if as_json else _summary(done, page, scale, seconds))
     if len(done) < len(wanted):
         left = ", ".join(wanted[len(done) :])
         typer.echo(f"interrupted before {left}; the same command goes on from there", err=True)
@@ -108,18 +106,20 @@ class _Watch:
             typer.echo(f"[{len(self._done)}/{self._n}] {name}: {how}", err=True)
 
 
-def _summary(done: list[Finished], scale: Scale, seconds: float) -> list[str]:
+def _summary(done: list[Finished], page: Path, scale: Scale, seconds: float) -> str:
     figures = sum(len(finished.figures) for finished in done)
     verdicts = tally(done)
     counted = ", ".join(f"{verdicts[v]} {v.plural}" for v in Verdict if verdicts[v]) or "none"
     size = f"{scale.name} scale, {scale.horizon:,} rounds, {scale.replications} runs"
-    return [
+    lines = [
         f"experiments: {len(done)}, figures: {figures}, {seconds:.0f} s ({size})",
         f"claims: {counted}",
         f"holds: {_where(done, Verdict.HOLDS)}",
         f"fails: {_where(done, Verdict.FAILS)}",
         f"Every verdict has its evidence in the report, every number is in {RESULTS}.",
+        f"Report: {page}",
     ]
+    return "\n".join(lines)
 
 
 def _where(done: list[Finished], verdict: Verdict) -> str:
@@ -129,8 +129,8 @@ def _where(done: list[Finished], verdict: Verdict) -> str:
     return ", ".join(f"{name} {n}" for name, n in found.items()) or "none"
 
 
-def _described(done: list[Finished], page: Path) -> dict[str, Any]:
-    return {
+def _as_json(done: list[Finished], page: Path) -> str:
+    told = {
         "report": os.fspath(page),
         "results": os.fspath(page.with_name(RESULTS)),
         "experiments": {
@@ -142,3 +142,4 @@ def _described(done: list[Finished], page: Path) -> dict[str, Any]:
             for finished in done
         },
     }
+    return json.dumps(told, indent=1, ensure_ascii=False)

@@ -61,7 +61,7 @@ def dawid_skene(law: OutputLaw) -> DawidSkene:
     >>> from stopwise.problem.families import nested_errors
     >>> law = nested_errors(Cascade(costs=[0, 0, 0])).output_law
     >>> dawid_skene(law).error_rates.round(3)
-    array([0.305, 0.   , 0.05 ])
+    array([0.3 , 0.  , 0.05])
     """
     answers = (law.patterns[:, :, None] == np.arange(int(law.patterns.max()) + 1)).astype(float)
     posterior = majority(law.patterns)

@@ -150,7 +150,7 @@ def check(result: Result) -> list[Claim]:
     )
     share = _share_of_gap(numbers, RESOLVE.label)
     docket.judge(
-        "Resolve learns wherever weak dominance holds with a margin, and nothing does below ρ = 1",
+        "Resolve learns wherever weak dominance holds with a margin, and not below ρ = 1",
         max(s for r, s in share.items() if r >= 1.1) < 0.1
         and min(s for r, s in share.items() if r < 1) > 0.9,
         f"at most {max(s for r, s in share.items() if r >= 1.1):.4f} of the gap from 1.1 on, at "

@@ -97,7 +97,7 @@ def draw(result: Result) -> dict[str, Any]:
     x = sweep["lambda"]
     for label in (c.label for c in SWEPT):
         draw_line(right, label, x, sweep[label])
-    guide(right, x, sweep["limit_regret"], "without labels, in the limit", (0, (1, 1)))
+    guide(right, x, sweep["limit_regret"], "by disagreement, in the limit", (0, (1, 1)))
     for low, high in failing_spans(sweep):
         shade(right, low, high, "weak dominance fails")
     right.axvline(result.parameters["lambda"], color="black", linewidth=0.8)
@@ -217,7 +217,7 @@ def _judge_outside(docket: Docket, sweep: JSON) -> None:
     worst = max((sweep["limit_regret"][k] for k in outside), default=0.0)
     spans = "; ".join(f"{low:.4f} to {high:.4f}" for low, high in failing_spans(sweep)) or "none"
     docket.judge(
-        "Without labels the best stage is found exactly where weak dominance holds",
+        "By disagreement the best stage is found exactly where weak dominance holds",
         inside_right and wrong == outside,
         f"weak dominance fails for λ from {spans}: at {len(wrong)} of {len(outside)} such λ of the "
         f"grid the rule names a wrong stage, at up to {worst:.3f} mistakes a round; at no λ inside",

@@ -81,6 +81,11 @@ class StrongDominance(Policy):
         """Refuse: exploring rounds of two learners do not add up to those of one."""
         raise SettingError("exploring rounds of two learners do not add up: no merge")
 
+    @property
+    def n_explored(self) -> int:
+        """The number of exploring rounds so far."""
+        return self._n_explored
+
     def _means(self) -> list[float]:
         """Return the mean of each reward 1{Y^1 ≠ Y^k} - C_k, taken as -C_k where none was seen."""
         if self.literal:

@@ -16,7 +16,14 @@ from stopwise.policies.base import Policy
 from stopwise.simulation import draws
 from stopwise.simulation.compiled import can_compile, compiled
 from stopwise.simulation.kernels import play
-from stopwise.simulation.tables import THOMPSON, Learner, Rows, learner_of, rows_of
+from stopwise.simulation.tables import (
+    STRONG_DOMINANCE,
+    THOMPSON,
+    Learner,
+    Rows,
+    learner_of,
+    rows_of,
+)
 from stopwise.simulation.world import Played, World
 
 # Rounds of a rule that decides anew in each, after which the kernel returns to let Ctrl-C through.
@@ -53,10 +60,10 @@ class CompiledPlay:
     ) -> Played:
         """Play one replication; the arguments are those of `kernels.play`."""
         known = self.learner
-        state = known._replace(seen=known.seen.copy(), sums=known.sums.copy())
+        state = known.copy()
         ends = known.n_rounds + checkpoints
         cuts = ends[:0]
-        if known.rule == THOMPSON:
+        if known.rule in (THOMPSON, STRONG_DOMINANCE):
             cuts = np.arange(known.n_rounds + LONGEST_CALL, ends[-1], LONGEST_CALL)
         everything = np.union1d(ends, cuts)
         totals = np.zeros((len(everything), len(known.prices) + 1), dtype=np.int64)

@@ -12,9 +12,17 @@ import numpy as np
 
 from stopwise.policies.optimism import optimistic_choice
 from stopwise.policies.resolution import resolving_choice
+from stopwise.policies.strong_dominance import cascade_choice
 from stopwise.policies.thompson import sampled_choice
 from stopwise.simulation.draws import binomial, pick
-from stopwise.simulation.tables import RESOLVE, SUPERVISED, THOMPSON, Learner, Rows
+from stopwise.simulation.tables import (
+    RESOLVE,
+    STRONG_DOMINANCE,
+    SUPERVISED,
+    THOMPSON,
+    Learner,
+    Rows,
+)
 
 # Up to so many rounds are added row by row, more by how often each row came up.
 FEW = 8
@@ -52,7 +60,7 @@ def play(
     stages
         To be filled with the stage of each round, as far as it has room.
     """
-    prices, seen, sums = learner.prices, learner.seen, learner.sums
+    seen, sums = learner.seen, learner.sums
     adds, is_wrong, source = rows.adds, rows.is_wrong, sources[1]
     counts = np.zeros(len(adds), dtype=np.int64)
     new = np.zeros(adds.shape[1])
@@ -60,8 +68,10 @@ def play(
     t = learner.n_rounds
     for c in range(len(checkpoints)):
         while t < checkpoints[c]:
-            stage, certain = choose(learner.rule, learner.setting, prices, seen, sums, t, source)
+            stage, certain, explores = choose(learner, t, source)
             rounds = min(certain, checkpoints[c] - t)
+            learner.stopped[stage] += rounds
+            learner.explored[0] += rounds * explores
             first, last = rows.starts[stage], rows.starts[stage + 1]
             if jumps and rounds > ROUNDS_A_COUNT * (last - first):
                 shares, examples = rows.shares[first:last], rows.examples[first:last]
@@ -85,16 +95,34 @@ def play(
             played[c, k] = totals[k]
 
 
-def choose(
-    rule: int, setting: float, prices: Any, seen: Any, sums: Any, t: int, source: Any
-) -> tuple[int, int]:
-    """Return the stage to play after ``t`` rounds and for how many rounds that is certain."""
-    if rule == THOMPSON:
-        return sampled_choice(prices, seen, sums, source), 1
-    if rule == RESOLVE:
-        return resolving_choice(prices, seen, sums, t, setting)
-    swing = 1 if rule == SUPERVISED else 0
-    return optimistic_choice(prices, seen, sums, t + 1, setting, swing)
+def choose(learner: Learner, t: int, source: Any) -> tuple[int, int, int]:
+    """Return the stage to play after ``t`` rounds, for how many rounds that is certain, and 1 or 0.
+
+    1 where Algorithm 1 explores.
+    """
+    prices, seen, sums, setting = learner.prices, learner.seen, learner.sums, learner.setting
+    if learner.rule == THOMPSON:
+        return sampled_choice(prices, seen, sums, source), 1, 0
+    if learner.rule == STRONG_DOMINANCE:
+        stage, explores, rounds = choose_strong(learner, t)
+        return stage, rounds, int(explores)
+    if learner.rule == RESOLVE:
+        stage, rounds = resolving_choice(prices, seen, sums, t, setting)
+    else:
+        swing = 1 if learner.rule == SUPERVISED else 0
+        stage, rounds = optimistic_choice(prices, seen, sums, t + 1, setting, swing)
+    return stage, rounds, 0
+
+
+def choose_strong(learner: Learner, t: int) -> tuple[int, bool, int]:
+    """Return the stage of Algorithm 1 after ``t`` rounds, whether it explores, and for how long."""
+    observed = [learner.seen[k, 0] for k in range(len(learner.seen))]
+    means = [
+        learner.sums[k, 0] / max(observed[k], 1) - learner.costs[k] for k in range(len(observed))
+    ]
+    forced = learner.beta[0] * learner.explored[0] ** learner.beta[1]
+    stopped, parents = learner.stopped, learner.parents
+    return cascade_choice(means, observed, stopped, t + 1, learner.setting, forced, parents)
 
 
 def row_at(given: Any, state: Any, step: Any, t: int, keep: Any, ends: Any) -> Any:

@@ -10,18 +10,25 @@ from stopwise.disagreement import PairCounts
 from stopwise.policies.base import Policy
 from stopwise.policies.optimism import price_rows
 from stopwise.policies.resolve import Resolve
+from stopwise.policies.strong_dominance import StrongDominance
 from stopwise.policies.supervised import Supervised
 from stopwise.policies.thompson import Thompson
 from stopwise.policies.weak_dominance import WeakDominance
 from stopwise.simulation.draws import alias_table
 from stopwise.simulation.world import World
+from stopwise.theory.bounds import PowerLaw
 
 # The rules that are compiled.
-WEAK_DOMINANCE, SUPERVISED, RESOLVE, THOMPSON = 0, 1, 2, 3
+WEAK_DOMINANCE, SUPERVISED, RESOLVE, THOMPSON, STRONG_DOMINANCE = 0, 1, 2, 3, 4
 
 
 class Learner(NamedTuple):
-    """A rule and what it knows at the start; tables are indexed ``table[j, i]``, i <= j."""
+    """A rule and what it knows at the start; tables are indexed ``table[j, i]``, i <= j.
+
+    Algorithm 1 also looks at where was stopped, ``stopped``, at the number of exploring rounds,
+    ``explored``, an array of one, and at the cascade: cumulative costs and parents. Its forced
+    exploration is ``beta[0] * explored ** beta[1]``.
+    """
 
     rule: int
     setting: float
@@ -29,6 +36,20 @@ class Learner(NamedTuple):
     seen: Any
     sums: Any
     n_rounds: int
+    stopped: Any
+    explored: Any
+    beta: Any
+    costs: Any
+    parents: Any
+
+    def copy(self) -> Learner:
+        """Return a learner that can be changed without changing this one."""
+        return self._replace(
+            seen=self.seen.copy(),
+            sums=self.sums.copy(),
+            stopped=self.stopped.copy(),
+            explored=self.explored.copy(),
+        )
 
 
 class Rows(NamedTuple):
@@ -73,6 +94,8 @@ def learner_of(policy: Policy) -> Learner | None:
         rule, setting = RESOLVE, policy.indifference / policy.cascade.mistake_cost
     elif type(policy) is Thompson:
         rule, setting = THOMPSON, 0.0
+    elif type(policy) is StrongDominance and not policy.literal:
+        rule, setting = STRONG_DOMINANCE, policy.alpha
     else:
         return None
     counts, cascade = policy.counts, policy.cascade
@@ -83,7 +106,22 @@ def learner_of(policy: Policy) -> Learner | None:
     if rule == SUPERVISED:  # how much oftener i was wrong than j
         mended = policy.to_state()["further"]["mended"]
         sums = 2 * PairCounts.from_state(mended, cascade).n_disagreed - sums
-    return Learner(rule, setting, prices, counts.n_seen.copy(), sums, counts.n_rounds)
+    beta, explored = PowerLaw(), 0
+    if isinstance(policy, StrongDominance):
+        beta, explored = policy.beta, policy.n_explored
+    return Learner(
+        rule,
+        setting,
+        prices,
+        counts.n_seen.copy(),
+        sums,
+        counts.n_rounds,
+        counts.n_stopped.copy(),
+        np.array([explored], dtype=np.int64),
+        np.array([beta.scale, beta.exponent]),
+        cascade.cumulative_costs.copy(),
+        np.array([-1, *cascade.parents[1:]], dtype=np.int64),
+    )
 
 
 def rows_of(world: World, rule: int) -> Rows:

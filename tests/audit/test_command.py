@@ -1,0 +1,177 @@
+"""The command: one line from a file to a decision, and one line where that cannot be."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stopwise import cli
+from tests.audit.worlds import draw
+
+ARGUMENTS = ["--tests", "history,insulin,all", "--costs", "6,16,24", "--mistake-cost", "200"]
+
+
+@pytest.fixture
+def visits(tmp_path):
+    labels, outputs = draw(np.random.default_rng(0), 2_000, (0.35, 0.2, 0.1))
+    frame = pd.DataFrame(outputs, columns=["history", "insulin", "all"])
+    frame = frame.replace({0: "no", 1: "yes"}).assign(visit=range(500, 2_500))
+    frame.to_parquet(tmp_path / "visits.parquet")
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    truth = dict(zip(range(500, 2_500), np.where(labels, "yes", "no").tolist(), strict=True))
+    return tmp_path, frame, truth
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["stopwise", "audit", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        printed = capsys.readouterr()
+        return ended.value.code or 0, printed.out, printed.err
+
+    return call
+
+
+def test_from_a_file_to_a_decision(visits, run):
+    folder, *_ = visits
+    code, out, err = run(folder / "visits.parquet", *ARGUMENTS, "--out", folder / "report.html")
+    assert (code, err) == (0, "")
+    assert out.startswith("Stop after '")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert out.splitlines()[0].replace("'", "&#x27;") in page
+    assert "visits.parquet" in page
+
+
+def test_json(visits, run):
+    folder, frame, _ = visits
+    code, out, _ = run(folder / "visits.csv", *ARGUMENTS, "--ordered", "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["log"]["n_cases"] == len(frame)
+    assert told["assumptions"] == ["each test errs at most as often as the one before"]
+    assert told["source"] == "visits.csv"
+
+
+def test_a_plan_comes_back_as_labels(visits, run):
+    folder, frame, truth = visits
+    plan = folder / "plan.csv"
+    code, out, _ = run(
+        folder / "visits.csv", *ARGUMENTS, "--id", "visit", "--plan-labels", 40, "--plan-out", plan
+    )
+    assert code == 0
+    assert "Label:" in out
+    with plan.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 40
+    by_visit = frame.set_index("visit")
+    for row in rows:
+        case = by_visit.loc[int(row["visit"])]
+        assert [row[name] for name in by_visit.columns] == case.tolist()
+        assert len(set(case)) > 1
+        row["label"] = truth[int(row["visit"])]
+    with plan.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    code, out, _ = run(folder / "visits.csv", *ARGUMENTS, "--labels", plan, "--json")
+    told = json.loads(out)
+    assert (code, told["labels"]["n_labels"]) == (0, 40)
+    code, out, _ = run(folder / "visits.parquet", *ARGUMENTS, "--labels", plan)
+    assert "Labels: 40 favour" in out
+
+
+def test_assumptions_on_the_command_line(visits, run):
+    folder, *_ = visits
+    code, out, _ = run(
+        folder / "visits.csv", *ARGUMENTS, "--errs-at-most", "all=0.15", "--prevalence",
+        "yes=0.4:0.6", "--unseen-label", "--missing-at-random", "--confidence", "0.9", "--json",
+    )  # fmt: skip
+    told = json.loads(out)
+    assert code == 0
+    assert told["assumptions"] == [
+        "'all' errs in at most 0.15 of the cases",
+        "'yes' is right in 0.4 to 0.6 of the cases",
+        "the right answer may be a value that no test gives",
+    ]
+    assert told["error_bounds"][2]["high"] == pytest.approx(0.15)
+
+
+def test_all_columns_are_tests_by_default(visits, run):
+    folder, frame, _ = visits
+    code, out, _ = run(
+        folder / "visits.csv",
+        "--id",
+        "visit",
+        "--costs",
+        "6,16,24",
+        "--mistake-cost",
+        200,
+        "--json",
+    )
+    assert code == 0
+    assert json.loads(out)["cascade"]["names"] == ["history", "insulin", "all"]
+
+
+BAD = {
+    "unknown column": (["--tests", "history,insulinn,all", "--costs", "6,16,24"], "'insulin'?"),
+    "costs that do not match": (["--tests", "history,all", "--costs", "6,16,24"], "2 for 3 costs"),
+    "costs that are no numbers": (["--costs", "6,x"], "--costs must look like 6,16,24, got '6,x'"),
+    "negative cost": (["--tests", "history,all", "--costs", "6,-1"], "costs must be >= 0"),
+    "one test only": (["--tests", "all", "--costs", "6"], "at least two tests"),
+    "no directory": ([*ARGUMENTS, "--out", "nowhere/report.html"], "--out must go into"),
+    "a directory": ([*ARGUMENTS, "--out", "."], "--out must be a file"),
+    "bad prevalence": ([*ARGUMENTS, "--prevalence", "yes"], "must look like yes=0.1:0.3"),
+    "backwards prevalence": ([*ARGUMENTS, "--prevalence", "yes=0.5:0.1"], "low <= high"),
+    "bad bound": ([*ARGUMENTS, "--errs-at-most", "all"], "must look like all=0.02"),
+    "contradiction": (
+        [*ARGUMENTS, "--errs-at-most", "all=0", "--errs-at-most", "history=0"],
+        "cannot be at once that 'all' errs in at most 0 of the cases; and that 'history'",
+    ),
+    "no such labels": ([*ARGUMENTS, "--labels", "nowhere.csv"], "no such file"),
+    "bad SQL": ([*ARGUMENTS, "--query", "selekt 1"], "cannot be read"),
+    "no table": ([*ARGUMENTS, "--table", "visits"], "is none"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_one_line_and_leaves_nothing(what, visits, run, monkeypatch):
+    folder, *_ = visits
+    monkeypatch.chdir(folder)
+    arguments, message = BAD[what]
+    before = sorted(p.name for p in folder.iterdir())
+    out = [] if "--out" in arguments else ["--out", "report.html"]
+    code, printed, err = run("visits.csv", *arguments, *out)
+    assert code == 2
+    assert printed == ""
+    assert message in err
+    assert err.startswith("stopwise: ")
+    assert len(err.splitlines()) == 1
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+LOGS = {
+    "empty.csv": (b"", "empty.csv"),
+    "header.csv": (b"history,insulin,all\n", "at least one case"),
+    "constant.csv": (b"history,insulin,all\n1,1,0\n1,0,1\n", "'history' must tell cases apart"),
+    "alike.csv": (b"history,insulin,all\nYes,yes,no\nno,no,yes\n", "spelled in one way"),
+    "corrupt.parquet": (b"PAR1 nothing PAR1", "corrupt.parquet cannot be read"),
+    "empty.parquet": (b"", "empty.parquet cannot be read"),
+    "log.txt.zip": (b"PK", "must be CSV or Parquet"),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_bad_logs_are_refused(name, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    content, message = LOGS[name]
+    (tmp_path / name).write_bytes(content)
+    code, printed, err = run(name, *ARGUMENTS, "--out", "report.html")
+    assert (code, printed) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert [p.name for p in tmp_path.iterdir()] == [name]

@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+import stopwise as sw
+from stopwise.problem.families import nested_errors, relaxed_errors
+from stopwise.problem.random_instances import random_instance
+from stopwise.simulation.events import Cases, play_events
+from stopwise.simulation.oracle import play_rounds
+from stopwise.simulation.world import World
+from tests.policies.helpers import FACTORIES
+
+INSTANCE = relaxed_errors(sw.Cascade(costs=[0, 0.1, 0.25]))
+
+
+def instance_of_three_classes(seed=0):
+    cascade = sw.Cascade(costs=[0.1, 0.1, 0.1, 0.1])
+    return random_instance(np.random.default_rng(seed), cascade, n_classes=3)
+
+
+class TestView:
+    @pytest.mark.parametrize("labelled", [True, False])
+    def test_keeps_what_is_equal_to_what(self, labelled):
+        instance = instance_of_three_classes()
+        world = World(instance, labelled=labelled)
+        for stage in range(4):
+            view = world.view(stage)
+            shown, seen = instance.outputs[:, : stage + 1], view.outputs[view.of_pattern]
+            for a in range(stage + 1):
+                equal = shown[:, a, None] == shown[:, : stage + 1]
+                np.testing.assert_array_equal(seen[:, a, None] == seen, equal)
+            if labelled:
+                right = seen == view.labels[view.of_pattern][:, None]
+                np.testing.assert_array_equal(right, instance.is_right[:, : stage + 1])
+                wrong = view.wrong[view.of_pattern]
+                np.testing.assert_array_equal(wrong == 0, instance.is_right[:, stage])
+
+    def test_has_each_case_once_with_its_chance(self):
+        instance = instance_of_three_classes()
+        for stage in range(4):
+            view = World(instance).view(stage)
+            assert len(np.unique(view.outputs, axis=0)) == len(view.outputs)
+            np.testing.assert_array_equal(view.of_pattern[view.examples], range(len(view.examples)))
+            chances = np.bincount(view.of_pattern, instance.probabilities)
+            np.testing.assert_allclose(view.probabilities, chances, rtol=1e-12)
+
+    def test_of_the_first_stage_has_one_case_and_no_pairs(self):
+        view = World(INSTANCE).view(0)
+        assert view.outputs.tolist() == [[0]]
+        assert view.pairs.shape == (1, 0)
+
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    @pytest.mark.parametrize("name", ["WeakDominance", "Supervised", "ExploreThenCommit"])
+    def test_tells_the_same_by_cases_and_by_counts(self, name, n_classes):
+        rng = np.random.default_rng(5)
+        cascade = sw.Cascade(costs=[0.1, 0.1, 0.1])
+        world = World(random_instance(rng, cascade, n_classes=n_classes), labelled=True)
+        view = world.view(2)
+        cases = rng.integers(len(view.outputs), size=50)
+        one, other = FACTORIES[name](cascade), FACTORIES[name](cascade)
+        view.tell_cases(one, cases)
+        view.tell_counts(other, np.bincount(cases, minlength=len(view.outputs)), 50)
+        assert one.counts == other.counts
+        assert one.to_state()["further"] == other.to_state()["further"]
+
+    def test_tells_what_the_outputs_themselves_would(self):
+        instance = instance_of_three_classes(3)
+        world, rng = World(instance, labelled=True), np.random.default_rng(1)
+        rows = rng.choice(len(instance.labels), size=200, p=instance.probabilities)
+        for policy in (sw.FixedStage(instance.cascade, stage=2), sw.Supervised(instance.cascade)):
+            other = sw.policy_from_state(policy.to_state())
+            view = world.view(2)
+            view.tell_cases(policy, view.of_pattern[rows])
+            for row in rows:
+                told = instance.outputs[row, :3]
+                label = int(instance.labels[row])
+                other.tell(told, label) if isinstance(other, sw.Supervised) else other.tell(told)
+            assert policy.counts == other.counts
+            assert policy.to_state()["further"] == other.to_state()["further"]
+
+
+class TestCases:
+    def test_few_and_counts_have_the_chances_of_the_view(self):
+        """False-alarm rate 1e-6 each."""
+        world = World(INSTANCE, labelled=True)
+        view = world.view(1)
+        cases = Cases(world, np.random.default_rng(0))
+        few = np.concatenate([cases.few(view, 5) for _ in range(4000)])
+        counted = sum(cases.counts(view, 5) for _ in range(4000))
+        for drawn in (np.bincount(few, minlength=len(view.outputs)), counted):
+            assert stats.chisquare(drawn, view.probabilities * 20_000).pvalue > 1e-6
+
+    def test_no_case_is_drawn_twice(self):
+        world = World(INSTANCE)
+        view = world.view(2)
+        one, other = (Cases(world, np.random.default_rng(0)) for _ in range(2))
+        together = np.concatenate([one.few(view, 8) for _ in range(512)])
+        apart = np.concatenate([other.few(view, 1) for _ in range(4096)])
+        np.testing.assert_array_equal(together, apart)
+
+
+class TestPlay:
+    @pytest.mark.parametrize("name", sorted(FACTORIES))
+    def test_every_round_is_played_once(self, name):
+        policy, ends = FACTORIES[name](INSTANCE.cascade), [1, 2, 50, 700]
+        world = World(INSTANCE, labelled=name.startswith("Supervised"))
+        played = play_events(world, policy, ends, np.random.default_rng(0))
+        np.testing.assert_array_equal(played.stops.sum(axis=1), ends)
+        assert np.all(np.diff(played.stops, axis=0) >= 0)
+        np.testing.assert_array_equal(policy.counts.n_stopped, played.stops[-1])
+        assert np.all(played.wrong <= ends)
+
+    def test_wrong_answers_have_the_error_rate(self):
+        """Hoeffding, false-alarm rate 1e-6."""
+        policy = sw.FixedStage(INSTANCE.cascade, stage=1)
+        played = play_events(
+            World(INSTANCE, labelled=True), policy, [10**6], np.random.default_rng(0)
+        )
+        tolerance = np.sqrt(np.log(2 / 1e-6) / 2 / 10**6)
+        assert abs(played.wrong[-1] / 10**6 - INSTANCE.error_rates[1]) < tolerance
+
+    def test_a_billion_rounds(self):
+        instance = nested_errors(sw.Cascade(costs=[0, 0.1, 0.1]))
+        policy = sw.Resolve(instance.cascade)
+        played = play_events(World(instance), policy, [10**9], np.random.default_rng(0))
+        assert played.stops[-1].argmax() == instance.best_stage
+
+
+def test_the_loop_asks_before_it_tells():
+    policy = sw.ExploreThenCommit(INSTANCE.cascade, rounds=3)
+    labels, outputs = INSTANCE.sample(50, 0)
+    stages = play_rounds(policy, labels, outputs)
+    assert stages[:3] == [2, 2, 2]
+    assert policy.counts.n_stopped.tolist() == np.bincount(stages, minlength=3).tolist()
