@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 
-DEMO_EXTRAS := plot
-TEST_EXTRAS := cli,dev,frames,plot,sim
+DEMO_EXTRAS := cli,datasets,plot,sim
+TEST_EXTRAS := audit,cli,datasets,dev,frames,plot,sim
+SLOW_EXTRAS := $(TEST_EXTRAS),slow
 BENCH_EXTRAS := $(TEST_EXTRAS),bench
 
 # A stamp carries the extras in its name: asking for others installs them.
@@ -20,8 +21,8 @@ stamp = $(VENV)/.installed-$(subst $(comma),-,$(1))
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
 
-demo: $(call stamp,$(DEMO_EXTRAS)) ## Run examples/demo.py
-	$(PY) examples/demo.py
+demo: $(call stamp,$(DEMO_EXTRAS)) ## Reproduce the paper into build/reproduction
+	$(BIN)/stopwise reproduce all --out build/reproduction
 
 test: check ## Check, then run the tests and every example in the documents
 	$(PY) -m pytest -n 2
@@ -41,7 +42,7 @@ bench: $(call stamp,$(BENCH_EXTRAS)) ## Run every benchmarks/bench_*.py
 	done; \
 	[ -n "$$found" ] || echo "bench: there is no benchmarks/bench_*.py to run"
 
-slow: $(call stamp,$(TEST_EXTRAS)) ## Run the tests marked slow
+slow: $(call stamp,$(SLOW_EXTRAS)) ## Run the tests marked slow
 	@$(PY) -m pytest -n 2 -m slow || { status=$$?; \
 	  [ $$status -eq 5 ] && echo "slow: no test is marked slow" || exit $$status; }
 

@@ -252,7 +252,7 @@ def test_labels_that_json_does_not_know_are_counted_but_not_saved(label):
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_below_one_is_refused(limit):
-    with pytest.raises(InputError, match=f"max_patterns must be >= 1, got {limit}"):
+    with pytest.raises(InputError, match=f"max_patterns must be a whole number >= 1, got {limit}"):
         PatternCounts(CHAIN, max_patterns=limit)
 
 

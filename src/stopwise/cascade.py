@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -175,7 +175,7 @@ def read_only(array: Array) -> Array:
 
 
 def _listed(name: str, values: Iterable[Any]) -> list[Any]:
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+    if isinstance(values, (str, bytes, Set, Mapping)) or not isinstance(values, Iterable):
         raise CascadeError(f"{name} must be a sequence, got {values!r}")
     return list(values)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from itertools import pairwise
-from operator import add
+from operator import add, sub
 from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import TOLERANCE, Cascade, FloatArray, IntArray, read_only
 from stopwise.checks import whole_number
-from stopwise.errors import InputError, OutputsError, StateError
+from stopwise.errors import CascadeError, InputError, OutputsError, StateError
 
 Outputs = Sequence[Hashable]
 
@@ -104,7 +104,11 @@ def _checked_disagreement(disagreement: Any, cascade: Cascade) -> FloatArray:
             f"disagreement must lie in [0, 1], got {float(p[i, j])!r} at stages {i + 1}, {j + 1}"
         )
     if not np.array_equal(p, p.T, equal_nan=True):
-        raise InputError("disagreement must be symmetric")
+        i, j = map(int, np.argwhere((p != p.T) & ~(np.isnan(p) & np.isnan(p.T)))[0])
+        raise InputError(
+            f"disagreement must be symmetric, got {float(p[i, j])!r} and {float(p[j, i])!r} "
+            f"for stages {i + 1} and {j + 1}"
+        )
     return p
 
 
@@ -140,6 +144,21 @@ def check_outputs(
     return int(stage), told
 
 
+def check_totals(stage: Any, times: Any, disagreed: Any, cascade: Cascade) -> None:
+    """Raise `OutputsError` unless ``times`` complete cases at ``stage`` can have disagreed so."""
+    if whole_number("stage", stage, OutputsError, least=0) >= cascade.n_stages:
+        raise OutputsError(f"stage must lie in 0 to {cascade.n_stages - 1}, got {stage}")
+    whole_number("times", times, OutputsError, least=0)
+    length = len(cascade.paths[stage])
+    if [len(row) for row in disagreed] != list(range(length)):
+        raise OutputsError(
+            f"disagreed must have {length} rows of 0, 1, … entries, got {disagreed!r}"
+        )
+    for b, row in enumerate(disagreed):
+        if row and not 0 <= min(row) <= max(row) <= times:
+            raise OutputsError(f"disagreed must lie in 0 to {times}, got {row!r} in row {b}")
+
+
 def _stage_by_length(told: tuple[Hashable, ...], cascade: Cascade) -> int:
     if not cascade.is_chain:
         raise OutputsError("stage must be given with the outputs on a tree")
@@ -163,17 +182,15 @@ def _check_output(output: Any, node: int, cascade: Cascade) -> None:
 # A tally is one integer with 64 bits for each number: how many cases, then for b = 1, 2, … and
 # a < b how many of them had outputs a and b disagree. Adding integers adds all lanes at once.
 _LANE = 64
+_ONE_OR_NONE = (bytes(_LANE // 8), (1).to_bytes(_LANE // 8, "little"))
 
 
 def tally_word(outputs: Outputs) -> int:
     """Return the tally of one complete case."""
-    word, shift = 1, _LANE
+    lanes = [True]
     for b, y in enumerate(outputs):
-        for x in outputs[:b]:
-            if x != y:
-                word |= 1 << shift
-            shift += _LANE
-    return word
+        lanes += [bool(x != y) for x in outputs[:b]]
+    return int.from_bytes(b"".join([_ONE_OR_NONE[lane] for lane in lanes]), "little")
 
 
 def tally_totals(tally: int, length: int) -> tuple[int, list[list[int]]]:
@@ -204,6 +221,8 @@ class PairCounts:
     """
 
     def __init__(self, cascade: Cascade) -> None:
+        if not isinstance(cascade, Cascade):
+            raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
         self.cascade = cascade
         K = cascade.n_stages
         self.stopped = [0] * K
@@ -254,16 +273,31 @@ class PairCounts:
     def __add__(self, other: PairCounts) -> PairCounts:
         if not isinstance(other, PairCounts):
             return NotImplemented
+        return self._combined(other, add)
+
+    def __sub__(self, other: PairCounts) -> PairCounts:
+        """Return what was counted since ``other``, which must be part of these counts."""
+        if not isinstance(other, PairCounts):
+            return NotImplemented
+        rest = self._combined(other, sub)
+        if min(rest.stopped) < 0 or any(min(row) < 0 for row in rest.seen + rest.disagreed):
+            raise InputError(f"pair counts must contain what is taken away, got {other!r}")
+        return rest
+
+    def _combined(self, other: PairCounts, operation: Callable[[int, int], int]) -> PairCounts:
         if self.cascade.parents != other.cascade.parents:
             raise InputError(
                 "pair counts must come from cascades of the same shape, "
                 f"got parents {self.cascade.parents} and {other.cascade.parents}"
             )
         total = PairCounts(self.cascade)
-        total.stopped = _added(self.stopped, other.stopped)
-        total.seen = [_added(a, b) for a, b in zip(self.seen, other.seen, strict=True)]
+        total.stopped = list(map(operation, self.stopped, other.stopped))
+        total.seen = [
+            list(map(operation, *rows)) for rows in zip(self.seen, other.seen, strict=True)
+        ]
         total.disagreed = [
-            _added(a, b) for a, b in zip(self.disagreed, other.disagreed, strict=True)
+            list(map(operation, *rows))
+            for rows in zip(self.disagreed, other.disagreed, strict=True)
         ]
         return total
 
@@ -329,11 +363,9 @@ class PairCounts:
         for seen, disagreed in zip(counts.seen, counts.disagreed, strict=True):
             if any(not d <= n <= counts.n_rounds for n, d in zip(seen, disagreed, strict=True)):
                 raise StateError("pair counts must have disagreed <= seen <= cases for each pair")
+            if disagreed[-1]:
+                raise StateError("pair counts must have no test that disagrees with itself")
         return counts
-
-
-def _added(a: list[int], b: list[int]) -> list[int]:
-    return [x + y for x, y in zip(a, b, strict=True)]
 
 
 def _raised(row: list[int], times: int) -> list[int]:

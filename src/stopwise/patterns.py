@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
+from stopwise.checks import whole_number
 from stopwise.disagreement import Outputs, PairCounts, check_outputs
 from stopwise.errors import InputError, OutputsError, StateError
 
@@ -94,10 +95,8 @@ class PatternCounts:
     """
 
     def __init__(self, cascade: Cascade, *, max_patterns: int = 100_000) -> None:
-        if max_patterns < 1:
-            raise InputError(f"max_patterns must be >= 1, got {max_patterns!r}")
         self.cascade = cascade
-        self.max_patterns = max_patterns
+        self.max_patterns = whole_number("max_patterns", max_patterns, InputError, least=1)
         self.table: dict[Pattern, int] = {}
         self.pairs = PairCounts(cascade)
         self.n_other = 0

@@ -102,7 +102,7 @@ def test_assumptions_on_the_command_line(visits, run):
 
 
 def test_all_columns_are_tests_by_default(visits, run):
-    folder, frame, _ = visits
+    folder, *_ = visits
     code, out, _ = run(
         folder / "visits.csv",
         "--id",

@@ -23,8 +23,11 @@ def engine(request, monkeypatch):
         pytest.importorskip("numba")
 
 
+SHAPES = [(0, 2), (1, 1), (63, 3), (64, 3), (1_000, 5), (777, 8), (900, 10)]
+
+
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize(("n", "K"), [(0, 2), (1, 1), (63, 3), (64, 3), (1_000, 5), (777, 8), (900, 10)])  # fmt: skip
+@pytest.mark.parametrize(("n", "K"), SHAPES)
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_table_counts_each_row_once(n, K, order):
     rng = np.random.default_rng(n + K)
@@ -37,6 +40,7 @@ def test_the_table_counts_each_row_once(n, K, order):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_blocks_join(monkeypatch, order):
     monkeypatch.setattr("stopwise.audit.counting.BLOCK", 128)
+    monkeypatch.setattr("stopwise.audit.counting.CACHED", 192)
     rng = np.random.default_rng(0)
     array = np.asarray(rng.integers(0, 2, (1_111, 4)), dtype=np.uint8, order=order)
     assert pattern_table(array).tolist() == expected_table(array)
@@ -50,6 +54,12 @@ def test_many_words_join():
     array = np.asfortranarray(rng.integers(0, 2, (64 * 1024 * 2 + 64 * 5 + 3, 3)), dtype=np.uint8)
     codes = array @ np.array([1, 2, 4])
     assert pattern_table(array).tolist() == np.bincount(codes, minlength=8).tolist()
+
+
+def test_lanes_do_not_run_over():
+    array = np.zeros((3 * 2**17 + 5, 2), dtype=np.uint8, order="F")
+    array[:, 1] = 1
+    assert pair_counts(array)[0, 1] == len(array)
 
 
 @pytest.mark.parametrize("K", [1, 2, 7, 20])

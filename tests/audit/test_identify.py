@@ -1,4 +1,4 @@
-"""Bounds are those of a plain programme over all labels, and of all labellings where there are few."""
+"""Bounds are those of a plain programme over all labels, and of all labellings if few."""
 
 from itertools import product
 
@@ -147,7 +147,7 @@ def test_contradictions_are_named_and_nothing_else_is():
 
 def test_an_assumption_can_contradict_the_log_alone():
     law = law_of([["abstain", 0], [0, 0], [0, 1]], Cascade([0.1] * 2))
-    with pytest.raises(AssumptionError, match="cannot be that 'test 1' errs in at most 0.1"):
+    with pytest.raises(AssumptionError, match=r"cannot be that 'test 1' errs in at most 0\.1"):
         IdentifiedSet(law, [ErrsWithin("test 1", 0.1)], LabelSpace(never_right=("abstain",)))
 
 

@@ -1,5 +1,7 @@
 """The price map says at every price what a fresh audit at that price says."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -26,9 +28,12 @@ def value_at(bands, price):
     return next(band.value for band in bands if band.low <= price <= band.high)
 
 
-@pytest.mark.parametrize(("seed", "K", "ordered"), [(0, 2, True), (1, 3, True), (2, 3, False), (3, 5, True)])  # fmt: skip
+WORLDS = [(0, 2, True), (1, 3, True), (2, 3, False), (3, 5, True)]
+
+
+@pytest.mark.parametrize(("seed", "K", "ordered"), WORLDS)
 def test_bands_are_what_each_price_gives(seed, K, ordered):
-    law, cascade, bounds, differences, found = mapped(seed, K, ordered=ordered)
+    _, cascade, bounds, differences, found = mapped(seed, K, ordered=ordered)
     paid = np.cumsum(cascade.prices)
     rng = np.random.default_rng(seed)
     for price in np.exp(rng.uniform(np.log(found.low), np.log(found.high), 300)):
@@ -51,7 +56,7 @@ def test_bands_join_without_gaps_and_hold_the_own_price():
     for bands in (found.sound, found.minimax, found.known):
         assert bands[0].low == found.low
         assert bands[-1].high == found.high
-        for left, right in zip(bands, bands[1:], strict=False):
+        for left, right in pairwise(bands):
             assert left.high == right.low
             assert left.value != right.value
     assert found.low < cascade.mistake_cost < found.high
@@ -77,14 +82,16 @@ def test_the_guarantee_is_the_largest_regret_over_all_labels():
 
 def test_no_unlabelled_method_can_know_where_two_labellings_disagree_on_the_best_stage():
     """In such a band some labels make each stage worse than another one."""
-    law, cascade, _, differences, found = mapped(8, 3, ordered=True)
+    law, cascade, _, _, found = mapped(8, 3, ordered=True)
     unit = np.eye(3)
+    bound = {
+        (k, j): highs_bound(law, unit[k] - unit[j], conditions=ORDER[3])
+        for k in range(3)
+        for j in range(3)
+    }
     for band in found.known:
         C = np.cumsum(cascade.prices) / np.sqrt(band.low * band.high)
-        beaten = [
-            max(highs_bound(law, unit[k] - unit[j], conditions=ORDER[3]) + C[k] - C[j] for j in range(3))
-            for k in range(3)
-        ]  # fmt: skip
+        beaten = [max(bound[k, j] + C[k] - C[j] for j in range(3)) for k in range(3)]
         assert (min(beaten) > 1e-9) == (band.value is None)
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
+from stopwise.errors import LogError
 from tests.audit.worlds import draw
 
 pytestmark = pytest.mark.slow
@@ -42,7 +43,7 @@ def test_an_audit_in_spark_is_the_audit_in_duckdb(session):
     frame["visit"] = [f"v{n:05}" for n in range(len(frame))]
     frame.loc[::11, "c"] = None
     told = frame[["visit"]].assign(label=np.array(["x", "y", "z"])[labels])[::20]
-    rows = [tuple(None if v != v else v for v in row) for row in frame.to_numpy().tolist()]
+    rows = [tuple(None if pd.isna(v) else v for v in row) for row in frame.to_numpy().tolist()]
     session.createDataFrame(rows, "a string, b string, c string, visit string") \
         .createOrReplaceTempView("visits")  # fmt: skip
     table = ibis.pyspark.connect(session).table("visits")
@@ -56,5 +57,5 @@ def test_an_audit_in_spark_is_the_audit_in_duckdb(session):
     told_by_duckdb.pop("source")
     assert told_by_spark == told_by_duckdb
     assert len(found.planned_cases) == 25
-    with pytest.raises(sw.audit.run.LogError, match="case ids must be a column on pyspark"):
+    with pytest.raises(LogError, match="case ids must be a column on pyspark"):
         sw.audit(table, cascade, n_planned=5)

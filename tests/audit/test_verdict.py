@@ -1,15 +1,14 @@
 """The finding is what every disagreement inside the intervals would give."""
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from stopwise.audit.dominance import contradicts, strong_dominance
 from stopwise.audit.corners import LabelSpace
+from stopwise.audit.dominance import contradicts, strong_dominance
 from stopwise.audit.sequences import BettingSequence
 from stopwise.audit.verdict import DisagreementBounds, Finding, judge, path_pairs
 from stopwise.cascade import Cascade
@@ -136,7 +135,7 @@ def test_strong_dominance_is_refuted_by_what_no_label_explains(n_classes):
         explained = False
         for y in range(n_classes):
             right = [output == y for output in row]
-            explained |= all(later or not before for before, later in zip(right, right[1:]))
+            explained |= all(later or not before for before, later in pairwise(right))
         expected += not explained
     assert found.n_contradicting == expected
     assert found.is_refuted == (expected > 0)

@@ -38,7 +38,10 @@ def random_law(rng, n_stages, n_classes, n_patterns, *, missing=0.0):
     return law_of(rows.repeat(rng.integers(1, 9, n_patterns), axis=0), Cascade([0.1] * n_stages))
 
 
-def highs_bound(law, direction, *, conditions=(), space=LabelSpace(), prevalence=()):
+ANY_SEEN = LabelSpace()
+
+
+def highs_bound(law, direction, *, conditions=(), space=ANY_SEEN, prevalence=()):
     """The largest direction · γ by one programme over pattern, label and completion.
 
     ``conditions`` are (row over γ, limit); ``prevalence`` (value, low, high). Every missing output

@@ -17,7 +17,6 @@ import stopwise.policies
 from stopwise.cascade import Cascade
 from stopwise.disagreement import PairCounts
 from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
-from stopwise.policies.state import POLICIES
 from tests.policies.helpers import (
     FACTORIES,
     Case,
@@ -62,8 +61,8 @@ def test_every_exported_policy_is_covered():
 
 
 def test_every_policy_can_be_read_back_by_name():
-    assert {type(make(CHAIN)) for make in FACTORIES.values()} == set(POLICIES.values())
-    assert all(name == cls.__name__ for name, cls in POLICIES.items())
+    assert {type(make(CHAIN)) for make in FACTORIES.values()} == set(sw.Policy.kinds.values())
+    assert all(name == cls.__name__ for name, cls in sw.Policy.kinds.items())
 
 
 # Asking

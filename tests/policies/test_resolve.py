@@ -58,18 +58,16 @@ class Transcription:
         b = next(
             i for i in range(K) if not any(self.pays(i, j) for j in range(i + 1, K))
         )  # 1. looks best
-        question = None
-        for i in range(b):  # 2. an earlier stage, passed over for what b does not show
+        # 2. a later stage that may pay after all
+        questions = [j for j in range(b + 1, K) if self.is_open(b, j)]
+        for i in range(b):  # or an earlier stage, passed over for what b does not show
             paying = [j for j in range(i + 1, K) if self.pays(i, j)]
             if not any(j <= b for j in paying):
                 j = max(paying, key=lambda j: self.evidence(i, j))
-                if self.is_open(i, j):
-                    question = j
-                    break
-        if question is None:  # a later stage that may pay after all, the deepest first
-            question = next((j for j in range(K - 1, b, -1) if self.is_open(b, j)), None)
-        if question is None:
+                questions += [j] if self.is_open(i, j) else []
+        if not questions:
             return b  # 5.
+        question = max(questions)
 
         def seems_to_cost(m):
             n, d = self.tally(b, m)

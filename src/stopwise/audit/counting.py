@@ -13,6 +13,7 @@ from stopwise.cascade import Cascade, IntArray, read_only
 MAX_BITS = 16  # beyond this a table of all patterns is larger than one of those that occur
 MAX_COMPILED = 8  # beyond this there are too many sets of tests to count each
 BLOCK = 1 << 20
+CACHED = 1 << 17  # rows whose bits, and what is made of them, stay in the cache
 WORD = 64
 
 Bits = NDArray[np.uint8]
@@ -64,22 +65,41 @@ def pair_counts(array: NDArray[Any]) -> IntArray:
            [2, 0]])
     """
     K = array.shape[1]
-    total = np.zeros((K, K), dtype=np.int64)
+    upper = np.triu_indices(K, 1)
+    if not len(upper[0]):
+        return read_only(np.zeros((K, K), dtype=np.int64))
+    first = np.searchsorted(upper[0], np.arange(K + 1))  # where the pairs of each test begin
+    sums = np.zeros(len(upper[0]), dtype=np.int64)
     columns = array.view(np.uint8).T
-    for start in range(0, columns.shape[1], BLOCK):
-        words = _packed(np.ascontiguousarray(columns[:, start : start + BLOCK]))
+    for start in range(0, columns.shape[1], CACHED):
+        words = _packed(columns[:, start : start + CACHED])
+        counts = np.empty((len(sums), words.shape[1]), dtype=np.uint8)
         for i in range(K - 1):
-            differ = np.bitwise_count(words[i] ^ words[i + 1 :])
-            total[i, i + 1 :] += differ.sum(axis=1, dtype=np.int64)
+            np.bitwise_count(words[i] ^ words[i + 1 :], out=counts[first[i] : first[i + 1]])
+        sums += _byte_sums(counts)
+    total = np.zeros((K, K), dtype=np.int64)
+    total[upper] = sums
     return read_only(total + total.T)
 
 
 def _packed(columns: Bits) -> NDArray[np.uint64]:
-    """Return each column as bits, 64 rows to a word; shape (K, words)."""
+    """Return each column as bits, 64 rows to a word and eight words at least; shape (K, words)."""
     packed = np.packbits(columns, axis=1)
-    words = np.zeros((len(packed), -(-packed.shape[1] // 8)), dtype=np.uint64)
+    words = np.zeros((len(packed), -(-packed.shape[1] // 64) * 8), dtype=np.uint64)
     words.view(np.uint8)[:, : packed.shape[1]] = packed
     return words
+
+
+def _byte_sums(counts: Bits) -> IntArray:
+    """Return the sum of each row of popcounts, four at a time in the lanes of a word.
+
+    A lane of 16 bits holds two popcounts <= 64 of each of up to 511 words.
+    """
+    lanes = counts.view(np.uint64)
+    even = np.uint64(0x00FF00FF00FF00FF)
+    lanes = (lanes & even) + ((lanes >> np.uint64(8)) & even)
+    sums = np.add.reduceat(lanes, np.arange(0, lanes.shape[1], 256), axis=1)
+    return sums.view(np.uint16).reshape(len(sums), -1).sum(axis=1, dtype=np.int64)
 
 
 def _add_compiled(columns: Bits, table: IntArray) -> bool:

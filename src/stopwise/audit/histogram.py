@@ -57,21 +57,48 @@ class Histogram:
         for row, times in zip(rows, counts, strict=True):
             key = tuple(code.setdefault(_present(y), len(code) - 1) for y in row)
             total[key] = total.get(key, 0) + int(times)
-        blank = total.pop((MISSING,) * cascade.n_stages, 0)
-        shown = list(code)[1:]
+        table = np.array(list(total), dtype=np.int64).reshape(-1, cascade.n_stages)
+        times_seen = np.array(list(total.values()), dtype=np.int64)
+        return cls._of_codes(table, times_seen, list(code)[1:], cascade)
+
+    @classmethod
+    def from_arrow(cls, columns: Sequence[Any], counts: IntArray, cascade: Cascade) -> Histogram:
+        """Count patterns given as Arrow columns, one a test, without a loop over rows."""
+        code: dict[Hashable, int] = {None: MISSING}
+        table = np.empty((len(counts), len(columns)), dtype=np.int64)
+        for k, column in enumerate(columns):
+            chunk = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+            encoded = chunk.dictionary_encode()
+            known = [
+                code.setdefault(_present(y), len(code) - 1) for y in encoded.dictionary.to_pylist()
+            ]
+            place = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
+            table[:, k] = np.array([*known, MISSING])[place]
+        return cls._of_codes(table, np.asarray(counts, dtype=np.int64), list(code)[1:], cascade)
+
+    @classmethod
+    def _of_codes(
+        cls, table: IntArray, counts: IntArray, shown: list[Hashable], cascade: Cascade
+    ) -> Histogram:
+        """Name the classes in their order, sort the patterns and join equal ones."""
         order = sorted(range(len(shown)), key=lambda c: _rank(shown[c]))
         renamed = np.empty(len(shown) + 1, dtype=np.int64)
         renamed[order] = np.arange(len(shown))
         renamed[MISSING] = MISSING
-        table = renamed[np.array(list(total), dtype=np.int64).reshape(-1, cascade.n_stages)]
-        times_seen = np.array(list(total.values()), dtype=np.int64)
+        table = renamed[table]
         by_value = np.lexsort(table.T[::-1])
+        table, counts = table[by_value], counts[by_value]
+        fresh = np.ones(len(table), dtype=bool)
+        fresh[1:] = (table[1:] != table[:-1]).any(axis=1)
+        starts = np.flatnonzero(fresh)
+        table, counts = table[starts], np.add.reduceat(counts, starts) if len(starts) else counts
+        blank = (table == MISSING).all(axis=1)
         return cls(
-            read_only(table[by_value]),
-            read_only(times_seen[by_value]),
+            read_only(table[~blank]),
+            read_only(counts[~blank]),
             tuple(shown[c] for c in order),
             cascade,
-            blank,
+            int(counts[blank].sum()),
         )
 
     @property

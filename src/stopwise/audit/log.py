@@ -55,11 +55,10 @@ class Log:
             keys = rows.columns
             grouped = rows.group_by(keys).aggregate(n_cases=rows.count())
             found = grouped.limit(MAX_PATTERNS + 1).to_pyarrow()
-        values = [found[name].to_pylist() for name in keys]
-        if found.num_rows > MAX_PATTERNS:
-            raise LogError(_too_many(values, self.columns))
-        counts = found["n_cases"].to_pylist()
-        return Histogram.from_rows(zip(*values, strict=True), counts, self.cascade)
+            if found.num_rows > MAX_PATTERNS:
+                raise LogError(_too_many([found[name] for name in keys], self.columns))
+            counts = found["n_cases"].to_numpy()
+            return Histogram.from_arrow([found[name] for name in keys], counts, self.cascade)
 
     def outputs(self, **more: Any) -> Any:
         """Return the outputs as columns s0, s1, … of an Ibis table, and ``more`` columns."""
@@ -213,8 +212,8 @@ def _columns(found: list[str], cascade: Cascade, tests: Sequence[str] | None) ->
     return tuple(wanted)
 
 
-def _too_many(values: list[list[Any]], columns: Sequence[str]) -> str:
-    distinct = [len(set(column)) for column in values]
+def _too_many(values: Sequence[Any], columns: Sequence[str]) -> str:
+    distinct = [len(column.unique()) for column in values]
     widest = int(np.argmax(distinct))
     return (
         f"outputs must be labels, got more than {MAX_PATTERNS} different patterns; test "

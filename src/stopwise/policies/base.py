@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from stopwise.disagreement import (
     Outputs,
     PairCounts,
     check_outputs,
+    check_totals,
     tally_totals,
     tally_word,
 )
@@ -21,7 +23,7 @@ from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
 
 STATE_VERSION = 1
 # Bytes, about, that the words of known patterns may take; the table of a stage is emptied beyond.
-WORD_MEMORY = 4_000_000
+WORD_MEMORY = 1_000_000
 
 Told = tuple[Hashable, ...]
 
@@ -42,10 +44,18 @@ class Policy(ABC):
     settings: ClassVar[tuple[str, ...]] = ()
     """The keyword parameters of the class, each kept as an attribute of the same name."""
 
-    _tallies: ClassVar[bool] = True
+    takes_totals: ClassVar[bool] = True
     """Whether the rule needs no more of a case than which of its outputs disagreed."""
 
+    kinds: ClassVar[dict[str, type[Policy]]] = {}
+    """Every policy class by its name: what a saved state can name."""
+
+    def __init_subclass__(cls) -> None:
+        Policy.kinds[cls.__name__] = cls
+
     def __init__(self, cascade: Cascade) -> None:
+        if not isinstance(cascade, Cascade):
+            raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
         if not cascade.is_chain:
             raise CascadeError(f"{type(self).__name__} needs a chain, got a tree: {cascade!r}")
         self.cascade = cascade
@@ -79,7 +89,7 @@ class Policy(ABC):
         else:
             self._left -= 1
             return
-        self._take(*self._checked(outputs), 1)
+        self._take(*self._known(outputs), 1)
 
     def ask_many(self, n: int) -> list[int]:
         """Return the stages for ``n`` cases that start now, before any of them is told."""
@@ -90,20 +100,26 @@ class Policy(ABC):
 
         All or nothing: if one of them is refused none is taken.
         """
+        if not isinstance(batch, Iterable):
+            raise OutputsError(f"batch must be cases, or a mapping from cases, got {batch!r}")
         cases = batch.items() if isinstance(batch, Mapping) else ((case, 1) for case in batch)
-        checked = [
-            (*self._checked(case), whole_number("times", times, OutputsError, least=1))
-            for case, times in cases
-        ]
-        for stage, told, times in checked:
-            self._take(stage, told, times)
+        checked = []
+        for number, (case, times) in enumerate(cases, start=1):
+            try:
+                count = whole_number("times", times, OutputsError, least=1)
+                checked.append((*self._checked(case), count))
+            except OutputsError as error:
+                raise OutputsError(f"{error}; it is case {number} of the batch") from None
+        for stage, told, count in checked:
+            self._take(stage, told, count)
 
     def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
         """Take in ``times`` complete cases at ``stage`` by how many disagreed, pair by pair.
 
-        ``disagreed[b][a]`` belongs to the a-th and b-th test on the path. For whoever has counted
-        already, a simulation or an SQL query; nothing is checked.
+        ``disagreed[b]`` has b entries, ``disagreed[b][a]`` for the a-th and b-th test on the path.
+        For whoever has counted already: a simulation or an SQL query.
         """
+        check_totals(stage, times, disagreed, self.cascade)
         self._left = self._left - times if stage == self._stage and times <= self._left else 0
         self._absorb_totals(stage, times, disagreed)
 
@@ -144,17 +160,21 @@ class Policy(ABC):
         self._settle()
         return self._counts.n_rounds
 
-    def merge(self, other: Self) -> Self:
-        """Return a learner that knows what both know; neither is changed."""
-        if type(other) is not type(self) or self._described() != other._described():
-            raise SettingError(
-                f"merge needs learners of equal settings, got {self!r} and {other!r}"
-            )
+    def merge(self, other: Self, *, start: Self | None = None) -> Self:
+        """Return a learner that knows what both know; none is changed.
+
+        Cases that both know count twice, unless they are those of ``start``: what ``other`` was
+        restored from, if it is a worker that began with the knowledge of another learner.
+        """
+        for learner in (other, self if start is None else start):
+            if type(learner) is not type(self) or self._described() != learner._described():
+                raise SettingError(
+                    f"merge needs learners of equal settings, got {self!r} and {learner!r}"
+                )
         merged = type(self)._rebuilt(self.to_state())
-        other._settle()
-        merged._counts += other._counts
+        merged._counts += other.counts - start.counts if start else other.counts
         for name, counts in other._further.items():
-            merged._further[name] += counts
+            merged._further[name] += counts - start._further[name] if start else counts
         return merged
 
     def to_state(self) -> dict[str, Any]:
@@ -195,16 +215,28 @@ class Policy(ABC):
         """Return the stage of a case and what it showed, or raise."""
         return check_outputs(case, self.cascade)
 
+    def _known(self, outputs: Any) -> tuple[int, Told]:
+        """Return what `_checked` does, at once for a list or an array that was met before."""
+        if isinstance(outputs, (list, np.ndarray)):
+            with suppress(TypeError):
+                told = tuple(outputs if isinstance(outputs, list) else outputs.tolist())
+                if told in self._words:
+                    return self._stage, told
+        return self._checked(outputs)
+
     def _take(self, stage: int, told: Told, times: int) -> None:
         held = stage == self._stage and times <= self._left
         self._left = self._left - times if held else 0
-        if held and self._tallies and None not in told:
-            if len(self._words) >= self._max_words:
-                self._words.clear()
-            self._words[told] = word = tally_word(told)
-            self._tally += times * word
+        if held and self.takes_totals and None not in told:
+            self._tally += times * (self._words.get(told) or self._new_word(told))
         else:
             self._absorb(stage, told, times)
+
+    def _new_word(self, told: Told) -> int:
+        if len(self._words) >= self._max_words:
+            self._words.clear()
+        self._words[told] = word = tally_word(told)
+        return word
 
     def _settle(self) -> None:
         """Move what was told under the decision in force into the counts."""

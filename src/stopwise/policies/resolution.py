@@ -133,13 +133,14 @@ def resolving_choice(
     best = looks_best(prices, seen, disagreed, zone)
     horizon = epoch_end(n_rounds)
     certain = horizon - n_rounds
-    for i in range(best + 1):
-        j = open_question(prices, seen, disagreed, i, best, horizon, zone)
-        if j != NOTHING:
-            stage = cheapest_showing(prices, seen, disagreed, j, best)
-            if i < best or stage != j:
-                return stage, 1
-            return stage, min(certain, _buys_for(prices, seen, disagreed, j, best, horizon, zone))
+    own = deepest = open_question(prices, seen, disagreed, best, best, horizon, zone)
+    for i in range(best):
+        deepest = max(deepest, open_question(prices, seen, disagreed, i, best, horizon, zone))
+    if deepest != NOTHING:
+        stage = cheapest_showing(prices, seen, disagreed, deepest, best)
+        if stage != own:
+            return stage, 1
+        return stage, min(certain, _buys_for(prices, seen, disagreed, own, best, horizon, zone))
     for i in range(best):
         j = _strongest_beyond(prices, seen, disagreed, i, best, zone)
         if j == NOTHING or not is_settled(prices, seen, disagreed, i, j, horizon, zone):

@@ -32,9 +32,10 @@ class Resolve(Policy):
     2. an earlier stage was passed over because of a pair that i shows anyway: nothing to buy;
     3. an earlier stage was passed over because of a deeper pair only: that is bought like 1.
 
-    What is to be bought is bought at the stage that shows it and looks cheapest. Evidence is
-    demanded for whole epochs, t rounded up to a power of two, so that the stage changes rarely and
-    `hold` is long. ``docs/resolve.md`` says why this cannot get stuck and what its regret is.
+    The deepest open comparison is bought first, at the stage that shows it and looks cheapest.
+    Evidence is demanded for whole epochs, t rounded up to a power of two, so that the stage
+    changes rarely and `hold` is long. ``docs/resolve.md`` says why this cannot get stuck and what
+    its regret is.
 
     Parameters
     ----------

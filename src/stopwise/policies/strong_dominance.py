@@ -7,6 +7,7 @@ from typing import Any
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, whole_number
+from stopwise.disagreement import check_totals
 from stopwise.errors import OutputsError, SettingError, StateError
 from stopwise.policies.base import Policy, Told
 from stopwise.policies.side_observation import (
@@ -50,7 +51,7 @@ class StrongDominance(Policy):
     """
 
     settings = ("alpha", "beta", "literal")
-    _tallies = False
+    takes_totals = False
 
     def __init__(
         self,
@@ -65,7 +66,9 @@ class StrongDominance(Policy):
             raise SettingError(f"beta must be a PowerLaw, got {beta!r}")
         self.alpha = finite_number("alpha", alpha, SettingError, zero=False)
         self.beta = beta
-        self.literal = bool(literal)
+        if not isinstance(literal, bool):
+            raise SettingError(f"literal must be True or False, got {literal!r}")
+        self.literal = literal
         self._offsets = cascade.cumulative_costs.tolist()
         self._n_explored = 0
         self._explores = False
@@ -77,7 +80,7 @@ class StrongDominance(Policy):
         means = self._means()
         return means.index(max(means))
 
-    def merge(self, other: Policy) -> StrongDominance:
+    def merge(self, other: Policy, *, start: Policy | None = None) -> StrongDominance:
         """Refuse: exploring rounds of two learners do not add up to those of one."""
         raise SettingError("exploring rounds of two learners do not add up: no merge")
 
@@ -111,6 +114,7 @@ class StrongDominance(Policy):
 
     def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
         """Take in counted cases of the decision in force; others would blur the phases."""
+        check_totals(stage, times, disagreed, self.cascade)
         if stage != self.ask() or times > self._left:
             raise OutputsError(
                 f"times must be at most hold() = {self._left} at stage {self._stage + 1}, "

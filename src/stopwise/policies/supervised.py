@@ -18,7 +18,7 @@ class Supervised(Policy):
 
     U_ij = (γ̂_i - γ̂_j) + sqrt(exploration · ln t / n_ij), with both error rates taken over the n_ij
     cases that showed i and j. It sees the label of every case it plays, so it tells what labels
-    would be worth.
+    would be worth. Its counts are of right and wrong answers, not of outputs.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Supervised(Policy):
     """
 
     settings = ("exploration",)
-    _tallies = False
+    takes_totals = False
 
     def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
         super().__init__(cascade)

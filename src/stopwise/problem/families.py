@@ -13,6 +13,8 @@ from stopwise.problem.instance import Instance
 # Section 7: P(Y = 1) and the error rates of the three synthetic channels.
 PREVALENCE = 0.7
 ERROR_RATES = (0.4, 0.1, 0.05)
+# Where later tests slip independently the number of patterns doubles with each.
+MOST_STAGES = 18
 
 
 def nested_errors(
@@ -56,6 +58,11 @@ def relaxed_errors(
     """
     if not cascade.is_chain:
         raise InstanceError("cascade must be a chain for the relaxed instance")
+    if cascade.n_stages > MOST_STAGES:
+        raise InstanceError(
+            f"cascade must have at most {MOST_STAGES} stages: 2^(K-1) patterns, "
+            f"got {cascade.n_stages}"
+        )
     _check_probability("slip", slip)
     nested = nested_errors(cascade, error_rates, prevalence=prevalence)
     patterns, weights = [], []

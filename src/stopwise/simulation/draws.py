@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import FloatArray, IntArray
+from stopwise.cascade import FloatArray
 
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S11, _S12 = np.uint64(11), np.uint64(12)
@@ -33,14 +33,14 @@ def sources(seed: int, replication: int) -> Any:
     return made
 
 
-def alias_table(chances: FloatArray) -> tuple[FloatArray, IntArray]:
+def alias_table(chances: FloatArray) -> tuple[FloatArray, Any]:
     """Return the table from which `pick` draws with the given chances (Walker, Vose); not compiled.
 
     Column i is kept with chance ``keep[i]``; ``ends[i]`` holds what to return if not, and if so.
     """
     n = len(chances)
     keep = np.ones(n)
-    ends = np.repeat(np.arange(n), 2).reshape(n, 2)
+    ends = np.repeat(np.arange(n, dtype=np.uint64), 2).reshape(n, 2)
     share = (chances * (n / chances.sum())).tolist()
     small = [i for i in range(n) if share[i] < 1]
     large = [i for i in range(n) if share[i] >= 1]
@@ -64,8 +64,9 @@ def word_at(state: Any, step: Any, n: Any) -> Any:
 def pick(state: Any, step: Any, n: int, keep: Any, ends: Any) -> Any:
     """Draw from an `alias_table` with the n-th number of a source."""
     x = np.int64(word_at(state, step, np.uint64(n)) >> _S11) * _UNIT * len(keep)
-    column = int(x)
-    return ends[column, int(x - column < keep[column])]
+    column = np.int64(x)
+    place = np.uint64(column)  # an index without a sign need not be tested for being negative
+    return ends[place, np.uint64(x - column < keep[place])]
 
 
 def uniform(source: Any) -> float:

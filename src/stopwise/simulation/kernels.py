@@ -128,7 +128,7 @@ def choose_strong(learner: Learner, t: int) -> tuple[int, bool, int]:
 def row_at(given: Any, state: Any, step: Any, t: int, keep: Any, ends: Any) -> Any:
     """Return the row of round ``t``."""
     if len(given) > 0:
-        return given[t]
+        return np.uint64(given[t])
     return pick(state, step, t, keep, ends)
 
 

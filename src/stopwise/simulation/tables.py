@@ -144,7 +144,7 @@ def rows_of(world: World, rule: int) -> Rows:
         examples.append(view.examples[order])
         shares.append(np.append(chances[:-1] / left[:-1], 1.0))
     return Rows(
-        adds,
+        np.ascontiguousarray(adds),
         is_wrong,
         *alias_table(instance.probabilities),
         np.array(alike),

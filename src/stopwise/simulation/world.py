@@ -76,7 +76,7 @@ class View:
 
     def tell_cases(self, policy: Policy, cases: IntArray) -> None:
         """Tell a few cases."""
-        if policy._tallies:
+        if policy.takes_totals:
             self._tell_totals(policy, len(cases), self.pairs[cases].sum(axis=0))
             return
         for case in cases.tolist():

@@ -1,0 +1,344 @@
+"""What a simulation costs: python -m benchmarks.bench_simulation. Ratios inside one run.
+
+All but the last table on one core and in CPU seconds, which other work on the machine disturbs
+least. Fails if a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import io
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import stopwise as sw
+from benchmarks.numpy_loop import numpy_loop
+from stopwise.problem.families import relaxed_errors
+from stopwise.simulation import draws
+from stopwise.simulation.compiled import compiled
+from stopwise.simulation.compiled_play import CompiledPlay, kernel_for
+from stopwise.simulation.draws import pick
+from stopwise.simulation.events import play_events
+from stopwise.simulation.world import World
+
+MILLION = 10**6
+REPEATS = 5
+
+
+def recorded(n_stages: int, *, n: int = 1000, margin: float = 0.2) -> sw.Instance:
+    """A table of n cases; a middle stage is best, going on costs ``margin`` more than it can mend.
+
+    A case has a difficulty, tests err on what is harder than they can do, from 40 % of the cases
+    down to 5 %, and a fiftieth of their answers are flipped besides.
+    """
+    rng = np.random.default_rng(n_stages)
+    labels = rng.random(n) < 0.7
+    fails = rng.random(n)[:, None] < np.linspace(0.4, 0.05, n_stages)
+    outputs = labels[:, None] ^ fails ^ (rng.random((n, n_stages)) < 0.02)
+    law = sw.Recording(outputs, labels, sw.Cascade(costs=[0] * n_stages)).instance
+    middle = n_stages // 2
+    gain = law.error_rates[:middle] - law.error_rates[middle]
+    before = -np.maximum.accumulate(gain[::-1])[::-1] / 2
+    beyond = np.maximum.accumulate(law.disagreement[middle, middle + 1 :] + margin)
+    C = np.concatenate([before, [0.0], beyond])
+    return law.with_cascade(sw.Cascade(costs=np.maximum(np.diff(C, prepend=C[0]), 0)))
+
+
+def instances() -> dict[int, sw.Instance]:
+    """Section 7's relaxed law, and two recorded tables."""
+    return {
+        3: relaxed_errors(sw.Cascade(costs=[0, 0.1, 0.25])),
+        10: recorded(10),
+        50: recorded(50),
+    }
+
+
+def cpu_seconds(run: Callable[[], object]) -> float:
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+class Bars:
+    """What was measured beside what was asked for."""
+
+    def __init__(self) -> None:
+        self.missed: list[str] = []
+
+    def at_least(self, what: str, ratio: float, bar: float, note: str = "") -> None:
+        """Print a line; a bar of 0 is none."""
+        self._line(what, ratio, f">= {bar:,.0f}" if bar else "", note, met=ratio >= bar)
+
+    def at_most(self, what: str, ratio: float, bar: float, note: str = "") -> None:
+        self._line(what, ratio, f"<= {bar:,.1f}", note, met=ratio <= bar)
+
+    def _line(self, what: str, ratio: float, bar: str, note: str, *, met: bool) -> None:
+        print(
+            f"{what:62s} {ratio:10,.2f} {bar:>9s} {'' if met else 'MISSED':6s} {note}", flush=True
+        )
+        if not met:
+            self.missed.append(what)
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Pin this process to one core for a while, where that is possible."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def event_seconds(instance: sw.Instance, world: World, horizon: int, seeds: Iterable[int]) -> float:
+    """CPU seconds of a run without numba: a mean, for runs differ in how often they decide."""
+    ends = np.unique(np.geomspace(1, horizon, 100).astype(int)).tolist()
+    took = 0.0
+    runs = [(sw.WeakDominance(instance.cascade), np.random.default_rng(seed)) for seed in seeds]
+    for policy, rng in runs:
+        took += cpu_seconds(partial(play_events, world, policy, ends, rng))
+    return took / len(runs)
+
+
+def against_the_loop(
+    instance: sw.Instance, n_loop: int, *, ahead: bool = False
+) -> tuple[float, float, str]:
+    """How much faster than the NumPy loop at 10^6 rounds, and how much longer 10^9 take."""
+    world = World(instance)
+    event_seconds(instance, world, MILLION, [0])
+    factors, growth, loops, ours = [], [], [], []
+    for repeat in range(REPEATS):
+        seeds = range(5 * repeat, 5 * repeat + 5)
+        loops.append(cpu_seconds(partial(numpy_loop, instance, n_loop, ahead=ahead)) / n_loop)
+        ours.append(event_seconds(instance, world, MILLION, seeds))
+        factors.append(loops[-1] * MILLION / ours[-1])
+        growth.append(event_seconds(instance, world, 1000 * MILLION, seeds) / ours[-1])
+    loop, million = statistics.median(loops) * 1e6, statistics.median(ours) * 1e3
+    note = f"{loop:.0f} us a round; {million:.1f} ms"
+    return statistics.median(factors), statistics.median(growth), note
+
+
+def events_without_numba(bars: Bars, n_loop: int) -> None:
+    """The Python event-driven path against the NumPy loop, which is run for fewer rounds."""
+    for K, instance in instances().items():
+        factor, growth, note = against_the_loop(instance, n_loop)
+        bar = 1000 if K == 3 else 500
+        bars.at_least(f"event-driven, no numba, K = {K}: x NumPy loop", factor, bar, note)
+        bars.at_most(f"event-driven, no numba, K = {K}: T = 10^9 / T = 10^6", growth, 3)
+        factor, _, note = against_the_loop(instance, n_loop, ahead=True)
+        bars.at_least(f"  the loop's rows drawn ahead, K = {K}", factor, 0, note)
+    for K, margin in ((10, 0.1), (10, 0.05), (50, 0.15), (50, 0.1)):
+        factor, growth, note = against_the_loop(recorded(K, margin=margin), n_loop)
+        bars.at_least(f"  a margin of {margin}, K = {K}", factor, 0, note)
+
+
+def draw_only(state: Any, step: Any, horizon: int, keep: Any, ends: Any, out: Any) -> None:
+    for t in range(horizon):
+        out[t & 1023] = pick(state, step, t, keep, ends)
+
+
+def steps_of(kernel: CompiledPlay) -> Any:
+    """Play a million rounds one by one; return how often each stage was played."""
+    return next(kernel.replications(np.array([MILLION]), 0, [0], jumps=False)).stops[-1]
+
+
+def step_kernel(bars: Bars, instance: sw.Instance, play_c: Any) -> None:
+    """The compiled round-by-round path against drawing the rows, and against C."""
+    K, kernel = (
+        instance.cascade.n_stages,
+        kernel_for(World(instance), sw.WeakDominance(instance.cascade)),
+    )
+    assert kernel is not None
+    sources, out = draws.sources(0, 0), np.zeros(1024, dtype=np.int64)
+    state, step = sources[0, :2]
+    draw = compiled(draw_only, {})
+    drawing = partial(draw, state, step, MILLION, kernel.rows.keep, kernel.rows.ends, out)
+    drawing()
+    if play_c is not None:
+        assert np.array_equal(steps_of(kernel), play_c(kernel, sources)), "C and numba differ"
+    cost, over, over_c = [], [], []
+    for _ in range(5 * REPEATS):
+        cost.append(cpu_seconds(partial(steps_of, kernel)))
+        over.append(cost[-1] / cpu_seconds(drawing))
+        if play_c is not None:
+            over_c.append(cost[-1] / cpu_seconds(partial(play_c, kernel, sources)))
+    note = f"{statistics.median(cost) * 1e9 / MILLION:.1f} ns a round"
+    bar = {3: 2, 10: 4, 50: 5}[K]
+    bars.at_most(
+        f"compiled steps, K = {K}: x drawing the rows alone", statistics.median(over), bar, note
+    )
+    if over_c:
+        bars.at_most(f"compiled steps, K = {K}: x the same in C", statistics.median(over_c), 1.3)
+
+
+class CWorld(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_int64) for name in ("K", "R", "P")),
+        *((name, ctypes.c_void_p) for name in ("prices", "adds", "keep", "ends", "alike")),
+        ("exploration", ctypes.c_double),
+        *((name, ctypes.c_uint64) for name in ("state", "step")),
+    )
+
+
+def c_kernel() -> Callable[[CompiledPlay, Any], Any] | None:
+    """Compile kernel.c; None without a compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        print("no C compiler: the comparison with C is left out")
+        return None
+    folder = tempfile.mkdtemp()
+    target = Path(folder) / "kernel.so"
+    source = Path(__file__).with_name("kernel.c")
+    flags = ["-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, str(source), "-o", str(target), "-lm"], check=True)
+    library = ctypes.CDLL(str(target))
+    shutil.rmtree(folder)
+
+    def play(kernel: CompiledPlay, sources: Any) -> Any:
+        learner, rows = kernel.learner, kernel.rows
+        arrays = (learner.prices, rows.adds, rows.keep, rows.ends, rows.alike)
+        world = CWorld(
+            len(learner.prices),
+            *rows.adds.shape,
+            *(array.ctypes.data for array in arrays),
+            learner.setting,
+            *map(int, sources[0, :2]),
+        )
+        stops = np.zeros(len(learner.prices), dtype=np.int64)
+        library.play(
+            ctypes.byref(world), ctypes.c_int64(MILLION), ctypes.c_void_p(stops.ctypes.data)
+        )
+        return stops
+
+    return play
+
+
+def thousand_replications(bars: Bars, n_loop: int) -> None:
+    """1000 x 10^6 rounds on all cores, in wall time; the loop's time is extrapolated."""
+    instance = instances()[3]
+    settings: dict[str, Any] = {"horizon": MILLION, "replications": 1000, "n_jobs": -1}
+    sw.simulate(instance, sw.WeakDominance, **{**settings, "replications": 10})
+    factors, took = [], []
+    for _ in range(3):
+        start = time.perf_counter()
+        numpy_loop(instance, n_loop)
+        loop = (time.perf_counter() - start) / n_loop
+        start = time.perf_counter()
+        sw.simulate(instance, sw.WeakDominance, **settings)
+        took.append(time.perf_counter() - start)
+        factors.append(loop * 1000 * MILLION / took[-1])
+    note = f"{statistics.median(took):.2f} s; the loop extrapolated from {n_loop:,} rounds"
+    what = "1000 x 10^6 rounds, K = 3, numba, all cores: x NumPy loop"
+    bars.at_least(what, statistics.median(factors), 20_000, note)
+
+
+def other_libraries(n: int = 2000) -> None:
+    """UCB in libraries of bandits, one round after the other, against ours: K = 3."""
+    instance = instances()[3]
+    rewards = 1.0 - (instance.outputs != instance.labels[:, None])
+    drawn = rewards[np.random.default_rng(0).choice(len(rewards), n, p=instance.probabilities)]
+    kernel = kernel_for(World(instance), sw.WeakDominance(instance.cascade))
+    assert kernel is not None
+
+    def ours(*, jumps: bool) -> Callable[[], object]:
+        return lambda: next(kernel.replications(np.array([MILLION]), 0, [0], jumps=jumps))
+
+    ours(jumps=True)()
+    print(f"\n{'UCB, K = 3':14s} {'us a round':>10s} {'x our steps':>12s} {'x our jumps':>12s}")
+    for name, library in LIBRARIES.items():
+        try:
+            run = library(drawn)
+        except ImportError as error:
+            print(f"{name:14s} left out: {error}")
+            continue
+        took, steps, jumps = [], [], []
+        for _ in range(REPEATS):
+            took.append(cpu_seconds(run) / n)
+            steps.append(took[-1] * MILLION / cpu_seconds(ours(jumps=False)))
+            jumps.append(took[-1] * MILLION / cpu_seconds(ours(jumps=True)))
+        medians = [statistics.median(x) for x in (took, steps, jumps)]
+        print(f"{name:14s} {medians[0] * 1e6:10.1f} {medians[1]:12,.0f} {medians[2]:12,.0f}")
+
+
+def river_ucb(rewards: Any) -> Callable[[], None]:
+    from river import bandit
+
+    def run() -> None:
+        policy, arms = bandit.UCB(delta=1, seed=0), [0, 1, 2]
+        for row in rewards:
+            arm = policy.pull(arms)
+            policy.update(arm, row[arm])
+
+    return run
+
+
+def mabwiser_ucb(rewards: Any) -> Callable[[], None]:
+    from mabwiser.mab import MAB, LearningPolicy
+
+    def run() -> None:
+        policy = MAB([0, 1, 2], LearningPolicy.UCB1())
+        policy.fit([0, 1, 2], [1.0, 1.0, 1.0])
+        for row in rewards:
+            arm = policy.predict()
+            policy.partial_fit([arm], [row[arm]])
+
+    return run
+
+
+def smpybandits_ucb(rewards: Any) -> Callable[[], None]:
+    import scipy.special
+
+    # SciPy has dropped the name, and without it the package cannot be imported; UCB never calls it.
+    scipy.special.btdtri = scipy.special.betaincinv
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        from SMPyBandits.Policies import UCB
+
+    def run() -> None:
+        policy = UCB(3)
+        policy.startGame()
+        for row in rewards:
+            arm = policy.choice()
+            policy.getReward(arm, row[arm])
+
+    return run
+
+
+LIBRARIES = {"river": river_ucb, "MABWiser": mabwiser_ucb, "SMPyBandits": smpybandits_ucb}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--loop-rounds", type=int, default=10_000, help="of the NumPy loop")
+    args = parser.parse_args()
+    bars = Bars()
+    print(f"{'':62s} {'measured':>10s} {'bar':>9s}")
+    with one_core():
+        events_without_numba(bars, args.loop_rounds)
+        play_c = c_kernel()
+        for instance in instances().values():
+            step_kernel(bars, instance, play_c)
+    thousand_replications(bars, args.loop_rounds)
+    with one_core():
+        other_libraries()
+    if bars.missed:
+        raise SystemExit(f"missed: {', '.join(bars.missed)}")
+
+
+if __name__ == "__main__":
+    main()
