@@ -44,7 +44,10 @@ def main() -> None:
         low, high = trace.interval(0.95)
         mean, half = trace.mean_regret()[-1], (high[-1] - low[-1]) / 2
         shares = trace.stops[:, -1].mean(axis=0) / args.horizon
-        print(f"{trace.policy:18s} {mean:7.1f} ± {half:4.1f}   " + "  ".join(f"{s:13.2%}" for s in shares))
+        print(
+            f"{trace.policy:18s} {mean:7.1f} ± {half:4.1f}   "
+            + "  ".join(f"{s:13.2%}" for s in shares)
+        )
         trace.plot(axes)
     axes.set(title="Learning where to stop, without labels", yscale="log", ylim=(0.3, None))
     figure.savefig(args.out, dpi=150)
