@@ -258,7 +258,11 @@ class PairCounts:
             self._add_on_path(path, times, disagreed)
             return
         for j in range(stage + 1):  # whole rows at once
-            self.seen[j] = _raised(self.seen[j], times)
+            row = self.seen[j]
+            if row.count(row[0]) > j:  # no output was ever missing: one number for all
+                self.seen[j] = [row[0] + times] * (j + 1)
+            else:
+                self.seen[j] = [n + times for n in row]
             self.disagreed[j] = [*map(add, self.disagreed[j][:j], disagreed[j]), 0]
 
     def _add_on_path(self, path: Sequence[int], times: int, disagreed: list[list[int]]) -> None:
@@ -366,12 +370,6 @@ class PairCounts:
             if disagreed[-1]:
                 raise StateError("pair counts must have no test that disagrees with itself")
         return counts
-
-
-def _raised(row: list[int], times: int) -> list[int]:
-    if row.count(row[0]) == len(row):  # no output was ever missing: one number, made once
-        return [row[0] + times] * len(row)
-    return [n + times for n in row]
 
 
 def _symmetric(rows: list[list[int]]) -> IntArray:

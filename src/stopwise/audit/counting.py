@@ -99,7 +99,8 @@ def _byte_sums(counts: Bits) -> IntArray:
     even = np.uint64(0x00FF00FF00FF00FF)
     lanes = (lanes & even) + ((lanes >> np.uint64(8)) & even)
     sums = np.add.reduceat(lanes, np.arange(0, lanes.shape[1], 256), axis=1)
-    return sums.view(np.uint16).reshape(len(sums), -1).sum(axis=1, dtype=np.int64)
+    whole = sums.view(np.uint16).reshape(len(sums), -1).sum(axis=1, dtype=np.int64)
+    return np.asarray(whole)
 
 
 def _add_compiled(columns: Bits, table: IntArray) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from stopwise.audit.prices import Band, PriceMap
 from stopwise.audit.sequences import Interval
 from stopwise.audit.verdict import Finding
+from stopwise.audit.words import amount
 from stopwise.cascade import Cascade
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
@@ -191,12 +192,12 @@ def _ticks(low: float, high: float, x: Callable[[float], float], y: int) -> str:
 
 
 def _tick(x: float, y: int, price: float) -> str:
-    return _text(x, y + 18, f"{price:,.4g}", anchor="middle")
+    return _text(x, y + 18, amount(price), anchor="middle")
 
 
 def _own_price(price: float, x: Callable[[float], float], bottom: int) -> str:
     return _line(x(price), 18, x(price), bottom, dashed=True) + _text(
-        x(price), 13, f"yours: {price:,.4g}", anchor="middle"
+        x(price), 13, f"yours: {amount(price)}", anchor="middle"
     )
 
 

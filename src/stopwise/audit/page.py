@@ -24,15 +24,15 @@ MAX_PATTERNS = 32
 MAX_PLANNED = 500
 
 STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;color:#22262c;max-width:900px;margin:2rem auto;
+body{font:16px/1.5 system-ui,sans-serif;color:#22262c;max-width:960px;margin:2rem auto;
  padding:0 1rem}
 h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2.2rem;border-bottom:1px solid #dfe2e6}
 .lead p:first-child{font-size:1.25rem;font-weight:600}.lead p{margin:.3rem 0}
-table{border-collapse:collapse;font-size:.92rem}td,th{padding:.25rem .7rem;text-align:right}
+table{border-collapse:collapse;font-size:.85rem}td,th{padding:.25rem .5rem;text-align:right}
 th{border-bottom:2px solid #c9ccd1}tr:nth-child(even) td{background:#f6f7f8}
 td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto;font-size:13px}
 .warn{background:#fff4de;border-left:4px solid #E69F00;padding:.5rem 1rem}
-td,th{white-space:nowrap}.small{color:#5b626c;font-size:.9rem}
+td{white-space:nowrap}.wide{overflow-x:auto}.small{color:#5b626c;font-size:.9rem}
 """
 PRICE_MAP = """Over all prices of a mistake, the costs of the tests as they are. Above: what
 disagreement alone says if weak dominance holds. Middle: the stage that can go wrong least. Below:
@@ -149,7 +149,7 @@ def _verdict(report: AuditReport) -> list[str]:
     return [
         "<h2>What disagreement says</h2>",
         _paragraph(f"{found[:1].upper()}{found[1:]}. {held} {strong_words(report)}"),
-        matrix_svg(table, cascade.names, "Disagreement in percent", most=most),
+        matrix_svg(table, [_cell(name) for name in cascade.names], "Disagreement", most=most),
         _note(MATRIX),
         _table([*heads, "going on", "cases to settle"], rows),
     ]
@@ -168,7 +168,11 @@ def _patterns(report: AuditReport) -> list[str]:
     ]
     rest = len(h.counts) - len(rows)
     note = f'<p class="small">{rest:,} rarer patterns are not shown.</p>' if rest else ""
-    return ["<h2>What the tests said</h2>", patterns_svg(rows, report.cascade.names), note]
+    return [
+        "<h2>What the tests said</h2>",
+        patterns_svg(rows, [_cell(name) for name in report.cascade.names]),
+        note,
+    ]
 
 
 def _bounds(report: AuditReport) -> list[str]:
@@ -289,7 +293,8 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{table}</div>'
 
 
 def _cell(value: object) -> str:

@@ -99,7 +99,7 @@ class AuditReport:
 
     @property
     def is_known(self) -> bool:
-        """Whether one stage is best whatever the labels are, under the assumptions."""
+        """Whether in this log one stage is best whatever its labels are, given the assumptions."""
         return self.guarantee <= 1e-9
 
     @property

@@ -182,4 +182,4 @@ def _words(
 def _described(log: Any) -> str:
     if isinstance(log, (str, Path)):
         return Path(log).name
-    return type(log).__name__
+    return "a histogram" if isinstance(log, Histogram) else "a table in memory"

@@ -7,6 +7,7 @@ import math
 from stopwise.audit.report import AuditReport
 from stopwise.audit.verdict import Finding
 from stopwise.audit.words import (
+    amount,
     finding_words,
     headline,
     pair_words,
@@ -125,12 +126,12 @@ def _choices_line(report: AuditReport) -> str:
 def _price_lines(report: AuditReport) -> list[str]:
     prices, cascade = report.prices, report.cascade
     sound = [
-        f"{stage_name(cascade, band.value[1])} from {band.low:,.4g}"
+        f"{stage_name(cascade, band.value[1])} from {amount(band.low)}"
         for band in prices.sound
         if band.value[0] is Finding.SOUND
     ]
     known = [band for band in prices.known if band.value is not None]
-    blind = [f"{b.low:,.4g} to {b.high:,.4g}" for b in prices.known if b.value is None]
+    blind = [f"{amount(b.low)} to {amount(b.high)}" for b in prices.known if b.value is None]
     lines = [f"By price of a mistake, sound: {', '.join(sound[:6]) or 'no stage anywhere'}."]
     if blind:
         text = ", ".join(blind[:4])

@@ -35,7 +35,12 @@ def per_thousand(report: AuditReport, regret: float) -> str:
     cost = report.cascade.mistake_cost
     if cost == 1:
         return f"{1000 * max(regret, 0.0):,.0f} mistakes in 1,000 cases"
-    return f"{1000 * max(regret, 0.0) * cost:,.4g} per 1,000 cases"
+    return f"{amount(1000 * max(regret, 0.0) * cost)} per 1,000 cases"
+
+
+def amount(value: float) -> str:
+    """Return a price or a sum of money without powers of ten."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def headline(report: AuditReport) -> list[str]:
@@ -97,6 +102,8 @@ def pair_words(report: AuditReport, pair: PairEvidence) -> str:
 def _what_to_do(report: AuditReport, stage: int) -> str:
     name, K = stage_name(report.cascade, stage), report.cascade.n_stages
     place = f"{name} (test {stage + 1} of {K})"
+    if report.is_known and _waits_for_cases(report):
+        return f"Stop after {place}: in this log no other choice is cheaper, whatever is right."
     if report.is_known:
         return (
             f"Stop after {place}. No other choice can be cheaper, whatever the right answers are."
@@ -126,6 +133,8 @@ def _going_on(report: AuditReport, stage: int) -> str:
         return f"{facts}: it cannot pay."
     if worst.settled < 0:
         return f"{facts}: it may pay, if most of the changes are for the better."
+    if worst.margin >= 0:
+        return f"{facts}: it could not pay here, but {worst.n_seen:,} cases are few."
     return f"{facts}: too close to call with {worst.n_seen:,} cases."
 
 
@@ -145,7 +154,7 @@ def _stopping_before(report: AuditReport, stage: int) -> str:
 def _at_most(report: AuditReport, stage: int) -> str:
     worst = float(report.worst_regrets[stage])
     if worst <= 1e-9:
-        return "This holds for any right answers" + _under(report) + "."
+        return f"This holds for any right answers to these cases{_under(report)}."
     text = f"If that is wrong it costs at most {per_thousand(report, worst)} too much"
     if stage != report.minimax_stage:
         safest = stage_name(report.cascade, report.minimax_stage)
@@ -153,11 +162,21 @@ def _at_most(report: AuditReport, stage: int) -> str:
     return f"{text}{_under(report)}."
 
 
+def _waits_for_cases(report: AuditReport) -> bool:
+    """Whether chance could have made the log look as it does at the recommended stage."""
+    stage = report.recommended_stage
+    return any(p.settled == 0 for p in report.verdict.pairs if stage in (p.shallow, p.deep))
+
+
 def _under(report: AuditReport) -> str:
     return ", given what you assume" if report.assumptions else ", with nothing assumed"
 
 
 def _next(report: AuditReport) -> str:
+    if report.is_known and _waits_for_cases(report):
+        n = report.verdict.n_more
+        more = f"about {n:,.0f} more cases would" if math.isfinite(n) else "more cases may"
+        return f"No labels are needed; {more} make sure that it holds for new cases too."
     if report.is_known:
         return "No labels are needed."
     if report.planned_cases:

@@ -98,7 +98,11 @@ class View:
 
     def _tell_totals(self, policy: Policy, times: int, totals: FloatArray) -> None:
         whole = totals.astype(np.int64).tolist()
-        policy.tell_totals(self.stage, times, [whole[row] for row in self._rows])
+        disagreed = [whole[row] for row in self._rows]
+        if policy.takes_totals:
+            policy._take_totals(self.stage, times, disagreed)
+        else:
+            policy.tell_totals(self.stage, times, disagreed)
 
 
 class World:
