@@ -238,7 +238,7 @@ class Policy(ABC):
         return word
 
     def _take_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
-        """Do as `tell_totals`, unchecked: for a simulation, where checking would take the longest."""
+        """Do as `tell_totals`, unchecked: in a simulation the check would take the longest."""
         self._left = self._left - times if stage == self._stage and times <= self._left else 0
         self._absorb_totals(stage, times, disagreed)
 
