@@ -5,18 +5,19 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
+from stopwise.audit.assumptions import Ordered
 from stopwise.audit.corners import LabelSpace
 from stopwise.audit.identify import IdentifiedSet
 from stopwise.audit.labelled import read_labels
 from stopwise.audit.labels import Holds, LabelledCases, agreement, label_evidence
 from stopwise.audit.log import open_log
 from stopwise.audit.plan import draw_cases, plan_labels, possible_stages
-from stopwise.audit.prices import worst_regrets
 from stopwise.audit.verdict import DisagreementBounds, judge
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
-from tests.audit.worlds import draw, histogram_of, law_of
+from tests.audit.worlds import ORDER, draw, highs_bound, histogram_of, law_of
 from tests.strategies import hoeffding
 
 CASCADE = Cascade([1, 2, 3], mistake_cost=30, names=["a", "b", "c"])
@@ -76,6 +77,32 @@ def test_intervals_hold_and_are_of_use(allocation):
     assert missed / runs <= 0.05 + hoeffding(runs)
     share = (outputs[:, 0] != outputs[:, 2]).mean()
     assert np.mean(widths) < (0.45 if allocation == "planned" else 0.9) * 2 * share
+
+
+@pytest.mark.parametrize("chance", [0.02, 0.3, 0.5, 0.9])
+def test_the_chance_that_an_interval_misses(chance):
+    """Exactly, summed over all numbers of labels in favour: at most alpha, and not far below it."""
+    rows = np.array([[0, 1, 1]] * 40 + [[0, 0, 0]] * 60)
+    histogram = histogram_of(rows, CASCADE)
+    N, share, missed = 30, 0.4, 0.0
+    for wrong in range(N + 1):
+        told = [((0, 1, 1), 1, wrong), ((0, 1, 1), 0, N - wrong)]
+        interval = LabelledCases.of(histogram, told).interval(0, 1, alpha=0.05)
+        missed += binom.pmf(wrong, N, chance) * (share * (2 * chance - 1) not in interval)
+    assert missed <= 0.05
+    if chance == 0.5:
+        assert missed > 0.005
+
+
+def test_patterns_count_by_their_share_however_many_labels_they_have():
+    """Test 1 is wrong in all of one pattern, test 2 in all of a rarer one with as many labels."""
+    rows = np.array([[0, 1, 1]] * 30 + [[1, 0, 0]] * 10 + [[0, 0, 0]] * 60)
+    told = [((0, 1, 1), 1, 200), ((1, 0, 0), 1, 200)]
+    cases = LabelledCases.of(histogram_of(rows, CASCADE), told)
+    interval = cases.interval(0, 1, alpha=0.05)
+    assert cases.estimate(0, 1) == pytest.approx(0.3 - 0.1, abs=0.005)
+    assert 0.2 in interval
+    assert 0.1 < interval.low < interval.high < 0.3
 
 
 def test_patterns_without_labels_may_be_anything():
@@ -140,12 +167,12 @@ def test_few_labels_leave_weak_dominance_open():
     assert found.weak_dominance is Holds.OPEN
 
 
-def planned(n_labels, costs=(1, 2, 3), mistake_cost=30, n_classes=2):
+def planned(n_labels, costs=(1, 2, 3), mistake_cost=30, n_classes=2, assumptions=()):
     rng = np.random.default_rng(4)
     labels, outputs = draw(rng, 4_000, [0.35, 0.2, 0.1], n_classes=n_classes)
     cascade = Cascade(list(costs), mistake_cost, ["a", "b", "c"])
     histogram = histogram_of(outputs, cascade)
-    differences = IdentifiedSet(law_of(outputs, cascade)).largest_differences
+    differences = IdentifiedSet(law_of(outputs, cascade), assumptions).largest_differences
     plan = plan_labels(histogram, differences, cascade, n_labels=n_labels, alpha=0.05)
     return labels, outputs, cascade, differences, plan
 
@@ -166,10 +193,18 @@ def test_a_plan_asks_only_where_stages_that_may_be_best_disagree():
 
 
 def test_stages_that_may_be_best_are_those_some_labels_favour():
-    _, _, cascade, differences, _ = planned(10)
-    C = cascade.cumulative_costs
-    regret = worst_regrets(-differences.T, C)  # the least regret against each other stage
-    assert possible_stages(differences, C) == tuple(np.flatnonzero(regret <= 1e-12))
+    _, outputs, cascade, differences, _ = planned(10, costs=(1, 8, 1), assumptions=[Ordered()])
+    C, law, unit = cascade.cumulative_costs, law_of(outputs, cascade), np.eye(3)
+    expected = tuple(
+        k
+        for k in range(3)
+        if all(
+            highs_bound(law, unit[j] - unit[k], conditions=ORDER[3]) >= C[k] - C[j]
+            for j in range(3)
+        )
+    )
+    assert possible_stages(differences, C) == expected
+    assert len(expected) < 3
 
 
 def test_a_plan_larger_than_the_log_asks_for_all_of_it():

@@ -156,6 +156,13 @@ def test_a_column_of_numbers_beside_one_of_text_is_no_trap_in_csv(tmp_path):
     assert found.n_disagreed[0, 1] == 1
 
 
+def test_what_stands_for_nothing_in_text(tmp_path):
+    (tmp_path / "log.csv").write_text("a,b\n1,NA\n2,\n1,NULL\nnan,1\n2,N/A\n2,NaN\n2,null\n2,2\n")
+    found = open_log(tmp_path / "log.csv", Cascade([1, 2], names=["a", "b"])).histogram()
+    assert found.classes == ("1", "2")
+    assert found.n_observed.tolist() == [7, 2]
+
+
 def test_what_looks_alike():
     assert looks_like(" Yes") == looks_like("yes") == looks_like("YES ")
     assert looks_like("1") == looks_like(1) == looks_like(1.0) == looks_like(True)

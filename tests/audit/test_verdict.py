@@ -120,8 +120,8 @@ def test_no_stage_is_sound_where_the_middle_one_blocks_the_way():
 def test_for_two_classes_what_contradicts_strong_dominance_are_the_flip_flops():
     cascade = Cascade([1] * 5)
     for row in product((0, 1), repeat=5):
-        other = len(set(row)) == 1
-        assert contradicts(list(row), cascade, {0, 1}, other) == flip_flops(row)
+        assert contradicts(list(row), cascade, {0, 1}, False) == flip_flops(row)
+        assert not contradicts(list(row), cascade, {0, 1}, True)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

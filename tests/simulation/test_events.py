@@ -132,3 +132,21 @@ def test_the_loop_asks_before_it_tells():
     stages = play_rounds(policy, labels, outputs)
     assert stages[:3] == [2, 2, 2]
     assert policy.counts.n_stopped.tolist() == np.bincount(stages, minlength=3).tolist()
+
+
+def test_a_stretch_longer_than_a_block_is_told_in_full():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 20_000)
+    flipped = rng.random((20_000, 30)) < 0.3
+    outputs = np.where(flipped, 1 - labels[:, None], labels[:, None])
+    recording = sw.Recording(outputs, labels, sw.Cascade(costs=[0] + [0.5] * 29))
+    trace = sw.simulate(
+        recording,
+        lambda cascade: sw.ExploreThenCommit(cascade, rounds=6000),
+        horizon=8000,
+        replications=1,
+        checkpoints=1,
+        count_errors=True,
+    )
+    assert trace.stops[0, -1, -1] == 6000
+    assert abs(int(trace.errors[0, -1]) - 2400) < 300  # 7 standard deviations

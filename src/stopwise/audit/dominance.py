@@ -32,18 +32,18 @@ class StrongDominanceEvidence:
         return self.n_contradicting > 0
 
 
-def contradicts(pattern: list[int], cascade: Cascade, possible: set[int], other: bool) -> bool:
+def contradicts(pattern: list[int], cascade: Cascade, possible: set[int], unseen: bool) -> bool:
     """Whether no label makes every right answer in ``pattern`` stay right along each path.
 
     ``pattern`` holds codes, -1 for a missing output; ``possible`` are the codes that may be right;
-    ``other`` says whether the label may be a value that the pattern does not show.
+    ``unseen`` says whether the label may be a value that no test gives.
 
     >>> contradicts([0, 1, 0], Cascade(costs=[1, 1, 1]), {0, 1}, False)
     True
-    >>> contradicts([0, 1, 0], Cascade(costs=[1, 1, 1]), {0, 1, 2}, True)
+    >>> contradicts([0, 1, 0], Cascade(costs=[1, 1, 1]), {0, 1, 2}, False)
     False
     """
-    if other:
+    if unseen:
         return False
     return not any(_stays_right(pattern, cascade, y) for y in possible)
 
@@ -55,8 +55,7 @@ def strong_dominance(
     possible = {c for c, v in enumerate(histogram.classes) if v not in labels.never_right}
     total = 0
     for row, n in zip(histogram.patterns.tolist(), histogram.counts.tolist(), strict=True):
-        other = labels.unseen or bool(possible - set(row))
-        total += n * contradicts(row, histogram.cascade, possible, other)
+        total += n * contradicts(row, histogram.cascade, possible, labels.unseen)
     n_cases = histogram.n_cases
     return StrongDominanceEvidence(n_cases, total, BettingSequence(alpha).interval(total, n_cases))
 

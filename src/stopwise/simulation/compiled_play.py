@@ -62,20 +62,19 @@ class CompiledPlay:
         known = self.learner
         state = known.copy()
         ends = known.n_rounds + checkpoints
-        cuts = ends[:0]
-        if known.rule in (THOMPSON, STRONG_DOMINANCE):
-            cuts = np.arange(known.n_rounds + LONGEST_CALL, ends[-1], LONGEST_CALL)
-        everything = np.union1d(ends, cuts)
-        totals = np.zeros((len(everything), len(known.prices) + 1), dtype=np.int64)
-        first = 0
-        for last in [*np.searchsorted(everything, cuts, side="right"), len(everything)]:
-            part = everything[first:last]
-            kernel()(state, self.rows, part, jumps, sources, given, totals[first:last], stages)
-            if first > 0:
-                totals[first:last] += totals[first - 1]
-            state, first = state._replace(n_rounds=int(part[-1])), last
-        looked_at = totals[np.searchsorted(everything, ends)]
-        return Played(looked_at[:, :-1], looked_at[:, -1])
+        totals = np.zeros((len(ends), len(known.prices) + 1), dtype=np.int64)
+        if known.rule not in (THOMPSON, STRONG_DOMINANCE):
+            kernel()(state, self.rows, ends, jumps, sources, given, totals, stages)
+            return Played(totals[:, :-1], totals[:, -1])
+        part = np.zeros((1, totals.shape[1]), dtype=np.int64)
+        for c, end in enumerate(ends):
+            totals[c] = totals[c - 1] if c > 0 else 0
+            while state.n_rounds < end:
+                until = np.minimum(ends[c : c + 1], state.n_rounds + LONGEST_CALL)
+                kernel()(state, self.rows, until, jumps, sources, given, part, stages)
+                totals[c] += part[0]
+                state = state._replace(n_rounds=int(until[0]))
+        return Played(totals[:, :-1], totals[:, -1])
 
 
 def kernel_for(world: World, policy: Policy) -> CompiledPlay | None:

@@ -25,11 +25,12 @@ class Cases:
         self._next = 0
 
     def few(self, view: View, times: int) -> IntArray:
-        """Return the cases of ``view`` that come up in ``times`` rounds, at most a block."""
+        """Return the cases of ``view`` that come up in ``times`` rounds."""
         start = self._next
         self._next = start + times
         if self._next > len(self._block):
-            self._block = self._rng.choice(len(self._chances), size=_BLOCK, p=self._chances)
+            size = max(_BLOCK, times)
+            self._block = self._rng.choice(len(self._chances), size=size, p=self._chances)
             start, self._next = 0, times
         return view.of_pattern[self._block[start : start + times]]
 

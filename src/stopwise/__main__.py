@@ -1,0 +1,5 @@
+"""`python -m stopwise`: the command line."""
+
+from stopwise.cli import main
+
+main()
