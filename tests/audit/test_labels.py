@@ -193,7 +193,7 @@ def test_a_plan_asks_only_where_stages_that_may_be_best_disagree():
 
 
 def test_stages_that_may_be_best_are_those_some_labels_favour():
-    _, outputs, cascade, differences, _ = planned(10, costs=(1, 8, 1), assumptions=[Ordered()])
+    _, outputs, cascade, differences, _ = planned(10, costs=(1, 2, 60), assumptions=[Ordered()])
     C, law, unit = cascade.cumulative_costs, law_of(outputs, cascade), np.eye(3)
     expected = tuple(
         k
@@ -204,7 +204,7 @@ def test_stages_that_may_be_best_are_those_some_labels_favour():
         )
     )
     assert possible_stages(differences, C) == expected
-    assert len(expected) < 3
+    assert expected == (0, 1)
 
 
 def test_a_plan_larger_than_the_log_asks_for_all_of_it():
