@@ -46,12 +46,13 @@ def experiment(name, runs):
 def runs(monkeypatch):
     """Two experiments in place of the real ones; the list of those that ran."""
     noted = []
-    for name in list(EXPERIMENTS):
-        monkeypatch.delitem(EXPERIMENTS, name)
-    for name in ("one", "two"):
-        monkeypatch.setitem(EXPERIMENTS, name, experiment(name, noted))
+    real = dict(EXPERIMENTS)  # put back as a whole: their order is what people are shown
+    EXPERIMENTS.clear()
+    EXPERIMENTS.update({name: experiment(name, noted) for name in ("one", "two")})
     monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
-    return noted
+    yield noted
+    EXPERIMENTS.clear()
+    EXPERIMENTS.update(real)
 
 
 def test_a_second_run_keeps_everything(tmp_path, runs):
@@ -82,8 +83,7 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, runs, monkeypatch):
 @pytest.mark.parametrize(
     "change",
     [
-        {"scale": replace(QUICK, horizon=99)},
-        {"scale": replace(QUICK, turney_costs=True)},
+        {"scale": replace(QUICK, horizon=99), "fresh": True},
         {"fresh": True},
         {"code": "other code"},
         {"results": "{broken"},
@@ -100,6 +100,17 @@ def test_what_would_come_out_differently_is_computed_again(tmp_path, runs, monke
         (directory / "results.json").write_text(change["results"])
     run_into(directory, ["one"], change.get("scale", QUICK), fresh=change.get("fresh", False))
     assert runs == ["one", "one"]
+
+
+@pytest.mark.parametrize("change", [{"horizon": 99}, {"turney_costs": True}])
+def test_results_of_another_scale_are_not_thrown_away(tmp_path, runs, change):
+    directory = writable_directory(tmp_path)
+    run_into(directory, ["one", "two"], QUICK)
+    held = (directory / "results.json").read_text()
+    with pytest.raises(SettingError, match=r"holds results of another scale.* --fresh"):
+        run_into(directory, ["one"], replace(QUICK, **change))
+    assert runs == ["one", "two"]
+    assert (directory / "results.json").read_text() == held
 
 
 def test_the_number_of_processes_changes_nothing_that_is_kept(tmp_path, runs):

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from stopwise.errors import SettingError
 from stopwise.experiments import EXPERIMENTS, FULL, QUICK, Scale, Verdict
 from stopwise.experiments.report import tally, write_report
 from stopwise.experiments.runner import RESULTS, Finished, chosen, run_into, writable_directory
@@ -51,6 +52,8 @@ def reproduce(
 
     Finished experiments are kept: after an interruption the same command goes on.
     """
+    if n_jobs < -1 or n_jobs == 0:
+        raise SettingError(f"n-jobs must be >= 1, or -1 for one a core, got {n_jobs}")
     wanted = chosen(names or ["all"])
     directory = writable_directory(out)
     scale = replace(QUICK if quick else FULL, turney_costs=turney_costs, n_jobs=n_jobs)

@@ -166,21 +166,28 @@ def _finish(directory: Path, result: Result, seconds: float, *, kept: bool) -> F
 
 
 def _kept(directory: Path, made_by: str, scale: Scale) -> dict[str, Any]:
+    wanted = scale.described()
     try:
         held = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
         found = held["experiments"] if held["made_by"] == made_by else {}
-        return {
+        kept = {
             name: {
                 "result": Result(name, entry["parameters"], entry["numbers"]),
                 "seconds": float(entry["seconds"]),
             }
             for name, entry in found.items()
             if name in EXPERIMENTS
-            and {key: entry["parameters"].get(key) for key in scale.described()}
-            == scale.described()
         }
+        scales = [{key: k["result"].parameters.get(key) for key in wanted} for k in kept.values()]
     except (OSError, KeyError, TypeError, ValueError):  # nothing there, or nothing of ours
         return {}
+    other = next((held for held in scales if held != wanted), None)
+    if other is not None:
+        raise SettingError(
+            f"{directory} holds results of another scale, {other}: choose another directory, "
+            "or replace them with --fresh"
+        )
+    return kept
 
 
 def _write_results(directory: Path, made_by: str, kept: dict[str, Any]) -> None:
