@@ -180,7 +180,7 @@ GOLDEN = {
         "step Algorithm 1 as printed": [0, 604, 196],
         "step Algorithm 1": [0, 405, 395],
         "stuck Algorithm 2": [35405, 44306, 289],
-        "stuck Resolve": [76289, 3661, 50],
+        "stuck Resolve": [75711, 4239, 50],
     },
     "alternatives": {
         "PIMA": [
