@@ -170,7 +170,7 @@ def _kept(directory: Path, made_by: str, scale: Scale) -> dict[str, Any]:
     try:
         held = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
         found = held["experiments"] if held["made_by"] == made_by else {}
-        kept = {
+        kept: dict[str, dict[str, Any]] = {
             name: {
                 "result": Result(name, entry["parameters"], entry["numbers"]),
                 "seconds": float(entry["seconds"]),
