@@ -34,13 +34,14 @@ check: $(call stamp,$(TEST_EXTRAS)) ## Format, lint, types, import direction
 	$(BIN)/lint-imports --no-logo
 
 bench: $(call stamp,$(BENCH_EXTRAS)) ## Run every benchmarks/bench_*.py
-	@found=; \
+	@found=; missed=; \
 	for file in benchmarks/bench_*.py; do \
 	  [ -e "$$file" ] || continue; \
 	  found=yes; name=$$(basename "$$file" .py); echo "== $$name"; \
-	  $(PY) -m benchmarks.$$name || exit 1; \
+	  $(PY) -m benchmarks.$$name || missed="$$missed $$name"; \
 	done; \
-	[ -n "$$found" ] || echo "bench: there is no benchmarks/bench_*.py to run"
+	[ -n "$$found" ] || echo "bench: there is no benchmarks/bench_*.py to run"; \
+	[ -z "$$missed" ] || { echo "bench: a bar was missed or a bench failed in:$$missed" >&2; exit 1; }
 
 slow: $(call stamp,$(SLOW_EXTRAS)) ## Run the tests marked slow
 	@$(PY) -m pytest -n 2 -m slow || { status=$$?; \
