@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar, Self
@@ -20,15 +20,15 @@ from stopwise.disagreement import (
     tally_word,
 )
 from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
+from stopwise.policies.state import STATE_VERSION, Saved
 
-STATE_VERSION = 1
 # Bytes, about, that the words of known patterns may take; the table of a stage is emptied beyond.
 WORD_MEMORY = 1_000_000
 
 Told = tuple[Hashable, ...]
 
 
-class Policy(ABC):
+class Policy(Saved, is_base=True):
     """A learner that says where to stop and is told what was seen, never what was right.
 
     A subclass is a rule over the pair counts: `_decide` returns the stage to play next and for how
@@ -46,12 +46,6 @@ class Policy(ABC):
 
     takes_totals: ClassVar[bool] = True
     """Whether the rule needs no more of a case than which of its outputs disagreed."""
-
-    kinds: ClassVar[dict[str, type[Policy]]] = {}
-    """Every policy class by its name: what a saved state can name."""
-
-    def __init_subclass__(cls) -> None:
-        Policy.kinds[cls.__name__] = cls
 
     def __init__(self, cascade: Cascade) -> None:
         if not isinstance(cascade, Cascade):
