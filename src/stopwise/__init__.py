@@ -3,7 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from stopwise.cascade import Cascade
-from stopwise.contextual import ContextualPolicy, ContextualThompson, ContextualWeakDominance
+from stopwise.contextual import (
+    ContextualPolicy,
+    ContextualResolve,
+    ContextualThompson,
+    ContextualWeakDominance,
+)
 from stopwise.disagreement import PairCounts, sound_stage
 from stopwise.patterns import OutputLaw, PatternCounts
 from stopwise.policies import (
@@ -32,6 +37,7 @@ __all__ = [
     "ContextualInstance",
     "ContextualPolicy",
     "ContextualRecording",
+    "ContextualResolve",
     "ContextualThompson",
     "ContextualWeakDominance",
     "ExploreThenCommit",

@@ -12,14 +12,8 @@ import numpy as np
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.checks import finite_number, whole_number
 from stopwise.contextual.logistic import chance, dot, log_odds
-from stopwise.contextual.model import (
-    UNSEEN,
-    Model,
-    absorb,
-    is_warm,
-    optimistic_stage,
-    scale_features,
-)
+from stopwise.contextual.model import UNSEEN, Model, absorb, is_warm, scale_features
+from stopwise.contextual.rules import optimistic_stage
 from stopwise.disagreement import Outputs, check_outputs
 from stopwise.errors import CascadeError, ContextError, InputError, SettingError, StateError
 from stopwise.policies.optimism import price_rows

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from stopwise.contextual.logistic import dot, learn, spread
+from stopwise.contextual.logistic import learn
 
 # Scaled features are cut at so many standard deviations: one wild value must not move everything.
 CUT = 10.0
@@ -112,60 +112,3 @@ def learn_pairs(model: Model, pairs: Any) -> None:
         if pairs[p] != UNSEEN:
             model.seen[p] += 1
             learn(model.theta[p], model.inverse[p], model.x, model.direction, pairs[p])
-
-
-def optimistic_stage(model: Model, n_stages: int, context: Any, bonus: float) -> int:
-    """Return the first stage i with C_j - C_i >= U_ij(x) for all j > i.
-
-    U_ij(x) = σ(θ_ij·x + sqrt(bonus · xᵀ H_ij⁻¹ x)). The last stage if there is none, if a pair was
-    never seen, or while features have no scale.
-    """
-    last = n_stages - 1
-    if not is_warm(model):
-        return last
-    scale_features(model, context)
-    for i in range(last):
-        j = i + 1
-        while j <= last and is_covered(model, j * (j - 1) // 2 + i, bonus):
-            j += 1
-        if j > last:
-            return i
-    return last
-
-
-def is_covered(model: Model, p: int, bonus: float) -> bool:
-    """Return whether the price of pair ``p`` covers the upper bound of its disagreement."""
-    spare = model.limits[p] - dot(model.theta[p], model.x)
-    if spare < 0 or model.seen[p] == 0:
-        return False
-    return bool(spare >= math.sqrt(bonus * spread(model.inverse[p], model.x)))
-
-
-def sampled_stage(model: Model, n_stages: int, context: Any, bonus: float, rng: Any) -> int:
-    """Return what `optimistic_stage` does with a draw of θ_ij·x in place of its upper bound.
-
-    θ_ij·x is normal with mean θ̂_ij·x and variance bonus · xᵀ H_ij⁻¹ x, one draw a pair.
-    """
-    last = n_stages - 1
-    if not is_warm(model):
-        return last
-    scale_features(model, context)
-    for i in range(last):
-        j = i + 1
-        while j <= last and is_covered_in_a_draw(model, j * (j - 1) // 2 + i, bonus, rng):
-            j += 1
-        if j > last:
-            return i
-    return last
-
-
-def is_covered_in_a_draw(model: Model, p: int, bonus: float, rng: Any) -> bool:
-    """Return whether the price of pair ``p`` covers a draw of its disagreement."""
-    deviation = math.sqrt(bonus * spread(model.inverse[p], model.x))
-    drawn = dot(model.theta[p], model.x) + deviation * standard_normal(rng)
-    return bool(drawn <= model.limits[p])
-
-
-def standard_normal(rng: Any) -> float:
-    """Draw a standard normal; compiled code puts a draw from its own generator here."""
-    return float(rng.standard_normal())

@@ -9,7 +9,7 @@ import numpy as np
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.contextual.base import ContextualPolicy
-from stopwise.contextual.model import sampled_stage
+from stopwise.contextual.rules import sampled_stage
 from stopwise.errors import SettingError
 from stopwise.policies.base import generator_from_state, generator_of, generator_state
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.contextual.base import ContextualPolicy
-from stopwise.contextual.model import optimistic_stage
+from stopwise.contextual.rules import growing_bonus, optimistic_stage
 from stopwise.errors import SettingError
 
 
@@ -17,6 +15,8 @@ class ContextualWeakDominance(ContextualPolicy):
     In round t, for a case with features x, play the first stage i with
     C_j - C_i >= σ(θ̂_ij·x + sqrt(exploration · ln(1 + t) · xᵀ H_ij⁻¹ x)) for all j > i, the last
     stage if there is none. H_ij = λI + Σ σ'(θ̂_ij·x) x xᵀ over the cases that showed both i and j.
+    Like Algorithm 2 it can get stuck: a stage may be played that never shows what an earlier one
+    waits for. `ContextualResolve` does not.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class ContextualWeakDominance(ContextualPolicy):
         cascade: Cascade,
         n_features: int,
         *,
-        exploration: float = 1.0,
+        exploration: float = 0.5,
         regularisation: float = 1.0,
         intercept: bool = True,
         warm_up: int = 50,
@@ -55,10 +55,5 @@ class ContextualWeakDominance(ContextualPolicy):
         self.exploration = finite_number("exploration", exploration, SettingError, zero=False)
 
     def _choose(self, context: list[float]) -> int:
-        width = bonus(self.exploration, self.n_rounds)
-        return optimistic_stage(self._model, self.cascade.n_stages, context, width)
-
-
-def bonus(exploration: float, n_rounds: int) -> float:
-    """Return the squared number of standard deviations of the bound after ``n_rounds`` rounds."""
-    return exploration * math.log(2.0 + n_rounds)
+        bonus = growing_bonus(self.exploration, self.n_rounds)
+        return optimistic_stage(self._model, self.cascade.n_stages, context, bonus)

@@ -85,7 +85,10 @@ class ContextualInstance:
         self.cascade = cascade
         self.only_weakly_dominant = bool(only_weakly_dominant)
         self._is_wrong = read_only(np.array(law.is_wrong, dtype=np.int64))
-        self.draw_contexts(1_000, np.random.default_rng(0))  # refuses what is no law
+        self._errors = read_only(self._is_wrong.astype(np.float64))
+        # What is no law is refused here, not in the middle of a run.
+        self._chances(contexts.extremes())
+        self.draw_contexts(1_000, np.random.default_rng(0))
 
     def __repr__(self) -> str:
         return (
@@ -100,7 +103,7 @@ class ContextualInstance:
 
     def error_rates(self, contexts: Any) -> FloatArray:
         """Return P(Y^k ≠ Y | x) for each context and test; shape (n, K)."""
-        return np.asarray(self._chances(contexts) @ self._is_wrong)
+        return np.asarray(self._chances(contexts) @ self._errors)
 
     def total_costs(self, contexts: Any) -> FloatArray:
         """Return the expected cost of stopping at each stage given each context; shape (n, K)."""
@@ -174,7 +177,7 @@ class ContextualInstance:
         return self.law.chances(table)
 
     def _costs(self, chances: FloatArray) -> FloatArray:
-        return np.asarray(chances @ self._is_wrong + self.cascade.cumulative_costs)
+        return np.asarray(chances @ self._errors + self.cascade.cumulative_costs)
 
     def _disagreement(self, chances: FloatArray) -> FloatArray:
         wrong, K = self._is_wrong, self.cascade.n_stages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +22,9 @@ class ContextLaw(Protocol):
 
     def draw(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw ``n`` contexts; shape (n, d)."""
+
+    def extremes(self) -> FloatArray:
+        """Return contexts at the edge, where a law that is none most likely shows."""
 
 
 class ConditionalLaw(Protocol):
@@ -55,6 +59,13 @@ class UniformContexts:
         """Draw ``n`` contexts; shape (n, d)."""
         return rng.uniform(-1, 1, size=(n, self.n_features))
 
+    def extremes(self) -> FloatArray:
+        """Return the corners; of very many some."""
+        d = self.n_features
+        if d > 10:
+            return np.random.default_rng(0).choice([-1.0, 1.0], size=(1024, d))
+        return np.array(list(product((-1.0, 1.0), repeat=d)))
+
 
 @dataclass(frozen=True, init=False, eq=False)
 class GivenContexts:
@@ -73,6 +84,10 @@ class GivenContexts:
     def draw(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw ``n`` contexts; shape (n, d)."""
         return self.rows[rng.integers(len(self.rows), size=n)]
+
+    def extremes(self) -> FloatArray:
+        """Return all of them."""
+        return self.rows
 
 
 @dataclass(frozen=True, init=False, eq=False)

@@ -13,9 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stopwise.cascade import FloatArray, IntArray
-from stopwise.contextual import ContextualPolicy, ContextualThompson, ContextualWeakDominance
-from stopwise.contextual import model as contextual_model
+from stopwise.contextual import (
+    ContextualPolicy,
+    ContextualResolve,
+    ContextualThompson,
+    ContextualWeakDominance,
+)
 from stopwise.contextual.model import Model
+from stopwise.contextual.rules import standard_normal
 from stopwise.policies.base import Policy
 from stopwise.problem.contextual import ContextualCases, ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
@@ -23,7 +28,12 @@ from stopwise.problem.instance import Instance
 from stopwise.simulation import draws
 from stopwise.simulation.compiled import can_compile, compiled
 from stopwise.simulation.compiled_play import kernel_for
-from stopwise.simulation.contextual_kernels import OPTIMISTIC, SAMPLED, play_cases
+from stopwise.simulation.contextual_kernels import (
+    OPTIMISTIC,
+    RESOLVING,
+    SAMPLED,
+    play_cases,
+)
 from stopwise.simulation.oracle import play_rounds
 from stopwise.simulation.trace import Trace
 from stopwise.simulation.world import World
@@ -31,6 +41,11 @@ from stopwise.simulation.world import World
 ContextualEnvironment = ContextualInstance | ContextualRecording
 # Cases are drawn in blocks of this size whatever the horizon: a shorter run is a part of a longer.
 BLOCK = 16_384
+RULES: dict[type[Any], int] = {
+    ContextualWeakDominance: OPTIMISTIC,
+    ContextualResolve: RESOLVING,
+    ContextualThompson: SAMPLED,
+}
 _lock = Lock()
 
 
@@ -153,9 +168,8 @@ class CompiledContextual:
     """A contextual policy as the compiled kernel takes it; the policy itself is not changed."""
 
     def __init__(self, policy: ContextualPolicy, source: Any) -> None:
-        assert isinstance(policy, (ContextualThompson, ContextualWeakDominance))
-        self._rule = SAMPLED if isinstance(policy, ContextualThompson) else OPTIMISTIC
-        self._exploration = policy.exploration
+        self._rule = RULES[type(policy)]
+        self._exploration: float = policy.exploration  # type: ignore[attr-defined]
         self._n_stages = policy.cascade.n_stages
         self._source = source
         self.model = arrays_of(policy._model)
@@ -206,7 +220,7 @@ def arrays_of(model: Model) -> Model:
 
 def has_kernel(policy: Any) -> bool:
     """Whether the rule of a policy is compiled; a subclass may have changed it."""
-    return type(policy) in (ContextualThompson, ContextualWeakDominance)
+    return type(policy) in RULES
 
 
 def asked_stages(policy: ContextualPolicy, cases: ContextualCases) -> IntArray:
@@ -271,4 +285,4 @@ def kernel() -> Any:
 
 @cache
 def _kernel() -> Any:
-    return compiled(play_cases, {contextual_model.standard_normal: draws.normal})
+    return compiled(play_cases, {standard_normal: draws.normal})

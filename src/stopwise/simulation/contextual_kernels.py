@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from stopwise.contextual.model import UNSEEN, Model, absorb, optimistic_stage, sampled_stage
-from stopwise.contextual.weak_dominance import bonus
+from stopwise.contextual.model import UNSEEN, Model, absorb
+from stopwise.contextual.rules import (
+    growing_bonus,
+    optimistic_stage,
+    resolving_stage,
+    sampled_stage,
+)
 
 # The rules that are compiled.
-OPTIMISTIC, SAMPLED = 0, 1
+OPTIMISTIC, RESOLVING, SAMPLED = 0, 1, 2
 
 
 def play_cases(
@@ -43,11 +48,13 @@ def play_cases(
         n_stages += 1
     for n in range(len(contexts)):
         context = contexts[n]
+        bonus = growing_bonus(exploration, model.counts[0])
         if rule == SAMPLED:
             stage = sampled_stage(model, n_stages, context, exploration, source)
+        elif rule == RESOLVING:
+            stage = resolving_stage(model, n_stages, context, bonus)
         else:
-            width = bonus(exploration, model.counts[0])
-            stage = optimistic_stage(model, n_stages, context, width)
+            stage = optimistic_stage(model, n_stages, context, bonus)
         shown = stage * (stage + 1) // 2
         for p in range(len(pairs)):
             pairs[p] = disagreed[n, p] if p < shown else UNSEEN
