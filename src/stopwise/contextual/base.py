@@ -269,11 +269,16 @@ def check_context(context: Any, n_features: int, largest: float = LARGEST) -> li
         if not -largest <= value <= largest:
             rule = (
                 f"at most {largest:g} in size if warm_up is 0: scale it, or let warm_up do so"
-                if math.isfinite(value) and largest < LARGEST
-                else "finite"
+                if -LARGEST <= value <= LARGEST
+                else f"finite, at most {LARGEST:g} in size"
             )
-            raise ContextError(f"context must be {rule}, got {value!r} at feature {k + 1}")
+            raise ContextError(f"context must be {rule}, got {_shown(value)} at feature {k + 1}")
     return [float(value) for value in values]
+
+
+def _shown(value: Any) -> str:
+    # A number of thousands of digits would be refused by repr, or fill the page.
+    return "a larger number" if isinstance(value, int) and abs(value) > LARGEST else repr(value)
 
 
 def _pair(case: Any) -> tuple[Any, Any]:
