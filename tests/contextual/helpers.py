@@ -17,7 +17,7 @@ FACTORIES = {
     "ContextualThompson-wild": lambda c, d: sw.ContextualThompson(
         c, d, seed=2, exploration=4.0, warm_up=0
     ),
-    "ContextualWeakDominance": lambda c, d: sw.ContextualWeakDominance(c, d),
+    "ContextualWeakDominance": sw.ContextualWeakDominance,
     "ContextualWeakDominance-eager": lambda c, d: sw.ContextualWeakDominance(
         c, d, exploration=0.1, regularisation=0.5, warm_up=7
     ),

@@ -80,6 +80,9 @@ def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any, regret: Any) -> Tr
         raise StateError(
             f"trace must have version {TRACE_VERSION}, got {about['kind']} {about['version']!r}"
         )
+    with_contexts = about.get("with_contexts", False)
+    if with_contexts and regret is None:
+        raise StateError("trace with contexts must hold its regret, got none")
     return Trace(
         _counts("rounds", rounds),
         _counts("stops", stops),
@@ -89,7 +92,7 @@ def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any, regret: Any) -> Tr
         None if errors is None else _counts("errors", errors),
         seed=int(about["seed"]),
         n_asked=int(about["n_asked"]),
-        given_regret=regret if about.get("with_contexts", False) else None,
+        given_regret=regret if with_contexts else None,
     )
 
 
