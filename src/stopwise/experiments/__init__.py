@@ -2,6 +2,7 @@
 
 from stopwise.experiments import (
     alternatives,
+    contexts,
     fig_sd,
     fig_wd,
     heart,
@@ -21,6 +22,7 @@ _ALL: tuple[Experiment, ...] = (
     nonuniform,
     misprints,
     alternatives,
+    contexts,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.NAME: experiment for experiment in _ALL}
 """Every experiment by the name under which it is run, in the order of the report."""

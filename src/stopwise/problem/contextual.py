@@ -86,6 +86,8 @@ class ContextualInstance:
         self.only_weakly_dominant = bool(only_weakly_dominant)
         self._is_wrong = read_only(np.array(law.is_wrong, dtype=np.int64))
         self._errors = read_only(self._is_wrong.astype(np.float64))
+        differs = self._is_wrong[:, :, None] != self._is_wrong[:, None, :]
+        self._differs = read_only(differs.reshape(len(differs), -1).astype(np.float64))
         # What is no law is refused here, not in the middle of a run.
         self._chances(contexts.extremes())
         self.draw_contexts(1_000, np.random.default_rng(0))
@@ -146,9 +148,8 @@ class ContextualInstance:
     def draw(self, n: int, rng: np.random.Generator) -> ContextualCases:
         """Draw ``n`` cases."""
         contexts, chances = self._draw_contexts(n, rng)
-        ends = chances.cumsum(axis=1)
-        u = rng.random(n) * ends[:, -1]
-        patterns = (u[:, None] >= ends[:, :-1]).sum(axis=1)
+        ends = chances.T.cumsum(axis=0)
+        patterns = (rng.random(n) * ends[-1] >= ends[:-1]).sum(axis=0)
         labels = rng.integers(2, size=n)
         outputs = labels[:, None] ^ self._is_wrong[patterns]
         return ContextualCases(contexts, labels, outputs, _gaps(self._costs(chances)))
@@ -180,9 +181,8 @@ class ContextualInstance:
         return np.asarray(chances @ self._errors + self.cascade.cumulative_costs)
 
     def _disagreement(self, chances: FloatArray) -> FloatArray:
-        wrong, K = self._is_wrong, self.cascade.n_stages
-        differs = (wrong[:, :, None] != wrong[:, None, :]).reshape(len(wrong), K * K)
-        return np.asarray(chances @ differs.astype(np.float64)).reshape(len(chances), K, K)
+        K = self.cascade.n_stages
+        return np.asarray(chances @ self._differs).reshape(len(chances), K, K)
 
     def _is_dominant(self, chances: FloatArray) -> BoolArray:
         p, best = self._disagreement(chances), _first_cheapest(self._costs(chances))

@@ -125,10 +125,10 @@ class NestedErrors:
 
     def chances(self, contexts: FloatArray) -> FloatArray:
         """Return the probability of each pattern given each context; shape (n, K + 1)."""
-        mended = logistic(contexts, self.theta)
+        mended = logistic(contexts, self.theta).T
         all_wrong = np.full(len(contexts), self.last_error)
-        none = 1 - mended.sum(axis=1) - all_wrong
-        return _checked_chances(np.column_stack([none, mended, all_wrong]), contexts)
+        none = 1 - mended.sum(axis=0) - all_wrong
+        return _checked_chances(np.vstack([none, mended, all_wrong]).T, contexts)
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -173,16 +173,12 @@ class LogisticPairs:
 
     def chances(self, contexts: FloatArray) -> FloatArray:
         """Return the probability of each pattern given each context; shape (n, R)."""
-        p = logistic(contexts, self.theta)
-        if len(self.theta) == 1:
-            odd = p
-        else:
-            total = p.sum(axis=1, keepdims=True)
-            # The pair that leaves a test out tells how often that test is not the odd one.
-            odd = total / 2 - p[:, [2, 1, 0]]
-        all_ = np.column_stack([1 - odd.sum(axis=1), odd])
-        both = np.column_stack([(1 - self.last_error) * all_, self.last_error * all_])
-        return _checked_chances(both, contexts)
+        p = logistic(contexts, self.theta).T
+        # The pair that leaves a test out tells how often that test is not the odd one.
+        odd = p if len(p) == 1 else p.sum(axis=0) / 2 - p[::-1]
+        all_ = np.vstack([1 - odd.sum(axis=0), odd])
+        both = np.vstack([(1 - self.last_error) * all_, self.last_error * all_])
+        return _checked_chances(both.T, contexts)
 
 
 # Which tests differ from the last one: none; test 1 odd; test 2 odd; test 3 odd.
@@ -191,14 +187,15 @@ _ODD = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
 
 def logistic(contexts: FloatArray, theta: FloatArray) -> FloatArray:
     """Return σ(θ·(1, x)) for each context and each row of ``theta``; shape (n, rows)."""
-    z = theta[:, 0] + contexts @ theta[:, 1:].T
-    return np.exp(-np.logaddexp(0, -z))
+    # A row of theta after the other in memory: what follows goes over all contexts at once.
+    z = theta[:, :1] + theta[:, 1:] @ contexts.T
+    small = np.exp(-np.abs(z))  # cannot overflow
+    return np.asarray(np.where(z >= 0, 1.0, small) / (1.0 + small)).T
 
 
 def _checked_chances(chances: FloatArray, contexts: FloatArray) -> FloatArray:
-    bad = np.argwhere(chances < -TOLERANCE)
-    if len(bad):
-        row, pattern = map(int, bad[0])
+    if len(chances) and chances.min() < -TOLERANCE:
+        row, pattern = map(int, np.argwhere(chances < -TOLERANCE)[0])
         raise InstanceError(
             "theta must give probabilities: steps that sum to at most 1, disagreements that meet "
             f"the triangle inequality; got {chances[row, pattern]:.4g} at context "

@@ -147,14 +147,13 @@ class ContextualJob:
         learner = copy.deepcopy(self.policy)
         learner.reseed(np.random.default_rng([self.seed, replication, 1]))
         if isinstance(learner, Policy):
-            # Drawn twice: the stages of a policy that may jump are had for the whole run at once.
-            drawn = [(b.labels, b.outputs) for b in self._blocks(replication)]
-            labels, outputs = (np.concatenate(part) for part in zip(*drawn, strict=True))
+            # The stages of a policy that may jump are had for the whole run at once.
+            blocks = list(self._blocks(replication))
+            labels = np.concatenate([block.labels for block in blocks])
+            outputs = np.concatenate([block.outputs for block in blocks])
             stages = plain_stages(learner, labels, outputs, sources, compile_=bool(self.kernel))
-            start = 0
-            for cases in self._blocks(replication):
-                yield cases, stages[start : start + len(cases.labels)]
-                start += len(cases.labels)
+            cuts = np.cumsum([len(block.labels) for block in blocks])[:-1]
+            yield from zip(blocks, np.split(stages, cuts), strict=True)
         elif self.kernel:
             play = CompiledContextual(learner, sources[1])
             for cases in self._blocks(replication):
@@ -195,6 +194,23 @@ class CompiledContextual:
             stages,
         )
         return stages
+
+
+def learned(
+    environment: ContextualEnvironment, policy: ContextualPolicy, *, rounds: int, seed: int = 0
+) -> ContextualPolicy:
+    """Return a copy of a policy that has played so many rounds in a world, to look at or to use."""
+    job = contextual_job(environment, policy, np.array([rounds]), seed, range(1), False)
+    learner = copy.deepcopy(policy)
+    play = CompiledContextual(learner, draws.sources(seed, 0)[1]) if job.kernel else None
+    for cases in job._blocks(0):
+        if play is None:
+            asked_stages(learner, cases)
+        else:
+            play.stages(cases)
+    if play is not None:
+        learner._model = Model(**{k: v.tolist() for k, v in play.model._asdict().items()})
+    return learner
 
 
 def arrays_of(model: Model) -> Model:
