@@ -193,21 +193,19 @@ def check(result: Result) -> list[Claim]:
     )
     for name, cell in result.numbers["data"].items():
         ours, difference = cell[WITH]["overall"], cell["difference"]["overall"]
-        below = sum(m + h < 0 for m, h in zip(cell[WITH]["mean"], cell[WITH]["half"], strict=True))
-        above = sum(m - h > 0 for m, h in zip(cell[WITH]["mean"], cell[WITH]["half"], strict=True))
         docket.judge(
             f"{name}: with patient features as context, cost + error is below the best fixed "
             "stage's",
             ours[0] + ours[1] < 0,
-            f"{ours[0]:+.4f} ± {ours[1]:.4f} a case over all λ; the interval is below 0 at {below} "
-            f"and above 0 at {above} of {len(cell['lambda'])} λ. The best fixed stage is known "
-            "in hindsight, by labels",
+            f"{ours[0]:+.4f} ± {ours[1]:.4f} a case over all λ; {_sides(cell[WITH])}. The best "
+            "fixed stage is known in hindsight, by labels",
             source="not in the paper",
         )
         docket.judge(
             f"{name}: with contexts, cost + error is below that of the rule without",
             difference[0] + difference[1] < 0,
-            f"{difference[0]:+.4f} ± {difference[1]:.4f} a case over all λ; both without labels",
+            f"{difference[0]:+.4f} ± {difference[1]:.4f} a case over all λ; "
+            f"{_sides(cell['difference'])}. Both without labels",
             source="not in the paper",
         )
     return docket.claims
@@ -216,6 +214,12 @@ def check(result: Result) -> list[Claim]:
 def _final(numbers: JSON) -> str:
     half = (numbers["high"][-1] - numbers["low"][-1]) / 2
     return f"{numbers['mean'][-1]:.0f} ± {half:.0f}"
+
+
+def _sides(part: JSON) -> str:
+    low = sum(m + h < 0 for m, h in zip(part["mean"], part["half"], strict=True))
+    high = sum(m - h > 0 for m, h in zip(part["mean"], part["half"], strict=True))
+    return f"the interval is below 0 at {low} and above 0 at {high} of {len(part['mean'])} λ"
 
 
 def _cell(part: JSON, k: int) -> str:
