@@ -60,7 +60,7 @@ def main() -> None:
         mean, half = trace.mean_regret()[-1], trace.half_width()[-1]
         print(f"{trace.policy:24s} {mean:7.1f} ± {half:5.1f}   {shares}")
         trace.plot(left)
-    left.set(title="Learning where to stop, without labels", yscale="log", ylim=(1, None))
+    left.set(title="five policies, no labels", yscale="log", xlim=(10, None), ylim=(1, None))
     left.legend(fontsize=7, frameon=False)
 
     grid = np.linspace(-1, 1, 81)

@@ -24,6 +24,9 @@ FACTORIES = {
     "ContextualWeakDominance-plain": lambda c, d: sw.ContextualWeakDominance(
         c, d, exploration=0.02, intercept=False, warm_up=0
     ),
+    "ContextualResolve-plain": lambda c, d: sw.ContextualResolve(
+        c, d, exploration=0.1, intercept=False, warm_up=15
+    ),
 }
 DRAWS = (sw.ContextualThompson,)
 

@@ -152,6 +152,19 @@ def test_the_scale_is_that_of_the_warm_up_and_stays():
             np.testing.assert_allclose(model["scale"], contexts[:40].std(axis=0))
 
 
+def test_without_a_constant_feature_nothing_is_shifted():
+    rng = np.random.default_rng(8)
+    contexts = rng.normal(2, 3, size=(300, 2))
+    policy = sw.ContextualWeakDominance(sw.Cascade([0, 0.2]), 2, warm_up=40, intercept=False)
+    for x in contexts:
+        policy.tell([0, int(rng.random() < expit(x[0]))], x)
+    model = policy.to_state()["model"]
+    assert model["centre"] == [0.0, 0.0]
+    np.testing.assert_allclose(model["scale"], np.sqrt((contexts[:40] ** 2).mean(axis=0)))
+    assert policy.disagreement([0.0, 0.0])[0, 1] == 0.5
+    assert policy.disagreement([1.0, 0.0])[0, 1] == pytest.approx(expit(1), abs=0.1)
+
+
 def test_cases_of_the_warm_up_are_learned_from():
     rng = np.random.default_rng(5)
     cases = [([0, int(rng.random() < 0.3)], rng.normal(size=2)) for _ in range(60)]
@@ -169,10 +182,11 @@ def test_a_constant_feature_and_a_wild_one_do_no_harm():
     policy = sw.ContextualWeakDominance(sw.Cascade([0, 0.2]), 2, warm_up=30)
     rng = np.random.default_rng(6)
     for k in range(200):
-        policy.tell([0, int(rng.random() < 0.05)], [0.1, 1e90 if k == 150 else rng.normal()])
+        constant = 0.3 if k % 2 else 0.1 + 0.2  # but for rounding
+        policy.tell([0, int(rng.random() < 0.05)], [constant, 1e90 if k == 150 else rng.normal()])
     assert policy.n_cut == 1
     assert np.all(np.isfinite(policy._model.theta))
     assert policy._model.scale[0] == 1.0
-    assert policy.recommend([0.1, 0.0]) == 0
-    policy.ask([0.1, 1e90])
+    assert policy.recommend([0.3, 0.0]) == 0
+    policy.ask([0.3, 1e90])
     assert policy._model.x[2] == CUT

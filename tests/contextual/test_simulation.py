@@ -50,7 +50,7 @@ def test_compiled_play_is_asking_and_telling_stage_by_stage(make, world):
         fast = kernel.stages(cases)
         stages += fast.tolist()
         np.testing.assert_array_equal(fast, asked_stages(policy, cases))
-    assert len(set(stages[50:])) > 1 or "Weak" in type(policy).__name__
+    assert len(set(stages[50:])) > 1 or "Weak" in type(policy).__name__ or not policy.intercept
     for name, values in policy._model._asdict().items():
         np.testing.assert_array_equal(getattr(kernel.model, name).ravel(), np.ravel(values))
 

@@ -56,7 +56,7 @@ class ContextualPolicy(Saved, is_base=True):
     regularisation
         λ: how strongly coefficients are drawn to 0, in units of one case at p = 1/2 times 4.
     intercept
-        Whether to add a constant feature.
+        Whether to add a constant feature. Without it features are not shifted, only divided.
     warm_up
         The number of cases from which the scale of the features is learned; 0 takes features as
         they are, and refuses any beyond 1000.

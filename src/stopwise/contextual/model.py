@@ -82,10 +82,19 @@ def absorb(model: Model, context: Any, pairs: Any) -> None:
 
 
 def fix_scale(model: Model) -> None:
-    """Fix the scale at what was seen so far, and learn from the cases held back for it."""
+    """Fix the scale at what was seen so far, and learn from the cases held back for it.
+
+    Without a constant feature a shift would change what the model can say: then features are only
+    divided, by their root mean square.
+    """
+    shifts = len(model.x) > len(model.scale)
     for k in range(len(model.scale)):
-        deviation = math.sqrt(model.squares[k] / len(model.held_contexts))
-        # Of a feature that never moved only the rounding of its mean is left.
+        variance = model.squares[k] / len(model.held_contexts)
+        if not shifts:
+            variance += model.centre[k] ** 2
+            model.centre[k] = 0.0
+        deviation = math.sqrt(variance)
+        # A feature that moved by rounding only has not moved.
         moved = deviation > 1e-9 * abs(model.centre[k])
         model.scale[k] = deviation if moved else 1.0
     for n in range(len(model.held_contexts)):
