@@ -264,7 +264,10 @@ def test_damaged_states_are_refused(make):
         (("model", "theta", 0, 0), float("nan")),
         (("model", "inverse", 1), [[1.0]]),
         (("model", "seen", 0), 1.5),
+        (("model", "seen", 0), -1),
         (("model", "counts", 0), None),
+        (("model", "counts", 0), -1),
+        (("model", "scale", 0), 0.0),
         (("settings", "n_features"), 3),
         (("settings", "regularisation"), -1),
         (("settings", "unknown"), 1),
@@ -273,6 +276,12 @@ def test_damaged_states_are_refused(make):
     ]:
         with pytest.raises(StateError):
             sw.policy_from_state(spoilt(state, *path, value=value))
+
+
+def test_damaged_held_cases_are_refused():
+    state = sw.ContextualResolve(CHAIN, 2, warm_up=3).to_state()
+    with pytest.raises(StateError, match="held_pairs"):
+        sw.policy_from_state(spoilt(state, "model", "held_pairs", 0, 0, value=2))
 
 
 def test_reseeding_decides_the_draws():

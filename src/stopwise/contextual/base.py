@@ -301,4 +301,8 @@ def _checked_memory(name: str, values: Any, like: Any) -> Any:
         raise StateError(f"{name} must hold numbers, got {values!r}")
     if not math.isfinite(values) or (name in _WHOLE and not isinstance(values, int)):
         raise StateError(f"{name} must hold finite numbers, counts whole ones, got {values!r}")
+    if (name in {"seen", "counts"} and values < 0) or (name == "scale" and values <= 0):
+        raise StateError(f"{name} must hold no negative numbers, a scale no 0, got {values!r}")
+    if name == "held_pairs" and values not in (UNSEEN, 0, 1):
+        raise StateError(f"held_pairs must hold {UNSEEN}, 0 or 1, got {values!r}")
     return values if name in _WHOLE else float(values)

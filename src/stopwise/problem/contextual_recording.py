@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,6 +62,33 @@ class ContextualRecording(Recording):
         self.per_context = bool(per_context)
         self._codes, self._labels = _coded(self.outputs, self.labels)
         self._gaps = read_only(self._gaps_per_context() if per_context else self._excess())
+
+    @classmethod
+    def from_csv(
+        cls,
+        path: str | Path,
+        cascade: Cascade,
+        *,
+        label: str | None = "y",
+        tests: Sequence[str] | None = None,
+        features: Sequence[str] = (),
+    ) -> ContextualRecording:
+        """Read a CSV file with a header: columns of features, of tests, and one with the label.
+
+        Parameters
+        ----------
+        path, cascade, label, tests
+            As in `Recording.from_csv`, but the columns of the tests have to be named.
+        features
+            The columns of the context, all numbers.
+        """
+        if tests is None or not features:
+            raise InstanceError(f"tests and features of {path} must be named, column by column")
+        answers = Recording.from_csv(path, cascade, label=label, tests=tests)
+        # Read like the answers of so many tests, then taken as numbers.
+        columns = Cascade([0.0] * len(features))
+        known = Recording.from_csv(path, columns, label=None, tests=features)
+        return cls(answers.outputs, answers.labels, known.outputs, cascade)
 
     def __repr__(self) -> str:
         return (
