@@ -20,6 +20,7 @@ from stopwise.policies.walk import optimistic_walk, steepest_walk
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.instance import Instance
 from stopwise.problem.random_instances import random_strong_tree, random_tree, random_weak_tree
+from stopwise.theory.divergence import bernoulli_kl
 from tests.policies.helpers import (
     FACTORIES,
     draw_cases,
@@ -472,6 +473,12 @@ def test_resolve_says_what_it_rests_on():
     assert pairs[0, 3].pays
     assert not any(c.pays for pair, c in pairs.items() if pair != (0, 3))
     lead = pairs[0, 3].disagreement - pairs[0, 3].price
-    assert pairs[0, 1].price == pytest.approx(0.4 + lead)
-    assert pairs[3, 4].price == pytest.approx(0.25)
+    assert pairs[0, 1].price == pytest.approx(0.4)
+    assert pairs[0, 1].lead == pytest.approx(lead)
+    assert pairs[3, 4].lead == pairs[0, 3].lead == 0
+    assert pairs[0, 1].evidence == pytest.approx(
+        pairs[0, 1].n_seen * bernoulli_kl(pairs[0, 1].disagreement, 0.4 + lead)
+    )
+    assert "1 -> 2 does not pay more: disagreement" in str(certificate)
+    assert "against price 0.4000 + 0." in str(certificate)
     json.dumps(policy.to_state())

@@ -82,9 +82,9 @@ class Resolve(Policy):
         found = []
         for i in (best, *self.cascade.paths[best][:-1]):
             for j in self.cascade.descendants[i]:
-                price = self._price(i, j, best)
-                if price >= 0:
-                    found.append(self._compared(i, j, price))
+                held_against = self._held_against(i, j, best)
+                if held_against >= 0:
+                    found.append(self._compared(i, j, held_against))
         return Certificate(best, tuple(found))
 
     def _decide(self) -> tuple[int, int]:
@@ -96,22 +96,23 @@ class Resolve(Policy):
     def _tables(self) -> tuple[list[list[float]], Rows, Rows]:
         return self._prices, self._counts.seen, self._counts.disagreed
 
-    def _price(self, i: int, j: int, best: int) -> float:
+    def _held_against(self, i: int, j: int, best: int) -> float:
         """Return what (i, j) is held against if ``best`` rests on it, else -1."""
         tables = self.cascade.branches, *self._tables()
         if i != best and j == witness_on_tree(*tables, i, best, self._zone):
             return self._prices[j][i]
         return bar(*tables, i, j, best, self._zone)
 
-    def _compared(self, i: int, j: int, price: float) -> Comparison:
+    def _compared(self, i: int, j: int, bar: float) -> Comparison:
         n, d = self._counts.seen[j][i], self._counts.disagreed[j][i]
         return Comparison(
             shallow=i,
             deep=j,
             n_seen=n,
             disagreement=d / n if n else math.nan,
-            price=price,
-            pays=d > n * (price + self._zone / 2),
-            evidence=evidence_in(n, d, price, self._zone),
-            is_settled=settles(n, d, price, epoch_end(self._counts.n_rounds), self._zone),
+            price=self._prices[j][i],
+            pays=d > n * (bar + self._zone / 2),
+            evidence=evidence_in(n, d, bar, self._zone),
+            is_settled=settles(n, d, bar, epoch_end(self._counts.n_rounds), self._zone),
+            lead=bar - self._prices[j][i],
         )
