@@ -15,7 +15,12 @@ from stopwise.disagreement import PairCounts
 from stopwise.errors import OutputsError
 from stopwise.policies.optimism import first_accepted, price_rows
 from stopwise.policies.resolution import looks_best, resolving_choice, settles
-from stopwise.policies.tree_resolution import looks_best_on_tree, resolving_walk
+from stopwise.policies.tree_resolution import (
+    cheapest_showing_on_tree,
+    looks_best_on_tree,
+    resolving_walk,
+    witness_on_tree,
+)
 from stopwise.policies.walk import optimistic_walk, steepest_walk
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.instance import Instance
@@ -311,6 +316,41 @@ def test_resolve_by_a_slow_reading(seed, zone, scrambled):
     assert resolving_walk(branches, *tables(counts), counts.n_rounds, zone) == slow_resolve(
         counts, zone
     )
+
+
+def told_shares(cascade, shares):
+    """Counts in which each pair (i, j) disagreed in so many of 100 cases; others never."""
+    counts = PairCounts(cascade)
+    for j, path in enumerate(cascade.paths):
+        for i in path[:-1]:
+            counts.seen[j][i] = 100
+            counts.disagreed[j][i] = shares.get((i, j), 0)
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("shares", "witness"),
+    [
+        ({(0, 2): 60, (0, 3): 40}, 2),
+        ({(0, 2): 40, (0, 3): 60}, 3),
+        ({(0, 1): 20, (0, 2): 60}, 1),  # what lies on the way is shown anyway
+        ({(0, 4): 90}, -1),  # in another branch
+    ],
+)
+def test_a_test_is_passed_because_of_the_strongest_witness(shares, witness):
+    tree = Cascade([0, 0.1, 0.1, 0.1, 0.1], parents=[None, 0, 1, 1, 0])
+    counts = told_shares(tree, shares)
+    assert witness_on_tree(tree.branches, *tables(counts), 0, 1, 0.0) == witness
+
+
+def test_a_question_is_bought_where_it_is_cheapest_from_where_the_ways_part():
+    tree = Cascade([0, 0.1, 0.1, 0.1, 0.1, 0.2], parents=[None, 0, 1, 2, 2, 4])
+    at = {"the fork": {(2, 5): 30}, "above it": {(0, 5): 90, (1, 5): 90}}
+    found = {
+        place: cheapest_showing_on_tree(tree.branches, *tables(told_shares(tree, shares)), 4, 3)
+        for place, shares in at.items()
+    }
+    assert found == {"the fork": 5, "above it": 4}
 
 
 @given(seeds)
