@@ -10,12 +10,7 @@ from stopwise.experiments.sensors import HEART
 
 NAME = "heart"
 TITLE = "Figure 6: heart disease (Cleveland), with and without labels"
-ABOUT = (
-    "Three linear SVMs on basic tests, with an exercise ECG, with imaging. Rows are drawn with "
-    "replacement. Left: regret over time in the regime of the paper. Right: regret a round over λ, "
-    "the weight of a dollar; where weak dominance fails, learners that go by disagreement go "
-    "wrong."
-)
+ABOUT = f"Three linear SVMs: basic tests, with an exercise ECG, with imaging. {real_data.PANELS}"
 
 
 def run(scale: Scale) -> Result:

@@ -11,10 +11,7 @@ from stopwise.experiments.sensors import PIMA
 NAME = "pima"
 TITLE = "Figure 5: PIMA diabetes, with and without labels"
 ABOUT = (
-    "Three linear SVMs on the history of a patient, with insulin, with glucose. Rows are drawn "
-    "with replacement. Left: regret over time in the regime of the paper. Right: regret a round "
-    "over λ, the weight of a dollar; where weak dominance fails, learners that go by disagreement "
-    "go wrong."
+    f"Three linear SVMs: the history of a patient, with insulin, with glucose. {real_data.PANELS}"
 )
 
 

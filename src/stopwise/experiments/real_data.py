@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import Cascade, FloatArray
-from stopwise.disagreement import is_dominant_at
+from stopwise.cascade import FloatArray
 from stopwise.experiments.contenders import (
     ALGORITHM_2,
+    CHECKPOINTS,
     RESOLVE,
     SUPERVISED,
     THOMPSON,
@@ -24,6 +24,7 @@ from stopwise.experiments.drawing import (
     ROUNDS,
     draw_curve,
     draw_line,
+    from_zero,
     guide,
     legend_below,
     new_figure,
@@ -31,8 +32,18 @@ from stopwise.experiments.drawing import (
     styled,
 )
 from stopwise.experiments.experiment import JSON, Claim, Docket, Result, Scale, Table
+from stopwise.experiments.over_prices import failing_spans, limit_regret, limit_stage, priced
 from stopwise.experiments.sensors import LAMBDA, Sensors
+from stopwise.problem.instance import Instance
+from stopwise.simulation.palette import INK, WINE
 
+PANELS = (
+    "Rows are drawn with replacement. Left: regret over time at λ = .001, in the regime of the "
+    "paper, which prints no λ. Right: regret a round over λ, the weight of a dollar. Where weak "
+    "dominance fails, learners that go by disagreement go wrong for ever: the dotted line is what "
+    "they tend to. Right of that range they are right in the end, and where they are still above "
+    "the dotted line T rounds were not enough."
+)
 CONTENDERS = (ALGORITHM_2, SUPERVISED, THOMPSON, RESOLVE)
 SWEPT = (ALGORITHM_2, SUPERVISED, RESOLVE)
 LAMBDAS = (1e-4, 3e-2)
@@ -43,70 +54,77 @@ NOTHING = 1.0
 def measure(name: str, sensors: Sensors, scale: Scale) -> Result:
     """Play the contenders at λ = .001, and some of them over a range of λ."""
     turney = scale.turney_costs
-    world = sensors.recording(turney=turney)
-    lambdas = np.geomspace(*LAMBDAS, scale.grid).tolist()
-    sweep: JSON = {"lambda": lambdas, "horizon": scale.horizon // 10}
-    worlds = [sensors.recording(weight, turney=turney).instance for weight in lambdas]
-    sweep["best_stage"] = [w.best_stage + 1 for w in worlds]
-    sweep["weakly_dominant"] = [w.is_weakly_dominant() for w in worlds]
-    limits = [limit_stage(w.disagreement, w.cascade) for w in worlds]
-    sweep["limit_stage"] = [stage + 1 for stage in limits]
-    sweep["limit_regret"] = [float(w.gaps[k]) for w, k in zip(worlds, limits, strict=True)]
-    for contender in SWEPT:
-        traces = [
-            play(w, contender, scale, horizon=sweep["horizon"], checkpoints=1) for w in worlds
-        ]
-        sweep[contender.label] = [float(t.mean_regret()[-1]) / sweep["horizon"] for t in traces]
-    numbers = {
-        "truth": described(world.instance),
-        "curves": {c.label: curve(play(world, c, scale)) for c in CONTENDERS},
-        "sweep": sweep,
-    }
+    world, dollars = sensors.recording(turney=turney), sensors.cumulative_costs(turney=turney)
     parameters = {
         **scale.described(),
         "seed": 0,
         "fold_seed": 0,
+        "checkpoints": CHECKPOINTS,
         "lambda": LAMBDA,
-        "dollars": list(sensors.cumulative_costs(turney=turney)),
+        "dollars": list(dollars),
         "tests": list(sensors.names),
         "rows": len(world),
+    }
+    numbers = {
+        "truth": described(world.instance),
+        "curves": {c.label: curve(play(world, c, scale)) for c in CONTENDERS},
+        "sweep": _swept(world.instance, np.array(dollars), scale),
     }
     return Result(name, parameters, numbers)
 
 
-def limit_stage(disagreement: FloatArray, cascade: Cascade) -> int:
-    """Return where a learner without labels ends: the first stage that covers what follows."""
-    stages = range(cascade.n_stages)
-    return next(k for k in stages if is_dominant_at(disagreement, cascade, k))
+def _swept(world: Instance, dollars: FloatArray, scale: Scale) -> JSON:
+    """Return regret a round over λ after a tenth of the rounds, and what it tends to."""
+    lambdas = np.geomspace(*LAMBDAS, scale.grid).tolist()
+    worlds = [priced(world, dollars, weight) for weight in lambdas]
+    limits = [limit_stage(w.disagreement, w.cascade) for w in worlds]
+    horizon = scale.horizon // 10
+    swept: JSON = {
+        "lambda": lambdas,
+        "horizon": horizon,
+        "checkpoints": [horizon],
+        "best_stage": [w.best_stage + 1 for w in worlds],
+        "weakly_dominant": [w.is_weakly_dominant() for w in worlds],
+        "limit_stage": [stage + 1 for stage in limits],
+        "limit_regret": [float(w.gaps[k]) for w, k in zip(worlds, limits, strict=True)],
+        "limit_line": limit_regret(world, dollars, LAMBDAS),
+        "failing": failing_spans(world, dollars, LAMBDAS),
+    }
+    for contender in SWEPT:
+        traces = [play(w, contender, scale, horizon=horizon, checkpoints=1) for w in worlds]
+        swept[contender.label] = [float(t.mean_regret()[-1]) / horizon for t in traces]
+    return swept
 
 
 @styled
 def draw(result: Result) -> dict[str, Any]:
     """Draw regret over time at λ = .001, and regret a round over λ."""
-    sheet, (left, right) = new_figure(1, 2, height=3.5)
+    sheet, (left, right) = new_figure(1, 2, height=3.7)
     for label, numbers in result.numbers["curves"].items():
         draw_curve(left, label, numbers)
     left.set_xscale("log")
     left.set_xlabel(ROUNDS)
     left.set_ylabel(REGRET)
-    left.set_ylim(bottom=0)
     best = result.numbers["truth"]["best_stage"]
-    left.set_title(f"λ = {result.parameters['lambda']:g}, best: stage {best}")
+    shown = f"{result.parameters['lambda']:g}".lstrip("0")
+    left.set_title(f"λ = {shown}, best: stage {best}")
 
     sweep = result.numbers["sweep"]
-    x = sweep["lambda"]
     for label in (c.label for c in SWEPT):
-        draw_line(right, label, x, sweep[label])
-    guide(right, x, sweep["limit_regret"], "by disagreement, in the limit", (0, (1, 1)))
-    for low, high in failing_spans(sweep):
+        draw_line(right, label, sweep["lambda"], sweep[label])
+    line = sweep["limit_line"]
+    named = "disagreement rule (T → ∞)"
+    guide(right, line["lambda"], line["regret"], named, (0, (1, 1)), color=WINE, zorder=3)
+    for low, high in sweep["failing"]:
         shade(right, low, high, "weak dominance fails")
-    right.axvline(result.parameters["lambda"], color="black", linewidth=0.8)
+    right.axvline(result.parameters["lambda"], color=INK, linewidth=0.8, label="λ of the left")
     right.set_xscale("log")
-    right.set_xlim(x[0], x[-1])
-    right.set_ylim(bottom=0)
+    right.set_xlim(*LAMBDAS)
     right.set_xlabel("λ (mistakes a dollar)")
     right.set_ylabel(REGRET_A_ROUND)
-    right.set_title(f"over λ, T = {sweep['horizon']:,}")
+    right.set_title(f"over λ, after T = {sweep['horizon']:,} rounds")
+    for axis in (left, right):
+        from_zero(axis)
     legend_below(sheet, [left, right], columns=3)
     return {result.name: sheet}
 
@@ -209,36 +227,23 @@ def judge(result: Result, *, regime: int, figure: str) -> list[Claim]:
 def _judge_outside(docket: Docket, sweep: JSON) -> None:
     outside = [k for k, holds in enumerate(sweep["weakly_dominant"]) if not holds]
     wrong = [k for k in outside if sweep["limit_stage"][k] != sweep["best_stage"][k]]
-    inside_right = all(
-        sweep["limit_stage"][k] == sweep["best_stage"][k]
+    n = len(sweep["lambda"])
+    n_wrong_inside = sum(
+        holds and sweep["limit_stage"][k] != sweep["best_stage"][k]
         for k, holds in enumerate(sweep["weakly_dominant"])
-        if holds
     )
     worst = max((sweep["limit_regret"][k] for k in outside), default=0.0)
-    spans = "; ".join(f"{low:.4f} to {high:.4f}" for low, high in failing_spans(sweep)) or "none"
+    spans = "; ".join(f"{low:.5f} to {high:.5f}" for low, high in sweep["failing"]) or "none"
     docket.judge(
         "By disagreement the best stage is found exactly where weak dominance holds",
-        inside_right and wrong == outside,
-        f"weak dominance fails for λ from {spans}: at {len(wrong)} of {len(outside)} such λ of the "
-        f"grid the rule names a wrong stage, at up to {worst:.3f} mistakes a round; at no λ inside",
+        not n_wrong_inside and wrong == outside,
+        f"weak dominance fails for λ from {spans} (of {LAMBDAS[0]:g} to {LAMBDAS[1]:g}): at "
+        f"{len(wrong)} of the {len(outside)} λ of the sweep in there the rule names a wrong stage, "
+        f"at up to {worst:.3f} mistakes a round; at {n_wrong_inside} of the {n - len(outside)} "
+        "others",
         source="Propositions 6 and 7",
         at_any_scale=True,
     )
-
-
-def failing_spans(sweep: JSON) -> list[tuple[float, float]]:
-    """Return the ranges of λ in which weak dominance fails, to half a step of the grid."""
-    x, holds = np.array(sweep["lambda"]), sweep["weakly_dominant"]
-    half = np.sqrt(x[1] / x[0])
-    spans: list[tuple[float, float]] = []
-    for k, held in enumerate(holds):
-        if held:
-            continue
-        low, high = float(x[k] / half), float(x[k] * half)
-        if spans and k and not holds[k - 1]:
-            low = spans.pop()[0]
-        spans.append((low, high))
-    return spans
 
 
 def _factor(ours: JSON, theirs: JSON, at: float = 1.0) -> float:
