@@ -58,8 +58,8 @@ def simulate(  # noqa: PLR0913  # all by keyword
         The same seed gives the same trace; replication r depends on the seed and r alone.
     checkpoints
         A number of log-spaced rounds, or the rounds themselves; the last is the horizon. What a
-        decision plays is drawn at once and cut at checkpoints, so other checkpoints use other
-        random numbers: the same law, not the same trace.
+        long-held decision shows is drawn at once, cut at checkpoints: with others the trace has
+        the same law, but need not be the same.
     count_errors
         Also count the wrong answers that were given.
     n_jobs
