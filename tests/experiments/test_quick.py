@@ -182,13 +182,13 @@ GOLDEN = {
         "Resolve": [6995, 928, 77],
     },
     "nonuniform": {
-        "0.2 Resolve, indifference ε (right: n^(−1/3))": [[7761, 239], [66, 7934]],
-        "0.1 Resolve, indifference ε (right: n^(−1/3))": [[7317, 683], [1788, 6212]],
+        "0.2 Resolve with an indifference zone": [[7761, 239], [66, 7934]],
+        "0.1 Resolve with an indifference zone": [[7317, 683], [1788, 6212]],
         "0.05 Algorithm 1": [[0, 800], [0, 800]],
         "0.05 Algorithm 2": [[0, 8000], [0, 8000]],
         "0.05 Thompson": [[2964, 5036], [581, 7419]],
         "0.05 Resolve": [[1462, 6538], [247, 7753]],
-        "0.05 Resolve, indifference ε (right: n^(−1/3))": [[6494, 1506], [2148, 5852]],
+        "0.05 Resolve with an indifference zone": [[6494, 1506], [2148, 5852]],
     },
     "misprints": {
         "step Algorithm 1 as printed": [0, 604, 196],

@@ -30,13 +30,14 @@ ABOUT = (
     "tests disagree in 1/4 and in 1/4 + ε of the cases. Stage 1 alone shows nothing of the "
     "difference. Left: the worse of a learner's two regrets for one ε. Middle: the same after "
     "1/ε² rounds as ε shrinks, as a share of ε n, which is what never looking costs. Right: the "
-    "worst over all ε."
+    "worst over all ε. The indifference zone is ε and, on the right, where the worst ε is not "
+    "known beforehand, n^(−1/3)."
 )
 EPSILONS = (0.2, 0.1, 0.05)
 SHOWN = EPSILONS[-1]
 SHRINKING = (0.2, 0.1, 0.05, 0.025, 0.0125, 0.00625)
 WORST_OVER = tuple(np.geomspace(0.01, 0.3, 8).round(4).tolist())
-ZONED = "Resolve, indifference ε (right: n^(−1/3))"
+ZONED = "Resolve with an indifference zone"
 BOUND = "two-point bound: no learner has less"
 # Algorithm 1 decides anew in every round and takes its time: shorter runs tell enough.
 SHORT = 10
@@ -161,7 +162,7 @@ def check(result: Result) -> list[Claim]:
         "constant times ε n",
         min(least.values()) > 0.1 and min(floors) > 0.02,
         f"at n = 1/ε², over {last}, as a share of ε n at least: "
-        + ", ".join(f"{share:.2f} {label}" for label, share in least.items())
+        + ", ".join(f"{label} {share:.2f}" for label, share in least.items())
         + f"; any learner without labels {min(floors):.3f} (two-point bound)",
         source="Theorem 3, proof",
     )
@@ -179,7 +180,7 @@ def check(result: Result) -> list[Claim]:
         "The minimax regret over the pair is of order n^(2/3), and a learner attains it",
         0.6 < slopes[BOUND] < 0.73 and slopes[ZONED] < 0.85,
         "slope of the worst regret over ε against n, last two decades: "
-        f"{slopes[ZONED]:.2f} for Resolve, indifference n^(−1/3) (logarithms included), "
+        f"{slopes[ZONED]:.2f} for Resolve, indifference zone n^(−1/3) (logarithms included), "
         f"{slopes[BOUND]:.2f} for the lower bound",
         source="docs/paper.md",
     )

