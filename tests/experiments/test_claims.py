@@ -10,7 +10,8 @@ from stopwise.cascade import Cascade
 from stopwise.experiments import EXPERIMENTS, FULL, Result, Verdict
 from stopwise.experiments.contenders import last_decade_slope
 from stopwise.experiments.fig_wd import RATIOS
-from stopwise.experiments.nonuniform import BOUND, ZONED, hidden_pair, lower_bound
+from stopwise.experiments.hard_pair import hidden_pair, lower_bound
+from stopwise.experiments.nonuniform import BOUND, ZONED
 from stopwise.experiments.over_prices import edges, failing_spans, limit_regret, limit_stage, priced
 from stopwise.experiments.sensors import HEART, LAMBDA, PIMA, out_of_fold
 from stopwise.problem.families import indistinguishable_pair

@@ -16,9 +16,9 @@ import typer
 
 from stopwise.errors import SettingError
 from stopwise.experiments import EXPERIMENTS, FULL, QUICK, Scale, Verdict
+from stopwise.experiments.keeping import RESULTS
 from stopwise.experiments.report import tally, write_report
 from stopwise.experiments.runner import (
-    RESULTS,
     Finished,
     all_finished,
     chosen,

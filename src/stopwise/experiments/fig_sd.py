@@ -15,6 +15,7 @@ from stopwise.experiments.contenders import (
     described,
     last_decade_slope,
     play,
+    told_regret,
 )
 from stopwise.experiments.drawing import (
     REGRET,
@@ -103,7 +104,7 @@ def tables(result: Result) -> list[Table]:
     rows = tuple(
         (
             _named(cell),
-            _with_band(cell["curve"]),
+            told_regret(cell["curve"]),
             f"{last_decade_slope(cell['curve']):.2f}",
             f"{cell['constant'] * math.log(T):.0f}",
         )
@@ -136,7 +137,7 @@ def check(result: Result) -> list[Claim]:
         all(_within_corollary(cell, T) for cell in cells),
         f"regret at T = {T:,} against 4α min⟨u, Δ⟩ ln T: "
         + "; ".join(
-            f"{_with_band(cell['curve'])} against {cell['constant'] * math.log(T):.0f}"
+            f"{told_regret(cell['curve'])} against {cell['constant'] * math.log(T):.0f}"
             for cell in cells
         )
         + " (met if the 95 % band reaches down to it, or, where it is 0, if regret per ln t fell "
@@ -158,8 +159,3 @@ def _named(cell: dict[str, Any]) -> str:
     rates = ", ".join(f"{g:g}".lstrip("0") for g in cell["truth"]["error_rates"])
     costs = ", ".join(f"{c:g}".lstrip("0") or "0" for c in cell["costs"])
     return f"γ = {rates};  c = {costs};  best: stage {cell['truth']['best_stage']}"
-
-
-def _with_band(numbers: dict[str, Any]) -> str:
-    half = (numbers["high"][-1] - numbers["low"][-1]) / 2
-    return f"{numbers['mean'][-1]:.1f} ± {half:.1f}"

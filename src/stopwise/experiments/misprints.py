@@ -19,6 +19,7 @@ from stopwise.experiments.contenders import (
     described,
     last_decade_slope,
     play,
+    told_regret,
 )
 from stopwise.experiments.drawing import (
     REGRET,
@@ -112,13 +113,12 @@ def tables(result: Result) -> list[Table]:
     for part in ("step", "stuck"):
         costs = ", ".join(f"{c:g}" for c in result.parameters[f"{part}_costs"])
         for label, cell in result.numbers[part]["contenders"].items():
-            half = (cell["high"][-1] - cell["low"][-1]) / 2
             rows.append(
                 (
                     costs,
                     label,
                     f"{cell['rounds'][-1]:,}",
-                    f"{cell['mean'][-1]:.1f} ± {half:.1f}",
+                    told_regret(cell),
                     f"{max(cell['final_regret']):.1f}",
                     f"{last_decade_slope(cell):.2f}",
                     f"{cell['n_wrong']} of {len(cell['final_regret'])} runs",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stopwise.experiments import real_data
+from stopwise.experiments import real_data, real_data_claims
 from stopwise.experiments.experiment import Claim, Result, Scale, Table
 from stopwise.experiments.sensors import PIMA
 
@@ -32,4 +32,4 @@ def tables(result: Result) -> list[Table]:
 
 def check(result: Result) -> list[Claim]:
     """Judge what Section 7 says of this figure."""
-    return real_data.judge(result, regime=3, figure="Section 7, Figure 5")
+    return real_data_claims.judge(result, regime=3, figure="Section 7, Figure 5")

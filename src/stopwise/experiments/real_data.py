@@ -17,6 +17,7 @@ from stopwise.experiments.contenders import (
     described,
     last_decade_slope,
     play,
+    told_regret,
 )
 from stopwise.experiments.drawing import (
     REGRET,
@@ -31,7 +32,7 @@ from stopwise.experiments.drawing import (
     shade,
     styled,
 )
-from stopwise.experiments.experiment import JSON, Claim, Docket, Result, Scale, Table
+from stopwise.experiments.experiment import JSON, Result, Scale, Table
 from stopwise.experiments.over_prices import failing_spans, limit_regret, limit_stage, priced
 from stopwise.experiments.sensors import LAMBDA, Sensors
 from stopwise.problem.instance import Instance
@@ -47,8 +48,6 @@ PANELS = (
 CONTENDERS = (ALGORITHM_2, SUPERVISED, THOMPSON, RESOLVE)
 SWEPT = (ALGORITHM_2, SUPERVISED, RESOLVE)
 LAMBDAS = (1e-4, 3e-2)
-# Regret below this, in mistakes, is nothing to divide by.
-NOTHING = 1.0
 
 
 def measure(name: str, sensors: Sensors, scale: Scale) -> Result:
@@ -148,8 +147,8 @@ def tabulate(result: Result) -> list[Table]:
     rows = tuple(
         (
             label,
-            _final(c),
-            _slope(c),
+            told_regret(c),
+            slope_told(c),
             ", ".join(f"{share:.1%}" for share in _shares(c)),
         )
         for label, c in result.numbers["curves"].items()
@@ -169,110 +168,12 @@ def tabulate(result: Result) -> list[Table]:
     ]
 
 
-def judge(result: Result, *, regime: int, figure: str) -> list[Claim]:
-    """The regime, the rate, the constant factor, and what happens outside weak dominance."""
-    docket = Docket(result)
-    truth, curves = result.numbers["truth"], result.numbers["curves"]
-    ours, theirs = curves[ALGORITHM_2.label], curves[SUPERVISED.label]
-    docket.judge(
-        f"In the regime of the paper stage {regime} is best",
-        truth["best_stage"] == regime and truth["weakly_dominant"],
-        f"at λ = {result.parameters['lambda']:g} stage {truth['best_stage']} is, by "
-        f"{min(g for g in truth['gaps'] if g > 0):.3f}, and weak dominance "
-        f"{'holds' if truth['weakly_dominant'] else 'fails'}; the budget of $50, read as λ = 1/50, "
-        "makes stage 1 best on both data sets",
-        source="Section 7, regimes",
-        at_any_scale=True,
-    )
-    docket.judge(
-        "The regret of Algorithm 2, without labels, is sublinear",
-        last_decade_slope(ours) < 0.5,
-        f"{_final(ours)} at T = {result.parameters['horizon']:,}, slope over the last decade "
-        f"{_slope(ours)}",
-        source=figure,
-    )
-    factor, early = _factor(ours, theirs), _factor(ours, theirs, at=0.1)
-    compared = (
-        f"{_final(ours)} without and {_final(theirs)} with labels: {factor:.1f} times as much"
-    )
-    docket.judge(
-        "Without labels the regret of Algorithm 2 is within a constant factor of that with labels",
-        factor < 1.5 * max(early, 1.0),
-        f"{compared}, and {early:.1f} times at T / 10 (regrets below one mistake count as one)",
-        source=figure,
-    )
-    docket.judge(
-        "Without labels one learns as well as with them (at most twice the regret)",
-        factor <= 2,
-        f"{compared}; Resolve, without labels: {_final(curves[RESOLVE.label])}",
-        source="Section 7, last sentence",
-    )
-    docket.judge(
-        "The learner with labels has the lower regret",
-        theirs["mean"][-1] < ours["mean"][-1],
-        f"{_final(theirs)} with and {_final(ours)} without" + _if_nothing(ours, theirs),
-        source=figure,
-    )
-    resolve = curves[RESOLVE.label]
-    docket.judge(
-        "Resolve does no worse than Algorithm 2",
-        resolve["low"][-1] <= max(ours["high"][-1], NOTHING),
-        f"{_final(resolve)} against {_final(ours)} (regrets below one mistake count as one)",
-        source="not in the paper",
-    )
-    _judge_outside(docket, result.numbers["sweep"])
-    return docket.claims
-
-
-def _judge_outside(docket: Docket, sweep: JSON) -> None:
-    outside = [k for k, holds in enumerate(sweep["weakly_dominant"]) if not holds]
-    wrong = [k for k in outside if sweep["limit_stage"][k] != sweep["best_stage"][k]]
-    n = len(sweep["lambda"])
-    n_wrong_inside = sum(
-        holds and sweep["limit_stage"][k] != sweep["best_stage"][k]
-        for k, holds in enumerate(sweep["weakly_dominant"])
-    )
-    worst = max((sweep["limit_regret"][k] for k in outside), default=0.0)
-    spans = "; ".join(f"{low:.5f} to {high:.5f}" for low, high in sweep["failing"]) or "none"
-    docket.judge(
-        "By disagreement the best stage is found exactly where weak dominance holds",
-        not n_wrong_inside and wrong == outside,
-        f"weak dominance fails for λ from {spans} (of {LAMBDAS[0]:g} to {LAMBDAS[1]:g}): at "
-        f"{len(wrong)} of the {len(outside)} λ of the sweep in there the rule names a wrong stage, "
-        f"at up to {worst:.3f} mistakes a round; at {n_wrong_inside} of the {n - len(outside)} "
-        "others",
-        source="Propositions 6 and 7",
-        at_any_scale=True,
-    )
-
-
-def _factor(ours: JSON, theirs: JSON, at: float = 1.0) -> float:
-    T = ours["rounds"][-1] * at
-    mine, other = (float(np.interp(T, c["rounds"], c["mean"])) for c in (ours, theirs))
-    return max(mine, NOTHING) / max(other, NOTHING)
-
-
-def _final(numbers: JSON) -> str:
-    mean, half = numbers["mean"][-1], (numbers["high"][-1] - numbers["low"][-1]) / 2
-    digits = 1 if mean >= NOTHING or mean == 0 else 3
-    return f"{mean:.{digits}f} ± {half:.{digits}f}"
-
-
-def _slope(numbers: JSON) -> str:
-    slope = last_decade_slope(numbers)
-    return f"{slope:.2f}" if np.isfinite(slope) else "none: no regret at all"
-
-
 def _shares(numbers: JSON) -> list[float]:
     stops = np.array(numbers["final_stops"]).sum(axis=0)
     return [float(share) for share in stops / stops.sum()]
 
 
-def _if_nothing(ours: JSON, theirs: JSON) -> str:
-    if max(ours["mean"][-1], theirs["mean"][-1]) > NOTHING:
-        return ""
-    return (
-        ": where the last stage is best Algorithm 2 has next to no regret, with or without labels, "
-        "because it goes to the end unless it is sure. Two rising curves, as in the paper, do not "
-        "come out"
-    )
+def slope_told(numbers: JSON) -> str:
+    """Return the slope over the last decade in words."""
+    slope = last_decade_slope(numbers)
+    return f"{slope:.2f}" if np.isfinite(slope) else "none: no regret at all"

