@@ -289,6 +289,7 @@ def test_full_scale_verdicts(tmp_path):
         "nonuniform": 1,
         "misprints": 2,
         "alternatives": 3,
+        "triage-tree": 0,
     }
     assert not any(c.verdict is Verdict.UNDECIDED for f in done for c in f.claims)
     json.loads((directory / "results.json").read_text(encoding="utf-8"))

@@ -48,6 +48,8 @@ DRAWN = {
     "misprint-step": {"strongdominance"},
     "misprint-stuck": {"weakdominance", "resolve"},
     "alternatives": set(),
+    "triage-tree": {"strongdominance", "weakdominance", "thompson", "resolve"},
+    "triage-tree-traffic": {"weakdominance", "resolve"},
 }
 
 
@@ -57,6 +59,10 @@ def test_the_colour_of_a_policy_means_that_policy_in_every_figure(quick, stem):
     # Text is black and guides are grey in all figures.
     looks = {n: s.colour for n, s in STYLES.items() if s.colour not in (BLACK, GREY)}
     assert {name for name, colour in looks.items() if colour.upper() in svg} == DRAWN[stem]
+
+
+def test_every_figure_is_looked_at(quick):
+    assert set(DRAWN) == {stem for finished in quick[1].values() for stem in finished.figures}
 
 
 def test_results_hold_every_number_with_what_made_it(quick):
