@@ -148,7 +148,7 @@ def check(result: Result) -> list[Claim]:
         "Under weak dominance the sound test of the tree is the best one",
         weak["truth"]["weakly_dominant"] and weak["sound_stage"] == weak["truth"]["best_stage"],
         f"sound: {NAMES[weak['sound_stage'] - 1]}, best: {NAMES[weak['truth']['best_stage'] - 1]}",
-        source="Section 8, trees",
+        source="Section 6.2, trees",
         at_any_scale=True,
     )
     for name, cell, contenders in (
@@ -161,7 +161,7 @@ def check(result: Result) -> list[Claim]:
             max(slopes.values()) < 0.5,
             "slope of log regret against log t over the last decade (1 is linear): "
             + ", ".join(f"{label} {slope:.2f}" for label, slope in slopes.items()),
-            source="Section 8, trees",
+            source="Section 6.2, trees",
         )
     shares = {
         name: _share_at_best(cell["curves"][RESOLVE.label], cell["truth"], late=True)
