@@ -111,6 +111,19 @@ def test_rounding_does_not_pile_up():
     assert np.linalg.eigvalsh(inverse).min() > 0
 
 
+@pytest.mark.parametrize("regularisation", [0.1, 1.0, 5.0])
+def test_regularisation_is_what_is_known_before_the_first_case(regularisation):
+    policy = sw.ContextualWeakDominance(
+        sw.Cascade([0, 0.2]), 2, warm_up=0, regularisation=regularisation
+    )
+    np.testing.assert_allclose(policy._model.inverse, [np.eye(3) / regularisation])
+    policy.tell([0, 1], [0.5, -1.0])
+    x = np.array([1.0, 0.5, -1.0])
+    (theta,) = np.array(policy._model.theta)
+    # The gradient of λ|θ|²/2 + ln(1 + exp(-θ·x)) vanishes.
+    np.testing.assert_allclose(regularisation * theta, (1 - expit(theta @ x)) * x, atol=1e-8)
+
+
 def test_agreement_for_ever_brings_the_bound_down():
     policy = sw.ContextualWeakDominance(sw.Cascade([0, 0.05]), 1, warm_up=0, exploration=2.0)
     for k in range(3000):

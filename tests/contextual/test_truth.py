@@ -146,7 +146,7 @@ def test_given_contexts_are_drawn_alike():
         (lambda: LogisticPairs([[0.0, 0.0]], last_error=0.5), "last_error"),
         (lambda: UniformContexts(0), "n_features"),
         (lambda: build(NestedErrors([[0.0, 0.0], [0.5, 0.0]]), 3), "sum to at most 1"),
-        (lambda: build(NestedErrors([[-1.2, 1.0], [-1.0, 1.1]]), 3), "sum to at most 1"),
+        (lambda: build(NestedErrors([[-3.0, 1, 1, 1], [-3.1, 1, 1, 1]]), 3), "context .1.0, 1.0"),
         (lambda: build(LogisticPairs([[-3.0, 0], [0.0, 0], [-3.0, 0]]), 3), "triangle"),
         (lambda: build(NestedErrors([[-2.0, 0.0]]), 3), "3 tests, got 2"),
         (lambda: build(NestedErrors([[-2.0, 0.0, 0.0]]), 2), "as many features"),
@@ -161,7 +161,8 @@ def test_what_is_no_law_is_refused(make, match):
 def build(law, n_stages, parents=None):
     n = n_stages if parents is None else len(parents)
     cascade = sw.Cascade([0.1] * n, parents=parents)
-    return sw.ContextualInstance(law, UniformContexts(1), cascade)
+    d = 3 if law.n_features == 3 else 1
+    return sw.ContextualInstance(law, UniformContexts(d), cascade)
 
 
 def test_contexts_of_another_shape_are_refused():

@@ -25,7 +25,7 @@ from stopwise.policies import Resolve, WeakDominance
 from stopwise.problem.contextual import ContextualInstance
 from stopwise.problem.contextual_laws import LogisticPairs, UniformContexts
 from stopwise.simulation import simulate
-from stopwise.simulation.palette import style_of
+from stopwise.simulation.palette import BROWN, style_of
 
 NAME = "contexts"
 TITLE = "Section 6.2: contexts, where the best stage differs from case to case"
@@ -41,7 +41,6 @@ COSTS = (0.0, 0.12, 0.13)
 COMMON = (-2.2, 1.2, -0.7, 0.4, 0.1, 0.0)
 TILT = (0.0, 0.2, 0.2, -0.1, 0.1, 0.0)
 D = len(COMMON) - 1
-ALGORITHM_2 = "Algorithm 2"
 # Every round is played one after the other: half the usual runs tell enough, and a quarter of those
 # without contexts, which hardly differ.
 FEWER = {True: 2, False: 4}
@@ -51,7 +50,7 @@ CONTEXTUAL: dict[str, Callable[[Cascade], Any]] = {
     "ContextualResolve": lambda cascade: ContextualResolve(cascade, D),
     "ContextualThompson": lambda cascade: ContextualThompson(cascade, D, seed=0),
 }
-PLAIN: dict[str, Callable[[Cascade], Any]] = {ALGORITHM_2: WeakDominance, "Resolve": Resolve}
+PLAIN: dict[str, Callable[[Cascade], Any]] = {"Algorithm 2": WeakDominance, "Resolve": Resolve}
 
 
 def world() -> ContextualInstance:
@@ -114,13 +113,11 @@ def figure(result: Result) -> dict[str, Any]:
     left.set_ylabel(REGRET)
     left.set_title("best stage differs by context")
     for axis, (name, cell) in zip(axes[1:], result.numbers["data"].items(), strict=True):
-        for way, style in ((WITH, "ContextualResolve"), (WITHOUT, "Resolve")):
-            look, part = style_of(style), cell[way]
+        for way, colour in ((WITH, style_of("ContextualResolve").colour), (WITHOUT, BROWN)):
+            part = cell[way]
             low, high = (np.array(part["mean"]) + s * np.array(part["half"]) for s in (-1, 1))
-            axis.plot(
-                cell["lambda"], part["mean"], "o-", color=look.colour, markersize=3, label=way
-            )
-            axis.fill_between(cell["lambda"], low, high, color=look.colour, alpha=0.18, linewidth=0)
+            axis.plot(cell["lambda"], part["mean"], "o-", color=colour, markersize=3, label=way)
+            axis.fill_between(cell["lambda"], low, high, color=colour, alpha=0.18, linewidth=0)
         axis.axhline(0, color="black", linewidth=0.8)
         axis.set_xscale("log")
         axis.set_xlabel("λ (mistakes a dollar)")

@@ -9,7 +9,7 @@ import numpy as np
 from stopwise.cascade import Cascade, FloatArray, IntArray
 from stopwise.contextual import ContextualResolve
 from stopwise.experiments.experiment import JSON, Scale
-from stopwise.experiments.real_data import limit_stage
+from stopwise.experiments.over_prices import limit_stage
 from stopwise.experiments.sensors import HEART, PIMA, Sensors, out_of_fold
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.simulation.contextual_job import learned

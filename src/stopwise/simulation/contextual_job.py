@@ -260,12 +260,12 @@ def plain_stages(
     kernel = kernel_for(World(instance, labelled=True), policy) if compile_ else None
     if kernel is None:
         return np.array(play_rounds(policy, labels, outputs), dtype=np.int64)
-    patterns = np.column_stack([instance.labels, instance.outputs]).tolist()
-    places = {tuple(instance.classes[c] for c in row): k for k, row in enumerate(patterns)}
-    place = np.array([places[tuple(row)] for row in rows[first].tolist()], dtype=np.int64)
+    # Rows and patterns are in the same order, so that the number of a row is that of its pattern.
+    coded = np.column_stack([instance.labels, instance.outputs])
+    assert np.array_equal(np.array(instance.classes)[coded], rows[first])
     # The kernel counts rounds from the first that the policy was ever told.
     known = policy.n_rounds
-    given = np.concatenate([np.zeros(known, dtype=np.int64), place[inverse.reshape(-1)]])
+    given = np.concatenate([np.zeros(known, dtype=np.int64), inverse.reshape(-1)])
     stages = np.zeros(len(given), dtype=np.int64)
     kernel.play(np.array([len(rows)]), sources, given, stages, False)
     return stages[known:]

@@ -13,6 +13,9 @@ SKY, BLUE = "#56B4E9", "#0072B2"
 GREEN, PURPLE = "#009E73", "#CC79A7"
 # Darker relatives for the policies that look at contexts.
 NAVY, MAROON, PLUM = "#1B2A6B", "#7A1F1F", "#7B3294"
+# For what is no policy: no policy ever has these.
+INK, BROWN = "#333333", "#8C510A"
+WINE, OLIVE = "#882255", "#999933"
 
 Dashes = str | tuple[int, tuple[int, ...]]
 
