@@ -86,6 +86,26 @@ def test_policies_without_an_eye_for_contexts_play_as_asked(name):
         policy = copy.deepcopy(other) if known.to_state() == policy.to_state() else policy
 
 
+@every
+def test_a_learned_policy_is_one_that_was_asked_and_told(make, monkeypatch):
+    world = WORLDS["nested"]
+    policy = make(world.cascade, 2)
+    cases = world.draw(contextual_job.BLOCK, np.random.default_rng([3, 0]))
+    part = sw.problem.contextual.ContextualCases(*(p[:600] for p in cases))
+    known = contextual_job.learned(world, policy, rounds=600, seed=3)
+    assert policy.n_rounds == 0
+    if isinstance(policy, DRAWS):
+        policy._rng = FromSource(draws.sources(3, 0)[1])
+    asked_stages(policy, part)
+    for mine, theirs in zip(known._model[:10], policy._model[:10], strict=True):  # not the room
+        assert mine == theirs
+    if not isinstance(policy, DRAWS):
+        monkeypatch.setattr(contextual_job, "can_compile", lambda: False)
+        with pytest.warns(UserWarning, match="numba"):
+            slow = contextual_job.learned(world, make(world.cascade, 2), rounds=600, seed=3)
+        assert slow.to_state() == known.to_state()
+
+
 def simulated(world, make, **settings):
     settings = {
         "horizon": 800,
