@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 
 import stopwise as sw
+from stopwise.simulation.contextual_job import learned
 from tests.contextual.helpers import draw_cases, pairs_world, play
 
 CASCADE = sw.Cascade([0.0, 0.12, 0.05, 0.2])
@@ -160,3 +161,22 @@ def test_what_is_recommended_in_the_end_is_best_for_nearly_all_contexts():
     fresh = world.draw_contexts(300, np.random.default_rng(1))
     stages = [policy.recommend(x) for x in fresh]
     assert world.gaps(fresh)[np.arange(300), stages].mean() < 0.1 * world.average_gaps.min()
+
+
+def test_widths_are_standard_deviations():
+    """Squared errors of the log odds over xᵀH⁻¹x: about 1, a little less by regularisation."""
+    world = pairs_world(2)
+    contexts = world.draw_contexts(200, np.random.default_rng(5))
+    truth = world.disagreement(contexts)
+    ratios = []
+    for seed in range(12):
+        policy = learned(world, sw.ContextualResolve(world.cascade, 2), rounds=2000, seed=seed)
+        model = policy.to_state()["model"]
+        scaled = (contexts - model["centre"]) / np.array(model["scale"])
+        X = np.column_stack([np.ones(len(contexts)), scaled])
+        for p, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+            off = X @ model["theta"][p] - logit(truth[:, i, j])
+            variance = np.einsum("na,ab,nb->n", X, np.array(model["inverse"][p]), X)
+            ratios.append((off**2 / variance).mean())
+    # 36 means, each of about three independent squares of normals: deviation about .14.
+    assert 0.4 < np.mean(ratios) < 1.6
