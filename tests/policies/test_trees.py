@@ -535,3 +535,12 @@ def test_resolve_says_what_it_rests_on():
     assert "1 -> 2 does not pay more: disagreement" in str(certificate)
     assert "against price 0.4000 + 0." in str(certificate)
     json.dumps(policy.to_state())
+
+
+def test_the_printed_average_goes_by_the_path():
+    """Algorithm 1 as printed: after one case at test 5, steps of 1/1 for the tests on its way."""
+    policy = sw.StrongDominance(TREE, literal=True)
+    policy.tell((0, 0, 1), 5)
+    assert policy.to_state()["printed"] == [0, 0, 0, 0, 0, 1]
+    policy.tell((0, 1), 2)
+    assert policy.to_state()["printed"] == [0, 0, 0.5, 0, 0, 1]
