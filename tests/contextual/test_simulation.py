@@ -11,7 +11,7 @@ from stopwise.contextual.rules import standard_normal
 from stopwise.errors import InputError, SettingError, StateError
 from stopwise.simulation import contextual_job, draws
 from stopwise.simulation.compiled import compiled
-from stopwise.simulation.contextual_job import CompiledContextual, asked_stages, plain_stages
+from stopwise.simulation.contextual_play import CompiledContextual, asked_stages, plain_stages
 from stopwise.simulation.palette import STYLES, style_of
 from tests.contextual.helpers import DRAWS, FACTORIES, nested_world, pairs_world
 from tests.policies.helpers import FACTORIES as PLAIN

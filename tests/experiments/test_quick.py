@@ -50,6 +50,13 @@ DRAWN = {
     "alternatives": set(),
     "triage-tree": {"strongdominance", "weakdominance", "thompson", "resolve"},
     "triage-tree-traffic": {"weakdominance", "resolve"},
+    "contexts": {
+        "weakdominance",
+        "resolve",
+        "contextualweakdominance",
+        "contextualresolve",
+        "contextualthompson",
+    },
 }
 
 

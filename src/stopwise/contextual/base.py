@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable
 from typing import Any, ClassVar, Self
@@ -13,29 +12,20 @@ from stopwise.cascade import Cascade, FloatArray
 from stopwise.checks import finite_number, whole_number
 from stopwise.contextual.logistic import chance, dot, log_odds
 from stopwise.contextual.model import UNSEEN, Model, absorb, is_warm, scale_features
+from stopwise.contextual.reading import (
+    LARGEST,
+    LARGEST_UNSCALED,
+    MEMORY,
+    case_parts,
+    check_context,
+    checked_memory,
+    copied,
+)
 from stopwise.contextual.rules import optimistic_stage
 from stopwise.disagreement import Outputs, check_outputs
 from stopwise.errors import CascadeError, ContextError, InputError, SettingError, StateError
 from stopwise.policies.optimism import price_rows
 from stopwise.policies.state import STATE_VERSION, Saved
-
-# Squares of larger features would overflow; without a learned scale far smaller ones are too large.
-LARGEST = 1e100
-LARGEST_UNSCALED = 1e3
-
-# What a learner remembers, by the names of `Model`, and the lists that count cases.
-_MEMORY = (
-    "theta",
-    "inverse",
-    "seen",
-    "centre",
-    "scale",
-    "squares",
-    "held_contexts",
-    "held_pairs",
-    "counts",
-)
-_WHOLE = {"seen", "held_pairs", "counts"}
 
 
 class ContextualPolicy(Saved, is_base=True):
@@ -118,7 +108,7 @@ class ContextualPolicy(Saved, is_base=True):
         checked = []
         for number, case in enumerate(batch, start=1):
             try:
-                outputs, context = _pair(case)
+                outputs, context = case_parts(case)
                 told = check_outputs(outputs, self.cascade)[1]
                 checked.append((self._checked_context(context), self._pairs(told)))
             except InputError as error:
@@ -172,7 +162,7 @@ class ContextualPolicy(Saved, is_base=True):
             "version": STATE_VERSION,
             "cascade": self.cascade.to_state(),
             "settings": {name: getattr(self, name) for name in self.settings},
-            "model": {name: _copied(model[name]) for name in _MEMORY},
+            "model": {name: copied(model[name]) for name in MEMORY},
             **self._extra_state(),
         }
 
@@ -180,11 +170,9 @@ class ContextualPolicy(Saved, is_base=True):
     def _rebuilt(cls, state: dict[str, Any]) -> Self:
         policy = cls(Cascade.from_state(state["cascade"]), **cls._settings_from(state))
         fresh = policy._model._asdict()
-        if set(state["model"]) != set(_MEMORY):
-            raise StateError(f"model must have {list(_MEMORY)}, got {list(state['model'])}")
-        memory = {
-            name: _checked_memory(name, state["model"][name], fresh[name]) for name in _MEMORY
-        }
+        if set(state["model"]) != set(MEMORY):
+            raise StateError(f"model must have {list(MEMORY)}, got {list(state['model'])}")
+        memory = {name: checked_memory(name, state["model"][name], fresh[name]) for name in MEMORY}
         policy._model = policy._model._replace(**memory)
         policy._restore_extra(state)
         return policy
@@ -212,7 +200,7 @@ class ContextualPolicy(Saved, is_base=True):
         diagonal = [[float(a == b) / self.regularisation for b in range(D)] for a in range(D)]
         return Model(
             theta=[[0.0] * D for _ in range(P)],
-            inverse=[_copied(diagonal) for _ in range(P)],
+            inverse=[copied(diagonal) for _ in range(P)],
             seen=[0] * P,
             limits=[log_odds(prices[j][i]) for j in range(K) for i in range(j)],
             centre=[0.0] * d,
@@ -250,59 +238,3 @@ class ContextualPolicy(Saved, is_base=True):
             except ContextError as error:
                 raise ContextError(f"{error}; it is context {number}") from None
         return checked
-
-
-def check_context(context: Any, n_features: int, largest: float = LARGEST) -> list[float]:
-    """Return the features of a case as floats, or raise `ContextError`."""
-    if isinstance(context, np.ndarray) and context.ndim != 1:
-        raise ContextError(
-            f"context must be a vector of {n_features} numbers, got shape {context.shape}"
-        )
-    if isinstance(context, (str, bytes, dict, set)) or not isinstance(context, Iterable):
-        raise ContextError(f"context must be a vector of {n_features} numbers, got {context!r}")
-    values = context.tolist() if isinstance(context, np.ndarray) else list(context)
-    if len(values) != n_features:
-        raise ContextError(f"context must have {n_features} features, got {len(values)}")
-    for k, value in enumerate(values):
-        if not isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
-            raise ContextError(f"context must be numbers, got {value!r} at feature {k + 1}")
-        if not -largest <= value <= largest:
-            rule = (
-                f"at most {largest:g} in size if warm_up is 0: scale it, or let warm_up do so"
-                if -LARGEST <= value <= LARGEST
-                else f"finite, at most {LARGEST:g} in size"
-            )
-            raise ContextError(f"context must be {rule}, got {_shown(value)} at feature {k + 1}")
-    return [float(value) for value in values]
-
-
-def _shown(value: Any) -> str:
-    # A number of thousands of digits would be refused by repr, or fill the page.
-    return "a larger number" if isinstance(value, int) and abs(value) > LARGEST else repr(value)
-
-
-def _pair(case: Any) -> tuple[Any, Any]:
-    if not isinstance(case, (tuple, list)) or len(case) != 2:
-        raise ContextError(f"a case must be a pair (outputs, context), got {case!r}")
-    return case[0], case[1]
-
-
-def _copied(values: Any) -> Any:
-    return [_copied(value) for value in values] if isinstance(values, list) else values
-
-
-def _checked_memory(name: str, values: Any, like: Any) -> Any:
-    """Return saved lists if they have the shape of ``like`` and hold numbers of its kind."""
-    if isinstance(like, list):
-        if not isinstance(values, list) or len(values) != len(like):
-            raise StateError(f"{name} must have {len(like)} entries, got {values!r}")
-        return [_checked_memory(name, *both) for both in zip(values, like, strict=True)]
-    if isinstance(values, bool) or not isinstance(values, (int, float)):
-        raise StateError(f"{name} must hold numbers, got {values!r}")
-    if not math.isfinite(values) or (name in _WHOLE and not isinstance(values, int)):
-        raise StateError(f"{name} must hold finite numbers, counts whole ones, got {values!r}")
-    if (name in {"seen", "counts"} and values < 0) or (name == "scale" and values <= 0):
-        raise StateError(f"{name} must hold no negative numbers, a scale no 0, got {values!r}")
-    if name == "held_pairs" and values not in (UNSEEN, 0, 1):
-        raise StateError(f"held_pairs must hold {UNSEEN}, 0 or 1, got {values!r}")
-    return values if name in _WHOLE else float(values)

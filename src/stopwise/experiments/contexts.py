@@ -91,6 +91,7 @@ def run(scale: Scale) -> Result:
     parameters = {
         **scale.described(),
         "seed": 0,
+        "checkpoints": CHECKPOINTS,
         "costs": list(COSTS),
         "common": list(COMMON),
         "tilt": list(TILT),
