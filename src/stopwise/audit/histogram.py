@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
@@ -59,34 +60,51 @@ class Histogram:
             total[key] = total.get(key, 0) + int(times)
         table = np.array(list(total), dtype=np.int64).reshape(-1, cascade.n_stages)
         times_seen = np.array(list(total.values()), dtype=np.int64)
-        return cls._of_codes(table, times_seen, list(code)[1:], cascade)
+        return cls.of_classes(table, times_seen, list(code)[1:], cascade)
 
     @classmethod
     def from_arrow(cls, columns: Sequence[Any], counts: IntArray, cascade: Cascade) -> Histogram:
         """Count patterns given as Arrow columns, one a test, without a loop over rows."""
-        code: dict[Hashable, int] = {None: MISSING}
-        table = np.empty((len(counts), len(columns)), dtype=np.int64)
+        codes = np.empty((len(counts), len(columns)), dtype=np.int64)
+        values = []
         for k, column in enumerate(columns):
             chunk = column.combine_chunks() if hasattr(column, "combine_chunks") else column
             encoded = chunk.dictionary_encode()
-            known = [
-                code.setdefault(_present(y), len(code) - 1) for y in encoded.dictionary.to_pylist()
-            ]
-            place = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
-            table[:, k] = np.array([*known, MISSING])[place]
-        return cls._of_codes(table, np.asarray(counts, dtype=np.int64), list(code)[1:], cascade)
+            values.append([*encoded.dictionary.to_pylist(), None])
+            codes[:, k] = encoded.indices.fill_null(len(values[k]) - 1)
+        return cls.from_codes(codes, values, np.asarray(counts, dtype=np.int64), cascade)
 
     @classmethod
-    def _of_codes(
+    def from_codes(
+        cls, codes: IntArray, values: Sequence[Row], counts: IntArray, cascade: Cascade
+    ) -> Histogram:
+        """Count patterns given as indices into the values of each test, ``None`` a missing one."""
+        code: dict[Hashable, int] = {None: MISSING}
+        table = np.empty_like(codes)
+        for k, known in enumerate(values):
+            place = np.full(len(known), MISSING)
+            for c in np.flatnonzero(np.bincount(codes[:, k])).tolist():
+                place[c] = code.setdefault(_present(known[c]), len(code) - 1)
+            table[:, k] = place[codes[:, k]]
+        return cls.of_classes(table, counts, list(code)[1:], cascade)
+
+    @classmethod
+    def from_numbers(cls, rows: NDArray[Any], counts: IntArray, cascade: Cascade) -> Histogram:
+        """Count patterns given as an array of booleans or whole numbers, none of them missing."""
+        values, place = np.unique(rows, return_inverse=True)
+        return cls.of_classes(place.reshape(rows.shape), counts, values.tolist(), cascade)
+
+    @classmethod
+    def of_classes(
         cls, table: IntArray, counts: IntArray, shown: list[Hashable], cascade: Cascade
     ) -> Histogram:
-        """Name the classes in their order, sort the patterns and join equal ones."""
+        """Count patterns given as indices into ``shown``, each of which occurs; -1 is a gap."""
         order = sorted(range(len(shown)), key=lambda c: _rank(shown[c]))
         renamed = np.empty(len(shown) + 1, dtype=np.int64)
         renamed[order] = np.arange(len(shown))
         renamed[MISSING] = MISSING
         table = renamed[table]
-        by_value = np.lexsort(table.T[::-1])
+        by_value = _lexical(table, len(shown) + 1)
         table, counts = table[by_value], counts[by_value]
         fresh = np.ones(len(table), dtype=bool)
         fresh[1:] = (table[1:] != table[:-1]).any(axis=1)
@@ -145,11 +163,12 @@ class Histogram:
     @cached_property
     def n_disagreed(self) -> IntArray:
         """For each pair the number of cases in which the two outputs differ; shape (K, K)."""
-        K = self.n_stages
-        total = np.zeros((K, K), dtype=np.int64)
-        for i in range(K):
-            both = self.shown[:, [i]] & self.shown
-            total[i] = self.counts @ (both & (self.patterns[:, [i]] != self.patterns))
+        total = np.empty((self.n_stages, self.n_stages), dtype=np.int64)
+        for i, codes in enumerate(self.patterns.T):
+            differ = codes[:, None] != self.patterns
+            if not self.is_complete:
+                differ &= self.shown[:, [i]] & self.shown
+            total[i] = self.counts @ differ
         return read_only(total)
 
     @cached_property
@@ -172,6 +191,27 @@ class Histogram:
         total = Histogram.from_rows(rows, counts, self.cascade)
         object.__setattr__(total, "n_blank", self.n_blank + other.n_blank)
         return total
+
+
+def _lexical(table: IntArray, base: int) -> IntArray:
+    """Return the order of rows by their codes -1, …, ``base`` - 2, the first column first."""
+    K = table.shape[1]
+    if base**K >= 2**63:
+        return np.asarray(np.lexsort(table.T[::-1]))
+    # One number a row sorts faster than many keys.
+    return np.argsort((table + 1) @ np.array([base ** (K - 1 - k) for k in range(K)]))
+
+
+def check_n_patterns(n_patterns: int, codes: IntArray, columns: Sequence[str]) -> None:
+    """Raise `LogError` where there are too many patterns; ``codes`` are some of them."""
+    if n_patterns <= MAX_PATTERNS:
+        return
+    n_values = [len(np.unique(column)) for column in codes.T]
+    widest = int(np.argmax(n_values))
+    raise LogError(
+        f"outputs must be labels, got more than {MAX_PATTERNS} different patterns; test "
+        f"{columns[widest]!r} alone has {n_values[widest]} values: cut scores into classes first"
+    )
 
 
 def _present(value: Any) -> Hashable:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from stopwise.audit.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
-from stopwise.audit.log import open_table
+from stopwise.audit.log import open_rows
 from stopwise.audit.report import AuditReport, write_whole
 from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade
@@ -103,7 +103,7 @@ def audit(
     """
     _check_target("--out", out)
     _check_target("--plan-out", plan_out if plan_labels else None)
-    rows = open_table(log, table=table or None, query=query or None)
+    rows = open_rows(log, table=table or None, query=query or None)
     names = _names(tests) or [name for name in rows.columns if name != case_id]
     found = run_audit(
         rows,
