@@ -303,3 +303,34 @@ def test_databases_that_do_not_fit(all_sources):
         open_log(csv, CASCADE, table="visits")
     with pytest.raises(LogError, match="come with a file"):
         open_log(pd.DataFrame(ROWS, columns=NAMES), CASCADE, table="visits")
+
+
+def test_large_numbers_differ_and_are_not_rounded():
+    one, two = 10**17, 10**17 + 1
+    rows = pd.DataFrame({"a": [one, two], "b": [two, one]})
+    check_log(open_log(rows, Cascade([1, 2], names=["a", "b"])).histogram())
+    assert looks_like(one) != looks_like(str(two))
+    assert looks_like(one) == looks_like(str(one))
+
+
+@pytest.mark.parametrize("kind", ["lists", "other columns", "other types"])
+def test_parquet_that_only_the_engine_can_read(kind, tmp_path):
+    pq.write_table(pa.table({"a": ["0", "1"], "b": ["0", "0"]}), tmp_path / "one.parquet")
+    second = {
+        "lists": {"a": [[1], [2]], "b": ["0", "1"]},
+        "other columns": {"b": ["0", "1"]},
+        "other types": {"a": [0, 1], "b": [0, 1]},
+    }[kind]
+    pq.write_table(pa.table(second), tmp_path / "two.parquet")
+    log = open_log(tmp_path, Cascade([1, 2], names=["a", "b"]))
+    if kind == "other types":
+        assert log.histogram().counts.tolist() == [2, 1, 1]
+        return
+    with pytest.raises(LogError, match=r"the log cannot be read: .*two\.parquet"):
+        log.histogram()
+
+
+def test_lists_are_no_labels():
+    rows = pa.table({"a": [[1], [2]], "b": [[1], [1]]})
+    with pytest.raises(LogError, match="outputs must be labels, got list<"):
+        open_log(rows, Cascade([1, 2], names=["a", "b"])).histogram()

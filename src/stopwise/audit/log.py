@@ -20,6 +20,7 @@ from stopwise.errors import LogError, MissingExtraError, StopwiseError
 
 # What stands for "not run or failed" in a text file; `none` is left alone, some tests answer it.
 NULLS = ["", "NULL", "null", "NaN", "nan", "NA", "N/A"]
+SEPARATORS = ",;\t|"
 TEXT = {".csv", ".tsv", ".txt", ".psv"}
 COMPRESSED = {".gz", ".zst"}
 PARQUET = {".parquet", ".pq", ".parq"}
@@ -176,9 +177,17 @@ def engine_errors(place: str) -> Iterator[None]:
     except (StopwiseError, FileNotFoundError):
         raise
     except Exception as error:
-        first = str(error).strip().splitlines()
-        reason = first[0] if first else type(error).__name__
-        raise LogError(f"{place} cannot be read: {reason}") from error
+        raise LogError(f"{place} cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return what an engine says, without its advice and the text of the query."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    # DuckDB names the line of a CSV file first, shows it, and only then says what is wrong.
+    more = [line for line in lines[1:3] if "CSV Error" in lines[0] and "Original Line" not in line]
+    return "; ".join([lines[0], *more])
 
 
 def _ibis() -> Any:
@@ -321,4 +330,10 @@ def _from_files(con: Any, files: list[Path]) -> Any:
     if _kind(files[0]) == "parquet":
         return con.read_parquet(names)
     # As text: sniffed types would make 1 a number in one column and a word in the next.
-    return con.read_csv(names, all_varchar=True, nullstr=NULLS, header=True)
+    table = con.read_csv(names, all_varchar=True, nullstr=NULLS, header=True)
+    (first, *others) = table.columns
+    if not others and any(mark in first for mark in SEPARATORS):
+        raise LogError(
+            f"{files[0]} must have as many fields in every row as in its header, {first!r}"
+        )
+    return table

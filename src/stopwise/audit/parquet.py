@@ -44,7 +44,11 @@ def count_parquet(
     """
     import pyarrow.parquet as pq
 
-    opened = [pq.ParquetFile(path, read_dictionary=list(columns)) for path in files]
+    schemas = [pq.read_schema(path) for path in files]
+    if any(name not in schema.names for schema in schemas for name in columns):
+        return None
+    texts = [n for n in columns if all(_is_text(schema.field(n).type) for schema in schemas)]
+    opened = [pq.ParquetFile(path, read_dictionary=texts) for path in files]
     try:
         encoders = _encoders(opened, columns)
         if encoders is None:
@@ -133,14 +137,17 @@ class Text:
         return code
 
 
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def _encoders(files: Sequence[Any], columns: Sequence[str]) -> list[Encoder] | None:
     """Return how to code each column, or ``None`` where that is not possible."""
     import pyarrow as pa
 
-    schemas = [file.schema_arrow for file in files]
-    if any(name not in schema.names for schema in schemas for name in columns):
-        return None
-    kinds = [{schema.field(name).type for schema in schemas} for name in columns]
+    kinds = [{file.schema_arrow.field(name).type for file in files} for name in columns]
     if any(len(found) > 1 for found in kinds):
         return None
     encoders: list[Encoder | None] = []
@@ -150,7 +157,7 @@ def _encoders(files: Sequence[Any], columns: Sequence[str]) -> list[Encoder] | N
             if numbers is None or numbers.size > MAX_CODES:
                 return None
             encoders.append(numbers)
-        elif pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+        elif pa.types.is_dictionary(kind) and _is_text(kind.value_type):
             encoders.append(None)
         else:
             return None

@@ -109,7 +109,7 @@ def audit(
         names = _names(tests) or [name for name in rows.columns if name != case_id]
         found = run_audit(
             rows,
-            Cascade(_numbers("--costs", costs), mistake_cost, names),
+            Cascade(_costs(costs, names), mistake_cost, names),
             case_id=case_id or None,
             assumptions=_assumptions(ordered, errs_at_most or [], prevalence or []),
             never_right=never_right or [],
@@ -161,6 +161,17 @@ def _names(text: str) -> list[str]:
 
 def _numbers(option: str, text: str) -> list[float]:
     return [_number(option, part, text) for part in _names(text)]
+
+
+def _costs(text: str, names: list[str]) -> list[float]:
+    costs = _numbers("--costs", text)
+    if len(costs) != len(names):
+        shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+        raise SettingError(
+            f"--costs must have one price a test, got {len(costs)} for {len(names)} tests: "
+            f"{shown}; --tests chooses the columns"
+        )
+    return costs
 
 
 def _number(option: str, part: str, text: str) -> float:
