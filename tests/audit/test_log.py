@@ -313,11 +313,10 @@ def test_large_numbers_differ_and_are_not_rounded():
     assert looks_like(one) == looks_like(str(one))
 
 
-@pytest.mark.parametrize("kind", ["lists", "other columns", "other types"])
+@pytest.mark.parametrize("kind", ["other columns", "other types"])
 def test_parquet_that_only_the_engine_can_read(kind, tmp_path):
     pq.write_table(pa.table({"a": ["0", "1"], "b": ["0", "0"]}), tmp_path / "one.parquet")
     second = {
-        "lists": {"a": [[1], [2]], "b": ["0", "1"]},
         "other columns": {"b": ["0", "1"]},
         "other types": {"a": [0, 1], "b": [0, 1]},
     }[kind]

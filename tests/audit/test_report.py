@@ -44,7 +44,7 @@ def test_every_number_of_the_json_report_is_computed_a_second_time(world):
     assert sum(told["log"]["counts"]) == n
     for row, count in zip(told["log"]["patterns"], told["log"]["counts"], strict=True):
         assert (outputs == row).all(axis=1).sum() == count
-    sequence = BettingSequence(0.025 / 3)
+    sequence = BettingSequence(0.05 / 3 / 3)  # disagreement, dominance, labels; three pairs
     for pair in told["verdict"]["pairs"]:
         i, j = pair["shallow"], pair["deep"]
         interval = sequence.interval(round(p[i, j] * n), n)

@@ -35,13 +35,16 @@ td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto;fon
 td{white-space:nowrap}.wide{overflow-x:auto}.small{color:#5b626c;font-size:.9rem}
 """
 PRICE_MAP = """Over all prices of a mistake, the costs of the tests as they are. Above: what
-disagreement alone says if weak dominance holds. Middle: the stage that can go wrong least. Below:
-where one stage is best whatever the right answers are, and where no method without labels can know.
+disagreement alone says if weak dominance holds; hatched where more cases are needed to say it, grey
+where it has no answer. Middle: the stage that can go wrong least. Below: where one stage is best
+whatever the right answers are, and where no method without labels can know.
 The curve is the regret of the middle row at worst, in mistakes per case."""
 MATRIX = """In percent of the cases where both ran: how often two tests disagree. This says how
 often an answer changes, not how often one is wrong."""
 SHARP = """Sharp bounds for the cases in the log: every value inside is reached by some right
 answers that fit the log and what is assumed."""
+FIXED_LABELS = """These intervals hold for a number of labels that was fixed beforehand. Whoever
+looks at the labels first and then decides whether to ask for more may not rely on them."""
 READING = (
     """A later test can mend only an answer that it changes. Where going on costs more than the
     share of answers it changes, it cannot pay, whatever is right.""",
@@ -250,6 +253,7 @@ def _labels(report: AuditReport) -> list[str]:
             f"be cheapest by them: {possible}. Weak dominance: {told.weak_dominance.value}."
         ),
         _table(["difference in wrong answers", "estimate", "interval", "price of going on"], rows),
+        _note(FIXED_LABELS),
     ]
 
 

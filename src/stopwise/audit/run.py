@@ -76,7 +76,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     n_planned
         How many cases to choose for labelling.
     confidence
-        The chance with which the intervals hold, all of them and at all times.
+        The chance with which the intervals hold, all of them and at all times (those from labels:
+        for a number of labels fixed beforehand).
     seed
         For drawing the cases to label.
 
@@ -96,7 +97,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         histogram = opened.histogram()
     check_log(histogram)
     space = LabelSpace(_known_values(never_right, histogram), unseen_label)
-    alpha = (1 - confidence) / 2  # half for disagreement, half for strong dominance or labels
+    # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
+    # while there are no labels: asking for some must not change what the log says.
+    alpha = (1 - confidence) / 3
     bounds = DisagreementBounds.of(histogram, alpha=alpha)
     verdict = judge(bounds, cascade)
     evidence = None
