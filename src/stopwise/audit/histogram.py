@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
+from stopwise.patterns import PatternCounts
 
 MISSING = -1
 MAX_PATTERNS = 200_000
@@ -63,6 +64,16 @@ class Histogram:
         table = np.array(list(total), dtype=np.int64).reshape(-1, cascade.n_stages)
         times_seen = np.array(list(total.values()), dtype=np.int64)
         return cls.of_classes(table, times_seen, list(code)[1:], cascade)
+
+    @classmethod
+    def from_counts(cls, counts: PatternCounts) -> Histogram:
+        """Return what was counted case by case, or raise `LogError` where patterns were dropped."""
+        if counts.n_other:
+            raise LogError(
+                f"pattern counts must hold every pattern, got {counts.n_other} cases beyond the "
+                f"first {counts.max_patterns} patterns"
+            )
+        return cls.from_rows(counts.table, counts.table.values(), counts.cascade)
 
     @classmethod
     def from_arrow(cls, columns: Sequence[Any], counts: IntArray, cascade: Cascade) -> Histogram:

@@ -22,6 +22,7 @@ from stopwise.audit.words import (
 
 MAX_PATTERNS = 32
 MAX_PLANNED = 500
+MAX_UNFOLDED = 15
 
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#22262c;max-width:960px;margin:2rem auto;
@@ -154,7 +155,7 @@ def _verdict(report: AuditReport) -> list[str]:
         _paragraph(f"{found[:1].upper()}{found[1:]}. {held} {strong_words(report)}"),
         matrix_svg(table, [_cell(name) for name in cascade.names], "Disagreement", most=most),
         _note(MATRIX),
-        _table([*heads, "going on", "cases to settle"], rows),
+        _folded(len(rows), "pairs", _table([*heads, "going on", "cases to settle"], rows)),
     ]
 
 
@@ -205,8 +206,12 @@ def _bounds(report: AuditReport) -> list[str]:
         "<h3>Share of wrong answers</h3>",
         bars_svg(errors, "Bounds on error rates", low=0.0, high=1.0),
         "<h3>Difference in wrong answers</h3>",
-        bars_svg(
-            [(n, b, span(b)) for n, b in pairs], "Bounds on differences", low=-reach, high=reach
+        _folded(
+            len(pairs),
+            "pairs",
+            bars_svg(
+                [(n, b, span(b)) for n, b in pairs], "Bounds on differences", low=-reach, high=reach
+            ),
         ),
         "<h3>What stopping there costs too much, at worst</h3>",
         bars_svg(regrets, "Worst-case regret", low=0.0, high=widest),
@@ -270,8 +275,8 @@ def _plan(report: AuditReport) -> list[str]:
     ids = ", ".join(str(c.case) for c in report.planned_cases[:MAX_PLANNED])
     return [
         "<h2>Which cases to label</h2>",
-        _table(["who agrees with whom", "cases", "to label"], rows),
-        _items(settles),
+        _folded(len(rows), "groups", _table(["who agrees with whom", "cases", "to label"], rows)),
+        _folded(len(settles), "pairs", _items(settles)),
         f'<p class="small">Cases: {escape(ids)}</p>' if ids else "",
     ]
 
@@ -286,6 +291,13 @@ def _paragraph(text: str) -> str:
 
 def _note(text: str) -> str:
     return f'<p class="small">{escape(text)}</p>'
+
+
+def _folded(n: int, what: str, body: str) -> str:
+    """Return ``body``, out of sight until it is asked for where it is long."""
+    if n <= MAX_UNFOLDED:
+        return body
+    return f"<details><summary>All {n:,} {what}</summary>{body}</details>"
 
 
 def _items(texts: Iterable[str]) -> str:

@@ -13,6 +13,8 @@ from stopwise.audit.labels import Blocks, LabelledCases, agreement
 from stopwise.audit.log import Log, engine_errors
 from stopwise.cascade import Cascade, FloatArray
 
+MAX_NAMED = 4  # tests that agree are named one by one up to here
+
 
 @dataclass(frozen=True)
 class PlanGroup:
@@ -23,11 +25,16 @@ class PlanGroup:
     n_labels: int
 
     def describe(self, cascade: Cascade) -> str:
-        """Return who agrees with whom, in words."""
+        """Return who agrees with whom, in words; a large camp is called all others."""
         camps: dict[int, list[str]] = {}
         for k, block in enumerate(self.blocks):
             camps.setdefault(block, []).append(cascade.names[k])
-        return " against ".join(" = ".join(camp) for camp in camps.values())
+        words = {block: " = ".join(camp) for block, camp in camps.items()}
+        largest = max(camps, key=lambda block: len(camps[block]))
+        if len(camps[largest]) > MAX_NAMED:
+            del words[largest]
+            words[largest] = "all others"
+        return " against ".join(words.values())
 
 
 @dataclass(frozen=True)
