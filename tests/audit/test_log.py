@@ -219,6 +219,7 @@ PARQUETS = {
     "text": [ints(0, 3).map("v{}".format), ints(0, 1).map({0: "v0", 1: None})],
     "text and numbers": [ints(0, 3).astype(str), ints(0, 40, True)],
     "categories": [ints(0, 3).map("v{}".format).astype("category"), ints(0, 1).map("v{}".format)],
+    "many tests": [ints(0, 1).map({0: "no", 1: "yes"}) for _ in range(20)],
     "floats": [ints(0, 2) / 4, ints(0, 2) / 2],
     "dates": [pd.Series(pd.Timestamp("2024-01-01"), range(500)), ints(0, 1)],
 }

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from stopwise.audit.histogram import MAX_PATTERNS, Histogram, check_n_patterns
-from stopwise.audit.packing import MAX_CODES, WORD, Codes, WordCounts
+from stopwise.audit.packing import MAX_CODES, Codes, WordCounts
 from stopwise.cascade import Cascade
 
+TEXT_BITS = 8  # of a column of text: what has more values is left to the engine
 BATCH = 1 << 16  # rows whose columns stay in the cache while they are packed
 
 
@@ -124,7 +125,7 @@ class Text:
         """Return the number of each text."""
         places = [self._code(text) for text in column.dictionary.to_pylist()]
         at = column.indices.fill_null(len(places)).to_numpy(zero_copy_only=False)
-        return np.asarray(np.array([*places, 0])[at])
+        return np.asarray(np.array([*places, 0], dtype=np.uint8)[at])
 
     def values(self) -> list[Hashable]:
         """Return the gap, then the texts as they came."""
@@ -161,14 +162,12 @@ def _encoders(files: Sequence[Any], columns: Sequence[str]) -> list[Encoder] | N
             encoders.append(None)
         else:
             return None
-    # Texts share what the numbers leave of a word.
-    widths = [(e.size - 1).bit_length() for e in encoders if e is not None]
-    n_texts = encoders.count(None)
-    room = min((WORD - sum(widths)) // n_texts, 8) if n_texts else 0
-    if n_texts and room < 2:
-        return None
-    chosen = [Text(1 << room) if e is None else e for e in encoders]
-    return chosen if WordCounts.fits([e.size for e in chosen]) else None
+    # Texts share what the numbers leave of a word: the more values they may have, the better.
+    for room in range(TEXT_BITS, 1, -1):
+        chosen = [Text(1 << room) if e is None else e for e in encoders]
+        if WordCounts.fits([e.size for e in chosen]):
+            return chosen
+    return None
 
 
 def _whole_numbers(files: Sequence[Any], name: str, kind: Any) -> WholeNumbers | None:
