@@ -34,10 +34,11 @@ def count_patterns(array: NDArray[Any], cascade: Cascade) -> Histogram | None:
     if table is not None and len(array):
         seen = np.flatnonzero(table)
         rows = (seen[:, None] >> np.arange(array.shape[1])) & 1
-        if seen[-1] > 0 and seen[0] < len(table) - 1:  # both values occur
-            outputs = [False, True] if array.dtype == np.bool_ else [0, 1]
-            return Histogram.of_classes(rows, table[seen], list(outputs), cascade)
-        return Histogram.from_numbers(rows.astype(array.dtype), table[seen], cascade)
+        if seen[-1] == 0 or seen[0] == len(table) - 1:  # one value only
+            return Histogram.from_numbers(rows.astype(array.dtype), table[seen], cascade)
+        order = np.lexsort(rows.T[::-1])
+        values = (False, True) if array.dtype == np.bool_ else (0, 1)
+        return Histogram(read_only(rows[order]), read_only(table[seen[order]]), values, cascade)
     numbers = array.view(np.uint8) if array.dtype == np.bool_ else array
     low = numbers.min(axis=0) if len(array) else np.zeros(array.shape[1], dtype=numbers.dtype)
     high = numbers.max(axis=0) if len(array) else low
@@ -53,8 +54,8 @@ def count_patterns(array: NDArray[Any], cascade: Cascade) -> Histogram | None:
             break
     codes, times = counts.patterns()
     check_n_patterns(len(times), codes, cascade.names)
-    values = (codes.astype(numbers.dtype) + low).astype(array.dtype)
-    return Histogram.from_numbers(values, times, cascade)
+    outputs = (codes.astype(numbers.dtype) + low).astype(array.dtype)
+    return Histogram.from_numbers(outputs, times, cascade)
 
 
 def _compiled_table(array: NDArray[Any]) -> IntArray | None:

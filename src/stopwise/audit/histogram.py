@@ -18,6 +18,7 @@ from stopwise.patterns import PatternCounts
 
 MISSING = -1
 MAX_PATTERNS = 200_000
+BLOCK = 1 << 20  # comparisons at a time
 MAX_FRACTIONS = 50  # different numbers with a fraction: more are scores, not labels
 
 Row = Sequence[Hashable]
@@ -178,13 +179,17 @@ class Histogram:
     @cached_property
     def n_disagreed(self) -> IntArray:
         """For each pair the number of cases in which the two outputs differ; shape (K, K)."""
-        total = np.empty((self.n_stages, self.n_stages), dtype=np.int64)
-        for i, codes in enumerate(self.patterns.T):
-            differ = codes[:, None] != self.patterns
+        R, K = self.patterns.shape
+        total = np.zeros(K * K, dtype=np.int64)
+        step = max(BLOCK // K**2, 1)
+        for start in range(0, R, step):
+            rows = self.patterns[start : start + step]
+            differ = rows[:, :, None] != rows[:, None, :]
             if not self.is_complete:
-                differ &= self.shown[:, [i]] & self.shown
-            total[i] = self.counts @ differ
-        return read_only(total)
+                seen = self.shown[start : start + step]
+                differ &= seen[:, :, None] & seen[:, None, :]
+            total += self.counts[start : start + step] @ differ.reshape(len(rows), -1)
+        return read_only(total.reshape(K, K))
 
     @cached_property
     def disagreement(self) -> FloatArray:
