@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -144,8 +145,19 @@ class Cascade:
                 next_tests[parent].append(node)
         return tuple(map(tuple, next_tests))
 
+    @cached_property
+    def branches(self) -> tuple[tuple[int, ...], ...]:
+        """For stages i and j the test after i on the way to j; -1 where j is not below i."""
+        rows = [[-1] * self.n_stages for _ in self.parents]
+        for node, path in enumerate(self.paths):
+            for ancestor, towards in pairwise(path):
+                rows[ancestor][node] = towards
+        return tuple(map(tuple, rows))
+
     def path(self, stage: int) -> tuple[int, ...]:
         """Return the tests that run when one stops at ``stage``, root first."""
+        if not 0 <= stage < self.n_stages:
+            raise CascadeError(f"stage must lie in 0 to {self.n_stages - 1}, got {stage!r}")
         return self.paths[stage]
 
     def to_state(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from stopwise.experiments import (
     nonuniform,
     pima,
     table1,
+    triage_tree,
 )
 from stopwise.experiments.experiment import FULL, QUICK, Claim, Experiment, Result, Scale, Verdict
 
@@ -21,6 +22,7 @@ _ALL: tuple[Experiment, ...] = (
     nonuniform,
     misprints,
     alternatives,
+    triage_tree,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.NAME: experiment for experiment in _ALL}
 """Every experiment by the name under which it is run, in the order of the report."""

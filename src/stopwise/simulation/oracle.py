@@ -9,12 +9,13 @@ from stopwise.policies.supervised import Supervised
 
 def play_rounds(policy: Policy, labels: IntArray, outputs: IntArray) -> list[int]:
     """Return the stage played in each round, case by case: labels (n,), outputs (n, K)."""
-    stages = []
+    stages: list[int] = []
     for label, row in zip(labels.tolist(), outputs.tolist(), strict=True):
         stage = policy.ask()
+        shown = [row[test] for test in policy.cascade.paths[stage]]
         if isinstance(policy, Supervised):
-            policy.tell(row[: stage + 1], label)
+            policy.tell(shown, label, stage=stage)
         else:
-            policy.tell(row[: stage + 1])
+            policy.tell(shown, stage=stage)
         stages.append(stage)
     return stages

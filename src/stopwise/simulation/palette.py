@@ -11,6 +11,9 @@ BLACK, GREY = "#000000", "#7F7F7F"
 ORANGE, VERMILION = "#E69F00", "#D55E00"
 SKY, BLUE = "#56B4E9", "#0072B2"
 GREEN, PURPLE = "#009E73", "#CC79A7"
+# For what is no policy: no policy ever has these.
+INK, BROWN = "#333333", "#8C510A"
+WINE, OLIVE = "#882255", "#999933"
 
 Dashes = str | tuple[int, tuple[int, ...]]
 
