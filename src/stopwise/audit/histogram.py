@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
+from stopwise.patterns import PatternCounts
 
 MISSING = -1
 MAX_PATTERNS = 200_000
+BLOCK = 1 << 20  # comparisons at a time
+MAX_FRACTIONS = 50  # different numbers with a fraction: more are scores, not labels
 
 Row = Sequence[Hashable]
 
@@ -59,34 +64,63 @@ class Histogram:
             total[key] = total.get(key, 0) + int(times)
         table = np.array(list(total), dtype=np.int64).reshape(-1, cascade.n_stages)
         times_seen = np.array(list(total.values()), dtype=np.int64)
-        return cls._of_codes(table, times_seen, list(code)[1:], cascade)
+        return cls.of_classes(table, times_seen, list(code)[1:], cascade)
+
+    @classmethod
+    def from_counts(cls, counts: PatternCounts) -> Histogram:
+        """Return what was counted case by case, or raise `LogError` where patterns were dropped."""
+        if counts.n_other:
+            raise LogError(
+                f"pattern counts must hold every pattern, got {counts.n_other} cases beyond the "
+                f"first {counts.max_patterns} patterns"
+            )
+        return cls.from_rows(counts.table, counts.table.values(), counts.cascade)
 
     @classmethod
     def from_arrow(cls, columns: Sequence[Any], counts: IntArray, cascade: Cascade) -> Histogram:
         """Count patterns given as Arrow columns, one a test, without a loop over rows."""
-        code: dict[Hashable, int] = {None: MISSING}
-        table = np.empty((len(counts), len(columns)), dtype=np.int64)
+        codes = np.empty((len(counts), len(columns)), dtype=np.int64)
+        values = []
         for k, column in enumerate(columns):
             chunk = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+            if chunk.type.num_fields:
+                raise LogError(f"outputs must be labels, got {chunk.type} from test {k + 1}")
             encoded = chunk.dictionary_encode()
-            known = [
-                code.setdefault(_present(y), len(code) - 1) for y in encoded.dictionary.to_pylist()
-            ]
-            place = encoded.indices.fill_null(len(known)).to_numpy(zero_copy_only=False)
-            table[:, k] = np.array([*known, MISSING])[place]
-        return cls._of_codes(table, np.asarray(counts, dtype=np.int64), list(code)[1:], cascade)
+            values.append([*encoded.dictionary.to_pylist(), None])
+            codes[:, k] = encoded.indices.fill_null(len(values[k]) - 1)
+        return cls.from_codes(codes, values, np.asarray(counts, dtype=np.int64), cascade)
 
     @classmethod
-    def _of_codes(
+    def from_codes(
+        cls, codes: IntArray, values: Sequence[Row], counts: IntArray, cascade: Cascade
+    ) -> Histogram:
+        """Count patterns given as indices into the values of each test, ``None`` a missing one."""
+        code: dict[Hashable, int] = {None: MISSING}
+        table = np.empty_like(codes)
+        for k, known in enumerate(values):
+            place = np.full(len(known), MISSING)
+            for c in np.flatnonzero(np.bincount(codes[:, k])).tolist():
+                place[c] = code.setdefault(_present(known[c]), len(code) - 1)
+            table[:, k] = place[codes[:, k]]
+        return cls.of_classes(table, counts, list(code)[1:], cascade)
+
+    @classmethod
+    def from_numbers(cls, rows: NDArray[Any], counts: IntArray, cascade: Cascade) -> Histogram:
+        """Count patterns given as an array of booleans or whole numbers, none of them missing."""
+        values, place = np.unique(rows, return_inverse=True)
+        return cls.of_classes(place.reshape(rows.shape), counts, values.tolist(), cascade)
+
+    @classmethod
+    def of_classes(
         cls, table: IntArray, counts: IntArray, shown: list[Hashable], cascade: Cascade
     ) -> Histogram:
-        """Name the classes in their order, sort the patterns and join equal ones."""
+        """Count patterns given as indices into ``shown``, each of which occurs; -1 is a gap."""
         order = sorted(range(len(shown)), key=lambda c: _rank(shown[c]))
         renamed = np.empty(len(shown) + 1, dtype=np.int64)
         renamed[order] = np.arange(len(shown))
         renamed[MISSING] = MISSING
         table = renamed[table]
-        by_value = np.lexsort(table.T[::-1])
+        by_value = _lexical(table, len(shown) + 1)
         table, counts = table[by_value], counts[by_value]
         fresh = np.ones(len(table), dtype=bool)
         fresh[1:] = (table[1:] != table[:-1]).any(axis=1)
@@ -145,12 +179,17 @@ class Histogram:
     @cached_property
     def n_disagreed(self) -> IntArray:
         """For each pair the number of cases in which the two outputs differ; shape (K, K)."""
-        K = self.n_stages
-        total = np.zeros((K, K), dtype=np.int64)
-        for i in range(K):
-            both = self.shown[:, [i]] & self.shown
-            total[i] = self.counts @ (both & (self.patterns[:, [i]] != self.patterns))
-        return read_only(total)
+        R, K = self.patterns.shape
+        total = np.zeros(K * K, dtype=np.int64)
+        step = max(BLOCK // K**2, 1)
+        for start in range(0, R, step):
+            rows = self.patterns[start : start + step]
+            differ = rows[:, :, None] != rows[:, None, :]
+            if not self.is_complete:
+                seen = self.shown[start : start + step]
+                differ &= seen[:, :, None] & seen[:, None, :]
+            total += self.counts[start : start + step] @ differ.reshape(len(rows), -1)
+        return read_only(total.reshape(K, K))
 
     @cached_property
     def disagreement(self) -> FloatArray:
@@ -172,6 +211,27 @@ class Histogram:
         total = Histogram.from_rows(rows, counts, self.cascade)
         object.__setattr__(total, "n_blank", self.n_blank + other.n_blank)
         return total
+
+
+def _lexical(table: IntArray, base: int) -> IntArray:
+    """Return the order of rows by their codes -1, …, ``base`` - 2, the first column first."""
+    K = table.shape[1]
+    if base**K >= 2**63:
+        return np.asarray(np.lexsort(table.T[::-1]))
+    # One number a row sorts faster than many keys.
+    return np.argsort((table + 1) @ np.array([base ** (K - 1 - k) for k in range(K)]))
+
+
+def check_n_patterns(n_patterns: int, codes: IntArray, columns: Sequence[str]) -> None:
+    """Raise `LogError` where there are too many patterns; ``codes`` are some of them."""
+    if n_patterns <= MAX_PATTERNS:
+        return
+    n_values = [len(np.unique(column)) for column in codes.T]
+    widest = int(np.argmax(n_values))
+    raise LogError(
+        f"outputs must be labels, got more than {MAX_PATTERNS} different patterns; test "
+        f"{columns[widest]!r} alone has {n_values[widest]} values: cut scores into classes first"
+    )
 
 
 def _present(value: Any) -> Hashable:
@@ -203,13 +263,13 @@ def looks_like(value: Hashable) -> Hashable:
     (True, True)
     """
     if isinstance(value, bool):
-        return float(value)
+        return int(value)
     text = " ".join(str(value).split()).casefold()
-    try:
-        number = float(text)
-    except ValueError:
-        return {"true": 1.0, "false": 0.0}.get(text, text)
-    return number if math.isfinite(number) else text
+    for number in (int, float):  # as a float a large whole number would be another one
+        with suppress(ValueError):
+            found = number(text)
+            return found if math.isfinite(found) else text
+    return {"true": 1, "false": 0}.get(text, text)
 
 
 def matching(value: Hashable, classes: Sequence[Hashable]) -> Hashable:
@@ -234,7 +294,8 @@ def check_log(histogram: Histogram) -> None:
         if other is not value:
             raise LogError(
                 f"labels must be spelled in one way, got {other!r} {_places(histogram, other)} and "
-                f"{value!r} {_places(histogram, value)}: they would count as disagreement"
+                f"{value!r} {_places(histogram, value)}: they would count as disagreement; "
+                "a query can mend that"
             )
     for k, name in enumerate(names):
         values = np.unique(histogram.patterns[histogram.shown[:, k], k])
@@ -245,6 +306,36 @@ def check_log(histogram: Histogram) -> None:
                 f"test {name!r} must tell cases apart, got {histogram.value(values[0])!r} in all "
                 f"{histogram.n_observed[k]} cases: leave it out, or see if it is the right column"
             )
+    _check_values(histogram)
+
+
+def _check_values(histogram: Histogram) -> None:
+    """Raise `LogError` where a test gives scores, or nothing that any other test gives."""
+    names = histogram.cascade.names
+    given = [
+        set(np.unique(histogram.patterns[histogram.shown[:, k], k]).tolist())
+        for k in range(histogram.n_stages)
+    ]
+    for k, name in enumerate(names):
+        values = [histogram.classes[c] for c in given[k]]
+        scores = [value for value in values if _is_fraction(value)]
+        if len(scores) > MAX_FRACTIONS:
+            raise LogError(
+                f"outputs must be labels, got {len(scores)} different numbers such as "
+                f"{scores[0]!r} from test {name!r}: cut scores into classes first"
+            )
+        others = set().union(*(given[j] for j in range(len(names)) if j != k))
+        if not given[k] & others:
+            shown = ", ".join(map(repr, values[:3])) + (", …" if len(values) > 3 else "")
+            raise LogError(
+                f"tests must give answers to one question, got {shown} from test {name!r} and "
+                "none of them from any other test: is it a test, and in the words of the others?"
+            )
+
+
+def _is_fraction(value: Hashable) -> bool:
+    alike = looks_like(value)
+    return isinstance(alike, float) and not alike.is_integer()
 
 
 def _places(histogram: Histogram, value: Hashable) -> str:

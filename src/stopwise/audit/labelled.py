@@ -7,7 +7,7 @@ from typing import Any
 from stopwise.audit.corners import LabelSpace
 from stopwise.audit.histogram import Histogram, matching
 from stopwise.audit.labels import LabelledCases
-from stopwise.audit.log import Log, engine_errors, open_table
+from stopwise.audit.log import Log, engine_errors, open_rows
 from stopwise.errors import LogError
 
 PLANNED = "agreement"  # the column of a plan: its cases were drawn among all that agree alike
@@ -21,7 +21,7 @@ def read_labels(
 
     ``source`` has the label's column and either the outputs of the tests or the id of the case.
     """
-    table = open_table(source)
+    table = open_rows(source).table
     names = list(table.columns)
     if column not in names:
         raise LogError(f"labels must have a column {column!r}, got {', '.join(names)}")

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from stopwise.audit.counting import count_patterns, is_countable
-from stopwise.audit.histogram import MAX_PATTERNS, Histogram
+from stopwise.audit.histogram import MAX_PATTERNS, Histogram, check_n_patterns
+from stopwise.audit.parquet import count_parquet
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import LogError, MissingExtraError, StopwiseError
 
 # What stands for "not run or failed" in a text file; `none` is left alone, some tests answer it.
 NULLS = ["", "NULL", "null", "NaN", "nan", "NA", "N/A"]
+SEPARATORS = ",;\t|"
 TEXT = {".csv", ".tsv", ".txt", ".psv"}
 COMPRESSED = {".gz", ".zst"}
 PARQUET = {".parquet", ".pq", ".parq"}
@@ -32,33 +34,45 @@ class Log:
     Parameters
     ----------
     table
-        An Ibis table, or a NumPy array of 0 and 1 which needs no engine.
+        An Ibis table, or a NumPy array of whole numbers which needs no engine.
     columns
         The columns of the tests in order.
     cascade
         The tests.
     case_id
         The column that names a case; ``None`` takes the row number, from 1.
+    parquet
+        The files that the table shows, where it is all of some Parquet files.
     """
 
     table: Any
     columns: tuple[str, ...]
     cascade: Cascade
     case_id: str | None = None
+    parquet: tuple[Path, ...] = ()
 
     def histogram(self) -> Histogram:
-        """Reduce the log to its pattern histogram by one GROUP BY inside the engine."""
-        if isinstance(self.table, np.ndarray):
-            return count_patterns(self.table, self.cascade)
+        """Reduce the log to its pattern histogram by one GROUP BY inside the engine.
+
+        Arrays and Parquet files of a few small values are counted faster without an engine.
+        """
+        found = None
         with engine_errors("the log"):
-            rows = self.outputs()
-            keys = rows.columns
-            grouped = rows.group_by(keys).aggregate(n_cases=rows.count())
-            found = grouped.limit(MAX_PATTERNS + 1).to_pyarrow()
-            if found.num_rows > MAX_PATTERNS:
-                raise LogError(_too_many([found[name] for name in keys], self.columns))
-            counts = found["n_cases"].to_numpy()
-            return Histogram.from_arrow([found[name] for name in keys], counts, self.cascade)
+            if isinstance(self.table, np.ndarray):
+                found = count_patterns(self.table, self.cascade)
+            elif self.parquet:
+                found = count_parquet(self.parquet, self.columns, self.cascade)
+            return self._grouped() if found is None else found
+
+    def _grouped(self) -> Histogram:
+        rows = self.outputs()
+        keys = rows.columns
+        grouped = rows.group_by(keys).aggregate(n_cases=rows.count())
+        found = grouped.limit(MAX_PATTERNS + 1).to_pyarrow()
+        counts = found["n_cases"].to_numpy()
+        histogram = Histogram.from_arrow([found[name] for name in keys], counts, self.cascade)
+        check_n_patterns(found.num_rows, histogram.patterns, self.columns)
+        return histogram
 
     def outputs(self, **more: Any) -> Any:
         """Return the outputs as columns s0, s1, … of an Ibis table, and ``more`` columns."""
@@ -113,14 +127,29 @@ def open_log(
     """
     if isinstance(source, np.ndarray):
         return Log(*_from_array(source, cascade, tests), cascade, None)
-    found = open_table(source, table=table, query=query)
-    columns = _columns(list(found.columns), cascade, tests)
+    found = source
+    if not isinstance(source, Rows):
+        found = open_rows(source, table=table, query=query)
+    columns = _columns(found.columns, cascade, tests)
     if case_id is not None:
         known_name("case id", case_id, found.columns, LogError)
-    return Log(found, columns, cascade, case_id)
+    return Log(found.table, columns, cascade, case_id, found.parquet)
 
 
-def open_table(source: Any, *, table: str | None = None, query: str | None = None) -> Any:
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """An Ibis table, and the Parquet files that it shows if it is all of some."""
+
+    table: Any
+    parquet: tuple[Path, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.table.columns)
+
+
+def open_rows(source: Any, *, table: str | None = None, query: str | None = None) -> Rows:
     """Return any source of rows as an Ibis table."""
     ibis = _ibis()
     if isinstance(source, (str, Path)):
@@ -129,9 +158,9 @@ def open_table(source: Any, *, table: str | None = None, query: str | None = Non
     if table is not None or query is not None:
         raise LogError("table and query must come with a file, not with a table in memory")
     if isinstance(source, ibis.Table):
-        return source
+        return Rows(source)
     with engine_errors("the log"):
-        return _memtable(source)
+        return Rows(_memtable(source))
 
 
 @contextmanager
@@ -148,9 +177,17 @@ def engine_errors(place: str) -> Iterator[None]:
     except (StopwiseError, FileNotFoundError):
         raise
     except Exception as error:
-        first = str(error).strip().splitlines()
-        reason = first[0] if first else type(error).__name__
-        raise LogError(f"{place} cannot be read: {reason}") from error
+        raise LogError(f"{place} cannot be read: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return what an engine says, without its advice and the text of the query."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    # DuckDB names the line of a CSV file first, shows it, and only then says what is wrong.
+    more = [line for line in lines[1:3] if "CSV Error" in lines[0] and "Original Line" not in line]
+    return "; ".join([lines[0], *more])
 
 
 def _ibis() -> Any:
@@ -178,8 +215,11 @@ def _memtable(source: Any) -> Any:
 def _arrow(array: Any, names: list[str]) -> Any:
     import pyarrow as pa
 
-    columns = [array[:, k].tolist() for k in range(array.shape[1])]
-    return pa.table(dict(zip(names, map(pa.array, columns), strict=True)))
+    columns = [np.ascontiguousarray(column) for column in array.T]
+    if array.dtype.kind not in "buif":  # text and objects: Arrow finds a type for the values
+        columns = [column.tolist() for column in columns]
+    arrays = [pa.array(column, from_pandas=True) for column in columns]  # NaN is NULL
+    return pa.table(dict(zip(names, arrays, strict=True)))
 
 
 def _from_array(
@@ -212,31 +252,23 @@ def _columns(found: list[str], cascade: Cascade, tests: Sequence[str] | None) ->
     return tuple(wanted)
 
 
-def _too_many(values: Sequence[Any], columns: Sequence[str]) -> str:
-    distinct = [len(column.unique()) for column in values]
-    widest = int(np.argmax(distinct))
-    return (
-        f"outputs must be labels, got more than {MAX_PATTERNS} different patterns; test "
-        f"{columns[widest]!r} alone has {distinct[widest]} values: cut scores into classes first"
-    )
-
-
-def _from_path(source: str | Path, table: str | None, query: str | None) -> Any:
+def _from_path(source: str | Path, table: str | None, query: str | None) -> Rows:
     ibis = _ibis()
     path = Path(source)
     kind = _database(path)
     if kind is not None:
         open_file = ibis.duckdb.connect if kind == "duckdb" else ibis.sqlite.connect
         options = {"read_only": True} if kind == "duckdb" else {}
-        return _from_database(open_file(path, **options), path, table, query)
+        return Rows(_from_database(open_file(path, **options), path, table, query))
     con = ibis.duckdb.connect()
-    rows = _from_files(con, _files(path))
+    files = _files(path)
+    rows = _from_files(con, files)
     if table is not None:
         raise LogError(f"table must come with a database, {path} is none")
     if query is None:
-        return rows
+        return Rows(rows, tuple(files) if _kind(files[0]) == "parquet" else ())
     con.create_view("log", rows)
-    return con.sql(query)
+    return Rows(con.sql(query))
 
 
 def _database(path: Path) -> str | None:
@@ -298,4 +330,10 @@ def _from_files(con: Any, files: list[Path]) -> Any:
     if _kind(files[0]) == "parquet":
         return con.read_parquet(names)
     # As text: sniffed types would make 1 a number in one column and a word in the next.
-    return con.read_csv(names, all_varchar=True, nullstr=NULLS, header=True)
+    table = con.read_csv(names, all_varchar=True, nullstr=NULLS, header=True)
+    (first, *others) = table.columns
+    if not others and any(mark in first for mark in SEPARATORS):
+        raise LogError(
+            f"{files[0]} must have as many fields in every row as in its header, {first!r}"
+        )
+    return table

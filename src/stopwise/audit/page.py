@@ -22,6 +22,7 @@ from stopwise.audit.words import (
 
 MAX_PATTERNS = 32
 MAX_PLANNED = 500
+MAX_UNFOLDED = 15
 
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#22262c;max-width:960px;margin:2rem auto;
@@ -35,13 +36,16 @@ td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto;fon
 td{white-space:nowrap}.wide{overflow-x:auto}.small{color:#5b626c;font-size:.9rem}
 """
 PRICE_MAP = """Over all prices of a mistake, the costs of the tests as they are. Above: what
-disagreement alone says if weak dominance holds. Middle: the stage that can go wrong least. Below:
-where one stage is best whatever the right answers are, and where no method without labels can know.
+disagreement alone says if weak dominance holds; hatched where more cases are needed to say it, grey
+where it has no answer. Middle: the stage that can go wrong least. Below: where one stage is best
+whatever the right answers are, and where no method without labels can know.
 The curve is the regret of the middle row at worst, in mistakes per case."""
 MATRIX = """In percent of the cases where both ran: how often two tests disagree. This says how
 often an answer changes, not how often one is wrong."""
 SHARP = """Sharp bounds for the cases in the log: every value inside is reached by some right
 answers that fit the log and what is assumed."""
+FIXED_LABELS = """These intervals hold for a number of labels that was fixed beforehand. Whoever
+looks at the labels first and then decides whether to ask for more may not rely on them."""
 READING = (
     """A later test can mend only an answer that it changes. Where going on costs more than the
     share of answers it changes, it cannot pay, whatever is right.""",
@@ -151,7 +155,7 @@ def _verdict(report: AuditReport) -> list[str]:
         _paragraph(f"{found[:1].upper()}{found[1:]}. {held} {strong_words(report)}"),
         matrix_svg(table, [_cell(name) for name in cascade.names], "Disagreement", most=most),
         _note(MATRIX),
-        _table([*heads, "going on", "cases to settle"], rows),
+        _folded(len(rows), "pairs", _table([*heads, "going on", "cases to settle"], rows)),
     ]
 
 
@@ -202,8 +206,12 @@ def _bounds(report: AuditReport) -> list[str]:
         "<h3>Share of wrong answers</h3>",
         bars_svg(errors, "Bounds on error rates", low=0.0, high=1.0),
         "<h3>Difference in wrong answers</h3>",
-        bars_svg(
-            [(n, b, span(b)) for n, b in pairs], "Bounds on differences", low=-reach, high=reach
+        _folded(
+            len(pairs),
+            "pairs",
+            bars_svg(
+                [(n, b, span(b)) for n, b in pairs], "Bounds on differences", low=-reach, high=reach
+            ),
         ),
         "<h3>What stopping there costs too much, at worst</h3>",
         bars_svg(regrets, "Worst-case regret", low=0.0, high=widest),
@@ -250,6 +258,7 @@ def _labels(report: AuditReport) -> list[str]:
             f"be cheapest by them: {possible}. Weak dominance: {told.weak_dominance.value}."
         ),
         _table(["difference in wrong answers", "estimate", "interval", "price of going on"], rows),
+        _note(FIXED_LABELS),
     ]
 
 
@@ -266,8 +275,8 @@ def _plan(report: AuditReport) -> list[str]:
     ids = ", ".join(str(c.case) for c in report.planned_cases[:MAX_PLANNED])
     return [
         "<h2>Which cases to label</h2>",
-        _table(["who agrees with whom", "cases", "to label"], rows),
-        _items(settles),
+        _folded(len(rows), "groups", _table(["who agrees with whom", "cases", "to label"], rows)),
+        _folded(len(settles), "pairs", _items(settles)),
         f'<p class="small">Cases: {escape(ids)}</p>' if ids else "",
     ]
 
@@ -282,6 +291,13 @@ def _paragraph(text: str) -> str:
 
 def _note(text: str) -> str:
     return f'<p class="small">{escape(text)}</p>'
+
+
+def _folded(n: int, what: str, body: str) -> str:
+    """Return ``body``, out of sight until it is asked for where it is long."""
+    if n <= MAX_UNFOLDED:
+        return body
+    return f"<details><summary>All {n:,} {what}</summary>{body}</details>"
 
 
 def _items(texts: Iterable[str]) -> str:

@@ -12,9 +12,8 @@ from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.labels import Blocks, LabelledCases, agreement
 from stopwise.audit.log import Log, engine_errors
 from stopwise.cascade import Cascade, FloatArray
-from stopwise.errors import LogError
 
-MAX_STAGES = 15  # so that the number of an agreement fits 64 bits
+MAX_NAMED = 4  # tests that agree are named one by one up to here
 
 
 @dataclass(frozen=True)
@@ -26,11 +25,16 @@ class PlanGroup:
     n_labels: int
 
     def describe(self, cascade: Cascade) -> str:
-        """Return who agrees with whom, in words."""
+        """Return who agrees with whom, in words; a large camp is called all others."""
         camps: dict[int, list[str]] = {}
         for k, block in enumerate(self.blocks):
             camps.setdefault(block, []).append(cascade.names[k])
-        return " against ".join(" = ".join(camp) for camp in camps.values())
+        words = {block: " = ".join(camp) for block, camp in camps.items()}
+        largest = max(camps, key=lambda block: len(camps[block]))
+        if len(camps[largest]) > MAX_NAMED:
+            del words[largest]
+            words[largest] = "all others"
+        return " against ".join(words.values())
 
 
 @dataclass(frozen=True)
@@ -135,21 +139,19 @@ def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase
     import ibis
 
     K = log.cascade.n_stages
-    if K > MAX_STAGES:
-        raise LogError(f"labels can be planned for at most {MAX_STAGES} tests, got {K}")
     rng = np.random.default_rng(seed)
     table = log.frame()
     rows = log.outputs(case=log.ids(table))
-    keyed = rows.mutate(group=_group_number(rows, K))
-    wanted = {_number(g.blocks): g for g in plan.groups}
+    keyed = rows.mutate(group=_group_key(rows, K))
+    wanted = {_key(g.blocks): g for g in plan.groups}
     order = ibis.row_number().over(group_by=keyed.group, order_by=keyed.case)
     picked = []
     with engine_errors("the log"):
         ranked = keyed.filter(keyed.group.isin(list(wanted))).mutate(rank=order)
         keep = None
-        for number, group in wanted.items():
+        for key, group in wanted.items():
             ranks = rng.choice(group.n_cases, group.n_labels, replace=False).tolist()
-            chosen = (ranked.group == number) & ranked["rank"].isin(ranks)
+            chosen = (ranked.group == key) & ranked["rank"].isin(ranks)
             keep = chosen if keep is None else keep | chosen
         if keep is None:
             return ()
@@ -161,21 +163,21 @@ def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase
     return tuple(picked)
 
 
-def _number(blocks: Blocks) -> int:
-    return sum(block * len(blocks) ** k for k, block in enumerate(blocks))
+def _key(blocks: Blocks) -> str:
+    return ",".join(map(str, blocks))
 
 
-def _group_number(rows: Any, K: int) -> Any:
-    """Return the expression for `_number` of a row's agreement; NULL where an output is missing."""
+def _group_key(rows: Any, K: int) -> Any:
+    """Return the expression for `_key` of a row's agreement; NULL where an output is missing."""
     import ibis
 
-    total: Any = ibis.literal(0, "int64")
+    key: Any = ibis.literal("0")
     for k in range(1, K):
-        first = ibis.literal(k, "int64")
+        first: Any = ibis.literal(f",{k}")
         for i in reversed(range(k)):
-            first = ibis.ifelse(rows[f"s{i}"] == rows[f"s{k}"], ibis.literal(i, "int64"), first)
-        total = total + first * K**k
+            first = ibis.ifelse(rows[f"s{i}"] == rows[f"s{k}"], ibis.literal(f",{i}"), first)
+        key = key + first
     shown = rows["s0"].notnull()
     for k in range(1, K):
         shown = shown & rows[f"s{k}"].notnull()
-    return ibis.ifelse(shown, total, ibis.null("int64"))
+    return ibis.ifelse(shown, key, ibis.null("string"))

@@ -39,7 +39,8 @@ class AuditReport:
     histogram
         The patterns of outputs: all that the rest was computed from.
     confidence
-        The chance with which all intervals hold together, at all times.
+        The chance with which all intervals hold together: at all times, those from labels for a
+        number of labels fixed beforehand.
     verdict
         The stage that is sound under weak dominance, with the evidence for each pair.
     strong_dominance

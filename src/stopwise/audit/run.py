@@ -23,6 +23,7 @@ from stopwise.audit.verdict import DisagreementBounds, Verdict, judge
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import LogError, SettingError
+from stopwise.patterns import PatternCounts
 
 
 def audit(  # noqa: PLR0913  # all but two have defaults and names
@@ -49,7 +50,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     ----------
     log
         A CSV or Parquet file, a folder or glob of them, a DuckDB or SQLite file; a pandas, Polars
-        or Arrow table; a NumPy array with one column a test; any Ibis table; or a `Histogram`.
+        or Arrow table; a NumPy array with one column a test; any Ibis table; a `Histogram`, or
+        the `PatternCounts` that were kept while cases came in.
         One row a case; NULL, None or NaN where a test was not run or failed.
     cascade
         The tests and their prices; their names are the columns unless ``tests`` is given.
@@ -76,7 +78,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     n_planned
         How many cases to choose for labelling.
     confidence
-        The chance with which the intervals hold, all of them and at all times.
+        The chance with which the intervals hold, all of them and at all times (those from labels:
+        for a number of labels fixed beforehand).
     seed
         For drawing the cases to label.
 
@@ -91,12 +94,16 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     opened = None
     if isinstance(log, Histogram):
         histogram = log
+    elif isinstance(log, PatternCounts):
+        histogram = Histogram.from_counts(log)
     else:
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
         histogram = opened.histogram()
     check_log(histogram)
     space = LabelSpace(_known_values(never_right, histogram), unseen_label)
-    alpha = (1 - confidence) / 2  # half for disagreement, half for strong dominance or labels
+    # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
+    # while there are no labels: asking for some must not change what the log says.
+    alpha = (1 - confidence) / 3
     bounds = DisagreementBounds.of(histogram, alpha=alpha)
     verdict = judge(bounds, cascade)
     evidence = None
@@ -182,4 +189,5 @@ def _words(
 def _described(log: Any) -> str:
     if isinstance(log, (str, Path)):
         return Path(log).name
-    return "a histogram" if isinstance(log, Histogram) else "a table in memory"
+    counted = isinstance(log, (Histogram, PatternCounts))
+    return "a histogram" if counted else "a table in memory"

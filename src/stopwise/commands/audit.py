@@ -12,10 +12,11 @@ from typing import Annotated
 import typer
 
 from stopwise.audit.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
-from stopwise.audit.log import open_table
+from stopwise.audit.log import open_rows
 from stopwise.audit.report import AuditReport, write_whole
 from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade
+from stopwise.commands.waiting import waiting
 from stopwise.errors import InputError, SettingError
 
 _log = partial(typer.Option, rich_help_panel="The log", show_default=False)
@@ -103,26 +104,27 @@ def audit(
     """
     _check_target("--out", out)
     _check_target("--plan-out", plan_out if plan_labels else None)
-    rows = open_table(log, table=table or None, query=query or None)
-    names = _names(tests) or [name for name in rows.columns if name != case_id]
-    found = run_audit(
-        rows,
-        Cascade(_numbers("--costs", costs), mistake_cost, names),
-        case_id=case_id or None,
-        assumptions=_assumptions(ordered, errs_at_most or [], prevalence or []),
-        never_right=never_right or [],
-        unseen_label=unseen_label,
-        missing_at_random=missing_at_random,
-        labels=labels,
-        label_column=label_column,
-        n_planned=plan_labels,
-        confidence=confidence,
-        seed=seed,
-    )
-    report = replace(found, source=Path(log).name)
-    texts = {out: report.to_html()} if out is not None else {}
-    if report.plan is not None:
-        texts[plan_out] = plan_csv(report, case_id or "case")
+    with waiting(f"auditing {Path(log).name}"):
+        rows = open_rows(log, table=table or None, query=query or None)
+        names = _names(tests) or [name for name in rows.columns if name != case_id]
+        found = run_audit(
+            rows,
+            Cascade(_costs(costs, names), mistake_cost, names),
+            case_id=case_id or None,
+            assumptions=_assumptions(ordered, errs_at_most or [], prevalence or []),
+            never_right=never_right or [],
+            unseen_label=unseen_label,
+            missing_at_random=missing_at_random,
+            labels=labels,
+            label_column=label_column,
+            n_planned=plan_labels,
+            confidence=confidence,
+            seed=seed,
+        )
+        report = replace(found, source=Path(log).name)
+        texts = {out: report.to_html()} if out is not None else {}
+        if report.plan is not None:
+            texts[plan_out] = plan_csv(report, case_id or "case")
     for path, text in texts.items():
         write_whole(path, text)
     print(report.to_json() if as_json else report.summary())
@@ -159,6 +161,17 @@ def _names(text: str) -> list[str]:
 
 def _numbers(option: str, text: str) -> list[float]:
     return [_number(option, part, text) for part in _names(text)]
+
+
+def _costs(text: str, names: list[str]) -> list[float]:
+    costs = _numbers("--costs", text)
+    if len(costs) != len(names):
+        shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+        raise SettingError(
+            f"--costs must have one price a test, got {len(costs)} for {len(names)} tests: "
+            f"{shown}; --tests chooses the columns"
+        )
+    return costs
 
 
 def _number(option: str, part: str, text: str) -> float:
