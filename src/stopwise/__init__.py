@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from stopwise.cascade import Cascade
+from stopwise.contextual import Next, OutputConditional
 from stopwise.disagreement import PairCounts, sound_stage
 from stopwise.patterns import OutputLaw, PatternCounts
 from stopwise.policies import (
@@ -31,6 +32,8 @@ __all__ = [
     "ExploreThenCommit",
     "FixedStage",
     "Instance",
+    "Next",
+    "OutputConditional",
     "OutputLaw",
     "PairCounts",
     "PatternCounts",
