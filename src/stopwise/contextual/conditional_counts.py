@@ -171,9 +171,9 @@ class PrefixCounts:
             raise StateError(f"prefix counts must have {cascade.n_stages} stages, got {stopped!r}")
         counts.stopped = stopped
         for name, table in (("exact", counts.exact), ("pooled", counts.pooled)):
-            for prefix, *numbers in state[name]:
+            for prefix, times, changed, missing in state[name]:
                 place = Place(name == "pooled", tuple(prefix))
-                followed = Followed(*map(_whole, numbers))
+                followed = Followed(_whole(times), _whole(changed), _whole(missing))
                 if not 1 <= len(place.name) < cascade.n_stages or place.name in table:
                     raise StateError(f"prefix counts must have each prefix once, got {prefix!r}")
                 if not followed.changed + followed.missing <= followed.times <= counts.n_rounds:

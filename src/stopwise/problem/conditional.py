@@ -86,7 +86,7 @@ class StoppingProblem:
         rows_of: dict[Pattern, list[int]] = {}
         for r, row in enumerate(self._shown):
             rows_of.setdefault(row[:1], []).append(r)
-        self._first = tuple(rows_of)
+        self.first = tuple(rows_of)
         for prefix, rows in rows_of.items():
             self._add(prefix, np.array(rows))
 
@@ -125,7 +125,7 @@ class StoppingProblem:
     def cost(self, stops: Stops) -> float:
         """Return the expected cost + error of a rule; at the last stage every rule stops."""
         C = self.instance.cascade.cumulative_costs
-        total, todo = 0.0, list(self._first)
+        total, todo = 0.0, list(self.first)
         while todo:
             prefix = todo.pop()
             node = self.prefixes[prefix]
@@ -138,7 +138,7 @@ class StoppingProblem:
     @cached_property
     def best_cost(self) -> float:
         """The least cost + error of any rule."""
-        first = sum(self.prefixes[p].chance * self.prefixes[p].value for p in self._first)
+        first = sum(self.prefixes[p].chance * self.prefixes[p].value for p in self.first)
         return float(self.instance.cascade.cumulative_costs[0]) + first
 
     @cached_property
@@ -148,7 +148,7 @@ class StoppingProblem:
 
     def violations(self) -> tuple[Pattern, ...]:
         """Return the prefixes where the best rule stops though going on might seem to gain."""
-        found, todo = [], list(self._first)
+        found, todo = [], list(self.first)
         while todo:
             prefix = todo.pop()
             if not self.stops_at_best(prefix):

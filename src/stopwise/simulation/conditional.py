@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,8 @@ from stopwise.cascade import Cascade, FloatArray, IntArray
 from stopwise.checks import finite_number, whole_number
 from stopwise.contextual.output_conditional import Next, OutputConditional
 from stopwise.errors import SettingError
-from stopwise.patterns import Pattern
+from stopwise.patterns import OutputLaw, Pattern
+from stopwise.policies.resolution import epoch_end
 from stopwise.problem.conditional import StoppingProblem
 from stopwise.simulation.run import Environment, checkpoint_rounds, instance_of
 from stopwise.simulation.trace import half_width_of
@@ -59,7 +59,7 @@ class StoppingTrace:
         return mean - half, mean + half
 
 
-def simulate_stopping(  # all by keyword
+def simulate_stopping(
     environment: Environment,
     policy: Callable[[Cascade], OutputConditional],
     *,
@@ -67,13 +67,13 @@ def simulate_stopping(  # all by keyword
     replications: int = 20,
     seed: int = 0,
     checkpoints: int | Iterable[int] = 60,
-    batch: float = 0.02,
+    growth: float = 0.1,
 ) -> StoppingTrace:
     """Play an `OutputConditional` policy for ``horizon`` cases, many times over.
 
-    Cases are drawn and told in batches that grow with time: after t cases the policy is told
-    ``batch`` · t more before it decides anew, as it might be in use. With ``batch`` 0 it is told
-    case by case.
+    Cases are told in batches. A batch starts at one case whenever the rule has changed or an epoch
+    of the policy begins, and grows while the rule stays as it is; so what is learned by the way is
+    used a little late, as in practice. With ``growth`` 0 the policy is told case by case.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def simulate_stopping(  # all by keyword
         What makes the policy from a cascade: its class, say.
     horizon, replications, seed, checkpoints
         As for `simulate`.
-    batch
-        The size of a batch as a share of the cases told before it, >= 0.
+    growth
+        By which share a batch is larger than the one before it, >= 0.
 
     >>> from stopwise.problem.families import nested_errors
     >>> world = nested_errors(Cascade(costs=[0, 0.35, 0.1]))
@@ -95,12 +95,12 @@ def simulate_stopping(  # all by keyword
     instance = instance_of(environment)
     rounds = checkpoint_rounds(checkpoints, whole_number("horizon", horizon, SettingError, least=1))
     R = whole_number("replications", replications, SettingError, least=1)
-    share = finite_number("batch", batch, SettingError, zero=True)
+    share = finite_number("growth", growth, SettingError, zero=True)
     whole_number("seed", seed, SettingError, least=0)
     made = policy(instance.cascade)
     if not isinstance(made, OutputConditional):
         raise SettingError(f"policy must make an OutputConditional, it made {made!r}")
-    play = _Play(instance_of(environment).output_law, StoppingProblem(instance))
+    play = _Play(instance.output_law, StoppingProblem(instance))
     played = [
         play.run(copy.deepcopy(made), rounds, share, np.random.default_rng([seed, r]))
         for r in range(R)
@@ -114,46 +114,52 @@ def simulate_stopping(  # all by keyword
 class _Play:
     """One world, prepared: its output patterns, and the truth about rules."""
 
-    def __init__(self, law: Any, problem: StoppingProblem) -> None:
+    def __init__(self, law: OutputLaw, problem: StoppingProblem) -> None:
         self.problem = problem
         self.patterns = [tuple(row) for row in law.patterns.tolist()]
         self.chances = law.probabilities / law.probabilities.sum()
 
     def run(
-        self, policy: OutputConditional, rounds: IntArray, share: float, rng: np.random.Generator
+        self, policy: OutputConditional, rounds: IntArray, growth: float, rng: np.random.Generator
     ) -> tuple[IntArray, FloatArray, float]:
         """Return where was stopped, what that cost, and what the last rule costs a case."""
         stops = np.zeros((len(rounds), self.problem.instance.cascade.n_stages), dtype=np.int64)
         costs = np.zeros(len(rounds))
-        t, paid = 0, 0.0
+        rule, size, paid = self._rule(policy), 1.0, 0.0
+        cost = self.problem.cost(rule.__contains__)
         for k, checkpoint in enumerate(rounds.tolist()):
-            while t < checkpoint:
-                n = min(max(1, int(share * t)), checkpoint - t)
-                paid += n * self._tell(policy, n, rng)
-                t += n
+            while (t := policy.n_rounds) < checkpoint:
+                left = epoch_end(t) - t
+                n = min(int(size), left, checkpoint - t)
+                policy.tell_many(self._draw(rule, n, rng))
+                paid += n * cost
+                before, rule = rule, self._rule(policy)
+                if rule != before:
+                    cost = self.problem.cost(rule.__contains__)
+                size = size * (1 + growth) if rule == before and n < left else 1.0
             stops[k], costs[k] = policy.n_stopped, paid
-        return stops, costs, self.problem.cost(self._rule(policy))
+        return stops, costs, cost
 
-    def _rule(self, policy: OutputConditional) -> Callable[[Pattern], bool]:
-        known: dict[Pattern, bool] = {}
+    def _rule(self, policy: OutputConditional) -> frozenset[Pattern]:
+        """Return the prefixes at which the policy would stop now."""
+        found, todo = [], list(self.problem.first)
+        while todo:
+            prefix = todo.pop()
+            if policy.next(prefix) is Next.STOP:
+                found.append(prefix)
+            else:
+                todo += self.problem.prefixes[prefix].children
+        return frozenset(found)
 
-        def stops(prefix: Pattern) -> bool:
-            if prefix not in known:
-                known[prefix] = policy.next(prefix) is Next.STOP
-            return known[prefix]
-
-        return stops
-
-    def _tell(self, policy: OutputConditional, n: int, rng: np.random.Generator) -> float:
-        """Play n cases by the rule in force, tell them, and return what the rule costs a case."""
-        stops = self._rule(policy)
-        cost = self.problem.cost(stops)
+    def _draw(
+        self, rule: frozenset[Pattern], n: int, rng: np.random.Generator
+    ) -> dict[Pattern, int]:
+        """Draw n cases and return how often each prefix at which the rule stops came up."""
         told: dict[Pattern, int] = {}
         drawn = rng.multinomial(n, self.chances)
         for r in np.flatnonzero(drawn).tolist():
             pattern, shown = self.patterns[r], 1
-            while shown < len(pattern) and not stops(pattern[:shown]):
+            while pattern[:shown] not in rule:
                 shown += 1
             told[pattern[:shown]] = told.get(pattern[:shown], 0) + int(drawn[r])
-        policy.tell_many(told)
-        return cost
+        return told
