@@ -7,6 +7,7 @@ from stopwise.experiments import (
     heart,
     misprints,
     nonuniform,
+    output_conditional,
     pima,
     table1,
 )
@@ -21,6 +22,7 @@ _ALL: tuple[Experiment, ...] = (
     nonuniform,
     misprints,
     alternatives,
+    output_conditional,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.NAME: experiment for experiment in _ALL}
 """Every experiment by the name under which it is run, in the order of the report."""
