@@ -98,6 +98,15 @@ def test_misprints_stops(quick):
     assert found == GOLDEN["misprints"]
 
 
+def test_output_conditional_prices_and_stops(quick):
+    result = quick[1]["output-conditional"].result
+    for name in ("PIMA", "Heart"):
+        cell = result.numbers[name]
+        assert [int(h) for h in cell["conditionally_dominant"]] == GOLDEN[f"conditional {name}"]
+    learning = result.numbers["learning"]
+    assert [stops(result, "learning", label) for label in learning] == GOLDEN["conditional"]
+
+
 def test_alternatives_stages(quick):
     numbers = quick[1]["alternatives"].result.numbers
     found = {
@@ -182,6 +191,9 @@ GOLDEN = {
         "stuck Algorithm 2": [35405, 44306, 289],
         "stuck Resolve": [75711, 4239, 50],
     },
+    "conditional PIMA": [1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1],
+    "conditional Heart": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1],
+    "conditional": [[3965, 1481, 2554], [0, 4416, 3584]],
     "alternatives": {
         "PIMA": [
             [3, 3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1],
