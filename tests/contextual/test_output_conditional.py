@@ -100,6 +100,15 @@ def test_ask_looks_beyond_what_must_go_on():
     assert policy.ask([1]) == 1
 
 
+def test_ask_looks_at_pooled_prefixes_too():
+    policy = sw.OutputConditional(CHAIN, max_prefixes=2)
+    policy.tell_many([(0, 1), (1, 0)])
+    policy.tell_many({(0, 1, 1): 300, (1, 0, 0): 300})
+    # (0,) and (1,) have counts of their own and go on; what comes after is pooled, and rests.
+    assert [policy.next(s) for s in ([0], [0, 1])] == [sw.Next.CONTINUE, sw.Next.STOP]
+    assert [policy.ask(), policy.ask([0]), policy.ask([1])] == [1, 1, 1]
+
+
 @every
 def test_looking_changes_nothing(make):
     policy = make(CHAIN)
@@ -286,6 +295,21 @@ def test_next_goes_by_the_upper_bound(make, cases, scale, price):
             assert goes_on == (high > policy.indifference)
 
 
+few, many = st.integers(1, 20), st.integers(1, 200)
+
+
+@given(changed=few, kept=many, turned=few, confirmed=few, price=st.integers(1, 30), idle=many)
+def test_next_goes_by_the_upper_bound_when_there_is_more_to_come(
+    changed, kept, turned, confirmed, price, idle
+):
+    """Where going on pays, if at all, because of the test after the next."""
+    cases = {(0, 1): changed, (0, 0): kept, (0, 0, 1): turned, (0, 0, 0): confirmed, (1,): idle}
+    policy = told(sw.OutputConditional, cases, sw.Cascade([0, price / 50, 0.3]))
+    high = policy.outlook([0]).high
+    if abs(high) > 1e-9:
+        assert (policy.next([0]) is sw.Next.CONTINUE) == (high > 0)
+
+
 def test_the_bound_is_where_the_evidence_is_what_resolve_demands():
     policy = told(sw.OutputConditional, {(0, 0): 45, (0, 1): 5, (1,): 50}, sw.Cascade([0, 0.3]))
     highest = policy.outlook([0]).high + 0.3
@@ -335,6 +359,23 @@ def test_pooled_prefixes_share_what_is_known_of_their_agreement():
     assert policy.outlook(["fox", "bee"]).n_followed == 2
     assert policy.outlook(["fox", "bee"]).estimate == pytest.approx(0.5 - 0.1)
     assert policy.outlook(["fox", "fox"]).n_followed == 1
+
+
+def test_a_prefix_with_its_own_counts_may_lead_to_a_pooled_one():
+    policy = sw.OutputConditional(sw.Cascade([0, 0.1, 0.1]), max_prefixes=1)
+    policy.tell_many([(0, 0, 0), (0, 0, 1), (5, 5, 6), (5, 5, 6)])
+    # Three of the four cases in which two outputs agreed were then changed.
+    assert policy.outlook([0]).estimate == pytest.approx(-0.1 + (0.75 - 0.1))
+
+
+def test_a_missing_output_agrees_with_nothing():
+    policy = FACTORIES["agreement"](CHAIN)
+    policy.tell_many({(None, "cat", "dog"): 2, ("cat", None, "cat"): 3, (None, None, "cow"): 4})
+    assert [policy.outlook(s).n_followed for s in ([None], ["hen"])] == [6, 3]
+    # After a missing output any answer is new, and a standing one is confirmed by its like.
+    assert policy.outlook([None, "hen"]).estimate == pytest.approx(1 - 0.1)
+    assert policy.outlook(["hen", None]).estimate == pytest.approx(-0.1)
+    assert policy.outlook([None, None]).estimate == pytest.approx(1 - 0.1)
 
 
 def test_memory_is_bounded_and_what_is_beyond_is_pooled():

@@ -194,6 +194,16 @@ def test_known_values():
     assert problem.best_cost == pytest.approx(0.341)
 
 
+def test_agreement_does_not_tell_which_answer_it_was():
+    world = nested_errors(Cascade([0, 0.1, 0.1]))
+    problem = StoppingProblem(world, pooled=True)
+    assert list(problem.first) == [(0,)]
+    assert set(problem.prefixes[0,].children) == {(0, 0), (0, 1)}
+    # By agreement nothing beats stage 2 for all; where 0 came first it pays to go on.
+    assert problem.best_cost == pytest.approx(0.2)
+    assert StoppingProblem(world).best_cost == pytest.approx(0.19)
+
+
 def test_only_chains_and_no_more_stages_than_there_are():
     tree = nested_errors(Cascade([0, 0.1, 0.1], parents=[None, 0, 0]), [0.4, 0.2, 0.1])
     with pytest.raises(InstanceError, match="instance must be on a chain"):
