@@ -226,15 +226,17 @@ def test_settings_are_checked():
     [
         lambda c: c.update(stopped=[1, 2]),
         lambda c: c.update(stopped=[0, 0, 0]),
-        lambda c: c.update(exact=[[[0], 1, 2, 0]]),
-        lambda c: c.update(exact=[[[0], 1, 1, 1]]),
-        lambda c: c.update(exact=[[[0], 1, 0, 0]] * 2),
-        lambda c: c.update(exact=[[[0, 1], 1, 0, 0]]),
-        lambda c: c.update(exact=[[[0, 0, 0], 1, 0, 0]]),
-        lambda c: c.update(exact=[[[0], 1.0, 0, 0]]),
-        lambda c: c.update(exact=[[[0], 1]]),
-        lambda c: c.update(pooled=[[[], 1, 0, 0]]),
-        lambda c: c.pop("pooled"),
+        lambda c: c.update(prefixes=[[[0], [], 1, 2, 0]]),
+        lambda c: c.update(prefixes=[[[0], [], 1, 1, 1]]),
+        lambda c: c.update(prefixes=[[[0], [], 1, 0, 0]] * 2),
+        lambda c: c.update(prefixes=[[[0, 1], [], 1, 0, 0]]),  # without (0,)
+        lambda c: c.update(prefixes=[[[0], [0], 1, 0, 0]]),  # without (0,) too
+        lambda c: c.update(prefixes=[[[0], [], 1, 0, 0], [[0], [0, 0], 1, 0, 0]]),
+        lambda c: c.update(prefixes=[[[0], [], 1, 0, 0], [[0], [2], 1, 0, 0]]),
+        lambda c: c.update(prefixes=[[[0], [], 1.0, 0, 0]]),
+        lambda c: c.update(prefixes=[[[0], [], 1]]),
+        lambda c: c.update(prefixes=[[[], [], 1, 0, 0]]),
+        lambda c: c.pop("prefixes"),
     ],
 )
 def test_damaged_states_are_refused(spoil):
@@ -361,11 +363,14 @@ def test_pooled_prefixes_share_what_is_known_of_their_agreement():
     assert policy.outlook(["fox", "fox"]).n_followed == 1
 
 
-def test_a_prefix_with_its_own_counts_may_lead_to_a_pooled_one():
+def test_a_prefix_with_its_own_counts_may_lead_to_pooled_ones():
     policy = sw.OutputConditional(sw.Cascade([0, 0.1, 0.1]), max_prefixes=1)
-    policy.tell_many([(0, 0, 0), (0, 0, 1), (5, 5, 6), (5, 5, 6)])
-    # Three of the four cases in which two outputs agreed were then changed.
-    assert policy.outlook([0]).estimate == pytest.approx(-0.1 + (0.75 - 0.1))
+    policy.tell_many([(0, 0, 1), (0, 0, 1), (0, 3, 3), (0, 4, 5), (5, 5, 5), (6, 6, 7)])
+    # (0,) leads to a pool of its own, since other first outputs may be stopped and this one not.
+    assert policy.outlook([0, 0]).n_followed == 2
+    assert policy.outlook([0, 9]).estimate == pytest.approx(0.5 - 0.1)
+    assert policy.outlook([8, 8]).estimate == pytest.approx(0.5 - 0.1)
+    assert policy.outlook([0]).estimate == pytest.approx(0.5 - 0.1 + 0.5 * (1 - 0.1))
 
 
 def test_a_missing_output_agrees_with_nothing():
@@ -383,33 +388,40 @@ def test_memory_is_bounded_and_what_is_beyond_is_pooled():
     rng = np.random.default_rng(0)
     for row in rng.integers(1000, size=(500, 5)).tolist():
         policy.tell(row)
-    counts = policy.to_state()["counts"]
-    assert len(counts["exact"]) == 4
-    assert len(counts["pooled"]) <= 1 + 2 + 5 + 15  # Bell numbers
-    assert sum(row[1] for table in ("exact", "pooled") for row in counts[table]) == 4 * 500
-    exact = {tuple(row[0]) for row in counts["exact"]}
-    assert all(len(prefix) == 1 or prefix[:-1] in exact for prefix in exact)
+    rows = policy.to_state()["counts"]["prefixes"]
+    own = [row for row in rows if not row[1]]
+    assert len(own) == 4
+    bell = 1 + 2 + 5 + 15  # patterns of 1 to 4 outputs
+    assert len(rows) <= 4 + 5 * bell
+    assert sum(row[2] for row in rows) == 4 * 500
+    prefixes = [row[0] for row in own]
+    assert all(len(prefix) == 1 or prefix[:-1] in prefixes for prefix in prefixes)
     # What is beyond joins the pool of its agreement, after merging too.
-    merged = policy.merge(policy).to_state()["counts"]
-    assert [row[:2] for row in merged["exact"]] == [[row[0], 2 * row[1]] for row in counts["exact"]]
+    merged = policy.merge(policy).to_state()["counts"]["prefixes"]
+    assert [row[:3] for row in merged] == [[*row[:2], 2 * row[2]] for row in rows]
 
 
 def test_patterns_beyond_the_last_limit_go_on(monkeypatch):
-    monkeypatch.setattr(PrefixCounts, "max_patterns", 1)
+    monkeypatch.setattr(PrefixCounts, "max_places", 1)
     policy = FACTORIES["agreement"](CHAIN)
     policy.tell_many({(0, 0, 0): 500})
-    assert len(policy.to_state()["counts"]["pooled"]) == 1
-    assert policy.next([0]) is sw.Next.CONTINUE or policy.outlook([0]).n_followed == 500
+    assert policy.to_state()["counts"]["prefixes"] == [[[], [0], 500, 0, 0]]
     assert policy.next([0, 0]) is sw.Next.CONTINUE
 
 
 def test_merging_full_tables_pools_what_has_no_room():
     ours = told(FACTORIES["few"], [(0, 0), (1, 1), (2, 2)])
     theirs = told(FACTORIES["few"], [(3, 3, 3), (4, 5, 5)])
-    merged = ours.merge(theirs).to_state()["counts"]
-    assert [row[0] for row in merged["exact"]] == [[0], [1], [2]]
+    merged = ours.merge(theirs).to_state()["counts"]["prefixes"]
     # (3,) and (4,) change in one of two cases; (3, 3) and (4, 5) are different patterns.
-    assert merged["pooled"] == [[[0], 2, 1, 0], [[0, 0], 1, 0, 0], [[0, 1], 1, 0, 0]]
+    assert [row for row in merged if not row[1]] == [[[y], [], 1, 0, 0] for y in (0, 1, 2)]
+    pools = [[[], [0], 2, 1, 0], [[], [0, 0], 1, 0, 0], [[], [0, 1], 1, 0, 0]]
+    assert [row for row in merged if row[1]] == pools
+    # A pool of (3,) joins what (3,) is pooled with.
+    again = told(FACTORIES["few"], [(3, 3, 3), (3, 4), (5, 5), (3, 6, 6)])
+    assert [[3], [1], 1, 0, 0] in again.to_state()["counts"]["prefixes"]
+    both = ours.merge(again).to_state()["counts"]["prefixes"]
+    assert [[], [0, 1], 1, 0, 0] in both
 
 
 @given(data=st.data())

@@ -15,7 +15,7 @@ from stopwise.checks import finite_number, whole_number
 from stopwise.contextual.conditional_counts import Place, PrefixCounts
 from stopwise.disagreement import Outputs, check_outputs
 from stopwise.errors import CascadeError, OutputsError, SettingError
-from stopwise.patterns import Pattern, standing_answer
+from stopwise.patterns import Pattern
 from stopwise.policies.resolution import demanded_evidence, epoch_end
 from stopwise.policies.state import STATE_VERSION, Saved
 from stopwise.theory.divergence import bernoulli_kl, edge_of_ball
@@ -228,7 +228,7 @@ class OutputConditional(Saved):
 
     def _goes_on(self, place: Place) -> bool:
         """Whether the upper bound of the gain exceeds the zone, without working out the bound."""
-        stage = len(place.name) - 1
+        stage = len(place.pattern) - 1
         if stage == len(self._costs) - 1:
             return False
         n, changed, missing = self._counts.of(place)
@@ -247,7 +247,7 @@ class OutputConditional(Saved):
 
     def _gain(self, place: Place, end: float | None) -> float:
         """Return the gain of going on: estimated, or bounded from the side of ``end`` (0 or 1)."""
-        stage = len(place.name) - 1
+        stage = len(place.pattern) - 1
         if stage == len(self._costs) - 1:
             return 0.0
         n, changed, missing = self._counts.of(place)
@@ -262,11 +262,10 @@ class OutputConditional(Saved):
 
     def _later(self, place: Place, unchanged: int, missing: int, end: float | None) -> float:
         """Return what can be gained after an output that confirms the answer or is missing."""
-        answer = standing_answer(place.name)
         lost = missing / unchanged if unchanged else 0.0
         later = 0.0
-        for output, share in ((answer, 1 - lost), (None, lost)):
+        for confirmed, share in ((True, 1 - lost), (False, lost)):
             if share:
-                then = self._gain(self._counts.next_place(place, output), end)
+                then = self._gain(self._counts.next_place(place, confirmed=confirmed), end)
                 later += share * max(0.0, then)
         return later
