@@ -373,6 +373,14 @@ def test_a_prefix_with_its_own_counts_may_lead_to_pooled_ones():
     assert policy.outlook([0]).estimate == pytest.approx(0.5 - 0.1 + 0.5 * (1 - 0.1))
 
 
+def test_one_pool_leads_to_the_next():
+    policy = sw.OutputConditional(sw.Cascade([0, 0.1, 0.1, 0.1]), max_prefixes=1)
+    policy.tell_many([(0, 0, 0, 1), (5, 5, 5, 5)])
+    assert policy.outlook([0, 0]).estimate == pytest.approx(-0.1 + 0.9)
+    assert policy.outlook([0]).estimate == pytest.approx(-0.2 + 0.9)
+    assert policy.outlook([7]).estimate == pytest.approx(-0.1)
+
+
 def test_a_missing_output_agrees_with_nothing():
     policy = FACTORIES["agreement"](CHAIN)
     policy.tell_many({(None, "cat", "dog"): 2, ("cat", None, "cat"): 3, (None, None, "cow"): 4})

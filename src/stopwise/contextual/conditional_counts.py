@@ -93,7 +93,7 @@ class PrefixCounts:
         n = len(known)
         while n and known[:n] not in self._exact:
             n -= 1
-        if n < len(known) and n == len(pattern) - 1 and len(self._exact) < self.max_prefixes:
+        if n == len(pattern) - 1 and len(self._exact) < self.max_prefixes:
             n += 1
         return Place(known[:n], pattern)
 
