@@ -14,7 +14,7 @@ import numpy as np
 import stopwise as sw
 from benchmarks.instances import synthetic
 from stopwise.experiments.conditional_rules import FIXED, ORACLE, halves, held_out
-from stopwise.experiments.real_data import limit_stage
+from stopwise.experiments.over_prices import limit_stage
 from stopwise.problem.conditional import StoppingProblem, shortened
 from stopwise.simulation.conditional import simulate_stopping
 

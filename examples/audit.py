@@ -48,6 +48,7 @@ def main() -> None:
         report, truth = audited(sensors)
         print(f"== {name}\n{report}\n{compare(report, truth)}\n")
         if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
             report.save(folder / f"{name.lower()}.html")
 
 

@@ -273,3 +273,32 @@ POLICIES["sleepy"] = lambda cascade, horizon, given: Sleepy(cascade, stage=0)
 sys.argv = ["stopwise", "simulate", "--horizon", "10", "--policies", "sleepy"]
 main()
 """
+
+
+class TestTrees:
+    TREE = ("--costs", "0,.1,.1,.2", "--error-rates", ".4,.3,.2,.1")
+
+    def test_a_tree_is_played(self):
+        text = simulate(*self.TREE, "--parents", "0,1,1,3", "--policies", "resolve,thompson")
+        assert "best stage 3 of 4" in text
+        assert "thompson" in text
+
+    def test_a_table_may_be_a_tree(self, cases):
+        text = simulate("--csv", str(cases), "--costs", "0,.1,.1", "--parents", "0,1,1")
+        assert "of 3" in text
+
+    @pytest.mark.parametrize(
+        ("parents", "message"),
+        [
+            ("0,1,x,3", "--parents must be numbers of tests, as in 0,1,1,3, got '0,1,x,3'"),
+            ("1,1,1,1", "0 for the first test and an earlier one for each other, got 1 for test 1"),
+            ("0,1,1,4", "got 4 for test 4"),
+            ("0,0,1,1", "got 0 for test 2"),
+            ("0,1,1", "parents must have one entry a test, got 3 for 4 costs"),
+        ],
+    )
+    def test_bad_parents(self, main, parents, message):
+        code, out, err = main("simulate", *self.TREE, "--parents", parents)
+        assert code != 0
+        assert out == ""
+        assert message in err

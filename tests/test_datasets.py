@@ -48,7 +48,24 @@ def test_a_missing_package_is_one_line_that_says_what_to_install(monkeypatch):
         load_pima()
 
 
-def test_a_damaged_file_is_refused_by_row(monkeypatch):
-    monkeypatch.setattr(datasets, "_text", lambda folder: "@data\n1,2,3,4,5,6,7,8,positive\n1,2\n")
-    with pytest.raises(InputError, match="must have 9 fields, got 2 at row 2"):
+GOOD = [f"1,2,3,4,5,6,7,{k},positive" for k in range(768)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (GOOD[:-1], "768 rows expected, got 767"),
+        ([*GOOD[:-1], "1,2"], "9 fields expected, got 2 at row 768"),
+        ([*GOOD[:-1], "1,2,3,4,5,6,7,x,positive"], "could not convert string to float: '?x'?"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_what_is_wrong_and_what_to_do(monkeypatch, rows, reason):
+    monkeypatch.setattr(datasets, "_text", lambda folder: "\n".join(["@data", *rows]))
+    with pytest.raises(InputError, match=rf"no readable pima\.dat \({reason}.*force-reinstall"):
         load_pima()
+
+
+def test_a_file_that_is_gone_is_a_damaged_package(monkeypatch, tmp_path):
+    monkeypatch.setattr(datasets, "files", lambda package: tmp_path)
+    with pytest.raises(InputError, match=r"no readable cleveland\.dat \(.*force-reinstall"):
+        load_heart()

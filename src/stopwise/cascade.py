@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -143,6 +144,15 @@ class Cascade:
             if parent is not None:
                 next_tests[parent].append(node)
         return tuple(map(tuple, next_tests))
+
+    @cached_property
+    def branches(self) -> tuple[tuple[int, ...], ...]:
+        """For stages i and j the test after i on the way to j; -1 where j is not below i."""
+        rows = [[-1] * self.n_stages for _ in self.parents]
+        for node, path in enumerate(self.paths):
+            for ancestor, towards in pairwise(path):
+                rows[ancestor][node] = towards
+        return tuple(map(tuple, rows))
 
     def path(self, stage: int) -> tuple[int, ...]:
         """Return the tests that run when one stops at ``stage``, root first."""

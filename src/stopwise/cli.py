@@ -17,7 +17,13 @@ from stopwise.errors import InputError, MissingExtraError, SettingError, Stopwis
 from stopwise.problem import Recording
 from stopwise.simulation import Sweep, sweep
 from stopwise.simulation.files import draft
-from stopwise.simulation.names import FAMILIES, POLICIES, named_environments, named_policy
+from stopwise.simulation.names import (
+    FAMILIES,
+    ON_CASCADE,
+    POLICIES,
+    named_environments,
+    named_policy,
+)
 
 try:
     import typer
@@ -77,6 +83,13 @@ _MistakeCost = Annotated[
     float | None,
     _world(help="The price of a wrong answer in the same unit (1 by default); also for --csv."),
 ]
+_Parents = Annotated[
+    str,
+    _world(
+        help="For a tree: the number of the test just before each, 0 for the first, as in 0,1,1,3; "
+        "also for --csv."
+    ),
+]
 _ErrorRates = Annotated[str, _world(help="How often each test errs, as in 0.4,0.1,0.05.")]
 _Prevalence = Annotated[float | None, _world(help="How often the label is 1.")]
 _Slip = Annotated[float | None, _world(help="How often a later test spoils a right answer.")]
@@ -119,6 +132,7 @@ def simulate(
     family: _Family = "",
     costs: _Costs = "",
     mistake_cost: _MistakeCost = None,
+    parents: _Parents = "",
     error_rates: _ErrorRates = "",
     prevalence: _Prevalence = None,
     slip: _Slip = None,
@@ -147,11 +161,14 @@ def simulate(
 
     stopwise simulate --family sweep --ratio 0.8,1.2 --figure regret.png
 
+    stopwise simulate --costs 0,.1,.1,.2 --parents 0,1,1,3 --error-rates .4,.3,.2,.1
+
     stopwise simulate --csv cases.csv --label y --costs 6,16,24 --mistake-cost 1000
     """
     given = {
         "costs": _numbers("--costs", costs),
         "mistake_cost": mistake_cost,
+        "parents": _tests_before(parents),
         "error_rates": _numbers("--error-rates", error_rates),
         "prevalence": prevalence,
         "slip": slip,
@@ -192,6 +209,23 @@ def _numbers(option: str, text: str) -> list[float] | None:
         raise SettingError(f"{option} must be numbers separated by commas, got {text!r}") from None
 
 
+def _tests_before(text: str) -> list[int | None] | None:
+    """Return the parents by index, None for the root."""
+    try:
+        numbers = [int(number) for number in _names(text)]
+    except ValueError:
+        raise SettingError(
+            f"--parents must be numbers of tests, as in 0,1,1,3, got {text!r}"
+        ) from None
+    for test, number in enumerate(numbers, start=1):
+        if not (number == 0 if test == 1 else 1 <= number < test):
+            raise SettingError(
+                "--parents must be 0 for the first test and an earlier one for each other, "
+                f"got {number} for test {test}"
+            )
+    return [number - 1 if number else None for number in numbers] or None
+
+
 def _recorded(
     path: Path, label: str, tests: list[str], family: str, settings: dict[str, Any]
 ) -> dict[str, Recording]:
@@ -200,7 +234,7 @@ def _recorded(
     if "costs" not in settings:
         raise SettingError("--csv needs --costs, the price of each test")
     for name in settings:
-        known_name("an option with --csv", name, ("costs", "mistake_cost"), SettingError)
+        known_name("an option with --csv", name, ON_CASCADE, SettingError)
     cascade = Cascade(**settings, names=tests or None)
     return {path.stem: Recording.from_csv(path, cascade, label=label, tests=tests or None)}
 

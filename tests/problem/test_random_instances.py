@@ -11,8 +11,10 @@ from stopwise.problem.random_instances import (
     random_neither,
     random_ordered,
     random_strong,
+    random_strong_tree,
     random_tree,
     random_weak,
+    random_weak_tree,
 )
 from tests.strategies import seeds
 
@@ -51,6 +53,21 @@ def test_trees_and_costs(seed, n_stages):
     rng = np.random.default_rng(seed)
     assert random_costs(rng, n_stages).is_chain
     assert random_tree(rng, n_stages).n_stages == n_stages
+
+
+def test_dominance_on_trees_is_varied():
+    rng = np.random.default_rng(1)
+    tree = Cascade([0.0, 0.1, 0.1, 0.05], parents=[None, 0, 0, 1])
+    strong = [random_strong_tree(rng, tree) for _ in range(200)]
+    assert all(x.is_strongly_dominant() for x in strong)
+    assert {x.is_weakly_dominant() for x in strong} == {True, False}
+    # The branches err on their own: neither's errors lie within the other's.
+    wrong = [(~x.is_right).T @ np.diag(x.probabilities) @ ~x.is_right for x in strong]
+    assert any(w[2, 3] < min(w[2, 2], w[3, 3]) - 1e-3 for w in wrong)
+    weak = [random_weak_tree(rng, tree) for _ in range(200)]
+    assert all(x.is_weakly_dominant() for x in weak)
+    assert {x.best_stage for x in weak} == {0, 1, 2, 3}
+    assert sum(not x.is_strongly_dominant() for x in weak) > 100
 
 
 def test_the_same_seed_gives_the_same_instance():

@@ -1,4 +1,5 @@
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -353,3 +354,61 @@ def test_a_policy_that_looks_at_several_arms_at_once_can_tell_the_two_problems_a
     margin = math.sqrt(math.log(2 / 1e-6) / (2 * n))
     assert share(on_bandit) == pytest.approx(0.3 * (1 - 0.35), abs=margin)
     assert margin < 0.3 * (1 - 0.35)
+
+
+# Corollary 4: two rounds with costs (0, 0, 1/2), where stage 2 is never worse than stage 1.
+FREE_SECOND = Cascade(costs=[0, 0, 0.5])
+
+
+def free_second(p_2, p_3):
+    C = tuple(FREE_SECOND.cumulative_costs)
+    return SideObservationBandit((0, p_2, p_3), C, FeedbackGraph.of(FREE_SECOND))
+
+
+def test_corollary_4_fails_in_the_cascade_a_third_is_enough():
+    # With probability 2/3 begin with stage 3 and stay there if test 3 differs from test 2, else go
+    # to stage 2; otherwise play stage 2 twice. Errors are nested: they differ in p_3 - p_2.
+    def regret(p_2, p_3):
+        instance = to_instance(free_second(p_2, p_3), FREE_SECOND)
+        gaps, differ = instance.gaps, instance.disagreement[1, 2]
+        looks = gaps[2] + differ * gaps[2] + (1 - differ) * gaps[1]
+        return 2 / 3 * looks + 1 / 3 * 2 * gaps[1]
+
+    places = np.linspace(0, 1, 41)
+    worst = max(regret(p_2, p_3) for p_2 in places for p_3 in places if p_2 <= p_3)
+    assert worst == pytest.approx(1 / 3)
+
+
+def test_corollary_4_fails_on_the_bandit_more_is_lost_at_the_least():
+    # Against a prior on two bandits, by going through all policies of two rounds.
+    prior = {0.38: free_second(0, 1), 0.62: free_second(0.4, 0.4)}
+
+    def coins(bandit, arm):
+        p = bandit.probabilities
+        for shown in product((0, 1), repeat=arm):
+            yield (
+                shown,
+                math.prod(p[k + 1] if coin else 1 - p[k + 1] for k, coin in enumerate(shown)),
+            )
+
+    def least_after(arm):
+        by_sight = {}
+        for weight, bandit in prior.items():
+            for shown, chance in coins(bandit, arm):
+                by_sight[shown] = by_sight.get(shown, 0) + weight * chance * bandit.gaps
+        return sum(w * b.gaps[arm] for w, b in prior.items()) + sum(
+            costs.min() for costs in by_sight.values()
+        )
+
+    assert min(least_after(arm) for arm in range(3)) > 0.37
+
+
+def test_proposition_10_fails_for_a_policy_that_looks_at_the_first_output():
+    # Second round: the worst stage if the first test said 1. On the bandit it is taken to say 0.
+    instance = nested_errors(Cascade(costs=[0, 0.1, 0.1]), prevalence=0.7)
+    says_one = float(instance.probabilities @ instance.outputs[:, 0])
+    on_instance = says_one * instance.gaps.max()
+    assert says_one == pytest.approx(0.7 * 0.6 + 0.3 * 0.4)
+    assert on_instance > 0.1  # and none on the bandit, where the same policy plays the best stage
+    first = sensor_feedback(to_bandit(instance).feedback(0, np.random.default_rng(0)), CHAIN, 0)
+    assert first == (0,)

@@ -150,3 +150,19 @@ def test_a_stretch_longer_than_a_block_is_told_in_full():
     )
     assert trace.stops[0, -1, -1] == 6000
     assert abs(int(trace.errors[0, -1]) - 2400) < 300  # 7 standard deviations
+
+
+@pytest.mark.parametrize(
+    "name", ["Resolve", "StrongDominance", "StrongDominance-literal", "Supervised", "FixedStage"]
+)
+def test_on_a_tree_each_round_shows_its_path(name):
+    tree = sw.Cascade([0, 0.1, 0.05, 0.2], parents=[None, 0, 0, 2])
+    world = World(relaxed_errors(tree, [0.4, 0.1, 0.3, 0.05]), labelled=True)
+    policy = FACTORIES[name](tree)
+    played = play_events(world, policy, [10, 500], np.random.default_rng(0))
+    assert played.stops.sum(axis=1).tolist() == [10, 500]
+    counts = policy.counts
+    assert counts.n_stopped.tolist() == played.stops[-1].tolist()
+    # Test 3 is shown with the root by its own rounds and by those of test 4, and no others.
+    assert counts.n_seen[0, 2] == played.stops[-1][2:].sum()
+    assert counts.n_seen[1, 2] == 0

@@ -18,7 +18,10 @@ from stopwise.problem.random_instances import (
     random_neither,
     random_ordered,
     random_strong,
+    random_strong_tree,
+    random_tree,
     random_weak,
+    random_weak_tree,
 )
 from stopwise.simulation import compiled_play, draws
 from stopwise.simulation.compiled import compiled
@@ -44,12 +47,17 @@ def three_valued(rng, n_stages):
 LAWS = [random_ordered, random_strong, random_weak, random_neither, three_valued]
 
 
-def drawn_world(rng):
+def drawn_world(rng, *, grown=False):
     """A random law; often with prices in eighths, so that ties and prices of 0 occur."""
-    instance = LAWS[rng.integers(len(LAWS))](rng, int(rng.integers(2, 7)))
+    if grown:
+        make = (random_strong_tree, random_weak_tree)[rng.integers(2)]
+        instance = make(rng, random_tree(rng, int(rng.integers(3, 8))))
+    else:
+        instance = LAWS[rng.integers(len(LAWS))](rng, int(rng.integers(2, 7)))
     if rng.random() < 0.4:
         prices = np.round(np.array(instance.cascade.prices) * 8) / 8
-        instance = instance.with_cascade(sw.Cascade(costs=prices))
+        parents = instance.cascade.parents
+        instance = instance.with_cascade(sw.Cascade(costs=prices, parents=parents))
     return World(instance, labelled=True)
 
 
@@ -61,11 +69,12 @@ def stages_given(world, policy, rows):
 
 
 class TestTheSameStages:
+    @pytest.mark.parametrize("grown", [False, True], ids=["chains", "trees"])
     @pytest.mark.parametrize("name", DECIDING)
-    def test_as_asking_and_telling(self, name):
+    def test_as_asking_and_telling(self, name, grown):
         rng = np.random.default_rng(sum(map(ord, name)))
-        for horizon in [1, 7, *[1200] * 30, 4000]:
-            world = drawn_world(rng)
+        for horizon in [1, 7, *[600 if grown else 1200] * (12 if grown else 30), 2000]:
+            world = drawn_world(rng, grown=grown)
             truth, policy = world.instance, FACTORIES[name](world.cascade)
             rows = rng.choice(len(truth.probabilities), size=horizon, p=truth.probabilities)
             stages, played = stages_given(world, policy, rows)
@@ -252,7 +261,7 @@ from stopwise.problem.families import nested_errors
 world = nested_errors(sw.Cascade(costs=[0, 0.1]), [0.3, 0.1])
 sw.simulate(world, sw.WeakDominance, horizon=100, replications=1)
 from stopwise.simulation.compiled_play import kernel
-stats = kernel().stats
+stats = kernel(is_chain=True).stats
 print(sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))
 """
 

@@ -28,6 +28,7 @@ def test_every_setting_that_a_family_takes_is_taken(name):
     given = {
         "costs": [0, 0.3] if name == "complement" else [0, 0.1, 0.1],
         "mistake_cost": 1.0,
+        "parents": [None, 0, 0],
         "prevalence": 0.6,
         "error_rates": [0.4, 0.1, 0.05],
         "slip": 0.1,

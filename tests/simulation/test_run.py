@@ -184,10 +184,10 @@ class TestBadInput:
         with pytest.raises(sw.errors.InstanceError, match="weights must be finite and >= 0"):
             sw.Instance.from_patterns([(0, 0), (1, 1)], [1, weight], sw.Cascade([0]))
 
-    def test_a_tree_is_refused_by_the_policies(self):
+    def test_a_tree_is_refused_where_no_case_is_complete(self):
         tree = sw.Cascade(costs=[0, 0.1, 0.1], parents=[None, 0, 0])
         with pytest.raises(sw.errors.CascadeError, match="needs a chain"):
-            run(environment=nested_errors(tree))
+            run(environment=nested_errors(tree), policy=lambda c: sw.ExploreThenCommit(c, rounds=9))
 
 
 class Impatient(Custom):

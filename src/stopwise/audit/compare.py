@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from stopwise.audit.histogram import MISSING, Histogram
+from stopwise.audit.histogram import Histogram
 from stopwise.audit.prices import minimax_stage
-from stopwise.cascade import Cascade, FloatArray, IntArray
+from stopwise.cascade import Cascade, FloatArray
 from stopwise.disagreement import sound_stage
+from stopwise.theory.dawid_skene import dawid_skene
 
-MAX_TASKS = 5_000
+# Enough for the stage; an audit must not wait for the last digit.
+MAX_PATTERNS, MAX_STEPS = 5_000, 300
 
 
 @dataclass(frozen=True)
@@ -48,41 +48,16 @@ def strong_dominance_stage(disagreement: FloatArray, cascade: Cascade) -> int | 
 
 
 def _dawid_skene_choice(histogram: Histogram, cascade: Cascade) -> tuple[str, int | None, str]:
-    rule = "Dawid–Skene"
-    try:
-        rates = dawid_skene_error_rates(histogram)
-    except ImportError:
-        return rule, None, "needs crowd-kit"
-    return rule, int(np.argmin(rates + cascade.cumulative_costs)), "trusts its model of errors"
+    total = dawid_skene_error_rates(histogram) + cascade.cumulative_costs
+    stage = None if np.isnan(total).any() else int(np.argmin(total))
+    return "Dawid–Skene", stage, "trusts its model of errors"
 
 
 def dawid_skene_error_rates(histogram: Histogram) -> FloatArray:
     """Return the error rates that Dawid and Skene's model of independent errors fits.
 
-    Logs of more than 5,000 cases are scaled down, pattern by pattern.
+    Of more than 5,000 patterns it takes the most frequent; NaN for a test that none of them shows.
     """
-    import pandas as pd
-
-    with warnings.catch_warnings():  # of what pandas will change under crowd-kit
-        warnings.simplefilter("ignore")
-        from crowdkit.aggregation import DawidSkene
-
-    times = _scaled(histogram.counts, MAX_TASKS)
-    rows = np.repeat(histogram.patterns, times, axis=0)
-    task, worker = np.nonzero(rows != MISSING)
-    answers = pd.DataFrame({"task": task, "worker": worker, "label": rows[task, worker]})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model: Any = DawidSkene(n_iter=100).fit(answers)
-    chances = model.probas_.reindex(range(len(rows))).fillna(0.0)
-    table = chances.reindex(columns=range(histogram.n_classes), fill_value=0.0).to_numpy()
-    right = np.where(rows == MISSING, np.nan, np.take_along_axis(table, np.maximum(rows, 0), 1))
-    return np.asarray(1 - np.nanmean(right, axis=0))
-
-
-def _scaled(counts: IntArray, most: int) -> IntArray:
-    total = int(counts.sum())
-    if total <= most:
-        return counts
-    edges = np.rint(np.cumsum(counts) * (most / total)).astype(np.int64)
-    return np.asarray(np.diff(edges, prepend=0))
+    most = np.argsort(-histogram.counts, kind="stable")[:MAX_PATTERNS]
+    fitted = dawid_skene(histogram.patterns[most], histogram.counts[most], max_steps=MAX_STEPS)
+    return fitted.error_rates

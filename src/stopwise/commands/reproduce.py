@@ -16,8 +16,15 @@ import typer
 
 from stopwise.errors import SettingError
 from stopwise.experiments import EXPERIMENTS, FULL, QUICK, Scale, Verdict
+from stopwise.experiments.keeping import RESULTS
 from stopwise.experiments.report import tally, write_report
-from stopwise.experiments.runner import RESULTS, Finished, chosen, run_into, writable_directory
+from stopwise.experiments.runner import (
+    Finished,
+    all_finished,
+    chosen,
+    run_into,
+    writable_directory,
+)
 
 INTERRUPTED = 130
 
@@ -26,7 +33,10 @@ _Names = Annotated[
     list[str] | None,
     typer.Argument(help=f"What to run; all by default.\n\n{_LIST}", show_default=False),
 ]
-_Out = Annotated[Path, typer.Option(help="Where the report, the figures and the numbers go.")]
+# Text and not a path: Path("") would be the directory one happens to be in.
+_Out = Annotated[
+    str, typer.Option(metavar="DIR", help="Where the report, the figures and the numbers go.")
+]
 _Quick = Annotated[bool, typer.Option("--quick", help="Short runs: a look, not a verdict.")]
 _Turney = Annotated[
     bool,
@@ -41,7 +51,7 @@ _Jobs = Annotated[int, typer.Option(help="Processes; -1 for one a core.")]
 
 def reproduce(
     names: _Names = None,
-    out: _Out = Path("reproduction"),
+    out: _Out = "reproduction",
     quick: _Quick = False,
     turney_costs: _Turney = False,
     fresh: _Fresh = False,
@@ -62,7 +72,7 @@ def reproduce(
     with _Watch(wanted, done) as watch, suppress(KeyboardInterrupt):
         run_into(directory, wanted, scale, fresh=fresh, watch=watch.see)
     if done:
-        page = write_report(directory, done, scale)
+        page = write_report(directory, all_finished(directory, scale, done), scale)
         seconds = time.perf_counter() - start
         typer.echo(_as_json(done, page) if as_json else _summary(done, page, scale, seconds))
     if len(done) < len(wanted):

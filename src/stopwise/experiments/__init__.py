@@ -10,6 +10,7 @@ from stopwise.experiments import (
     output_conditional,
     pima,
     table1,
+    triage_tree,
 )
 from stopwise.experiments.experiment import FULL, QUICK, Claim, Experiment, Result, Scale, Verdict
 
@@ -22,6 +23,7 @@ _ALL: tuple[Experiment, ...] = (
     nonuniform,
     misprints,
     alternatives,
+    triage_tree,
     output_conditional,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.NAME: experiment for experiment in _ALL}

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray
-from stopwise.experiments.dawid_skene import dawid_skene, majority
 from stopwise.experiments.drawing import legend_below, new_figure, shade, styled
 from stopwise.experiments.experiment import JSON, Claim, Docket, Result, Scale, Table
-from stopwise.experiments.real_data import failing_spans, limit_stage
+from stopwise.experiments.over_prices import Span, failing_spans, limit_stage, priced
 from stopwise.experiments.sensors import HEART, PIMA
 from stopwise.patterns import OutputLaw
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.instance import Instance
-from stopwise.simulation.palette import BLACK, GREY, ORANGE, SKY, VERMILION
+from stopwise.simulation.palette import GREY, INK, OLIVE, SKY, WINE
+from stopwise.theory.dawid_skene import dawid_skene, majority
 
 NAME = "alternatives"
 TITLE = "What else one might do without labels"
@@ -26,25 +26,30 @@ ABOUT = (
     "same with the vote taken for the truth. Regret is what the stage named costs beyond the best."
 )
 OURS = "disagreement (stopwise)"
+SENSORS = {"PIMA": PIMA, "Heart": HEART}
 DAWID_SKENE = "Dawid and Skene"
 VOTE = "majority vote as truth"
 LAST = "always the last test"
 METHODS = (OURS, DAWID_SKENE, VOTE, LAST)
 LOOKS: dict[str, JSON] = {
-    OURS: {"color": VERMILION, "linestyle": "-"},
+    OURS: {"color": WINE, "linestyle": "-"},
     DAWID_SKENE: {"color": SKY, "linestyle": "--"},
-    VOTE: {"color": ORANGE, "linestyle": "-."},
+    VOTE: {"color": OLIVE, "linestyle": "-."},
     LAST: {"color": GREY, "linestyle": ":"},
 }
 # Synthetic tests cost 0, 1 and 1 dollars on top of each other; so many cases are seen.
 SYNTHETIC_STEPS = (0.0, 1.0, 1.0)
 SYNTHETIC_CASES = 1_000
+# Nothing is played here, so that there is time for a finer grid than elsewhere.
+FINER = 4
 LAMBDAS = {
     "PIMA": (1e-4, 3e-2),
     "Heart": (1e-4, 3e-2),
     "nested": (1e-2, 1.0),
     "relaxed": (1e-2, 1.0),
 }
+# Of the regret; who always goes to the end leaves it far behind.
+TOP = 0.3
 NAMES = {
     "PIMA": "PIMA diabetes",
     "Heart": "Heart (Cleveland)",
@@ -58,7 +63,7 @@ def run(scale: Scale) -> Result:
     numbers = {}
     for name, span in LAMBDAS.items():
         truth, seen = _data(name)
-        numbers[name] = _compared(name, truth, seen, np.geomspace(*span, scale.grid), scale)
+        numbers[name] = _compared(name, truth, seen, span, scale)
     parameters = {**scale.described(), "seed": 0, "fold_seed": 0}
     parameters["synthetic_cases"] = SYNTHETIC_CASES
     return Result(NAME, parameters, numbers)
@@ -71,22 +76,28 @@ def figure(result: Result) -> dict[str, Any]:
     for column, (name, cell) in enumerate(result.numbers.items()):
         top, bottom = axes[column], axes[4 + column]
         x = cell["lambda"]
-        top.step(x, cell["best_stage"], where="mid", color=BLACK, linewidth=3.5, alpha=0.3,
+        top.step(x, cell["best_stage"], where="mid", color=INK, linewidth=5, alpha=0.25,
                  label="best stage")  # fmt: skip
         for k, method in enumerate(METHODS):
-            # A little apart, so that lines on the same stage can be seen.
-            stages = np.array(cell[method]["stage"]) + 0.06 * (k - 1.5)
+            # Apart, so that lines on the same stage or of the same regret can be seen.
+            stages = np.array(cell[method]["stage"]) + 0.1 * (1.5 - k)
             top.step(x, stages, where="mid", label=method, **LOOKS[method])
-            bottom.plot(x, cell[method]["regret"], label=method, **LOOKS[method])
+            bottom.plot(x, cell[method]["regret"], label=method, **LOOKS[method], zorder=4 - k)
+        most = max(cell[LAST]["regret"])
+        bottom.annotate(f"{LAST}: up to {most:.2g}", (0.98, 0.98), xycoords="axes fraction",
+                        ha="right", va="top", fontsize=7.5, color=GREY,
+                        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})  # fmt: skip
         for axis in (top, bottom):
-            for low, high in failing_spans(cell):
+            for low, high in cell["failing"]:
                 shade(axis, low, high, "weak dominance fails")
             axis.set_xscale("log")
             axis.set_xlim(x[0], x[-1])
         top.set_title(NAMES[name])
         top.set_yticks([1, 2, 3])
-        bottom.set_ylim(0, 0.4)
-        bottom.set_xlabel("λ (mistakes a dollar)")
+        top.set_ylim(0.6, 3.4)
+        bottom.set_ylim(-0.02 * TOP, TOP)
+        unit = "dollar" if name in SENSORS else "unit of cost"
+        bottom.set_xlabel(f"λ (mistakes a {unit})")
     axes[0].set_ylabel("stage named")
     axes[4].set_ylabel("regret a case (mistakes)")
     legend_below(sheet, axes, columns=3)
@@ -170,9 +181,9 @@ _ESTIMATES = ("dawid_skene", "majority")
 
 
 def _data(name: str) -> tuple[Instance, OutputLaw]:
-    """Return the truth and the law of the outputs that were seen, all costs one dollar a λ."""
-    if name in ("PIMA", "Heart"):
-        truth = (PIMA if name == "PIMA" else HEART).recording(1.0).instance
+    """Return the truth and the law of the outputs that were seen."""
+    if name in SENSORS:
+        truth = SENSORS[name].recording().instance
         return truth, truth.output_law
     make = nested_errors if name == "nested" else relaxed_errors
     truth = make(Cascade(costs=SYNTHETIC_STEPS))
@@ -180,19 +191,19 @@ def _data(name: str) -> tuple[Instance, OutputLaw]:
     return truth, Instance.from_outcomes(labels, outputs, truth.cascade).output_law
 
 
-def _compared(
-    name: str, truth: Instance, seen: OutputLaw, lambdas: FloatArray, scale: Scale
-) -> JSON:
-    sensors = {"PIMA": PIMA, "Heart": HEART}.get(name)
+def _compared(name: str, truth: Instance, seen: OutputLaw, span: Span, scale: Scale) -> JSON:
     dollars = (
-        np.cumsum(SYNTHETIC_STEPS)
-        if sensors is None
-        else np.array(sensors.cumulative_costs(turney=scale.turney_costs))
+        np.array(SENSORS[name].cumulative_costs(turney=scale.turney_costs))
+        if name in SENSORS
+        else np.cumsum(SYNTHETIC_STEPS)
     )
-    rates = {"dawid_skene": dawid_skene(seen).error_rates, "majority": voted_error_rates(seen)}
+    lambdas = np.geomspace(*span, FINER * (scale.grid - 1) + 1).tolist()
+    fitted = dawid_skene(seen.patterns, seen.probabilities)
+    rates = {"dawid_skene": fitted.error_rates, "majority": voted_error_rates(seen)}
     cell: JSON = {
         "dollars": dollars.tolist(),
-        "lambda": lambdas.tolist(),
+        "lambda": lambdas,
+        "failing": failing_spans(truth, dollars, span),
         "error_rates": truth.error_rates.tolist(),
         **{key: value.tolist() for key, value in rates.items()},
         "best_stage": [],
@@ -200,9 +211,9 @@ def _compared(
         "stage_by_law": [],
         **{method: {"stage": [], "regret": []} for method in METHODS},
     }
-    for weight in lambdas.tolist():
+    for weight in lambdas:
         C = weight * dollars
-        world = truth.with_cascade(Cascade(costs=np.diff(C, prepend=0.0)))
+        world = priced(truth, dollars, weight)
         named = {
             OURS: limit_stage(seen.disagreement, world.cascade),
             DAWID_SKENE: int(np.argmin(rates["dawid_skene"] + C)),

@@ -9,7 +9,8 @@ import numpy as np
 from stopwise.cascade import Cascade
 from stopwise.contextual import OutputConditional
 from stopwise.experiments.experiment import JSON, Scale
-from stopwise.experiments.real_data import LAMBDAS, limit_stage
+from stopwise.experiments.over_prices import Span, limit_stage
+from stopwise.experiments.real_data import LAMBDAS
 from stopwise.experiments.sensors import Sensors
 from stopwise.patterns import Pattern
 from stopwise.problem.conditional import StoppingProblem, shortened
@@ -61,7 +62,19 @@ def priced(sensors: Sensors, scale: Scale) -> JSON:
         if k in tried:
             for label, cost in held_out(pairs, cascade).items():
                 cell["held_out"][label].append(cost)
+    cell["failing"] = failing(cell["lambda"], cell["conditionally_dominant"])
     return cell
+
+
+def failing(lambdas: list[float], holds: list[bool]) -> list[Span]:
+    """Return the ranges of λ in which conditional weak dominance fails, to half a step."""
+    half = (lambdas[1] / lambdas[0]) ** 0.5
+    spans: list[Span] = []
+    for k, weight in enumerate(lambdas):
+        if not holds[k]:
+            joined = k > 0 and not holds[k - 1]
+            spans.append((spans.pop()[0] if joined else weight / half, weight * half))
+    return spans
 
 
 def halves(world: Instance, n_cases: int, n_splits: int) -> list[tuple[Instance, Instance]]:

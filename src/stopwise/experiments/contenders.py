@@ -102,6 +102,13 @@ def last_decade_slope(curve: JSON) -> float:
     return float(np.log10(now / then)) if then > 0 else float("inf")
 
 
+def told_regret(curve: JSON) -> str:
+    """Return the final regret with its 95 % band, in words."""
+    mean, half = curve["mean"][-1], (curve["high"][-1] - curve["low"][-1]) / 2
+    digits = 1 if mean >= 1 or mean == 0 else 3
+    return f"{mean:.{digits}f} ± {half:.{digits}f}"
+
+
 def described(world: Instance) -> JSON:
     """Return the truth of a world as plain numbers."""
     return {

@@ -73,34 +73,43 @@ def new_figure(
     return figure, list(axes.flat)
 
 
-def draw_curve(axis: Any, label: str, numbers: JSON) -> None:
+def draw_curve(axis: Any, policy: str, numbers: JSON, /, **look: Any) -> None:
     """Draw mean regret with its 95 % band in the colour of the policy."""
-    style = style_of(STYLES.get(label, label))
-    axis.plot(
-        numbers["rounds"], numbers["mean"], color=style.colour, linestyle=style.dashes, label=label
-    )
-    axis.fill_between(
-        numbers["rounds"],
-        [max(x, 0.0) for x in numbers["low"]],
-        numbers["high"],
-        color=style.colour,
-        alpha=0.18,
-        linewidth=0,
-    )
+    x = numbers["rounds"]
+    draw_line(axis, policy, x, numbers["mean"], **look)
+    draw_band(axis, policy, x, numbers["low"], numbers["high"])
 
 
-def draw_line(axis: Any, label: str, x: Iterable[float], y: Iterable[float], **kwargs: Any) -> None:
-    """Draw a line in the look of a policy."""
-    style = style_of(STYLES.get(label, label))
-    look = {"color": style.colour, "linestyle": style.dashes, **kwargs}
-    axis.plot(list(x), list(y), label=label, **look)
+def draw_line(
+    axis: Any, policy: str, x: Iterable[float], y: Iterable[float], /, **look: Any
+) -> None:
+    """Draw a line in the look of a policy and, unless told otherwise, under its name."""
+    style = style_of(STYLES.get(policy, policy))
+    told = {"color": style.colour, "linestyle": style.dashes, "label": policy, **look}
+    axis.plot(list(x), list(y), **told)
+
+
+def draw_band(
+    axis: Any, policy: str, x: Iterable[float], low: Iterable[float], high: Iterable[float]
+) -> None:
+    """Fill the band of a policy; regret is never below 0."""
+    colour = style_of(STYLES.get(policy, policy)).colour
+    bottom = [max(value, 0.0) for value in low]
+    axis.fill_between(list(x), bottom, list(high), color=colour, alpha=0.18, linewidth=0)
 
 
 def guide(
-    axis: Any, x: Iterable[float], y: Iterable[float], label: str, dashes: Any = "--"
+    axis: Any, x: Iterable[float], y: Iterable[float], label: str, dashes: Any = "--", **look: Any
 ) -> None:
-    """Draw something to compare with: a bound, a rate."""
-    axis.plot(list(x), list(y), color=GREY, linestyle=dashes, linewidth=1.2, label=label, zorder=1)
+    """Draw something to compare with, in no colour of a policy: a bound, a rate, a fixed stage."""
+    told = {"color": GREY, "linestyle": dashes, "linewidth": 1.2, "label": label, "zorder": 1}
+    axis.plot(list(x), list(y), **(told | look))
+
+
+def from_zero(axis: Any) -> None:
+    """Begin the ordinate a little below 0, so that a line at 0 is not hidden by the axis."""
+    top = axis.get_ylim()[1]
+    axis.set_ylim(-0.025 * top, top)
 
 
 def shade(axis: Any, low: float, high: float, label: str) -> None:

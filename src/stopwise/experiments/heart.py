@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from stopwise.experiments import real_data
+from stopwise.experiments import real_data, real_data_claims
 from stopwise.experiments.experiment import Claim, Result, Scale, Table
 from stopwise.experiments.sensors import HEART
 
 NAME = "heart"
 TITLE = "Figure 6: heart disease (Cleveland), with and without labels"
-ABOUT = (
-    "Three linear SVMs on basic tests, with an exercise ECG, with imaging. Rows are drawn with "
-    "replacement. Left: regret over time in the regime of the paper. Right: regret a round over λ, "
-    "the weight of a dollar; where weak dominance fails, learners that go by disagreement go "
-    "wrong."
-)
+ABOUT = f"Three linear SVMs: basic tests, with an exercise ECG, with imaging. {real_data.PANELS}"
 
 
 def run(scale: Scale) -> Result:
@@ -35,4 +30,4 @@ def tables(result: Result) -> list[Table]:
 
 def check(result: Result) -> list[Claim]:
     """Judge what Section 7 says of this figure."""
-    return real_data.judge(result, regime=1, figure="Section 7, Figure 6")
+    return real_data_claims.judge(result, regime=1, figure="Section 7, Figure 6")

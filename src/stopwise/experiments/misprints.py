@@ -11,6 +11,7 @@ from stopwise.experiments.contenders import (
     ALGORITHM_1,
     ALGORITHM_2,
     AS_PRINTED,
+    CHECKPOINTS,
     RESOLVE,
     STYLES,
     Contender,
@@ -18,11 +19,13 @@ from stopwise.experiments.contenders import (
     described,
     last_decade_slope,
     play,
+    told_regret,
 )
 from stopwise.experiments.drawing import (
     REGRET,
     ROUNDS,
     draw_curve,
+    from_zero,
     legend_below,
     new_figure,
     styled,
@@ -58,6 +61,7 @@ def run(scale: Scale) -> Result:
     parameters = {
         **scale.described(),
         "seed": 0,
+        "checkpoints": CHECKPOINTS,
         "step_costs": list(STEP_COSTS),
         "stuck_costs": list(STUCK_COSTS),
         "horizon_step": scale.horizon // SHORT,
@@ -72,12 +76,13 @@ def figure(result: Result) -> dict[str, Any]:
     sheets = {}
     for part in ("step", "stuck"):
         cells = result.numbers[part]["contenders"]
-        sheet, axes = new_figure(1, 2, height=3.2, sharex=True, sharey=True)
+        sheet, axes = new_figure(1, 2, height=3.4, sharex=True, sharey=True)
         for axis, (label, cell) in zip(axes, cells.items(), strict=True):
             colour = style_of(STYLES[label]).colour
+            thin = {"color": colour, "alpha": 0.4, "linewidth": 0.7}
             for single in cell["runs"]:
-                axis.plot(cell["rounds"], single, color=colour, alpha=0.35, linewidth=0.7)
-            draw_curve(axis, label, cell)
+                axis.plot(cell["rounds"], single, **thin, label=f"{label}, single runs")
+            draw_curve(axis, label, cell, label=f"{label}, mean")
             axis.set_title(f"{label}: {cell['n_wrong']} of {len(cell['runs'])} runs end wrong")
             axis.set_xlabel(ROUNDS)
             if part == "stuck":  # a hundred times more regret in some runs than in others
@@ -86,10 +91,9 @@ def figure(result: Result) -> dict[str, Any]:
                 axis.set_xlim(100, cell["rounds"][-1])
                 axis.set_ylim(bottom=10)
         if part == "step":
-            axes[0].set_ylim(bottom=0)
+            from_zero(axes[0])
         axes[0].set_ylabel(REGRET)
-        axes[0].plot([], [], color="black", linewidth=0.7, alpha=0.5, label="single runs")
-        legend_below(sheet, axes)
+        legend_below(sheet, axes, columns=2)
         sheets[f"misprint-{part}"] = sheet
     return sheets
 
@@ -109,13 +113,12 @@ def tables(result: Result) -> list[Table]:
     for part in ("step", "stuck"):
         costs = ", ".join(f"{c:g}" for c in result.parameters[f"{part}_costs"])
         for label, cell in result.numbers[part]["contenders"].items():
-            half = (cell["high"][-1] - cell["low"][-1]) / 2
             rows.append(
                 (
                     costs,
                     label,
                     f"{cell['rounds'][-1]:,}",
-                    f"{cell['mean'][-1]:.1f} ± {half:.1f}",
+                    told_regret(cell),
                     f"{max(cell['final_regret']):.1f}",
                     f"{last_decade_slope(cell):.2f}",
                     f"{cell['n_wrong']} of {len(cell['final_regret'])} runs",

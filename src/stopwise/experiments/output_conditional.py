@@ -19,12 +19,11 @@ from stopwise.experiments.drawing import (
     styled,
 )
 from stopwise.experiments.experiment import JSON, Claim, Docket, Result, Scale, Table
-from stopwise.experiments.real_data import failing_spans
 from stopwise.experiments.sensors import HEART, PIMA
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.instance import Instance
 from stopwise.simulation.conditional import simulate_stopping
-from stopwise.simulation.palette import BLACK, BLUE, GREEN, PURPLE, VERMILION
+from stopwise.simulation.palette import BROWN, GREY, INK, WINE, style_of
 
 NAME = "output-conditional"
 TITLE = "Stopping after seeing outputs"
@@ -35,11 +34,12 @@ ABOUT = (
     "beyond the stage that disagreement names for all cases. Right: regret of the learner against "
     "the best stopping rule."
 )
+LEARNER = style_of("OutputConditional").colour
 LOOKS: dict[str, JSON] = {
-    ORACLE: {"color": BLACK, "linestyle": ":"},
-    OURS: {"color": VERMILION, "linestyle": "-"},
-    CUT: {"color": GREEN, "linestyle": "--"},
-    ONE: {"color": BLUE, "linestyle": "-."},
+    ORACLE: {"color": INK, "linestyle": ":"},
+    OURS: {"color": LEARNER, "linestyle": "-"},
+    CUT: {"color": BROWN, "linestyle": "--"},
+    ONE: {"color": WINE, "linestyle": "-."},
 }
 DATA = {"PIMA": PIMA, "Heart": HEART}
 NAMES = {"PIMA": "PIMA diabetes", "Heart": "Heart (Cleveland)"}
@@ -47,8 +47,8 @@ NAMES = {"PIMA": "PIMA diabetes", "Heart": "Heart (Cleveland)"}
 INSIDE = "learner, nested errors, costs (0, .35, .1)"
 OUTSIDE = "learner, relaxed errors, costs (0, .2, .2)"
 LEARNING: dict[str, JSON] = {
-    INSIDE: {"color": VERMILION, "linestyle": "-"},
-    OUTSIDE: {"color": PURPLE, "linestyle": "--"},
+    INSIDE: {"color": LEARNER, "linestyle": "-"},
+    OUTSIDE: {"color": LEARNER, "linestyle": "--"},
 }
 SLACK = 1e-9
 
@@ -71,15 +71,14 @@ def figure(result: Result) -> dict[str, Any]:
     for axis, name in zip(axes, DATA, strict=False):
         cell = result.numbers[name]
         x, fixed = cell["lambda"], np.array(cell[FIXED])
-        axis.axhline(0, color=BLACK, linewidth=0.8, label=FIXED)
+        axis.axhline(0, color=GREY, linewidth=1.2, label=FIXED)
         for label, look in LOOKS.items():
             axis.plot(x, np.array(cell[label]) - fixed, label=label, **look)
         played = cell["learned"]
         above = np.array(played["cost"]) - fixed[played["places"]]
-        axis.plot(np.array(x)[played["places"]], above, "o", color=VERMILION, markersize=3.5,
+        axis.plot(np.array(x)[played["places"]], above, "o", color=LEARNER, markersize=3.5,
                   label=f"learner, {played['horizon']:,} cases")  # fmt: skip
-        spans = {"lambda": x, "weakly_dominant": cell["conditionally_dominant"]}
-        for low, high in failing_spans(spans):
+        for low, high in cell["failing"]:
             shade(axis, low, high, "conditional weak dominance fails")
         axis.set_xscale("log")
         axis.set_xlim(x[0], x[-1])

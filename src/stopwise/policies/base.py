@@ -38,11 +38,14 @@ class Policy(Saved, is_base=True):
     Parameters
     ----------
     cascade
-        The tests and their prices; a chain.
+        The tests and their prices.
     """
 
     settings: ClassVar[tuple[str, ...]] = ()
     """The keyword parameters of the class, each kept as an attribute of the same name."""
+
+    needs_chain: ClassVar[bool] = False
+    """Whether the rule makes no sense on a tree."""
 
     takes_totals: ClassVar[bool] = True
     """Whether the rule needs no more of a case than which of its outputs disagreed."""
@@ -50,7 +53,7 @@ class Policy(Saved, is_base=True):
     def __init__(self, cascade: Cascade) -> None:
         if not isinstance(cascade, Cascade):
             raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
-        if not cascade.is_chain:
+        if self.needs_chain and not cascade.is_chain:
             raise CascadeError(f"{type(self).__name__} needs a chain, got a tree: {cascade!r}")
         self.cascade = cascade
         self._counts = PairCounts(cascade)
@@ -63,6 +66,8 @@ class Policy(Saved, is_base=True):
         self._tally = 0
         self._words_at: list[dict[Any, int]] = [{} for _ in range(cascade.n_stages)]
         self._words = self._words_at[0]
+        # On a tree nothing is looked up by its outputs alone: they do not tell the stage.
+        self._has_words = self.takes_totals and cascade.is_chain
         K = cascade.n_stages  # a word has K² / 2 lanes; the tuple and the table add a hundred bytes
         self._max_words = max(64, WORD_MEMORY // (100 * K + K**3))
 
@@ -74,25 +79,30 @@ class Policy(Saved, is_base=True):
         """Return the stage at which to stop the next case."""
         return self._stage if self._left > 0 else self._renew()
 
-    def tell(self, outputs: Outputs) -> None:
-        """Take in the outputs of the tests that were run on one case, ``None`` where one failed."""
-        try:
-            self._tally += self._words[outputs]
-        except (KeyError, TypeError):  # a pattern not met before at this stage, or not a tuple
-            pass
-        else:
-            self._left -= 1
-            return
-        self._take(*self._known(outputs), 1)
+    def tell(self, outputs: Outputs, stage: int | None = None) -> None:
+        """Take in the outputs of the tests that were run on one case, ``None`` where one failed.
+
+        In a chain their number is the stage; on a tree ``stage`` has to be given as well.
+        """
+        if stage is None:
+            try:
+                self._tally += self._words[outputs]
+            except (KeyError, TypeError):  # a pattern not met before at this stage, or not a tuple
+                pass
+            else:
+                self._left -= 1
+                return
+        self._take(*self._known(outputs, stage), 1)
 
     def ask_many(self, n: int) -> list[int]:
         """Return the stages for ``n`` cases that start now, before any of them is told."""
         return [self.ask() for _ in range(whole_number("n", n, SettingError, least=0))]
 
     def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
-        """Take in many cases at once: outputs in any order, or a mapping from outputs to how often.
+        """Take in many cases at once, in any order, or a mapping from cases to how often.
 
-        All or nothing: if one of them is refused none is taken.
+        A case is what `tell` takes: outputs, on a tree a pair (outputs, stage). All or nothing: if
+        one of them is refused none is taken.
         """
         if not isinstance(batch, Iterable):
             raise OutputsError(f"batch must be cases, or a mapping from cases, got {batch!r}")
@@ -101,7 +111,7 @@ class Policy(Saved, is_base=True):
         for number, (case, times) in enumerate(cases, start=1):
             try:
                 count = whole_number("times", times, OutputsError, least=1)
-                checked.append((*self._checked(case), count))
+                checked.append((*self._checked(*self._parts(case)), count))
             except OutputsError as error:
                 raise OutputsError(f"{error}; it is case {number} of the batch") from None
         for stage, told, count in checked:
@@ -204,23 +214,27 @@ class Policy(Saved, is_base=True):
         """Take back what `_extra_state` gave."""
         return
 
-    def _checked(self, case: Any) -> tuple[int, Told]:
-        """Return the stage of a case and what it showed, or raise."""
-        return check_outputs(case, self.cascade)
+    def _parts(self, case: Any) -> tuple[Any, ...]:
+        """Return a case of a batch as what `tell` takes, or raise."""
+        return (case,) if self.cascade.is_chain else parts_of(case, "outputs", "stage")
 
-    def _known(self, outputs: Any) -> tuple[int, Told]:
+    def _checked(self, outputs: Any, stage: int | None = None) -> tuple[int, Told]:
+        """Return the stage of a case and what it showed, or raise."""
+        return check_outputs(outputs, self.cascade, stage)
+
+    def _known(self, outputs: Any, stage: int | None) -> tuple[int, Told]:
         """Return what `_checked` does, at once for a list or an array that was met before."""
-        if isinstance(outputs, (list, np.ndarray)):
+        if stage is None and isinstance(outputs, (list, np.ndarray)):
             with suppress(TypeError):
                 told = tuple(outputs if isinstance(outputs, list) else outputs.tolist())
                 if told in self._words:
                     return self._stage, told
-        return self._checked(outputs)
+        return self._checked(outputs, stage)
 
     def _take(self, stage: int, told: Told, times: int) -> None:
         held = stage == self._stage and times <= self._left
         self._left = self._left - times if held else 0
-        if held and self.takes_totals and None not in told:
+        if held and self._has_words and None not in told:
             self._tally += times * (self._words.get(told) or self._new_word(told))
         else:
             self._absorb(stage, told, times)
@@ -238,7 +252,7 @@ class Policy(Saved, is_base=True):
 
     def _settle(self) -> None:
         """Move what was told under the decision in force into the counts."""
-        if self._tally:
+        if self._tally:  # in a chain only
             self._absorb_totals(self._stage, *tally_totals(self._tally, self._stage + 1))
             self._tally = 0
 
@@ -253,6 +267,13 @@ class Policy(Saved, is_base=True):
         self._stage, self._left = self._decide()
         self._words = self._words_at[self._stage]
         return self._stage
+
+
+def parts_of(case: Any, *names: str) -> tuple[Any, ...]:
+    """Return the parts of a case that is told in a batch, or raise `OutputsError`."""
+    if not isinstance(case, (tuple, list)) or len(case) != len(names):
+        raise OutputsError(f"a case must be ({', '.join(names)}), got {case!r}")
+    return tuple(case)
 
 
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:

@@ -13,6 +13,9 @@ class Comparison:
     ``pays`` is what it looks like; ``evidence`` is n·kl(observed disagreement, price): data like
     these have a chance of at most exp(-evidence) if the disagreement is on the other side of the
     price. ``is_settled`` says whether that is enough in the present epoch.
+
+    On a tree, where ``deep`` lies in another branch than the recommended test, it has to pay by
+    more than ``lead``, which the way taken seems to gain: read price + lead for the price.
     """
 
     shallow: int
@@ -23,6 +26,7 @@ class Comparison:
     pays: bool
     evidence: float
     is_settled: bool
+    lead: float = 0.0
 
     @property
     def confidence(self) -> float:
@@ -51,9 +55,11 @@ class Certificate:
         lines = [f"stage {self.stage + 1}: {len(self.settled)} settled, {len(self.open)} open"]
         for c in self.comparisons:
             verdict = "pays" if c.pays else "does not pay"
+            rival = f" + {c.lead:.4f}, the gain of the way taken," if c.lead else ""
             lines.append(
-                f"  {c.shallow + 1} -> {c.deep + 1} {verdict}{'' if c.is_settled else ' (open)'}: "
-                f"disagreement {c.disagreement:.4f} against price {c.price:.4f} "
+                f"  {c.shallow + 1} -> {c.deep + 1} {verdict}{' more' if c.lead else ''}"
+                f"{'' if c.is_settled else ' (open)'}: "
+                f"disagreement {c.disagreement:.4f} against price {c.price:.4f}{rival} "
                 f"in {c.n_seen} cases, confidence {c.confidence:.4f}"
             )
         return "\n".join(lines)

@@ -32,6 +32,7 @@ class ExploreThenCommit(Policy):
     """
 
     settings = ("rounds",)
+    needs_chain = True  # on a tree no case is complete
 
     def __init__(self, cascade: Cascade, *, rounds: int) -> None:
         super().__init__(cascade)

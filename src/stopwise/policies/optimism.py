@@ -17,6 +17,9 @@ FOREVER = 2**53
 # Where a number of rounds comes out of a formula, a hair less is claimed, against rounding.
 HAIR = 1 - 1e-12
 
+# No stage.
+NOTHING = -1
+
 Rows = list[list[int]]
 
 
@@ -26,6 +29,12 @@ def price_rows(cascade: Cascade) -> list[list[float]]:
     return [[C[j] - C[i] for i in range(j + 1)] for j in range(len(C))]
 
 
+def rejects(price: float, n: int, total: float, width: float) -> bool:
+    """Whether the bound on an average, total / n + sqrt(width / n), is above the price."""
+    return bool(n == 0 or price < total / n + math.sqrt(width / n))
+
+
+# Called in every decision, so the test of `rejects` stands here without the call.
 def first_accepted(prices: Any, seen: Any, sums: Any, width: float) -> int:
     """Return the first stage i with C_j - C_i >= m_ij + sqrt(width / n_ij) for all j > i.
 
@@ -78,13 +87,12 @@ def _rejected_for(
     One such pair rejects ``i``. More than ``most`` rounds are not asked for.
     """
     for j in range(stage + 1, len(prices)):
-        n = seen[j][i]
-        if n == 0 or prices[j][i] < sums[j][i] / n + math.sqrt(width / n):
+        if rejects(prices[j][i], seen[j][i], sums[j][i], width):
             return most  # not seen meanwhile, and the bound only grows with t
     longest = 1
     for j in range(i + 1, stage + 1):
         n, price, total = seen[j][i], prices[j][i], sums[j][i]
-        if n > 0 and price < total / n + math.sqrt(width / n):
+        if n > 0 and rejects(price, n, total, width):
             longest = max(longest, _above_for(price, n, total, width, swing))
             if longest >= most:
                 return most  # what the other pairs add is not asked for

@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stopwise.policies.optimism import FOREVER, HAIR
+from stopwise.policies.optimism import FOREVER, HAIR, NOTHING
 from stopwise.theory.divergence import bernoulli_kl
-
-NOTHING = -1
 
 
 def epoch_end(n_rounds: int) -> int:
@@ -51,27 +49,33 @@ def looks_best(prices: Any, seen: Any, disagreed: Any, zone: float) -> int:
     return last
 
 
-def evidence(prices: Any, seen: Any, disagreed: Any, i: int, j: int, zone: float) -> float:
-    """Return n·kl(p̂, price): how far the data are from the other side of the price."""
-    n, price = seen[j][i], prices[j][i]
+def evidence_in(n: int, d: int, price: float, zone: float) -> float:
+    """Return n·kl(d / n, price): how far d disagreements are from the other side."""
     if price >= 1:
         return math.inf  # no test is worth more than a mistake
     if n == 0:
         return 0.0
-    d = disagreed[j][i]
     other_side = price if d > n * (price + zone / 2) else price + zone
     return float(n * bernoulli_kl(d / n, other_side))
+
+
+def evidence(prices: Any, seen: Any, disagreed: Any, i: int, j: int, zone: float) -> float:
+    """Return how far the data on i and j are from the other side of their price."""
+    return evidence_in(seen[j][i], disagreed[j][i], prices[j][i], zone)
+
+
+def settles(n: int, d: int, price: float, horizon: int, zone: float) -> bool:
+    """Whether n cases, d disagreeing, hold the evidence that is demanded up to ``horizon``."""
+    if n == 0:
+        return bool(price >= 1)
+    return evidence_in(n, d, price, zone) >= demanded_evidence(horizon, n)
 
 
 def is_settled(
     prices: Any, seen: Any, disagreed: Any, i: int, j: int, horizon: int, zone: float
 ) -> bool:
     """Whether the comparison of i and j has the evidence that is demanded up to ``horizon``."""
-    n = seen[j][i]
-    if n == 0:
-        return bool(prices[j][i] >= 1)
-    enough = demanded_evidence(horizon, n)
-    return evidence(prices, seen, disagreed, i, j, zone) >= enough
+    return settles(seen[j][i], disagreed[j][i], prices[j][i], horizon, zone)
 
 
 def witness(prices: Any, seen: Any, disagreed: Any, i: int, best: int, zone: float) -> int:
@@ -109,7 +113,7 @@ def open_question(
 
 
 def excess(prices: Any, seen: Any, disagreed: Any, m: int, best: int) -> float:
-    """Return what stopping at m > best seems to cost more than stopping at ``best``."""
+    """Return what stopping at m seems to cost more than stopping at ``best``, which it shows."""
     n = seen[m][best]
     share = disagreed[m][best] / n if n > 0 else 0.0
     return float(prices[m][best] - share)

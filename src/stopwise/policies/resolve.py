@@ -12,12 +12,16 @@ from stopwise.policies.certificate import Certificate, Comparison
 from stopwise.policies.optimism import Rows, price_rows
 from stopwise.policies.resolution import (
     epoch_end,
-    evidence,
-    is_settled,
+    evidence_in,
     looks_best,
-    pays,
     resolving_choice,
-    witness,
+    settles,
+)
+from stopwise.policies.tree_resolution import (
+    bar,
+    looks_best_on_tree,
+    resolving_walk,
+    witness_on_tree,
 )
 
 
@@ -32,7 +36,9 @@ class Resolve(Policy):
     2. an earlier stage was passed over because of a pair that i shows anyway: nothing to buy;
     3. an earlier stage was passed over because of a deeper pair only: that is bought like 1.
 
-    The deepest open comparison is bought first, at the stage that shows it and looks cheapest.
+    The deepest open comparison is bought first, at the stage that shows it and looks cheapest. On a
+    tree the other branches are held against the way taken as well: `tree_resolution`.
+
     Evidence is demanded for whole epochs, t rounded up to a power of two, so that the stage
     changes rarely and `hold` is long. ``docs/resolve.md`` says why this cannot get stuck and what
     its regret is.
@@ -66,30 +72,47 @@ class Resolve(Policy):
     def recommend(self) -> int:
         """Return the stage that looks best."""
         self._settle()
-        return looks_best(*self._tables(), self._zone)
+        if self.cascade.is_chain:
+            return looks_best(*self._tables(), self._zone)
+        return looks_best_on_tree(self.cascade.branches, *self._tables(), self._zone)
 
     def certificate(self) -> Certificate:
         """Return what the recommended stage rests on: which comparisons are settled, which open."""
         best = self.recommend()
-        pairs = [(best, j) for j in range(best + 1, len(self._prices))]
-        pairs += [(i, witness(*self._tables(), i, best, self._zone)) for i in range(best)]
-        return Certificate(best, tuple(self._compared(i, j) for i, j in pairs))
+        found = []
+        for i in (best, *self.cascade.paths[best][:-1]):
+            for j in self.cascade.descendants[i]:
+                held_against = self._held_against(i, j, best)
+                if held_against >= 0:
+                    found.append(self._compared(i, j, held_against))
+        return Certificate(best, tuple(found))
 
     def _decide(self) -> tuple[int, int]:
-        return resolving_choice(*self._tables(), self._counts.n_rounds, self._zone)
+        n_rounds = self._counts.n_rounds
+        if self.cascade.is_chain:
+            return resolving_choice(*self._tables(), n_rounds, self._zone)
+        return resolving_walk(self.cascade.branches, *self._tables(), n_rounds, self._zone), 1
 
     def _tables(self) -> tuple[list[list[float]], Rows, Rows]:
         return self._prices, self._counts.seen, self._counts.disagreed
 
-    def _compared(self, i: int, j: int) -> Comparison:
-        n, horizon = self._counts.seen[j][i], epoch_end(self._counts.n_rounds)
+    def _held_against(self, i: int, j: int, best: int) -> float:
+        """Return what (i, j) is held against if ``best`` rests on it, else -1."""
+        tables = self.cascade.branches, *self._tables()
+        if i != best and j == witness_on_tree(*tables, i, best, self._zone):
+            return self._prices[j][i]
+        return bar(*tables, i, j, best, self._zone)
+
+    def _compared(self, i: int, j: int, bar: float) -> Comparison:
+        n, d = self._counts.seen[j][i], self._counts.disagreed[j][i]
         return Comparison(
             shallow=i,
             deep=j,
             n_seen=n,
-            disagreement=self._counts.disagreed[j][i] / n if n else math.nan,
+            disagreement=d / n if n else math.nan,
             price=self._prices[j][i],
-            pays=pays(*self._tables(), i, j, self._zone),
-            evidence=evidence(*self._tables(), i, j, self._zone),
-            is_settled=is_settled(*self._tables(), i, j, horizon, self._zone),
+            pays=d > n * (bar + self._zone / 2),
+            evidence=evidence_in(n, d, bar, self._zone),
+            is_settled=settles(n, d, bar, epoch_end(self._counts.n_rounds), self._zone),
+            lead=bar - self._prices[j][i],
         )

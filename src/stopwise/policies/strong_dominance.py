@@ -134,7 +134,7 @@ class StrongDominance(Policy):
     def _absorb(self, stage: int, told: Told, times: int) -> None:
         for _ in range(times if self.literal else 0):
             t = self._counts.n_rounds + 1
-            for k, output in enumerate(told):
+            for k, output in zip(self.cascade.paths[stage], told, strict=True):
                 if output is None or told[0] is None:
                     continue
                 self._printed[k] += (float(output != told[0]) - self._printed[k]) / t

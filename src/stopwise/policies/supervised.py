@@ -9,8 +9,9 @@ from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.disagreement import Outputs, PairCounts
 from stopwise.errors import OutputsError, SettingError
-from stopwise.policies.base import Policy, Told
-from stopwise.policies.optimism import Rows, first_accepted, optimistic_choice, price_rows
+from stopwise.policies.base import Policy, Told, parts_of
+from stopwise.policies.optimism import Rows, price_rows
+from stopwise.policies.walk import best_by_averages, optimistic_stage
 
 
 class Supervised(Policy):
@@ -44,9 +45,11 @@ class Supervised(Policy):
         # Cases in which the deeper test was right where the other was wrong, counted as disagreed.
         self._further["mended"] = PairCounts(cascade)
 
-    def tell(self, outputs: Outputs, label: Hashable = None) -> None:
-        """Take in the outputs of one case and its right answer."""
-        self._take(*self._checked((outputs, label)), 1)
+    def tell(  # type: ignore[override]  # it is told more
+        self, outputs: Outputs, label: Hashable = None, stage: int | None = None
+    ) -> None:
+        """Take in the outputs of one case and its right answer; on a tree the stage as well."""
+        self._take(*self._checked(outputs, label, stage), 1)
 
     def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
         """Refuse: how often outputs disagreed does not say which were right."""
@@ -55,11 +58,13 @@ class Supervised(Policy):
     def recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed errors."""
         self._settle()
-        return first_accepted(self._prices, self._counts.seen, self._excess(), 0.0)
+        return best_by_averages(self.cascade, self._prices, self._counts.seen, self._excess())
 
     def _decide(self) -> tuple[int, int]:
         seen, t = self._counts.seen, self._counts.n_rounds + 1
-        return optimistic_choice(self._prices, seen, self._excess(), t, self.exploration, 1)
+        return optimistic_stage(
+            self.cascade, self._prices, seen, self._excess(), t, self.exploration, swing=1
+        )
 
     def _excess(self) -> Rows:
         """Return how much oftener i was wrong than j in the cases that showed both, by row j."""
@@ -70,13 +75,15 @@ class Supervised(Policy):
             )
         ]
 
-    def _checked(self, case: Any) -> tuple[int, Told]:
+    def _parts(self, case: Any) -> tuple[Any, ...]:
+        names = ("outputs", "label") if self.cascade.is_chain else ("outputs", "label", "stage")
+        return parts_of(case, *names)
+
+    def _checked(  # type: ignore[override]
+        self, outputs: Any, label: Any = None, stage: int | None = None
+    ) -> tuple[int, Told]:
         """Return the stage and, in place of each output, whether it was right."""
-        try:
-            outputs, label = case
-        except (TypeError, ValueError):
-            raise OutputsError(f"a case must be a pair (outputs, label), got {case!r}") from None
-        stage, told = super()._checked(outputs)
+        played, told = super()._checked(outputs, stage)
         if label is None:
             raise OutputsError("label must be given: this learner is told the right answer")
         try:
@@ -85,7 +92,7 @@ class Supervised(Policy):
             comparable = False
         if not comparable:
             raise OutputsError(f"label must be hashable and equal itself, got {label!r}")
-        return stage, tuple(None if output is None else bool(output == label) for output in told)
+        return played, tuple(None if output is None else bool(output == label) for output in told)
 
     def _absorb(self, stage: int, told: Told, times: int) -> None:
         super()._absorb(stage, told, times)

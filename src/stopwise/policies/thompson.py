@@ -9,14 +9,16 @@ import numpy as np
 from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy, generator_from_state, generator_state
-from stopwise.policies.optimism import first_accepted, price_rows
+from stopwise.policies.optimism import NOTHING, price_rows
+from stopwise.policies.walk import best_by_averages
 
 
 class Thompson(Policy):
     """Stop at the first stage that nothing beyond betters in a draw from the posterior.
 
     In each round draw p_ij ~ Beta(1 + d_ij, 1 + n_ij - d_ij) for each pair, d_ij disagreements in
-    n_ij cases, and play the first stage i with C_j - C_i >= p_ij for all j > i.
+    n_ij cases, and play the first stage i with C_j - C_i >= p_ij for all j > i. On a tree walk down
+    from the root, each step into the branch whose draws gain most, until nothing below gains.
 
     Parameters
     ----------
@@ -38,7 +40,9 @@ class Thompson(Policy):
     def recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed disagreement."""
         self._settle()
-        return first_accepted(self._prices, self._counts.seen, self._counts.disagreed, 0.0)
+        return best_by_averages(
+            self.cascade, self._prices, self._counts.seen, self._counts.disagreed
+        )
 
     def reseed(self, seed: int | np.random.Generator) -> None:
         """Replace the generator; one that JSON cannot hold seeds a PCG64."""
@@ -55,8 +59,11 @@ class Thompson(Policy):
         return 1
 
     def _decide(self) -> tuple[int, int]:
-        counts = self._counts
-        return sampled_choice(self._prices, counts.seen, counts.disagreed, self._rng), 0
+        seen, disagreed = self._counts.seen, self._counts.disagreed
+        if self.cascade.is_chain:
+            return sampled_choice(self._prices, seen, disagreed, self._rng), 0
+        branches = self.cascade.branches
+        return sampled_walk(branches, self._prices, seen, disagreed, self._rng), 0
 
     def _described(self) -> dict[str, Any]:
         return {**super()._described(), "settings": {"seed": 0}}
@@ -80,6 +87,23 @@ def sampled_choice(prices: Any, seen: Any, disagreed: Any, rng: Any) -> int:
         if j == i:
             return i
     return last
+
+
+def sampled_walk(branches: Any, prices: Any, seen: Any, disagreed: Any, rng: Any) -> int:
+    """Return the end of a walk into the branch where p_ij - (C_j - C_i) is drawn largest."""
+    node = 0
+    while True:
+        towards, most = NOTHING, 0.0
+        for j in range(node + 1, len(prices)):
+            if branches[node][j] == NOTHING:
+                continue
+            d, n = disagreed[j][node], seen[j][node]
+            gain = drawn(rng, 1 + d, 1 + n - d) - prices[j][node]
+            if gain > most:
+                towards, most = branches[node][j], gain
+        if towards == NOTHING:
+            return node
+        node = towards
 
 
 def drawn(rng: Any, a: int, b: int) -> float:

@@ -6,7 +6,8 @@ from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
-from stopwise.policies.optimism import first_accepted, optimistic_choice, price_rows
+from stopwise.policies.optimism import price_rows
+from stopwise.policies.walk import best_by_averages, optimistic_stage
 
 
 class WeakDominance(Policy):
@@ -14,7 +15,7 @@ class WeakDominance(Policy):
 
     In round t play the first stage i with C_j - C_i >= U_ij for all j > i, the last stage if there
     is none, where U_ij = p̂_ij + sqrt(exploration · ln t / n_ij) and p̂_ij is the share of the n_ij
-    cases that showed both in which i and j disagreed (Algorithm 2).
+    cases that showed both in which i and j disagreed (Algorithm 2). On a tree: `optimistic_walk`.
 
     Parameters
     ----------
@@ -40,8 +41,12 @@ class WeakDominance(Policy):
     def recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed disagreement."""
         self._settle()
-        return first_accepted(self._prices, self._counts.seen, self._counts.disagreed, 0.0)
+        return best_by_averages(
+            self.cascade, self._prices, self._counts.seen, self._counts.disagreed
+        )
 
     def _decide(self) -> tuple[int, int]:
         seen, disagreed, t = self._counts.seen, self._counts.disagreed, self._counts.n_rounds + 1
-        return optimistic_choice(self._prices, seen, disagreed, t, self.exploration, 0)
+        return optimistic_stage(
+            self.cascade, self._prices, seen, disagreed, t, self.exploration, swing=0
+        )

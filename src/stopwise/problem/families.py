@@ -50,14 +50,12 @@ def relaxed_errors(
 ) -> Instance:
     """Return Section 7's relaxed instance: `nested_errors`, but right answers may be spoilt later.
 
-    Where test 1 is right each later test errs with probability ``slip``, independently. Only for
-    chains; the error rates of the later tests rise by ``slip * (1 - γ_1)``.
+    Where test 1 is right each later test errs with probability ``slip``, independently: the error
+    rates of the later tests rise by ``slip * (1 - γ_1)``. On a tree test 1 is the root.
 
     >>> relaxed_errors(Cascade(costs=[0, 0.1, 0.25])).error_rates
     array([0.4 , 0.16, 0.11])
     """
-    if not cascade.is_chain:
-        raise InstanceError("cascade must be a chain for the relaxed instance")
     if cascade.n_stages > MOST_STAGES:
         raise InstanceError(
             f"cascade must have at most {MOST_STAGES} stages: 2^(K-1) patterns, "

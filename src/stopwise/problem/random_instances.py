@@ -67,6 +67,40 @@ def random_neither(rng: np.random.Generator, n_stages: int) -> Instance:
     raise InstanceError(f"no instance outside weak dominance in {_TRIES} draws")
 
 
+def random_strong_tree(rng: np.random.Generator, tree: Cascade) -> Instance:
+    """Return a strongly dominant instance on a tree: where a test is right all below it are."""
+    wrong = [[True], [False]]
+    for parent in tree.parents:
+        if parent is not None:
+            wrong = [[*row, w] for row in wrong for w in {row[parent], False}]
+    rows = [(y, *(y ^ w for w in row)) for row in wrong for y in (0, 1)]
+    return Instance.from_patterns(rows, rng.dirichlet(np.full(len(rows), 0.5)), tree)
+
+
+def random_weak_tree(rng: np.random.Generator, tree: Cascade) -> Instance:
+    """Return a weakly dominant instance on the shape of ``tree``, with costs of its own.
+
+    The law is random with its tests sorted by error rate on the way to a random stage; what leaves
+    that way is then priced at its disagreement with where it leaves.
+    """
+    law = random_instance(rng, tree)
+    stage = int(rng.integers(tree.n_stages))
+    path = list(tree.path(stage))
+    columns = np.arange(tree.n_stages)
+    columns[path] = sorted(path, key=lambda k: -law.error_rates[k])
+    rows = np.column_stack([law.labels, law.outputs[:, columns]])
+    law = Instance.from_patterns(rows.tolist(), law.probabilities, tree)
+    C = np.zeros(tree.n_stages)
+    C[path] = (law.error_rates[path[0]] - law.error_rates[path]) * rng.random()
+    for j, parent in enumerate(tree.parents):
+        if parent is not None and j not in path:
+            left_at = max(set(path).intersection(tree.path(j)))
+            at_least = C[left_at] + law.disagreement[left_at, j] * rng.uniform(1, 2)
+            C[j] = max(C[parent], at_least) + rng.uniform(0, 0.1)
+    costs = [C[j] - (0.0 if parent is None else C[parent]) for j, parent in enumerate(tree.parents)]
+    return law.with_cascade(Cascade(costs=np.maximum(costs, 0.0), parents=tree.parents))
+
+
 def random_costs(rng: np.random.Generator, n_stages: int) -> Cascade:
     """Return a chain with random costs, some of them zero."""
     costs = rng.random(n_stages) * rng.choice([0.05, 0.3, 1.0])

@@ -24,6 +24,7 @@ from stopwise.simulation.tables import (
     learner_of,
     rows_of,
 )
+from stopwise.simulation.tree_kernels import play_tree
 from stopwise.simulation.world import Played, World
 
 # Rounds of a rule that decides anew in each, after which the kernel returns to let Ctrl-C through.
@@ -38,11 +39,14 @@ class CompiledPlay:
     ----------
     learner, rows
         The tables of the policy and of the world.
+    is_chain
+        Whether the tests are a chain, for which there is a faster kernel.
     """
 
-    def __init__(self, learner: Learner, rows: Rows) -> None:
+    def __init__(self, learner: Learner, rows: Rows, *, is_chain: bool) -> None:
         self.learner = learner
         self.rows = rows
+        self.is_chain = is_chain
 
     def replications(
         self, checkpoints: IntArray, seed: int, numbers: Iterable[int], *, jumps: bool = True
@@ -63,15 +67,16 @@ class CompiledPlay:
         state = known.copy()
         ends = known.n_rounds + checkpoints
         totals = np.zeros((len(ends), len(known.prices) + 1), dtype=np.int64)
-        if known.rule not in (THOMPSON, STRONG_DOMINANCE):
-            kernel()(state, self.rows, ends, jumps, sources, given, totals, stages)
+        run = kernel(is_chain=self.is_chain)
+        if self.is_chain and known.rule not in (THOMPSON, STRONG_DOMINANCE):
+            run(state, self.rows, ends, jumps, sources, given, totals, stages)
             return Played(totals[:, :-1], totals[:, -1])
         part = np.zeros((1, totals.shape[1]), dtype=np.int64)
         for c, end in enumerate(ends):
             totals[c] = totals[c - 1] if c > 0 else 0
             while state.n_rounds < end:
                 until = np.minimum(ends[c : c + 1], state.n_rounds + LONGEST_CALL)
-                kernel()(state, self.rows, until, jumps, sources, given, part, stages)
+                run(state, self.rows, until, jumps, sources, given, part, stages)
                 totals[c] += part[0]
                 state = state._replace(n_rounds=int(until[0]))
         return Played(totals[:, :-1], totals[:, -1])
@@ -91,15 +96,16 @@ def kernel_for(world: World, policy: Policy) -> CompiledPlay | None:
             stacklevel=2,
         )
         return None
-    return CompiledPlay(learner, rows_of(world, learner.rule))
+    rows = rows_of(world, learner.rule)
+    return CompiledPlay(learner, rows, is_chain=policy.cascade.is_chain)
 
 
-def kernel() -> Any:
-    """Return `kernels.play`, compiled; at the first call ever that takes some seconds."""
+def kernel(*, is_chain: bool) -> Any:
+    """Return the kernel, compiled; at the first call ever that takes some seconds."""
     with _lock:
-        return _kernel()
+        return _kernel(is_chain)
 
 
 @cache
-def _kernel() -> Any:
-    return compiled(play, {thompson.drawn: draws.beta})
+def _kernel(is_chain: bool) -> Any:
+    return compiled(play if is_chain else play_tree, {thompson.drawn: draws.beta})

@@ -31,6 +31,7 @@ from stopwise.problem.families import (
 from stopwise.problem.instance import Instance
 
 COSTS = (0.0, 0.1, 0.1)
+ON_CASCADE = ("costs", "mistake_cost", "parents")
 
 
 @dataclass(frozen=True)
@@ -42,16 +43,20 @@ class Family:
     make: Callable[..., dict[str, Instance]]
 
 
-def _synthetic(
-    costs: Sequence[float] = COSTS, mistake_cost: float = 1.0, **settings: Any
-) -> dict[str, Instance]:
-    return {"synthetic": nested_errors(Cascade(costs, mistake_cost), **settings)}
+def _synthetic(**settings: Any) -> dict[str, Instance]:
+    cascade, rest = _priced(settings)
+    return {"synthetic": nested_errors(cascade, **rest)}
 
 
-def _relaxed(
-    costs: Sequence[float] = COSTS, mistake_cost: float = 1.0, **settings: Any
-) -> dict[str, Instance]:
-    return {"relaxed": relaxed_errors(Cascade(costs, mistake_cost), **settings)}
+def _relaxed(**settings: Any) -> dict[str, Instance]:
+    cascade, rest = _priced(settings)
+    return {"relaxed": relaxed_errors(cascade, **rest)}
+
+
+def _priced(settings: dict[str, Any]) -> tuple[Cascade, dict[str, Any]]:
+    """Return the cascade of some settings, and those that are not about it."""
+    given = {"costs": COSTS} | {k: v for k, v in settings.items() if k in ON_CASCADE}
+    return Cascade(**given), {k: v for k, v in settings.items() if k not in ON_CASCADE}
 
 
 def _sweep(ratio: Sequence[float] = (0.8, 1.0, 1.2), **settings: Any) -> dict[str, Instance]:
@@ -76,12 +81,12 @@ _PRICED = ("costs", "mistake_cost", "prevalence")
 FAMILIES = {
     "synthetic": Family(
         "a right answer stays right (strong dominance), Section 7",
-        (*_PRICED, "error_rates"),
+        (*_PRICED, "parents", "error_rates"),
         _synthetic,
     ),
     "relaxed": Family(
         "a right answer may be spoilt by a later test, Section 7",
-        (*_PRICED, "error_rates", "slip"),
+        (*_PRICED, "parents", "error_rates", "slip"),
         _relaxed,
     ),
     "sweep": Family(

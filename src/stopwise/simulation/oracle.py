@@ -9,12 +9,15 @@ from stopwise.policies.supervised import Supervised
 
 def play_rounds(policy: Policy, labels: IntArray, outputs: IntArray) -> list[int]:
     """Return the stage played in each round, case by case: labels (n,), outputs (n, K)."""
-    stages = []
+    stages: list[int] = []
+    is_chain = policy.cascade.is_chain
     for label, row in zip(labels.tolist(), outputs.tolist(), strict=True):
         stage = policy.ask()
+        shown = [row[test] for test in policy.cascade.paths[stage]]
+        where = () if is_chain else (stage,)
         if isinstance(policy, Supervised):
-            policy.tell(row[: stage + 1], label)
+            policy.tell(shown, label, *where)
         else:
-            policy.tell(row[: stage + 1])
+            policy.tell(shown, *where)
         stages.append(stage)
     return stages

@@ -57,7 +57,9 @@ def simulate(  # noqa: PLR0913  # all by keyword
     seed
         The same seed gives the same trace; replication r depends on the seed and r alone.
     checkpoints
-        A number of log-spaced rounds, or the rounds themselves; the last is the horizon.
+        A number of log-spaced rounds, or the rounds themselves; the last is the horizon. What a
+        long-held decision shows is drawn at once, cut at checkpoints: with others the trace has
+        the same law, but need not be the same.
     count_errors
         Also count the wrong answers that were given.
     n_jobs

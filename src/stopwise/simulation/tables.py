@@ -27,7 +27,7 @@ class Learner(NamedTuple):
 
     Algorithm 1 also looks at where was stopped, ``stopped``, at the number of exploring rounds,
     ``explored``, an array of one, and at the cascade: cumulative costs and parents. Its forced
-    exploration is ``beta[0] * explored ** beta[1]``.
+    exploration is ``beta[0] * explored ** beta[1]``. On a tree the others look at ``branches``.
     """
 
     rule: int
@@ -41,6 +41,7 @@ class Learner(NamedTuple):
     beta: Any
     costs: Any
     parents: Any
+    branches: Any
 
     def copy(self) -> Learner:
         """Return a learner that can be changed without changing this one."""
@@ -121,6 +122,7 @@ def learner_of(policy: Policy) -> Learner | None:
         np.array([beta.scale, beta.exponent]),
         cascade.cumulative_costs.copy(),
         np.array([-1, *cascade.parents[1:]], dtype=np.int64),
+        np.array(cascade.branches, dtype=np.int64),
     )
 
 

@@ -157,14 +157,7 @@ class Trace:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the mean regret and its 95 % interval into ``ax``, by default a new figure's."""
-        if ax is None:
-            try:
-                import matplotlib.pyplot as plt
-            except ImportError:
-                raise MissingExtraError(
-                    "plot needs matplotlib: pip install 'stopwise[plot]'"
-                ) from None
-            ax = plt.subplots(layout="constrained")[1]
+        ax = _new_axes() if ax is None else ax
         style, mean = style_of(self.policy), self.mean_regret()
         ax.plot(self.rounds, mean, color=style.colour, linestyle=style.dashes, label=self.policy)
         if self.n_replications > 1:
@@ -177,6 +170,27 @@ class Trace:
         ax.grid(alpha=0.3, linewidth=0.5)
         ax.legend(frameon=False)
         return ax
+
+    def plot_tree(self, ax: Any = None) -> Any:
+        """Draw the tests as a tree, with the share of cases on each edge and stopped at each test.
+
+        Filled is where most cases were stopped, ringed the best test.
+        """
+        from stopwise.simulation.tree_drawing import draw_tree
+
+        ax = _new_axes() if ax is None else ax
+        best, colour = int(self.gaps.argmin()), style_of(self.policy).colour
+        draw_tree(ax, self.cascade, self.stop_shares(), colour=colour, best=best)
+        ax.set_title(self.policy)
+        return ax
+
+
+def _new_axes() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError("plot needs matplotlib: pip install 'stopwise[plot]'") from None
+    return plt.subplots(layout="constrained")[1]
 
 
 def half_width_of(samples: FloatArray, level: float) -> FloatArray:

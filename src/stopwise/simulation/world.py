@@ -81,15 +81,19 @@ class View:
             return
         for case in cases.tolist():
             if isinstance(policy, Supervised):
-                policy.tell(self._told[case], self._labels[case])
+                policy.tell(self._told[case], self._labels[case], self.stage)
             else:
-                policy.tell(self._told[case])
+                policy.tell(self._told[case], self.stage)
 
     def tell_counts(self, policy: Policy, counts: IntArray, times: int) -> None:
         """Tell many cases by how often each came up, ``times`` in all."""
         if isinstance(policy, Supervised):
             shown: Any = np.flatnonzero(counts).tolist()
-            policy.tell_many({(self._told[c], self._labels[c]): int(counts[c]) for c in shown})
+            is_chain = policy.cascade.is_chain
+            where: tuple[int, ...] = () if is_chain else (self.stage,)
+            policy.tell_many(
+                {(self._told[c], self._labels[c], *where): int(counts[c]) for c in shown}
+            )
         else:
             # For a large product BLAS would start threads, which takes longer than the product.
             few = self.pairs.size < 100_000
