@@ -39,7 +39,6 @@ def test_every_experiment_leaves_figures_tables_and_claims(quick, name):
 
 
 DRAWN = {
-    "output-conditional": {"outputconditional"},
     "table1": set(),
     "fig-sd": {"strongdominance"},
     "fig-wd": {"strongdominance", "weakdominance", "resolve"},
@@ -49,6 +48,7 @@ DRAWN = {
     "misprint-step": {"strongdominance"},
     "misprint-stuck": {"weakdominance", "resolve"},
     "alternatives": set(),
+    "output-conditional": set(),
     "triage-tree": {"strongdominance", "weakdominance", "thompson", "resolve"},
     "triage-tree-traffic": {"weakdominance", "resolve"},
 }

@@ -9,7 +9,7 @@ import numpy as np
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.contextual import OutputConditional
 from stopwise.experiments.conditional_rules import CUT, FIXED, ONE, ORACLE, OURS, priced
-from stopwise.experiments.contenders import curve, last_decade_slope
+from stopwise.experiments.contenders import CHECKPOINTS, curve, last_decade_slope
 from stopwise.experiments.drawing import (
     REGRET,
     ROUNDS,
@@ -23,7 +23,7 @@ from stopwise.experiments.sensors import HEART, PIMA
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.instance import Instance
 from stopwise.simulation.conditional import simulate_stopping
-from stopwise.simulation.palette import BROWN, GREY, INK, WINE, style_of
+from stopwise.simulation.palette import BROWN, GREY, INDIGO, INK, WINE
 
 NAME = "output-conditional"
 TITLE = "Stopping after seeing outputs"
@@ -34,10 +34,9 @@ ABOUT = (
     "beyond the stage that disagreement names for all cases. Right: regret of the learner against "
     "the best stopping rule."
 )
-LEARNER = style_of("OutputConditional").colour
 LOOKS: dict[str, JSON] = {
     ORACLE: {"color": INK, "linestyle": ":"},
-    OURS: {"color": LEARNER, "linestyle": "-"},
+    OURS: {"color": INDIGO, "linestyle": "-"},
     CUT: {"color": BROWN, "linestyle": "--"},
     ONE: {"color": WINE, "linestyle": "-."},
 }
@@ -47,8 +46,8 @@ NAMES = {"PIMA": "PIMA diabetes", "Heart": "Heart (Cleveland)"}
 INSIDE = "learner, nested errors, costs (0, .35, .1)"
 OUTSIDE = "learner, relaxed errors, costs (0, .2, .2)"
 LEARNING: dict[str, JSON] = {
-    INSIDE: {"color": LEARNER, "linestyle": "-"},
-    OUTSIDE: {"color": LEARNER, "linestyle": "--"},
+    INSIDE: {"color": INDIGO, "linestyle": "-"},
+    OUTSIDE: {"color": INDIGO, "linestyle": "--"},
 }
 SLACK = 1e-9
 
@@ -61,7 +60,8 @@ def run(scale: Scale) -> Result:
         OUTSIDE: relaxed_errors(Cascade(costs=[0, 0.2, 0.2])),
     }
     numbers["learning"] = {label: _learned(world, scale) for label, world in worlds.items()}
-    return Result(NAME, {**scale.described(), "seed": 0, "fold_seed": 0}, numbers)
+    parameters = {**scale.described(), "seed": 0, "fold_seed": 0, "checkpoints": CHECKPOINTS}
+    return Result(NAME, parameters, numbers)
 
 
 @styled
@@ -76,7 +76,7 @@ def figure(result: Result) -> dict[str, Any]:
             axis.plot(x, np.array(cell[label]) - fixed, label=label, **look)
         played = cell["learned"]
         above = np.array(played["cost"]) - fixed[played["places"]]
-        axis.plot(np.array(x)[played["places"]], above, "o", color=LEARNER, markersize=3.5,
+        axis.plot(np.array(x)[played["places"]], above, "o", color=INDIGO, markersize=3.5,
                   label=f"learner, {played['horizon']:,} cases")  # fmt: skip
         for low, high in cell["failing"]:
             shade(axis, low, high, "conditional weak dominance fails")
@@ -234,6 +234,7 @@ def _learned(world: Instance, scale: Scale) -> JSON:
         OutputConditional,
         horizon=scale.horizon,
         replications=scale.replications,
+        checkpoints=CHECKPOINTS,
         growth=0.2,
     )
     return {**curve(trace), "best_cost": trace.best_cost, "best_fixed_cost": trace.best_fixed_cost}
