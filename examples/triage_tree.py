@@ -30,7 +30,7 @@ def learn_online(n_cases: int) -> sw.Resolve:
     _, outputs = TRUTH.sample(n_cases, 0)
     for patient in outputs.tolist():
         test = policy.ask()
-        policy.tell([patient[k] for k in TREE.path(test)], test)
+        policy.tell([patient[k] for k in TREE.path(test)], stage=test)
     return policy
 
 

@@ -156,6 +156,8 @@ class Cascade:
 
     def path(self, stage: int) -> tuple[int, ...]:
         """Return the tests that run when one stops at ``stage``, root first."""
+        if not 0 <= stage < self.n_stages:
+            raise CascadeError(f"stage must lie in 0 to {self.n_stages - 1}, got {stage!r}")
         return self.paths[stage]
 
     def to_state(self) -> dict[str, Any]:

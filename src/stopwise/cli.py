@@ -161,7 +161,7 @@ def simulate(
 
     stopwise simulate --family sweep --ratio 0.8,1.2 --figure regret.png
 
-    stopwise simulate --costs 0,.1,.1,.2 --parents 0,1,1,3 --error-rates .4,.3,.2,.1
+    stopwise simulate --costs 0,.3,.1,.2 --parents 0,1,1,3 --error-rates .4,.3,.2,.1
 
     stopwise simulate --csv cases.csv --label y --costs 6,16,24 --mistake-cost 1000
     """

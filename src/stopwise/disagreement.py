@@ -149,7 +149,9 @@ def check_totals(stage: Any, times: Any, disagreed: Any, cascade: Cascade) -> No
         raise OutputsError(f"stage must lie in 0 to {cascade.n_stages - 1}, got {stage}")
     whole_number("times", times, OutputsError, least=0)
     length = len(cascade.paths[stage])
-    if [len(row) for row in disagreed] != list(range(length)):
+    if not isinstance(disagreed, (list, tuple)) or [
+        len(row) if isinstance(row, (list, tuple)) else -1 for row in disagreed
+    ] != list(range(length)):
         raise OutputsError(
             f"disagreed must have {length} rows of 0, 1, … entries, got {disagreed!r}"
         )
@@ -368,6 +370,9 @@ class PairCounts:
                 raise StateError("pair counts must have disagreed <= seen <= cases for each pair")
             if disagreed[-1]:
                 raise StateError("pair counts must have no test that disagrees with itself")
+        for j, row in enumerate(counts.seen):
+            if any(n for i, n in enumerate(row) if i not in cascade.paths[j]):
+                raise StateError("pair counts must be of tests on a common path")
         return counts
 
 

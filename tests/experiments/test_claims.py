@@ -169,7 +169,7 @@ def test_between_two_edges_nothing_changes(sensors):
     world, dollars = sensors.recording().instance, np.array(sensors.cumulative_costs(turney=False))
     span = (1e-4, 3e-2)
     spans = failing_spans(world, dollars, span)
-    assert spans
+    assert len(spans) == 1  # though other things change inside
     inside = [priced(world, dollars, x) for x in np.geomspace(*span, 500)]
     for x, at in zip(np.geomspace(*span, 500), inside, strict=True):
         assert at.is_weakly_dominant() != any(low < x < high for low, high in spans)

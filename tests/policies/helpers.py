@@ -43,7 +43,10 @@ class Case(NamedTuple):
 
 def tell(policy, case):
     """Tell what `Case.told` made."""
-    if isinstance(policy, sw.Supervised) or not policy.cascade.is_chain:
+    if not policy.cascade.is_chain:
+        *parts, stage = case
+        policy.tell(*parts, stage=stage)
+    elif isinstance(policy, sw.Supervised):
         policy.tell(*case)
     else:
         policy.tell(case)

@@ -13,6 +13,7 @@ import stopwise as sw
 from stopwise.cascade import Cascade
 from stopwise.disagreement import PairCounts
 from stopwise.errors import OutputsError
+from stopwise.experiments.triage_tree import worlds
 from stopwise.policies.optimism import first_accepted, price_rows
 from stopwise.policies.resolution import looks_best, resolving_choice, settles
 from stopwise.policies.tree_resolution import (
@@ -22,7 +23,7 @@ from stopwise.policies.tree_resolution import (
     witness_on_tree,
 )
 from stopwise.policies.walk import optimistic_walk, steepest_walk
-from stopwise.problem.families import nested_errors, relaxed_errors
+from stopwise.problem.families import nested_errors
 from stopwise.problem.instance import Instance
 from stopwise.problem.random_instances import random_strong_tree, random_tree, random_weak_tree
 from stopwise.theory.divergence import bernoulli_kl
@@ -36,7 +37,7 @@ from tests.policies.helpers import (
     twin,
     without,
 )
-from tests.strategies import seeds
+from tests.strategies import instances, seeds
 
 TREE = Cascade([0.0, 0.1, 0.05, 0.15, 0.1, 0.2], parents=[None, 0, 0, 1, 2, 2])
 GROWN = {name: make for name, make in FACTORIES.items() if name != "ExploreThenCommit"}
@@ -130,7 +131,7 @@ def test_a_bad_case_is_refused_and_nothing_changed(make, case):
     before, (outputs, *stage) = policy.to_state(), case
     label = [1] if isinstance(policy, sw.Supervised) else []
     with pytest.raises(OutputsError):
-        policy.tell(outputs, *label, *stage)
+        policy.tell(outputs, *label, stage=stage[0] if stage else None)
     with pytest.raises(OutputsError, match="case 1 of the batch"):
         policy.tell_many([(outputs, *label, *stage)])
     assert policy.to_state() == before
@@ -155,10 +156,10 @@ def test_a_chain_may_be_told_its_stage():
     for case in draw_cases(3, 100, 6):
         stage = one.ask()
         one.tell(case.outputs[: stage + 1])
-        other.tell(case.outputs[: stage + 1], stage)
+        other.tell(case.outputs[: stage + 1], stage=stage)
     assert one.to_state() == other.to_state()
     with pytest.raises(OutputsError, match="path to stage 1"):
-        one.tell((0, 1), 0)
+        one.tell((0, 1), stage=0)
 
 
 @every
@@ -263,12 +264,17 @@ def slow_resolve(counts, zone):
 
     best = slow_walk(counts, gain, zone / 2)
     path = cascade.path(best)
-    questions = {(best, j): C[j] - C[best] for j in cascade.descendants[best]}
+    # What each comparison is held against, and how often the other side of a rival was seen.
+    questions = {(best, j): (C[j] - C[best], math.inf) for j in cascade.descendants[best]}
     for a, towards in pairwise(path):
         way = [w for w in path if w > a]
-        lead = max([0.0, *(gain_or_price(a, w) for w in way)])
+        leader = max(way, key=lambda w, a=a: gain_or_price(a, w))
+        lead = gain_or_price(a, leader)
+        side = (lead, seen[a, leader]) if lead > 0 else (0.0, math.inf)
         own = [j for j in cascade.descendants[a] if branch_of(cascade, a, j) == towards]
-        questions |= {(a, j): C[j] - C[a] + lead for j in cascade.descendants[a] if j not in own}
+        questions |= {
+            (a, j): (C[j] - C[a] + side[0], side[1]) for j in cascade.descendants[a] if j not in own
+        }
         paying = [j for j in own if gain(a, j) > zone / 2]
         if not set(paying).intersection(way):
 
@@ -278,18 +284,22 @@ def slow_resolve(counts, zone):
                 return n * ((p * math.log(p / q) if q > 0 else math.inf) + rest)
 
             strongest = max(paying, key=evidence)
-            questions[a, strongest] = C[strongest] - C[a]
+            questions[a, strongest] = C[strongest] - C[a], math.inf
     horizon = 2 ** math.floor(math.log2(counts.n_rounds) + 1) if counts.n_rounds else 1
-    unsettled = [
-        (i, j)
-        for (i, j), price in questions.items()
-        if not settles(int(seen[i, j]), int(differed[i, j]), price, horizon, zone)
-    ]
-    if not unsettled:
+    looks = []
+    for (i, j), (price, n_other) in questions.items():
+        n = int(seen[i, j])
+        weight = 1.0 if n_other == math.inf else n_other / (n_other + n)
+        if settles(n, int(differed[i, j]), price, weight, horizon, zone):
+            continue
+        looks.append((n_other, -best) if n_other < n else (n, -j))
+    if not looks:
         return best
-    _, j = min(unsettled, key=lambda pair: (seen[pair], -pair[1]))
-    common = max(set(path).intersection(cascade.path(j)))
-    showing = [j, *cascade.descendants[j]]
+    chosen = -min(looks)[1]
+    if chosen == best:
+        return best
+    common = max(set(path).intersection(cascade.path(chosen)))
+    showing = [chosen, *cascade.descendants[chosen]]
     return max(showing, key=lambda m: gain_or_price(common, m))
 
 
@@ -407,17 +417,29 @@ def test_thompson_follows_its_draws():
 # The theorem
 
 
+def walk_on(truth):
+    """Where the walk ends if the disagreement is known."""
+    cascade, K = truth.cascade, truth.cascade.n_stages
+    once, p = [[1] * (j + 1) for j in range(K)], truth.disagreement.tolist()
+    return steepest_walk(cascade.branches, price_rows(cascade), once, p, 1e-12, math.inf)
+
+
+@settings(max_examples=1000)
+@given(instances(stages=(2, 6), tree=True))
+def test_the_walk_is_right_with_ties(drawn):
+    truth = drawn.instance
+    if truth.is_weakly_dominant() or truth.is_strongly_dominant():
+        assert truth.gaps[walk_on(truth)] == pytest.approx(0, abs=1e-9)
+
+
+@settings(max_examples=1000)
 @given(seeds, st.booleans())
 def test_the_walk_is_right_under_either_dominance(seed, strong):
     rng = np.random.default_rng(seed)
     make = random_strong_tree if strong else random_weak_tree
     truth = make(rng, random_tree(rng, int(rng.integers(1, 8))))
     assert truth.is_strongly_dominant() if strong else truth.is_weakly_dominant()
-    K, cascade = truth.cascade.n_stages, truth.cascade
-    once = [[1] * (j + 1) for j in range(K)]
-    p = truth.disagreement.tolist()
-    walk = steepest_walk(cascade.branches, price_rows(cascade), once, p, 1e-12, math.inf)
-    assert truth.gaps[walk] == pytest.approx(0, abs=1e-9)
+    assert truth.gaps[walk_on(truth)] == pytest.approx(0, abs=1e-9)
 
 
 def test_strong_dominance_on_a_tree_is_more_than_weak():
@@ -426,10 +448,7 @@ def test_strong_dominance_on_a_tree_is_more_than_weak():
     truth = nested_errors(tree, [0.5, 0.2, 0.1])
     assert not truth.is_weakly_dominant()
     assert sw.sound_stage(truth.disagreement, tree) is None
-    walk = steepest_walk(
-        tree.branches, price_rows(tree), [[1] * 3] * 3, truth.disagreement.tolist(), 0, math.inf
-    )
-    assert walk == truth.best_stage == 2
+    assert walk_on(truth) == truth.best_stage == 2
 
 
 def test_branches_that_are_never_seen_together_cannot_be_told_apart():
@@ -471,30 +490,13 @@ def test_seen_together_they_could_be_known_to_be_equal():
 # Learning
 
 
-SHAPE = [None, 0, 1, 0, 3, 0, 5]
-STRONG = nested_errors(
-    Cascade([0, 0.05, 0.1, 0.1, 0.02, 0.02, 0.25], parents=SHAPE),
-    [0.4, 0.3, 0.25, 0.2, 0.05, 0.35, 0.02],
-)
-WEAK = relaxed_errors(
-    Cascade([0, 0.4, 0.2, 0.1, 0.25, 0.5, 0.2], parents=SHAPE),
-    [0.4, 0.3, 0.2, 0.1, 0.05, 0.3, 0.1],
-)
-
-
-def test_the_worlds_are_what_they_are_called():
-    assert STRONG.is_strongly_dominant()
-    assert not STRONG.is_weakly_dominant()
-    assert STRONG.best_stage == 4
-    assert WEAK.is_weakly_dominant()
-    assert not WEAK.is_strongly_dominant()
-    assert WEAK.best_stage == 3
+STRONG, WEAK = worlds().values()
 
 
 @pytest.mark.parametrize("world", [STRONG, WEAK], ids=["strong", "weak"])
 @pytest.mark.parametrize("name", ["Resolve", "WeakDominance", "Thompson", "Supervised"])
 def test_nobody_is_stuck(world, name):
-    """In the last tenth hardly anything is lost: at most 2 % of always the second best."""
+    """In the last tenth no run loses more than a fifth of always the second best, Resolve 2 %."""
     trace = sw.simulate(
         world,
         FACTORIES[name],
@@ -503,10 +505,17 @@ def test_nobody_is_stuck(world, name):
         seed=1,
         checkpoints=[45_000, 50_000],
     )
-    second = np.sort(world.gaps)[1]
     lost = trace.regret[:, 1] - trace.regret[:, 0]
-    allowed = {"WeakDominance": 0.2, "Supervised": 0.2}.get(name, 0.02)
-    assert lost.mean() < allowed * second * 5_000
+    allowed = 0.02 if name == "Resolve" else 0.2
+    assert lost.max() < allowed * np.sort(world.gaps)[1] * 5_000
+
+
+def test_a_rival_is_not_bought_against_a_stale_lead():
+    """Of 200 runs none may lose ten times the median, as some did while only rivals were bought."""
+    star = nested_errors(Cascade([0, 0.1, 0.1], parents=[None, 0, 0]), [0.6, 0.0, 0.1])
+    trace = sw.simulate(star, sw.Resolve, horizon=20_000, replications=200, seed=7, checkpoints=1)
+    regret = trace.regret[:, -1]
+    assert regret.max() < 6 * np.median(regret)
 
 
 def test_algorithm_1_learns_under_strong_dominance():
@@ -529,9 +538,9 @@ def test_resolve_says_what_it_rests_on():
     assert pairs[0, 1].price == pytest.approx(0.4)
     assert pairs[0, 1].lead == pytest.approx(lead)
     assert pairs[3, 4].lead == pairs[0, 3].lead == 0
-    assert pairs[0, 1].evidence == pytest.approx(
-        pairs[0, 1].n_seen * bernoulli_kl(pairs[0, 1].disagreement, 0.4 + lead)
-    )
+    n, n_way = pairs[0, 1].n_seen, pairs[0, 3].n_seen
+    one_sided = n * bernoulli_kl(pairs[0, 1].disagreement, 0.4 + lead)
+    assert pairs[0, 1].evidence == pytest.approx(one_sided * n_way / (n_way + n))
     assert "1 -> 2 does not pay more: disagreement" in str(certificate)
     assert "against price 0.4000 + 0." in str(certificate)
     json.dumps(policy.to_state())
@@ -540,7 +549,7 @@ def test_resolve_says_what_it_rests_on():
 def test_the_printed_average_goes_by_the_path():
     """Algorithm 1 as printed: after one case at test 5, steps of 1/1 for the tests on its way."""
     policy = sw.StrongDominance(TREE, literal=True)
-    policy.tell((0, 0, 1), 5)
+    policy.tell((0, 0, 1), stage=5)
     assert policy.to_state()["printed"] == [0, 0, 0, 0, 0, 1]
-    policy.tell((0, 1), 2)
+    policy.tell((0, 1), stage=2)
     assert policy.to_state()["printed"] == [0, 0, 0.5, 0, 0, 1]

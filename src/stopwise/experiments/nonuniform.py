@@ -19,6 +19,8 @@ from stopwise.experiments.drawing import draw_line, guide, legend_below, new_fig
 from stopwise.experiments.experiment import JSON, Claim, Docket, Result, Scale, Table
 from stopwise.experiments.hard_pair import hidden_pair, lower_bound
 from stopwise.policies import Resolve
+from stopwise.problem.instance import Instance
+from stopwise.simulation import Trace
 from stopwise.simulation.palette import INK
 
 NAME = "nonuniform"
@@ -208,10 +210,7 @@ def _at_turn(epsilons: list[float], scale: Scale) -> dict[str, list[float]]:
 
 
 def _worse(contender: Contender, epsilon: float, scale: Scale, rounds: list[int]) -> JSON:
-    traces = [
-        play(world, contender, scale, horizon=rounds[-1], checkpoints=rounds)
-        for world in hidden_pair(epsilon)
-    ]
+    traces = [_played(world, contender, scale, rounds) for world in hidden_pair(epsilon)]
     regrets = [trace.mean_regret() for trace in traces]
     return {
         "rounds": rounds,
@@ -223,8 +222,15 @@ def _worse(contender: Contender, epsilon: float, scale: Scale, rounds: list[int]
 
 
 def _worst(contender: Contender, scale: Scale, horizons: list[int]) -> list[float]:
-    found = [_worse(contender, epsilon, scale, horizons)["worse"] for epsilon in WORST_OVER]
+    """Return the worse regret at the worst ε for each horizon; θ is the same for every ε."""
+    pairs = [hidden_pair(epsilon) for epsilon in WORST_OVER]
+    worlds = [pairs[0][0], *(second for _, second in pairs)]
+    found = [_played(world, contender, scale, horizons).mean_regret() for world in worlds]
     return np.max(found, axis=0).tolist()  # type: ignore[no-any-return]
+
+
+def _played(world: Instance, contender: Contender, scale: Scale, rounds: list[int]) -> Trace:
+    return play(world, contender, scale, horizon=rounds[-1], checkpoints=rounds)
 
 
 def _at(x: list[int], y: list[float], place: float) -> float:

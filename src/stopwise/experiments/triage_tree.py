@@ -122,7 +122,7 @@ def tables(result: Result) -> list[Table]:
                 label,
                 f"{numbers['mean'][-1]:.1f} ± {_half(numbers):.1f}",
                 f"{last_decade_slope(numbers):.2f}",
-                f"{_share_at_best(numbers, truth):.1%}",
+                f"{np.mean(_shares_at_best(numbers, truth)):.1%}",
             )
             for label, numbers in cell["curves"].items()
         )
@@ -164,14 +164,14 @@ def check(result: Result) -> list[Claim]:
             source="Section 6.2, trees",
         )
     shares = {
-        name: _share_at_best(cell["curves"][RESOLVE.label], cell["truth"], late=True)
+        name: min(_shares_at_best(cell["curves"][RESOLVE.label], cell["truth"]))
         for name, cell in result.numbers.items()
     }
     docket.judge(
-        "Resolve ends on the best test in every run, under either dominance",
-        min(shares.values()) == 1,
-        "runs in which most cases were stopped at the best test: "
-        + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()),
+        "Under either dominance Resolve stops 95 % of cases and more at the best test in every run",
+        min(shares.values()) >= 0.95,
+        "smallest share of cases at the best test over all runs: "
+        + ", ".join(f"{name} {share:.1%}" for name, share in shares.items()),
         source="docs/trees.md",
     )
     return docket.claims
@@ -181,9 +181,8 @@ def _half(numbers: JSON) -> float:
     return float(numbers["high"][-1] - numbers["low"][-1]) / 2
 
 
-def _share_at_best(numbers: JSON, truth: JSON, *, late: bool = False) -> float:
-    """Return the share of cases stopped at the best test; if late, of runs that stop most there."""
-    stops, best = np.array(numbers["final_stops"]), truth["best_stage"] - 1
-    if late:
-        return float((stops.argmax(axis=1) == best).mean())
-    return float(stops[:, best].sum() / stops.sum())
+def _shares_at_best(numbers: JSON, truth: JSON) -> list[float]:
+    """Return the share of cases that was stopped at the best test, run by run."""
+    stops = np.array(numbers["final_stops"])
+    shares: list[float] = (stops[:, truth["best_stage"] - 1] / stops.sum(axis=1)).tolist()
+    return shares

@@ -79,7 +79,7 @@ class Policy(Saved, is_base=True):
         """Return the stage at which to stop the next case."""
         return self._stage if self._left > 0 else self._renew()
 
-    def tell(self, outputs: Outputs, stage: int | None = None) -> None:
+    def tell(self, outputs: Outputs, *, stage: int | None = None) -> None:
         """Take in the outputs of the tests that were run on one case, ``None`` where one failed.
 
         In a chain their number is the stage; on a tree ``stage`` has to be given as well.
@@ -113,7 +113,8 @@ class Policy(Saved, is_base=True):
                 count = whole_number("times", times, OutputsError, least=1)
                 checked.append((*self._checked(*self._parts(case)), count))
             except OutputsError as error:
-                raise OutputsError(f"{error}; it is case {number} of the batch") from None
+                form = "" if self.cascade.is_chain else ", and on a tree a case has its stage last"
+                raise OutputsError(f"{error}; it is case {number} of the batch{form}") from None
         for stage, told, count in checked:
             self._take(stage, told, count)
 

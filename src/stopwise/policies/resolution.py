@@ -64,18 +64,18 @@ def evidence(prices: Any, seen: Any, disagreed: Any, i: int, j: int, zone: float
     return evidence_in(seen[j][i], disagreed[j][i], prices[j][i], zone)
 
 
-def settles(n: int, d: int, price: float, horizon: int, zone: float) -> bool:
+def settles(n: int, d: int, price: float, weight: float, horizon: int, zone: float) -> bool:
     """Whether n cases, d disagreeing, hold the evidence that is demanded up to ``horizon``."""
     if n == 0:
         return bool(price >= 1)
-    return evidence_in(n, d, price, zone) >= demanded_evidence(horizon, n)
+    return weight * evidence_in(n, d, price, zone) >= demanded_evidence(horizon, n)
 
 
 def is_settled(
     prices: Any, seen: Any, disagreed: Any, i: int, j: int, horizon: int, zone: float
 ) -> bool:
     """Whether the comparison of i and j has the evidence that is demanded up to ``horizon``."""
-    return settles(seen[j][i], disagreed[j][i], prices[j][i], horizon, zone)
+    return settles(seen[j][i], disagreed[j][i], prices[j][i], 1.0, horizon, zone)
 
 
 def witness(prices: Any, seen: Any, disagreed: Any, i: int, best: int, zone: float) -> int:

@@ -18,8 +18,10 @@ from stopwise.policies.resolution import (
     settles,
 )
 from stopwise.policies.tree_resolution import (
-    bar,
+    held_against,
+    leader,
     looks_best_on_tree,
+    matters,
     resolving_walk,
     witness_on_tree,
 )
@@ -79,12 +81,17 @@ class Resolve(Policy):
     def certificate(self) -> Certificate:
         """Return what the recommended stage rests on: which comparisons are settled, which open."""
         best = self.recommend()
+        branches = self.cascade.branches
+        tables = (branches, *self._tables())
         found = []
         for i in (best, *self.cascade.paths[best][:-1]):
-            for j in self.cascade.descendants[i]:
-                held_against = self._held_against(i, j, best)
-                if held_against >= 0:
-                    found.append(self._compared(i, j, held_against))
+            way = leader(*tables, i, best)
+            witness = witness_on_tree(*tables, i, best, self._zone)
+            found += [
+                self._compared(i, j, *held_against(*tables, i, j, best, way))
+                for j in self.cascade.descendants[i]
+                if matters(branches, i, j, best, witness)
+            ]
         return Certificate(best, tuple(found))
 
     def _decide(self) -> tuple[int, int]:
@@ -96,15 +103,9 @@ class Resolve(Policy):
     def _tables(self) -> tuple[list[list[float]], Rows, Rows]:
         return self._prices, self._counts.seen, self._counts.disagreed
 
-    def _held_against(self, i: int, j: int, best: int) -> float:
-        """Return what (i, j) is held against if ``best`` rests on it, else -1."""
-        tables = self.cascade.branches, *self._tables()
-        if i != best and j == witness_on_tree(*tables, i, best, self._zone):
-            return self._prices[j][i]
-        return bar(*tables, i, j, best, self._zone)
-
-    def _compared(self, i: int, j: int, bar: float) -> Comparison:
+    def _compared(self, i: int, j: int, bar: float, weight: float) -> Comparison:
         n, d = self._counts.seen[j][i], self._counts.disagreed[j][i]
+        horizon = epoch_end(self._counts.n_rounds)
         return Comparison(
             shallow=i,
             deep=j,
@@ -112,7 +113,7 @@ class Resolve(Policy):
             disagreement=d / n if n else math.nan,
             price=self._prices[j][i],
             pays=d > n * (bar + self._zone / 2),
-            evidence=evidence_in(n, d, bar, self._zone),
-            is_settled=settles(n, d, bar, epoch_end(self._counts.n_rounds), self._zone),
+            evidence=weight * evidence_in(n, d, bar, self._zone),
+            is_settled=settles(n, d, bar, weight, horizon, self._zone),
             lead=bar - self._prices[j][i],
         )

@@ -45,9 +45,7 @@ class Supervised(Policy):
         # Cases in which the deeper test was right where the other was wrong, counted as disagreed.
         self._further["mended"] = PairCounts(cascade)
 
-    def tell(  # type: ignore[override]  # it is told more
-        self, outputs: Outputs, label: Hashable = None, stage: int | None = None
-    ) -> None:
+    def tell(self, outputs: Outputs, label: Hashable = None, *, stage: int | None = None) -> None:
         """Take in the outputs of one case and its right answer; on a tree the stage as well."""
         self._take(*self._checked(outputs, label, stage), 1)
 

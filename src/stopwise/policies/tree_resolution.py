@@ -8,8 +8,8 @@ Tables are those of `walk`. Let b be what looks best, the end of the steepest wa
 3. A *rival* of b at a lies below a in another branch. It is never seen together with b, but both
    are seen together with a: it has to be settled that it gains no more there than the way to b.
 
-The open question seen least is bought first, of equals the deepest, at the test that shows it and
-seems to cost least. In a chain there are no rivals, and this is `resolution.resolving_choice`.
+The open question seen least is bought first, of equals the one about the last test, where it seems
+to cost least. In a chain there are no rivals, and this is `resolution.resolving_choice`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,21 @@ def looks_best_on_tree(branches: Any, prices: Any, seen: Any, disagreed: Any, zo
     return steepest_walk(branches, prices, seen, disagreed, zone / 2, -math.inf)
 
 
-def lead(branches: Any, prices: Any, seen: Any, disagreed: Any, a: int, best: int) -> float:
-    """Return the most that a test on the way from ``a`` to ``best`` seems to gain, 0 at least."""
-    most = 0.0
+def leads_to(branches: Any, i: int, best: int) -> bool:
+    """Whether i lies on the way to ``best``, which is the end of it."""
+    return bool(i == best or branches[i][best] != NOTHING)
+
+
+def leader(branches: Any, prices: Any, seen: Any, disagreed: Any, a: int, best: int) -> int:
+    """Return what seems to gain most on the way from ``a`` to ``best``, NOTHING if nothing does."""
+    found, most = NOTHING, 0.0
     for j in range(a + 1, best + 1):
-        if j == best or (branches[a][j] != NOTHING and branches[j][best] != NOTHING):
-            most = max(most, -excess(prices, seen, disagreed, j, a))
-    return most
+        if branches[a][j] == NOTHING or not leads_to(branches, j, best):
+            continue
+        gain = -excess(prices, seen, disagreed, j, a)
+        if gain > most:
+            found, most = j, gain
+    return found
 
 
 def witness_on_tree(
@@ -44,7 +52,7 @@ def witness_on_tree(
     for j in range(a + 1, len(prices)):
         if branches[a][j] != branches[a][best] or not pays(prices, seen, disagreed, a, j, zone):
             continue
-        if j == best or branches[j][best] != NOTHING:
+        if leads_to(branches, j, best):
             return j
         proof = evidence(prices, seen, disagreed, a, j, zone)
         if proof > strongest:
@@ -52,41 +60,60 @@ def witness_on_tree(
     return found
 
 
-def bar(
-    branches: Any, prices: Any, seen: Any, disagreed: Any, i: int, j: int, best: int, zone: float
-) -> float:
-    """Return what the disagreement of i and j has to be told from; -1 where it does not matter.
+def matters(branches: Any, i: int, j: int, best: int, witness: int) -> bool:
+    """Whether ``best`` rests on the comparison of i, on the way to it, with j."""
+    if branches[i][j] == NOTHING:
+        return False
+    return bool(i == best or j == witness or is_rival(branches, i, j, best))
 
-    ``i`` is ``best`` or a test above it, and j lies below i.
+
+def is_rival(branches: Any, i: int, j: int, best: int) -> bool:
+    """Whether j, below i, lies in another branch than ``best`` does."""
+    return bool(i != best and branches[i][j] != branches[i][best])
+
+
+def held_against(
+    branches: Any, prices: Any, seen: Any, disagreed: Any, i: int, j: int, best: int, way: int
+) -> tuple[float, float]:
+    """Return what the disagreement of i and j is held against, and what the evidence then weighs.
+
+    It is the price and, for a rival, what the `leader` of the way seems to gain. That was observed
+    as well, n_way times: a difference has the variance 1/n + 1/n_way in place of 1/n.
     """
-    if i == best:
-        return float(prices[j][i])
-    if branches[i][j] != branches[i][best]:
-        return float(prices[j][i] + lead(branches, prices, seen, disagreed, i, best))
-    is_shown = j == best or branches[j][best] != NOTHING
-    if is_shown or j != witness_on_tree(branches, prices, seen, disagreed, i, best, zone):
-        return -1.0
-    return float(prices[j][i])
+    price = float(prices[j][i])
+    if way == NOTHING or not is_rival(branches, i, j, best):
+        return price, 1.0
+    n_way = seen[way][i]
+    return price - excess(prices, seen, disagreed, way, i), n_way / (n_way + seen[j][i])
 
 
-def least_seen_question(
-    branches: Any, prices: Any, seen: Any, disagreed: Any, best: int, horizon: int, zone: float
+def resolving_walk(
+    branches: Any, prices: Any, seen: Any, disagreed: Any, n_rounds: int, zone: float
 ) -> int:
-    """Return the deeper test of the open question that was seen least, or NOTHING."""
+    """Return the test to stop at after ``n_rounds``."""
+    best = looks_best_on_tree(branches, prices, seen, disagreed, zone)
+    horizon = epoch_end(n_rounds)
     chosen, least = NOTHING, 0
     for i in range(best + 1):
-        if i != best and branches[i][best] == NOTHING:
+        if not leads_to(branches, i, best):
             continue
+        way = leader(branches, prices, seen, disagreed, i, best)
+        witness = witness_on_tree(branches, prices, seen, disagreed, i, best, zone)
         for j in range(i + 1, len(prices)):
-            n = seen[j][i]
-            if branches[i][j] == NOTHING or (chosen != NOTHING and n > least):
+            if not matters(branches, i, j, best, witness) or leads_to(branches, j, best):
                 continue
-            price = bar(branches, prices, seen, disagreed, i, j, best, zone)
-            if price < 0 or settles(n, disagreed[j][i], price, horizon, zone):
+            n, d = seen[j][i], disagreed[j][i]
+            bar, weight = held_against(branches, prices, seen, disagreed, i, j, best, way)
+            if settles(n, d, bar, weight, horizon, zone):
                 continue
-            if chosen == NOTHING or n < least or j > chosen:
-                chosen, least = j, n
-    return chosen
+            # Of a rival and the way that it is held against the less seen one is looked at.
+            bought = best if weight < 0.5 else j
+            looks = seen[way][i] if bought == best else n
+            if chosen == NOTHING or looks < least or (looks == least and bought > chosen):
+                chosen, least = bought, looks
+    if chosen in (NOTHING, best):
+        return best
+    return cheapest_showing_on_tree(branches, prices, seen, disagreed, chosen, best)
 
 
 def cheapest_showing_on_tree(
@@ -98,7 +125,7 @@ def cheapest_showing_on_tree(
     """
     common = 0
     for i in range(best + 1):
-        if branches[i][j] != NOTHING and (i == best or branches[i][best] != NOTHING):
+        if branches[i][j] != NOTHING and leads_to(branches, i, best):
             common = i
     cheapest = j
     for m in range(j + 1, len(prices)):
@@ -107,15 +134,3 @@ def cheapest_showing_on_tree(
         ):
             cheapest = m
     return cheapest
-
-
-def resolving_walk(
-    branches: Any, prices: Any, seen: Any, disagreed: Any, n_rounds: int, zone: float
-) -> int:
-    """Return the test to stop at after ``n_rounds``."""
-    best = looks_best_on_tree(branches, prices, seen, disagreed, zone)
-    horizon = epoch_end(n_rounds)
-    j = least_seen_question(branches, prices, seen, disagreed, best, horizon, zone)
-    if j == NOTHING:
-        return best
-    return cheapest_showing_on_tree(branches, prices, seen, disagreed, j, best)

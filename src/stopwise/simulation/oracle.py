@@ -10,14 +10,12 @@ from stopwise.policies.supervised import Supervised
 def play_rounds(policy: Policy, labels: IntArray, outputs: IntArray) -> list[int]:
     """Return the stage played in each round, case by case: labels (n,), outputs (n, K)."""
     stages: list[int] = []
-    is_chain = policy.cascade.is_chain
     for label, row in zip(labels.tolist(), outputs.tolist(), strict=True):
         stage = policy.ask()
         shown = [row[test] for test in policy.cascade.paths[stage]]
-        where = () if is_chain else (stage,)
         if isinstance(policy, Supervised):
-            policy.tell(shown, label, *where)
+            policy.tell(shown, label, stage=stage)
         else:
-            policy.tell(shown, *where)
+            policy.tell(shown, stage=stage)
         stages.append(stage)
     return stages

@@ -81,9 +81,9 @@ class View:
             return
         for case in cases.tolist():
             if isinstance(policy, Supervised):
-                policy.tell(self._told[case], self._labels[case], self.stage)
+                policy.tell(self._told[case], self._labels[case], stage=self.stage)
             else:
-                policy.tell(self._told[case], self.stage)
+                policy.tell(self._told[case], stage=self.stage)
 
     def tell_counts(self, policy: Policy, counts: IntArray, times: int) -> None:
         """Tell many cases by how often each came up, ``times`` in all."""
