@@ -8,6 +8,8 @@ from stopwise.contextual import (
     ContextualResolve,
     ContextualThompson,
     ContextualWeakDominance,
+    Next,
+    OutputConditional,
 )
 from stopwise.disagreement import PairCounts, sound_stage
 from stopwise.patterns import OutputLaw, PatternCounts
@@ -43,6 +45,8 @@ __all__ = [
     "ExploreThenCommit",
     "FixedStage",
     "Instance",
+    "Next",
+    "OutputConditional",
     "OutputLaw",
     "PairCounts",
     "PatternCounts",

@@ -8,6 +8,7 @@ from stopwise.experiments import (
     heart,
     misprints,
     nonuniform,
+    output_conditional,
     pima,
     table1,
     triage_tree,
@@ -25,6 +26,7 @@ _ALL: tuple[Experiment, ...] = (
     alternatives,
     triage_tree,
     contexts,
+    output_conditional,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.NAME: experiment for experiment in _ALL}
 """Every experiment by the name under which it is run, in the order of the report."""

@@ -16,6 +16,8 @@ NAVY, MAROON, PLUM = "#1B2A6B", "#7A1F1F", "#7B3294"
 # For what is no policy: no policy ever has these.
 INK, BROWN = "#333333", "#8C510A"
 WINE, OLIVE = "#882255", "#999933"
+# For rules that look at each case.
+INDIGO = "#332288"
 
 Dashes = str | tuple[int, tuple[int, ...]]
 

@@ -124,15 +124,7 @@ class Trace:
 
     def half_width(self, level: float = 0.95) -> FloatArray:
         """Return how far `interval` reaches to each side; infinite with one replication."""
-        if not 0 < level < 1:
-            raise InputError(f"level must lie in (0, 1), got {level!r}")
-        n = self.n_replications
-        if n < 2:
-            return np.full(len(self.rounds), math.inf)
-        from scipy.special import stdtrit
-
-        quantile = float(stdtrit(n - 1, (1 + level) / 2))
-        return np.asarray(quantile * self.regret.std(axis=0, ddof=1) / math.sqrt(n))
+        return half_width_of(self.regret, level)
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Return a confidence interval for the mean regret at each checkpoint (Student's t)."""
@@ -216,3 +208,16 @@ def _new_axes() -> Any:
     except ImportError:
         raise MissingExtraError("plot needs matplotlib: pip install 'stopwise[plot]'") from None
     return plt.subplots(layout="constrained")[1]
+
+
+def half_width_of(samples: FloatArray, level: float) -> FloatArray:
+    """Return how far Student's interval for the mean of each column reaches to each side."""
+    if not 0 < level < 1:
+        raise InputError(f"level must lie in (0, 1), got {level!r}")
+    n = len(samples)
+    if n < 2:
+        return np.full(samples.shape[1:], math.inf)
+    from scipy.special import stdtrit
+
+    quantile = float(stdtrit(n - 1, (1 + level) / 2))
+    return np.asarray(quantile * samples.std(axis=0, ddof=1) / math.sqrt(n))
