@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -206,6 +207,8 @@ def checkpoint_rounds(checkpoints: int | Iterable[int], horizon: int) -> IntArra
     >>> checkpoint_rounds(4, 1000), checkpoint_rounds([10, 500], 1000)
     (array([   1,   10,  100, 1000]), array([  10,  500, 1000]))
     """
+    if isinstance(checkpoints, np.ndarray) and checkpoints.ndim == 0:
+        checkpoints = checkpoints.item()
     if isinstance(checkpoints, Iterable):
         given = [whole_number("checkpoints", c, SettingError, least=1) for c in checkpoints]
         if not given or given != sorted(set(given)) or given[-1] > horizon:
@@ -224,6 +227,7 @@ def _made(policy: Any, cascade: Cascade) -> AnyPolicy:
     if isinstance(policy, AnyPolicy):
         made: Any = policy
     elif callable(policy):
+        _check_takes_cascade(policy)
         made = policy(cascade)
     else:
         raise SettingError(f"policy must be a policy or make one from a cascade, got {policy!r}")
@@ -237,3 +241,17 @@ def _made(policy: Any, cascade: Cascade) -> AnyPolicy:
             f"got {made.cascade!r} for {cascade!r}"
         )
     return made
+
+
+def _check_takes_cascade(policy: Any) -> None:
+    """Refuse a factory that asks for more than a cascade, as a class with further settings does."""
+    try:
+        signature(policy).bind(object())
+    except TypeError as error:
+        name = getattr(policy, "__name__", repr(policy))
+        raise SettingError(
+            f"policy must make a policy from a cascade alone, {name} does not: {error}; "
+            "give the policy itself, or a function of the cascade"
+        ) from None
+    except ValueError:  # some callables written in C have no signature
+        return

@@ -153,6 +153,9 @@ def sweep(  # noqa: PLR0913  # all by keyword
 def _check_named(what: str, named: Any) -> None:
     if not isinstance(named, Mapping) or not named:
         raise SettingError(f"{what} must be a mapping from names, not empty, got {named!r}")
+    for name in named:
+        if not isinstance(name, str):
+            raise SettingError(f"{what} must have strings as names, got {name!r}")
 
 
 def _heading(name: str, instance: Instance) -> str:

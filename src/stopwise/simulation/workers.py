@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, Self
 
+import numpy as np
+
 from stopwise.errors import MissingExtraError, SettingError
 from stopwise.simulation.progress import Progress
 
@@ -52,7 +54,7 @@ def check_n_jobs(n_jobs: Any) -> None:
     """Refuse what joblib would not understand."""
     if n_jobs is None:
         return
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise SettingError(f"n_jobs must be a whole number other than 0 (-1: all), got {n_jobs!r}")
 
 
