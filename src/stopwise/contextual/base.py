@@ -43,6 +43,8 @@ class ContextualPolicy(Saved, is_base=True):
         The tests and their prices; a chain.
     n_features
         The length of a context, the constant feature not counted.
+    exploration
+        How many squared standard deviations a bound is away, per ln t; more goes deep for longer.
     regularisation
         λ: how strongly coefficients are drawn to 0, in units of one case at p = 1/2 times 4.
     intercept
@@ -52,7 +54,13 @@ class ContextualPolicy(Saved, is_base=True):
         they are, and refuses any beyond 1000.
     """
 
-    settings: ClassVar[tuple[str, ...]] = ("n_features", "regularisation", "intercept", "warm_up")
+    settings: ClassVar[tuple[str, ...]] = (
+        "n_features",
+        "exploration",
+        "regularisation",
+        "intercept",
+        "warm_up",
+    )
     """The parameters after the cascade, each kept as an attribute of the same name."""
 
     def __init__(
@@ -60,6 +68,7 @@ class ContextualPolicy(Saved, is_base=True):
         cascade: Cascade,
         n_features: int,
         *,
+        exploration: float = 0.5,
         regularisation: float = 1.0,
         intercept: bool = True,
         warm_up: int = 50,
@@ -74,6 +83,7 @@ class ContextualPolicy(Saved, is_base=True):
         self.intercept = bool(intercept)
         least = 0 if self.intercept else 1
         self.n_features = whole_number("n_features", n_features, SettingError, least=least)
+        self.exploration = finite_number("exploration", exploration, SettingError, zero=False)
         self.regularisation = finite_number(
             "regularisation", regularisation, SettingError, zero=False
         )

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import Cascade
-from stopwise.checks import finite_number
 from stopwise.contextual.base import ContextualPolicy
 from stopwise.contextual.rules import sampled_stage
-from stopwise.errors import SettingError
 from stopwise.policies.base import generator_from_state, generator_of, generator_state
 
 
@@ -34,8 +32,6 @@ class ContextualThompson(ContextualPolicy):
     [1, 1, 1, 0, 1]
     """
 
-    settings = (*ContextualPolicy.settings, "exploration")
-
     def __init__(
         self,
         cascade: Cascade,
@@ -50,11 +46,11 @@ class ContextualThompson(ContextualPolicy):
         super().__init__(
             cascade,
             n_features,
+            exploration=exploration,
             regularisation=regularisation,
             intercept=intercept,
             warm_up=warm_up,
         )
-        self.exploration = finite_number("exploration", exploration, SettingError, zero=False)
         self.reseed(seed)
 
     def reseed(self, seed: int | np.random.Generator) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from stopwise.cascade import Cascade
-from stopwise.checks import finite_number
 from stopwise.contextual.base import ContextualPolicy
 from stopwise.contextual.rules import growing_bonus, optimistic_stage
-from stopwise.errors import SettingError
 
 
 class ContextualWeakDominance(ContextualPolicy):
@@ -20,11 +17,10 @@ class ContextualWeakDominance(ContextualPolicy):
 
     Parameters
     ----------
-    cascade, n_features, regularisation, intercept, warm_up
+    cascade, n_features, exploration, regularisation, intercept, warm_up
         As in `ContextualPolicy`.
-    exploration
-        How many squared standard deviations a bound is away, per ln t; more goes deep for longer.
 
+    >>> from stopwise import Cascade
     >>> policy = ContextualWeakDominance(Cascade(costs=[0.0, 0.3]), 1, warm_up=10)
     >>> for k in range(400):  # the tests disagree where the feature is positive
     ...     x = [(k % 7) - 3]
@@ -32,27 +28,6 @@ class ContextualWeakDominance(ContextualPolicy):
     >>> policy.ask([-3]), policy.ask([3])
     (0, 1)
     """
-
-    settings = (*ContextualPolicy.settings, "exploration")
-
-    def __init__(
-        self,
-        cascade: Cascade,
-        n_features: int,
-        *,
-        exploration: float = 0.5,
-        regularisation: float = 1.0,
-        intercept: bool = True,
-        warm_up: int = 50,
-    ) -> None:
-        super().__init__(
-            cascade,
-            n_features,
-            regularisation=regularisation,
-            intercept=intercept,
-            warm_up=warm_up,
-        )
-        self.exploration = finite_number("exploration", exploration, SettingError, zero=False)
 
     def _choose(self, context: list[float]) -> int:
         bonus = growing_bonus(self.exploration, self.n_rounds)

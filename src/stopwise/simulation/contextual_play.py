@@ -40,7 +40,7 @@ class CompiledContextual:
 
     def __init__(self, policy: ContextualPolicy, source: Any) -> None:
         self._rule = RULES[type(policy)]
-        self._exploration: float = policy.exploration  # type: ignore[attr-defined]
+        self._exploration = policy.exploration
         self._n_stages = policy.cascade.n_stages
         self._source = source
         self.model = arrays_of(policy._model)
