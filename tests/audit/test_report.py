@@ -234,6 +234,15 @@ def test_counts_kept_case_by_case_can_be_audited(world):
         sw.audit(few, cascade)
 
 
+def test_thousands_of_free_answers_take_seconds():
+    _, outputs = draw(np.random.default_rng(2), 6_000, (0.3, 0.2), n_classes=3_000)
+    frame = pd.DataFrame(outputs, columns=["a", "b"]).map("answer {}".format)
+    report = sw.audit(frame, sw.Cascade([0.1, 0.1], names=["a", "b"]))
+    (choice,) = (c for c in report.choices if c.rule == "Dawid–Skene")
+    assert (choice.stage, choice.note) == (None, "is not fitted to more than 100 values")
+    assert report.histogram.n_classes > 2_000
+
+
 def test_missing_outputs_widen_the_bounds_unless_taken_to_be_random():
     _, frame = frame_of(seed=8)
     cascade = sw.Cascade([6, 16, 24], 200, NAMES)
