@@ -210,6 +210,14 @@ def test_labels_are_used_throughout(world):
             assert errors[i] - errors[j] <= with_labels.largest_differences[i, j] + 1e-9
 
 
+def test_more_labels_are_asked_for_as_a_plan_of_their_own(world):
+    labels, frame, cascade, _ = world
+    report = sw.audit(frame, cascade, labels=frame.assign(label=labels)[:20])
+    assert len(report.labels.possible_stages) > 1
+    assert "--plan-labels 80) and hand in its cases alone" in report.summary().splitlines()[4]
+    assert "a number of labels that was fixed beforehand" in report.to_html()
+
+
 def test_a_histogram_can_be_audited(world):
     _, frame, cascade, report = world
     again = sw.audit(report.histogram, cascade, assumptions=[Ordered()])
