@@ -10,6 +10,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 # What to call each with so that it is short, and the file that it has to leave.
 RUNS = {
     "audit.py": (["pages"], "pages/heart.html"),
+    "contextual.py": (["--horizon", "500", "--replications", "2", "--out", "c.png"], "c.png"),
     "demo.py": (["--horizon", "500", "--replications", "2", "--out", "demo.png"], "demo.png"),
     "triage_tree.py": (["--horizon", "500", "--replications", "2", "--out", "t.png"], "t.png"),
 }

@@ -3,6 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from stopwise.cascade import Cascade
+from stopwise.contextual import (
+    ContextualPolicy,
+    ContextualResolve,
+    ContextualThompson,
+    ContextualWeakDominance,
+    Next,
+    OutputConditional,
+)
 from stopwise.disagreement import PairCounts, sound_stage
 from stopwise.patterns import OutputLaw, PatternCounts
 from stopwise.policies import (
@@ -16,7 +24,7 @@ from stopwise.policies import (
     WeakDominance,
     policy_from_state,
 )
-from stopwise.problem import Instance, Recording
+from stopwise.problem import ContextualInstance, ContextualRecording, Instance, Recording
 from stopwise.simulation import Sweep, Trace, simulate, sweep
 from stopwise.theory.bounds import PowerLaw
 
@@ -28,9 +36,17 @@ __version__ = "0.1.0"
 __all__ = [
     "AuditReport",
     "Cascade",
+    "ContextualInstance",
+    "ContextualPolicy",
+    "ContextualRecording",
+    "ContextualResolve",
+    "ContextualThompson",
+    "ContextualWeakDominance",
     "ExploreThenCommit",
     "FixedStage",
     "Instance",
+    "Next",
+    "OutputConditional",
     "OutputLaw",
     "PairCounts",
     "PatternCounts",

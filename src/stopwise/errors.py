@@ -6,6 +6,7 @@
     ├── InputError (also a ValueError)      something given by the caller breaks a rule
     │   ├── CascadeError                    costs, names or parents of a cascade
     │   ├── AssumptionError                 assumptions of an audit that contradict each other
+    │   ├── ContextError                    features of a case told to a learner
     │   ├── InstanceError                   a joint law, its patterns or its outcomes
     │   ├── LogError                        a log that cannot be read or audited
     │   ├── OutputsError                    outputs told to a learner
@@ -31,6 +32,10 @@ class CascadeError(InputError):
 
 class AssumptionError(InputError):
     """Assumptions of an audit that cannot hold together, given the log; the message names them."""
+
+
+class ContextError(InputError):
+    """Features of a case that are missing, too many, or no finite numbers."""
 
 
 class InstanceError(InputError):

@@ -35,6 +35,30 @@ def flip_flops(outputs: Outputs) -> bool:
     return n_changes(outputs) > 1
 
 
+def agreement(outputs: Outputs) -> Pattern:
+    """Return which outputs are equal and nothing else: for each the place of the first like it.
+
+    ``None``, a test that gave nothing, stays ``None``. The agreement of a prefix is a prefix of
+    the agreement.
+
+    >>> agreement(["cat", "dog", None, "cat"])
+    (0, 1, None, 0)
+    """
+    first: dict[Hashable, int] = {}
+    return tuple(
+        None if y is None else first.setdefault(y, place) for place, y in enumerate(outputs)
+    )
+
+
+def standing_answer(outputs: Outputs) -> Hashable:
+    """Return the last output that is not missing: what one would answer now, ``None`` if nothing.
+
+    >>> standing_answer([1, 0, None])
+    0
+    """
+    return next((y for y in reversed(outputs) if y is not None), None)
+
+
 @dataclass(frozen=True, eq=False)
 class OutputLaw:
     """The joint law of the outputs, label left out: P_S, all that data without labels can show.
@@ -164,7 +188,7 @@ class PatternCounts:
         """Return the counts as plain data for JSON; the outputs must be JSON values themselves."""
         return {
             **self._scalars(),
-            "table": [[[*map(_plain, row)], times] for row, times in self.table.items()],
+            "table": [[[*map(plain_output, row)], times] for row, times in self.table.items()],
             "pairs": self.pairs.to_state(),
         }
 
@@ -191,7 +215,7 @@ class PatternCounts:
         return counts
 
 
-def _plain(output: Hashable) -> str | int | float | None:
+def plain_output(output: Hashable) -> str | int | float | None:
     """Return ``output`` as a value that JSON knows."""
     value = output.item() if isinstance(output, np.generic) else output
     if value is None or isinstance(value, (str, int, float)):

@@ -8,10 +8,12 @@ import pytest
 
 from stopwise.cascade import Cascade
 from stopwise.experiments import EXPERIMENTS, FULL, Result, Verdict
+from stopwise.experiments.conditional_rules import CUT, FIXED, ONE, ORACLE, OURS, halves
 from stopwise.experiments.contenders import last_decade_slope
 from stopwise.experiments.fig_wd import RATIOS
 from stopwise.experiments.hard_pair import hidden_pair, lower_bound
 from stopwise.experiments.nonuniform import BOUND, ZONED
+from stopwise.experiments.output_conditional import INSIDE
 from stopwise.experiments.over_prices import edges, failing_spans, limit_regret, limit_stage, priced
 from stopwise.experiments.sensors import HEART, LAMBDA, PIMA, out_of_fold
 from stopwise.problem.families import indistinguishable_pair
@@ -268,6 +270,56 @@ def test_the_limit_is_the_last_stage_if_nothing_covers():
     assert limit_stage(world.disagreement, world.cascade) == 0
 
 
+def test_the_rule_without_labels_must_be_best_where_it_should(quick):
+    result = as_if_full(quick, "output-conditional")
+    words = "the rule without labels is the best"
+    assert verdict(result, words) is Verdict.HOLDS
+    cell = result.numbers["PIMA"]
+    cell[OURS][cell["conditionally_dominant"].index(True)] += 1e-6
+    assert verdict(result, words) is Verdict.FAILS
+
+
+def test_cut_off_it_must_nowhere_cost_more(quick):
+    result = as_if_full(quick, "output-conditional")
+    assert verdict(result, "never costs more") is Verdict.HOLDS
+    result.numbers["Heart"][CUT][0] += 1e-6
+    assert verdict(result, "never costs more") is Verdict.FAILS
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.98, "HOLDS"), (0.995, "FAILS")])
+def test_savings_count_on_cases_that_did_not_choose_the_rule(quick, share, expected):
+    result = as_if_full(quick, "output-conditional")
+    for name in ("PIMA", "Heart"):
+        held = result.numbers[name]["held_out"]
+        held[ORACLE] = [share * cost for cost in held[FIXED]]
+    assert verdict(result, "saves more than 1 %") is Verdict[expected]
+
+
+def test_nowhere_worse_is_judged_at_every_price(quick):
+    result = as_if_full(quick, "output-conditional")
+    assert verdict(result, "nowhere worse") is Verdict.FAILS
+    for name in ("PIMA", "Heart"):
+        result.numbers[name][OURS] = list(result.numbers[name][ONE])
+    assert verdict(result, "nowhere worse") is Verdict.HOLDS
+
+
+@pytest.mark.parametrize(("exponent", "expected"), [(0.3, "HOLDS"), (0.8, "FAILS")])
+def test_regret_against_the_best_stopping_rule(quick, exponent, expected):
+    result = as_if_full(quick, "output-conditional")
+    result.numbers["learning"][INSIDE].update(curve(exponent))
+    assert verdict(result, "best stopping rule is sublinear") is Verdict[expected]
+
+
+def test_halves_are_halves():
+    world = HEART.recording().instance
+    pairs = halves(world, 297, n_splits=2)
+    assert len(pairs) == 4
+    assert pairs[0] == pairs[1][::-1]
+    for one, other in pairs[::2]:
+        n, rest = (np.rint(len_ * half.error_rates) for len_, half in ((148, one), (149, other)))
+        assert (n + rest).tolist() == np.rint(297 * world.error_rates).tolist()
+
+
 @pytest.mark.slow
 def test_full_scale_verdicts(tmp_path):
     """Every claim at full scale: what holds and what fails is part of the project's knowledge."""
@@ -290,6 +342,7 @@ def test_full_scale_verdicts(tmp_path):
         "misprints": 2,
         "alternatives": 3,
         "triage-tree": 0,
+        "output-conditional": 2,
     }
     assert not any(c.verdict is Verdict.UNDECIDED for f in done for c in f.claims)
     json.loads((directory / "results.json").read_text(encoding="utf-8"))

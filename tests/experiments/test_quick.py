@@ -48,8 +48,16 @@ DRAWN = {
     "misprint-step": {"strongdominance"},
     "misprint-stuck": {"weakdominance", "resolve"},
     "alternatives": set(),
+    "output-conditional": set(),
     "triage-tree": {"strongdominance", "weakdominance", "thompson", "resolve"},
     "triage-tree-traffic": {"weakdominance", "resolve"},
+    "contexts": {
+        "weakdominance",
+        "resolve",
+        "contextualweakdominance",
+        "contextualresolve",
+        "contextualthompson",
+    },
 }
 
 
@@ -131,6 +139,15 @@ def test_misprints_stops(quick):
         for label in result.numbers[part]["contenders"]
     }
     assert found == GOLDEN["misprints"]
+
+
+def test_output_conditional_prices_and_stops(quick):
+    result = quick[1]["output-conditional"].result
+    for name in ("PIMA", "Heart"):
+        cell = result.numbers[name]
+        assert [int(h) for h in cell["conditionally_dominant"]] == GOLDEN[f"conditional {name}"]
+    learning = result.numbers["learning"]
+    assert [stops(result, "learning", label) for label in learning] == GOLDEN["conditional"]
 
 
 def test_alternatives_stages(quick):
@@ -224,6 +241,9 @@ GOLDEN = {
         "stuck Algorithm 2": [35405, 44306, 289],
         "stuck Resolve": [75711, 4239, 50],
     },
+    "conditional PIMA": [1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1],
+    "conditional Heart": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1],
+    "conditional": [[3965, 1481, 2554], [0, 4416, 3584]],
     "alternatives": {
         "PIMA": [[23, 0, 26], [15, 0, 34], [27, 22, 0], [28, 21, 0]],
         "Heart": [[46, 0, 3], [32, 3, 14], [43, 6, 0], [45, 4, 0]],

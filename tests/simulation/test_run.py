@@ -184,6 +184,16 @@ class TestBadInput:
         with pytest.raises(sw.errors.InstanceError, match="weights must be finite and >= 0"):
             sw.Instance.from_patterns([(0, 0), (1, 1)], [1, weight], sw.Cascade([0]))
 
+    def test_a_class_that_needs_more_than_a_cascade_is_refused(self):
+        with pytest.raises(
+            sw.errors.SettingError, match=r"Thompson does not: missing a required.*'seed'"
+        ):
+            run(policy=sw.Thompson)
+
+    def test_a_number_of_checkpoints_may_be_an_array(self):
+        assert run(checkpoints=np.array(7)).rounds.tolist() == run(checkpoints=7).rounds.tolist()
+        assert len(run(n_jobs=np.int64(1)).rounds) == 8
+
     def test_a_tree_is_refused_where_no_case_is_complete(self):
         tree = sw.Cascade(costs=[0, 0.1, 0.1], parents=[None, 0, 0])
         with pytest.raises(sw.errors.CascadeError, match="needs a chain"):

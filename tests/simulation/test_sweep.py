@@ -55,6 +55,8 @@ class TestSweep:
     def test_names_are_needed(self, bad):
         with pytest.raises(sw.errors.SettingError, match="environments must be a mapping"):
             sw.sweep(bad, LEARNERS, **SETTINGS)
+        with pytest.raises(sw.errors.SettingError, match="policies must have strings as names"):
+            sw.sweep({"a": WORLDS}, {1: sw.Resolve}, horizon=10)
         with pytest.raises(sw.errors.SettingError, match="policies must be a mapping"):
             sw.sweep(WORLDS, bad, **SETTINGS)
 

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 from stopwise.errors import SettingError
-from stopwise.theory.divergence import bernoulli_kl
+from stopwise.theory.divergence import bernoulli_kl, edge_of_ball
 
-HALVINGS = 60  # of [0, 1]: beyond the precision of a float
 NEVER = math.inf
 
 
@@ -106,7 +105,7 @@ class BettingSequence:
 def kl_ball(mean: float, radius: float) -> Interval:
     """Return all m with kl(mean, m) <= radius, rounded outwards."""
     inside = min(max(mean, 0.0), 1.0)
-    return Interval(_edge(inside, 0.0, radius), _edge(inside, 1.0, radius))
+    return Interval(edge_of_ball(inside, 0.0, radius), edge_of_ball(inside, 1.0, radius))
 
 
 def _log_beta(a: float, b: float) -> float:
@@ -115,17 +114,3 @@ def _log_beta(a: float, b: float) -> float:
 
 def _entropy(p: float) -> float:
     return -sum(x * math.log(x) for x in (p, 1 - p) if x > 0)
-
-
-def _edge(inside: float, outside: float, radius: float) -> float:
-    """Return the last m on the way from ``inside`` to ``outside`` with kl(inside, m) <= radius."""
-    if bernoulli_kl(inside, outside) <= radius:
-        return outside
-    near, far = inside, outside
-    for _ in range(HALVINGS):
-        middle = (near + far) / 2
-        if bernoulli_kl(inside, middle) <= radius:
-            near = middle
-        else:
-            far = middle
-    return far

@@ -2,11 +2,13 @@
 
 from stopwise.experiments import (
     alternatives,
+    contexts,
     fig_sd,
     fig_wd,
     heart,
     misprints,
     nonuniform,
+    output_conditional,
     pima,
     table1,
     triage_tree,
@@ -23,6 +25,8 @@ _ALL: tuple[Experiment, ...] = (
     misprints,
     alternatives,
     triage_tree,
+    contexts,
+    output_conditional,
 )
 EXPERIMENTS: dict[str, Experiment] = {experiment.NAME: experiment for experiment in _ALL}
 """Every experiment by the name under which it is run, in the order of the report."""

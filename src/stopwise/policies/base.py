@@ -270,6 +270,17 @@ class Policy(Saved, is_base=True):
         return self._stage
 
 
+def generator_of(seed: int | np.random.Generator) -> np.random.Generator:
+    """Return a generator from a seed or a generator; one that JSON cannot hold seeds a PCG64."""
+    try:
+        rng = np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"seed must be a seed or a generator, got {seed!r}") from error
+    if not isinstance(rng.bit_generator, np.random.PCG64):
+        rng = np.random.default_rng(rng.integers(2**63))
+    return rng
+
+
 def parts_of(case: Any, *names: str) -> tuple[Any, ...]:
     """Return the parts of a case that is told in a batch, or raise `OutputsError`."""
     if not isinstance(case, (tuple, list)) or len(case) != len(names):

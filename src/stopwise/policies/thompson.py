@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import Cascade
-from stopwise.errors import SettingError
-from stopwise.policies.base import Policy, generator_from_state, generator_state
+from stopwise.policies.base import Policy, generator_from_state, generator_of, generator_state
 from stopwise.policies.optimism import NOTHING, price_rows
 from stopwise.policies.walk import best_by_averages
 
@@ -46,13 +45,7 @@ class Thompson(Policy):
 
     def reseed(self, seed: int | np.random.Generator) -> None:
         """Replace the generator; one that JSON cannot hold seeds a PCG64."""
-        try:
-            rng = np.random.default_rng(seed)
-        except (TypeError, ValueError) as error:
-            raise SettingError(f"seed must be a seed or a generator, got {seed!r}") from error
-        if not isinstance(rng.bit_generator, np.random.PCG64):
-            rng = np.random.default_rng(rng.integers(2**63))
-        self._rng = rng
+        self._rng = generator_of(seed)
 
     def hold(self) -> int:
         """Return 1: every round draws anew."""

@@ -76,6 +76,12 @@ def uniform(source: Any) -> float:
     return (2.0 * np.int64(word >> _S12) + 1.0) * _UNIT
 
 
+def normal(source: Any) -> float:
+    """Draw a standard normal (Box and Muller, 1958)."""
+    radius = math.sqrt(-2.0 * math.log(uniform(source)))
+    return radius * math.cos(2.0 * math.pi * uniform(source))
+
+
 def binomial(source: Any, n: int, p: float) -> int:
     """Draw the number of successes in ``n`` trials of chance ``p``."""
     if p >= 1:

@@ -69,15 +69,20 @@ def _about(trace: Trace) -> str:
         "seed": trace.seed,
         "n_asked": trace.n_asked,
     }
+    if trace.given_regret is not None:
+        about["with_contexts"] = True
     return json.dumps(about, allow_nan=False)
 
 
-def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any) -> Trace:
+def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any, regret: Any) -> Trace:
     about = json.loads(text)
     if about["kind"] != "trace" or about["version"] != TRACE_VERSION:
         raise StateError(
             f"trace must have version {TRACE_VERSION}, got {about['kind']} {about['version']!r}"
         )
+    with_contexts = about.get("with_contexts", False)
+    if with_contexts and regret is None:
+        raise StateError("trace with contexts must hold its regret, got none")
     return Trace(
         _counts("rounds", rounds),
         _counts("stops", stops),
@@ -87,6 +92,7 @@ def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any) -> Trace:
         None if errors is None else _counts("errors", errors),
         seed=int(about["seed"]),
         n_asked=int(about["n_asked"]),
+        given_regret=regret if with_contexts else None,
     )
 
 
@@ -97,17 +103,19 @@ def _counts(name: str, values: Any) -> Any:
 
 
 def _write_npz(trace: Trace, path: Path) -> None:
-    arrays = {"rounds": trace.rounds, "stops": trace.stops}
+    arrays: dict[str, Any] = {"rounds": trace.rounds, "stops": trace.stops}
     if trace.errors is not None:
         arrays["errors"] = trace.errors
-    np.savez_compressed(path, about=np.array(_about(trace)), **arrays)  # type: ignore[arg-type]
+    if trace.given_regret is not None:
+        arrays["given_regret"] = trace.given_regret
+    np.savez_compressed(path, about=np.array(_about(trace)), **arrays)
 
 
 def _read_npz(path: Path) -> Trace:
     # Opened here, since NumPy leaves a file open that it cannot read.
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        errors = arrays.get("errors")
-        return _rebuilt(str(arrays["about"]), arrays["rounds"], arrays["stops"], errors)
+        errors, regret = arrays.get("errors"), arrays.get("given_regret")
+        return _rebuilt(str(arrays["about"]), arrays["rounds"], arrays["stops"], errors, regret)
 
 
 def _write_parquet(trace: Trace, path: Path) -> None:
@@ -127,7 +135,8 @@ def _read_parquet(path: Path) -> Trace:
     n, K = len(table) // R, len(json.loads(about)["gaps"])
     stops = np.stack([columns[f"stopped_{k + 1}"] for k in range(K)], axis=1).reshape(R, n, K)
     errors = columns["errors"].reshape(R, n) if "errors" in columns else None
-    return _rebuilt(about, columns["round"][:n], stops, errors)
+    regret = columns["regret"].reshape(R, n)
+    return _rebuilt(about, columns["round"][:n], stops, errors, regret)
 
 
 def _arrow() -> tuple[Any, Any]:

@@ -11,9 +11,13 @@ BLACK, GREY = "#000000", "#7F7F7F"
 ORANGE, VERMILION = "#E69F00", "#D55E00"
 SKY, BLUE = "#56B4E9", "#0072B2"
 GREEN, PURPLE = "#009E73", "#CC79A7"
+# Darker relatives for the policies that look at contexts.
+NAVY, MAROON, PLUM = "#1B2A6B", "#7A1F1F", "#7B3294"
 # For what is no policy: no policy ever has these.
 INK, BROWN = "#333333", "#8C510A"
 WINE, OLIVE = "#882255", "#999933"
+# For rules that look at each case.
+INDIGO = "#332288"
 
 Dashes = str | tuple[int, tuple[int, ...]]
 
@@ -35,6 +39,9 @@ STYLES = {
     "supervised": Style(BLACK, ":"),
     "explorethencommit": Style(ORANGE, "--"),
     "fixedstage": Style(GREY, "-"),
+    "contextualweakdominance": Style(NAVY, (0, (6, 2))),
+    "contextualresolve": Style(MAROON, (0, (6, 2))),
+    "contextualthompson": Style(PLUM, (0, (4, 1, 1, 1))),
 }
 SPARE = (SKY, GREEN, PURPLE, ORANGE)
 VARIANTS: tuple[Dashes, ...] = ((0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, (3, 3)))

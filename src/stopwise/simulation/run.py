@@ -5,25 +5,31 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import Cascade, IntArray
 from stopwise.checks import whole_number
+from stopwise.contextual import ContextualPolicy
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
 from stopwise.policies.supervised import Supervised
+from stopwise.problem.contextual import ContextualInstance
+from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
 from stopwise.problem.recording import Recording
 from stopwise.simulation.compiled_play import CompiledPlay, kernel_for
+from stopwise.simulation.contextual_job import ContextualJob, contextual_job
 from stopwise.simulation.events import play_events
 from stopwise.simulation.trace import Trace
 from stopwise.simulation.workers import play_jobs
 from stopwise.simulation.world import Played, World
 
-Environment = Instance | Recording
-PolicyOrFactory = Policy | Callable[[Cascade], Policy]
+Environment = Instance | Recording | ContextualInstance | ContextualRecording
+AnyPolicy = Policy | ContextualPolicy
+PolicyOrFactory = AnyPolicy | Callable[[Cascade], AnyPolicy]
 # Beyond this a count is no longer exact as a float.
 MAX_HORIZON = 2**53
 
@@ -48,7 +54,8 @@ def simulate(  # noqa: PLR0913  # all by keyword
     Parameters
     ----------
     environment
-        An `Instance`, or a `Recording` whose rows are drawn with replacement.
+        An `Instance`, or a `Recording` whose rows are drawn with replacement; or the same with
+        contexts, where every policy meets the same cases and regret is measured for each context.
     policy
         A policy, which is not changed: every replication goes on with a copy of its own, from what
         the policy knows. Or what makes a policy from a cascade (its class, say), called once.
@@ -157,29 +164,36 @@ def prepare_job(
     seed: int,
     checkpoints: int | Iterable[int],
     count_errors: bool,
-) -> Job:
+) -> Job | ContextualJob:
     """Check everything that was asked for, so that nothing is refused half-way."""
     last = whole_number("horizon", horizon, SettingError, least=1)
     if last > MAX_HORIZON:
         raise SettingError(f"horizon must be <= 2**53, got {last}")
     rounds = checkpoint_rounds(checkpoints, last)
     R = whole_number("replications", replications, SettingError, least=1)
+    start = whole_number("seed", seed, SettingError, least=0)
+    if isinstance(environment, (ContextualInstance, ContextualRecording)):
+        chosen = _made(policy, environment.cascade)
+        if isinstance(chosen, ContextualPolicy) and chosen.n_features != environment.n_features:
+            raise SettingError(
+                f"policy must be for contexts of {environment.n_features} features, "
+                f"got one for {chosen.n_features}"
+            )
+        return contextual_job(environment, chosen, rounds, start, range(R), count_errors)
     instance = instance_of(environment)
     learner = _made(policy, instance.cascade)
+    if isinstance(learner, ContextualPolicy):
+        raise SettingError(
+            f"environment must have contexts for {type(learner).__name__}, got {environment!r}"
+        )
     world = World(instance, labelled=count_errors or isinstance(learner, Supervised))
-    return Job(
-        world,
-        learner,
-        kernel_for(world, learner),
-        rounds,
-        whole_number("seed", seed, SettingError, least=0),
-        range(R),
-        count_errors,
-    )
+    return Job(world, learner, kernel_for(world, learner), rounds, start, range(R), count_errors)
 
 
 def instance_of(environment: Any) -> Instance:
     """Return the law of an environment, or raise."""
+    if isinstance(environment, ContextualInstance):
+        raise SettingError(f"environment must have no contexts here, got {environment!r}")
     if isinstance(environment, Recording):
         return environment.instance
     if isinstance(environment, Instance):
@@ -193,6 +207,8 @@ def checkpoint_rounds(checkpoints: int | Iterable[int], horizon: int) -> IntArra
     >>> checkpoint_rounds(4, 1000), checkpoint_rounds([10, 500], 1000)
     (array([   1,   10,  100, 1000]), array([  10,  500, 1000]))
     """
+    if isinstance(checkpoints, np.ndarray) and checkpoints.ndim == 0:
+        checkpoints = checkpoints.item()
     if isinstance(checkpoints, Iterable):
         given = [whole_number("checkpoints", c, SettingError, least=1) for c in checkpoints]
         if not given or given != sorted(set(given)) or given[-1] > horizon:
@@ -206,15 +222,16 @@ def checkpoint_rounds(checkpoints: int | Iterable[int], horizon: int) -> IntArra
     return np.unique(spaced)
 
 
-def _made(policy: Any, cascade: Cascade) -> Policy:
+def _made(policy: Any, cascade: Cascade) -> AnyPolicy:
     """Return the policy to copy: the one given, or the one that the factory makes."""
-    if isinstance(policy, Policy):
+    if isinstance(policy, AnyPolicy):
         made: Any = policy
     elif callable(policy):
+        _check_takes_cascade(policy)
         made = policy(cascade)
     else:
         raise SettingError(f"policy must be a policy or make one from a cascade, got {policy!r}")
-    if not isinstance(made, Policy):
+    if not isinstance(made, AnyPolicy):
         raise SettingError(f"policy must make a policy from a cascade, it made {made!r}")
     if made.cascade.parents != cascade.parents or not np.allclose(
         made.cascade.costs, cascade.costs, rtol=1e-12, atol=0
@@ -224,3 +241,17 @@ def _made(policy: Any, cascade: Cascade) -> Policy:
             f"got {made.cascade!r} for {cascade!r}"
         )
     return made
+
+
+def _check_takes_cascade(policy: Any) -> None:
+    """Refuse a factory that asks for more than a cascade, as a class with further settings does."""
+    try:
+        signature(policy).bind(object())
+    except TypeError as error:
+        name = getattr(policy, "__name__", repr(policy))
+        raise SettingError(
+            f"policy must make a policy from a cascade alone, {name} does not: {error}; "
+            "give the policy itself, or a function of the cascade"
+        ) from None
+    except ValueError:  # some callables written in C have no signature
+        return

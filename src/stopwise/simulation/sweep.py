@@ -127,6 +127,7 @@ def sweep(  # noqa: PLR0913  # all by keyword
     """
     _check_named("environments", environments)
     _check_named("policies", policies)
+    worlds = {str(e): instance_of(world) for e, world in environments.items()}
     jobs = {
         (str(e), str(p)): prepare_job(
             environment,
@@ -146,12 +147,15 @@ def sweep(  # noqa: PLR0913  # all by keyword
         for (names, job), played in zip(jobs.items(), results, strict=True)
         if played
     }
-    return Sweep(traces, {str(e): instance_of(world) for e, world in environments.items()})
+    return Sweep(traces, worlds)
 
 
 def _check_named(what: str, named: Any) -> None:
     if not isinstance(named, Mapping) or not named:
         raise SettingError(f"{what} must be a mapping from names, not empty, got {named!r}")
+    for name in named:
+        if not isinstance(name, str):
+            raise SettingError(f"{what} must have strings as names, got {name!r}")
 
 
 def _heading(name: str, instance: Instance) -> str:

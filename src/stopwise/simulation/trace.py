@@ -36,6 +36,9 @@ class Trace:
         The seed of the run.
     n_asked
         How many replications were asked for; 0 if that is not known.
+    given_regret
+        The expected regret, (replications, n), where what a stage costs depends on the case, so
+        that it does not follow from ``stops``; ``gaps`` are then averages over cases.
     """
 
     rounds: IntArray
@@ -46,6 +49,7 @@ class Trace:
     errors: IntArray | None = None
     seed: int = 0
     n_asked: int = 0
+    given_regret: FloatArray | None = None
 
     def __post_init__(self) -> None:
         rounds, stops, gaps = self.rounds, self.stops, self.gaps
@@ -64,7 +68,14 @@ class Trace:
             raise InputError(f"gaps must be finite, one a stage, got {gaps!r}")
         if self.errors is not None and self.errors.shape != stops.shape[:2]:
             raise InputError(f"errors must have shape {stops.shape[:2]}, got {self.errors.shape}")
-        for name in ("rounds", "stops", "gaps", "errors"):
+        if self.given_regret is not None and (
+            self.given_regret.shape != stops.shape[:2] or not np.all(np.isfinite(self.given_regret))
+        ):
+            raise InputError(
+                f"given_regret must be finite, of shape {stops.shape[:2]}, "
+                f"got shape {self.given_regret.shape}"
+            )
+        for name in ("rounds", "stops", "gaps", "errors", "given_regret"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name).view()))
 
@@ -91,7 +102,12 @@ class Trace:
 
     @property
     def regret(self) -> FloatArray:
-        """Expected regret, the gaps summed over the stages played; shape (replications, n)."""
+        """Expected regret, the gaps summed over the stages played; shape (replications, n).
+
+        With contexts the gaps are those of each case.
+        """
+        if self.given_regret is not None:
+            return self.given_regret
         return np.asarray(self.stops @ self.gaps, dtype=np.float64)
 
     @property
@@ -108,15 +124,7 @@ class Trace:
 
     def half_width(self, level: float = 0.95) -> FloatArray:
         """Return how far `interval` reaches to each side; infinite with one replication."""
-        if not 0 < level < 1:
-            raise InputError(f"level must lie in (0, 1), got {level!r}")
-        n = self.n_replications
-        if n < 2:
-            return np.full(len(self.rounds), math.inf)
-        from scipy.special import stdtrit
-
-        quantile = float(stdtrit(n - 1, (1 + level) / 2))
-        return np.asarray(quantile * self.regret.std(axis=0, ddof=1) / math.sqrt(n))
+        return half_width_of(self.regret, level)
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Return a confidence interval for the mean regret at each checkpoint (Student's t)."""
@@ -174,7 +182,8 @@ class Trace:
         if self.rounds[0] * 100 <= self.rounds[-1]:
             ax.set_xscale("log")
         ax.set(xlabel="rounds", ylabel="regret (in mistakes)")
-        ax.set_ylim(bottom=0, auto=True)
+        if self.given_regret is None or mean.min() >= 0:
+            ax.set_ylim(bottom=0, auto=True)
         ax.grid(alpha=0.3, linewidth=0.5)
         ax.legend(frameon=False)
         return ax
@@ -199,3 +208,16 @@ def _new_axes() -> Any:
     except ImportError:
         raise MissingExtraError("plot needs matplotlib: pip install 'stopwise[plot]'") from None
     return plt.subplots(layout="constrained")[1]
+
+
+def half_width_of(samples: FloatArray, level: float) -> FloatArray:
+    """Return how far Student's interval for the mean of each column reaches to each side."""
+    if not 0 < level < 1:
+        raise InputError(f"level must lie in (0, 1), got {level!r}")
+    n = len(samples)
+    if n < 2:
+        return np.full(samples.shape[1:], math.inf)
+    from scipy.special import stdtrit
+
+    quantile = float(stdtrit(n - 1, (1 + level) / 2))
+    return np.asarray(quantile * samples.std(axis=0, ddof=1) / math.sqrt(n))

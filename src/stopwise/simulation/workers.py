@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, Self
+
+import numpy as np
 
 from stopwise.errors import MissingExtraError, SettingError
 from stopwise.simulation.progress import Progress
-from stopwise.simulation.world import Played
-
-if TYPE_CHECKING:
-    from stopwise.simulation.run import Job
 
 # A job goes to the workers in at most so many parts: enough to share out, few enough to send.
 PARTS = 64
 
 
-def play_jobs(jobs: Sequence[Job], n_jobs: int | None, *, progress: bool) -> list[list[Played]]:
+class Playable(Protocol):
+    """What can be shared out: replications of one policy in one world."""
+
+    @property
+    def replications(self) -> range:
+        """Which replications to play."""
+
+    @property
+    def kernel(self) -> Any:
+        """What plays it compiled, if anything does."""
+
+    def play(self) -> Iterator[Any]:
+        """Play the replications one after the other."""
+
+    def parts(self, most: int) -> list[Self]:
+        """Return the job cut into at most ``most`` jobs of about equal size, in order."""
+
+
+def play_jobs(jobs: Sequence[Playable], n_jobs: int | None, *, progress: bool) -> list[list[Any]]:
     """Return what was played in each job, replication by replication.
 
     On Ctrl-C, what is complete by then: the first replications of each job, maybe none.
     """
     check_n_jobs(n_jobs)
-    played: list[list[Played]] = [[] for _ in jobs]
+    played: list[list[Any]] = [[] for _ in jobs]
     with Progress(sum(len(job.replications) for job in jobs), show=progress) as bar:
         try:
             for index, batch in _stream(jobs, n_jobs):
@@ -38,11 +54,11 @@ def check_n_jobs(n_jobs: Any) -> None:
     """Refuse what joblib would not understand."""
     if n_jobs is None:
         return
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise SettingError(f"n_jobs must be a whole number other than 0 (-1: all), got {n_jobs!r}")
 
 
-def _stream(jobs: Sequence[Job], n_jobs: int | None) -> Iterator[tuple[int, list[Played]]]:
+def _stream(jobs: Sequence[Playable], n_jobs: int | None) -> Iterator[tuple[int, list[Any]]]:
     """Yield finished replications with the index of their job, those of one job in order."""
     workers = _workers(n_jobs, compiled=all(job.kernel is not None for job in jobs))
     if workers is None:
@@ -76,5 +92,5 @@ def _workers(n_jobs: int | None, *, compiled: bool) -> Any:
     return lambda parts: parallel(joblib.delayed(_play)(part) for part in parts)
 
 
-def _play(part: Job) -> list[Played]:
+def _play(part: Playable) -> list[Any]:
     return list(part.play())

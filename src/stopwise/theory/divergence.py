@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+HALVINGS = 60  # of [0, 1]: beyond the precision of a float
+
 
 def bernoulli_kl(p: float, q: float) -> float:
     """Return the Kullback-Leibler divergence from a coin with chance ``p`` to one with ``q``.
@@ -33,3 +35,24 @@ def bernoulli_kl(p: float, q: float) -> float:
     if p < 1:
         kl += (1 - p) * (math.log(1 - p) - math.log(1 - q))
     return max(kl, 0.0)  # where p and q nearly agree, rounding can fall below zero
+
+
+def edge_of_ball(inside: float, outside: float, radius: float) -> float:
+    """Return the last q on the way from ``inside`` to ``outside`` with kl(inside, q) <= radius.
+
+    Rounded outwards. With ``outside`` 1 and ``radius`` E / n it is the highest chance that a share
+    ``inside`` of n cases leaves possible at evidence E.
+
+    >>> round(edge_of_ball(0.3, 1.0, 0.02), 4), edge_of_ball(0.3, 0.0, math.inf)
+    (0.3961, 0.0)
+    """
+    if bernoulli_kl(inside, outside) <= radius:
+        return outside
+    near, far = inside, outside
+    for _ in range(HALVINGS):
+        middle = (near + far) / 2
+        if bernoulli_kl(inside, middle) <= radius:
+            near = middle
+        else:
+            far = middle
+    return far

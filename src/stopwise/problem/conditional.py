@@ -1,0 +1,177 @@
+"""The truth about stopping after seeing outputs: the best rule, and the rule without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stopwise.cascade import TOLERANCE, Cascade, IntArray
+from stopwise.checks import whole_number
+from stopwise.errors import InstanceError
+from stopwise.patterns import Pattern, agreement
+from stopwise.problem.instance import Instance
+from stopwise.theory.stopping import gain_of_going_on
+
+Stops = Callable[[Pattern], bool]
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """What is true once a case has shown its first outputs.
+
+    Parameters
+    ----------
+    chance
+        The probability that a case shows them.
+    error
+        P(Y^i ≠ Y | they were seen): the chance that their last output is wrong.
+    change
+        P(Y^{i+1} ≠ Y^i | they were seen); 0 at the last stage.
+    gain
+        The most that going on can gain, whatever the labels are: ``gain_of_going_on``.
+    going_on
+        The least cost + error of going on, from here; infinite at the last stage.
+    children
+        The prefixes that are one output longer.
+    """
+
+    chance: float
+    error: float
+    change: float
+    gain: float
+    going_on: float
+    children: tuple[Pattern, ...]
+
+    @property
+    def value(self) -> float:
+        """The least cost + error from here, what was spent already left out (V)."""
+        return min(self.error, self.going_on)
+
+
+class StoppingProblem:
+    """Where to stop if one may look at each output before the next test is run.
+
+    A rule says for each prefix of outputs whether to stop there and answer with its last output.
+    The best one follows by dynamic programming, V(s) = min(error(s), c + E V(s, next output)).
+    *Conditional weak dominance*: wherever the best rule stops, going on cannot gain whatever the
+    labels are. Then the rule that needs no labels, to stop as soon as that is so, is the best one.
+
+    Parameters
+    ----------
+    instance
+        The joint law; a chain.
+    pooled
+        Look at no more of the outputs than which of them agree.
+
+    >>> from stopwise.problem.families import nested_errors
+    >>> problem = StoppingProblem(nested_errors(Cascade(costs=[0, 0.1, 0.1])))
+    >>> problem.is_weakly_dominant()
+    True
+    >>> float(problem.instance.total_costs.min().round(4)), round(problem.best_cost, 4)
+    (0.2, 0.19)
+    """
+
+    def __init__(self, instance: Instance, *, pooled: bool = False) -> None:
+        if not instance.cascade.is_chain:
+            raise InstanceError(f"instance must be on a chain, got {instance.cascade!r}")
+        self.instance = instance
+        self.pooled = pooled
+        # For each pattern of the instance the prefixes that it goes through, as they are looked at.
+        shown = [tuple(row) for row in instance.outputs.tolist()]
+        self._shown = [agreement(row) for row in shown] if pooled else shown
+        self.prefixes: dict[Pattern, Prefix] = {}
+        rows_of: dict[Pattern, list[int]] = {}
+        for r, row in enumerate(self._shown):
+            rows_of.setdefault(row[:1], []).append(r)
+        self.first = tuple(rows_of)
+        for prefix, rows in rows_of.items():
+            self._add(prefix, np.array(rows))
+
+    def _add(self, prefix: Pattern, rows: IntArray) -> Prefix:
+        instance, stage = self.instance, len(prefix) - 1
+        weights = instance.probabilities[rows]
+        chance = float(weights.sum())
+        error = float(weights @ ~instance.is_right[rows, stage]) / chance
+        if stage == instance.cascade.n_stages - 1:
+            return self._keep(prefix, Prefix(chance, error, 0.0, 0.0, np.inf, ()))
+        price = float(instance.cascade.costs[stage + 1])
+        groups: dict[Pattern, list[int]] = {}
+        for r in rows.tolist():
+            groups.setdefault(self._shown[r][: stage + 2], []).append(r)
+        below = {child: self._add(child, np.array(group)) for child, group in groups.items()}
+        same = below.get((*prefix, prefix[-1]))
+        change = 1 - same.chance / chance if same else 1.0
+        gain = gain_of_going_on(change, price, same.gain if same else 0.0)
+        going_on = price + sum(p.chance * p.value for p in below.values()) / chance
+        return self._keep(prefix, Prefix(chance, error, change, gain, going_on, tuple(below)))
+
+    def _keep(self, prefix: Pattern, node: Prefix) -> Prefix:
+        self.prefixes[prefix] = node
+        return node
+
+    def stops_at_best(self, prefix: Pattern) -> bool:
+        """Whether the best rule stops at a prefix; where both are as good, it does."""
+        node = self.prefixes[prefix]
+        return node.error <= node.going_on + TOLERANCE
+
+    def stops_without_labels(self, prefix: Pattern) -> bool:
+        """Whether no labels whatsoever could make going on from a prefix gain anything."""
+        node = self.prefixes[prefix]
+        return not node.children or node.gain <= TOLERANCE
+
+    def cost(self, stops: Stops) -> float:
+        """Return the expected cost + error of a rule; at the last stage every rule stops."""
+        C = self.instance.cascade.cumulative_costs
+        total, todo = 0.0, list(self.first)
+        while todo:
+            prefix = todo.pop()
+            node = self.prefixes[prefix]
+            if not node.children or stops(prefix):
+                total += node.chance * (float(C[len(prefix) - 1]) + node.error)
+            else:
+                todo += node.children
+        return total
+
+    @cached_property
+    def best_cost(self) -> float:
+        """The least cost + error of any rule."""
+        first = sum(self.prefixes[p].chance * self.prefixes[p].value for p in self.first)
+        return float(self.instance.cascade.cumulative_costs[0]) + first
+
+    @cached_property
+    def cost_without_labels(self) -> float:
+        """The cost + error of the rule that needs no labels."""
+        return self.cost(self.stops_without_labels)
+
+    def violations(self) -> tuple[Pattern, ...]:
+        """Return the prefixes where the best rule stops though going on might seem to gain."""
+        found, todo = [], list(self.first)
+        while todo:
+            prefix = todo.pop()
+            if not self.stops_at_best(prefix):
+                todo += self.prefixes[prefix].children
+            elif not self.stops_without_labels(prefix):
+                found.append(prefix)
+        return tuple(sorted(found, key=lambda p: (len(p), p)))
+
+    def is_weakly_dominant(self) -> bool:
+        """Whether conditional weak dominance holds: going on gains nowhere the best rule stops."""
+        return not self.violations()
+
+
+def shortened(instance: Instance, n_stages: int) -> Instance:
+    """Return the law of the first ``n_stages`` tests alone, with their prices.
+
+    A rule for these never costs more than the last of them with every case, if it stops only where
+    going on cannot gain, whatever the labels are.
+    """
+    whole = instance.cascade
+    K = whole_number("n_stages", n_stages, InstanceError, least=1)
+    if K not in range(1, whole.n_stages + 1) or not whole.is_chain:
+        raise InstanceError(f"n_stages must be at most {whole.n_stages}, on a chain, got {K}")
+    cascade = Cascade(whole.prices[:K], whole.mistake_cost, whole.names[:K])
+    codes = np.column_stack([instance.labels, instance.outputs[:, :K]])
+    return Instance._build(codes, instance.probabilities, instance.classes, cascade)

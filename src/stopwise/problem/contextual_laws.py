@@ -1,0 +1,220 @@
+"""What contexts come up, and the law of label and outputs given a context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+
+from stopwise.cascade import TOLERANCE, FloatArray, IntArray, read_only
+from stopwise.checks import whole_number
+from stopwise.errors import InstanceError
+
+
+class ContextLaw(Protocol):
+    """Where contexts come from."""
+
+    @property
+    def n_features(self) -> int:
+        """The length of a context."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw ``n`` contexts; shape (n, d)."""
+
+    def extremes(self) -> FloatArray:
+        """Return contexts at the edge, where a law that is none most likely shows."""
+
+
+class ConditionalLaw(Protocol):
+    """The law of label and outputs given a context, over a fixed table of patterns.
+
+    The label is a fair coin, so that outputs alone say nothing of it; patterns tell which tests
+    are wrong.
+    """
+
+    @property
+    def n_features(self) -> int:
+        """The length of a context."""
+
+    @property
+    def is_wrong(self) -> IntArray:
+        """The patterns, one a row: 1 where the test of the column is wrong; shape (R, K)."""
+
+    def chances(self, contexts: FloatArray) -> FloatArray:
+        """Return the probability of each pattern given each context; shape (n, R)."""
+
+
+@dataclass(frozen=True)
+class UniformContexts:
+    """Features that are independent and uniform on [-1, 1]."""
+
+    n_features: int
+
+    def __post_init__(self) -> None:
+        whole_number("n_features", self.n_features, InstanceError, least=1)
+
+    def draw(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw ``n`` contexts; shape (n, d)."""
+        return rng.uniform(-1, 1, size=(n, self.n_features))
+
+    def extremes(self) -> FloatArray:
+        """Return the corners; of very many some."""
+        d = self.n_features
+        if d > 10:
+            return np.random.default_rng(0).choice([-1.0, 1.0], size=(1024, d))
+        return np.array(list(product((-1.0, 1.0), repeat=d)))
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class GivenContexts:
+    """A table of contexts, shape (n, d), one as likely as the other."""
+
+    rows: FloatArray
+
+    def __init__(self, rows: Any) -> None:
+        object.__setattr__(self, "rows", _table("rows", rows))
+
+    @property
+    def n_features(self) -> int:
+        """The length of a context."""
+        return int(self.rows.shape[1])
+
+    def draw(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw ``n`` contexts; shape (n, d)."""
+        return self.rows[rng.integers(len(self.rows), size=n)]
+
+    def extremes(self) -> FloatArray:
+        """Return all of them."""
+        return self.rows
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class NestedErrors:
+    """Strong dominance given x: a right answer stays right, each step mends σ(θ_i·x) of the cases.
+
+    Then P(Y^i ≠ Y^j | x) = γ_i(x) - γ_j(x) is the sum of the steps from i to j: exactly logistic
+    for neighbours, not for other pairs, where a logistic model is only near the truth.
+
+    Parameters
+    ----------
+    theta
+        One row for each step from a test to the next, the constant first; shape (K - 1, 1 + d).
+    last_error
+        The error rate of the last test, whatever the context.
+    """
+
+    theta: FloatArray
+    last_error: float
+
+    def __init__(self, theta: Any, *, last_error: float = 0.05) -> None:
+        object.__setattr__(self, "theta", _table("theta", theta))
+        object.__setattr__(self, "last_error", _share("last_error", last_error, 1.0))
+
+    @property
+    def n_features(self) -> int:
+        """The length of a context."""
+        return int(self.theta.shape[1]) - 1
+
+    @property
+    def is_wrong(self) -> IntArray:
+        """Pattern m: the first m tests are wrong, m = 0 … K."""
+        K = len(self.theta) + 1
+        return np.tri(K + 1, K, -1, dtype=np.int64)
+
+    def chances(self, contexts: FloatArray) -> FloatArray:
+        """Return the probability of each pattern given each context; shape (n, K + 1)."""
+        mended = logistic(contexts, self.theta).T
+        all_wrong = np.full(len(contexts), self.last_error)
+        none = 1 - mended.sum(axis=0) - all_wrong
+        return _checked_chances(np.vstack([none, mended, all_wrong]).T, contexts)
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class LogisticPairs:
+    """Two or three tests of which every pair disagrees with probability σ(θ_ij·x), exactly.
+
+    Of three answers at most one is odd: test 1 with probability (p_12 + p_13 - p_23) / 2, and so
+    on, which must be >= 0 (triangle inequality). The label is the last test's answer, or with
+    probability e = ``last_error`` the other, so γ_i(x) = e + (1 - 2 e) p_iK(x): the last test errs
+    least, but a right answer may be spoilt in between.
+
+    Parameters
+    ----------
+    theta
+        One row a pair, in the order (1, 2), (1, 3), (2, 3), the constant first; shape (3, 1 + d),
+        or (1, 1 + d) for two tests.
+    last_error
+        The error rate of the last test, whatever the context.
+    """
+
+    theta: FloatArray
+    last_error: float
+
+    def __init__(self, theta: Any, *, last_error: float = 0.05) -> None:
+        table = _table("theta", theta)
+        if len(table) not in (1, 3):
+            raise InstanceError(f"theta must have 1 or 3 rows, one a pair, got {len(table)}")
+        object.__setattr__(self, "theta", table)
+        object.__setattr__(self, "last_error", _share("last_error", last_error, 0.5))
+
+    @property
+    def n_features(self) -> int:
+        """The length of a context."""
+        return int(self.theta.shape[1]) - 1
+
+    @property
+    def is_wrong(self) -> IntArray:
+        """None odd, each test odd in turn; then the same with the label turned."""
+        differs = [[0, 0], [1, 0]] if len(self.theta) == 1 else _ODD
+        rows = np.array(differs, dtype=np.int64)
+        return np.concatenate([rows, 1 - rows])
+
+    def chances(self, contexts: FloatArray) -> FloatArray:
+        """Return the probability of each pattern given each context; shape (n, R)."""
+        p = logistic(contexts, self.theta).T
+        # The pair that leaves a test out tells how often that test is not the odd one.
+        odd = p if len(p) == 1 else p.sum(axis=0) / 2 - p[::-1]
+        all_ = np.vstack([1 - odd.sum(axis=0), odd])
+        both = np.vstack([(1 - self.last_error) * all_, self.last_error * all_])
+        return _checked_chances(both.T, contexts)
+
+
+# Which tests differ from the last one: none; test 1 odd; test 2 odd; test 3 odd.
+_ODD = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
+
+
+def logistic(contexts: FloatArray, theta: FloatArray) -> FloatArray:
+    """Return σ(θ·(1, x)) for each context and each row of ``theta``; shape (n, rows)."""
+    # A row of theta after the other in memory: what follows goes over all contexts at once.
+    z = theta[:, :1] + theta[:, 1:] @ contexts.T
+    small = np.exp(-np.abs(z))  # cannot overflow
+    return np.asarray(np.where(z >= 0, 1.0, small) / (1.0 + small)).T
+
+
+def _checked_chances(chances: FloatArray, contexts: FloatArray) -> FloatArray:
+    if len(chances) and chances.min() < -TOLERANCE:
+        row, pattern = map(int, np.argwhere(chances < -TOLERANCE)[0])
+        raise InstanceError(
+            "theta must give probabilities: steps that sum to at most 1, disagreements that meet "
+            f"the triangle inequality; got {chances[row, pattern]:.4g} at context "
+            f"{contexts[row].tolist()}"
+        )
+    return np.maximum(chances, 0.0)
+
+
+def _table(name: str, rows: Any) -> FloatArray:
+    try:
+        table = np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InstanceError(f"{name} must be a table of numbers") from None
+    if table.ndim != 2 or not table.size or not np.all(np.isfinite(table)):
+        raise InstanceError(f"{name} must be a finite table, not empty, got shape {table.shape}")
+    return read_only(table)
+
+
+def _share(name: str, value: Any, largest: float) -> float:
+    if isinstance(value, (bool, str)) or not 0 <= value < largest:
+        raise InstanceError(f"{name} must lie in [0, {largest:g}), got {value!r}")
+    return float(value)
