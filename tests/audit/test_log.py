@@ -334,3 +334,9 @@ def test_lists_are_no_labels():
     rows = pa.table({"a": [[1], [2]], "b": [[1], [1]]})
     with pytest.raises(LogError, match="outputs must be labels, got list<"):
         open_log(rows, Cascade([1, 2], names=["a", "b"])).histogram()
+
+
+@pytest.mark.parametrize("source", [None, 5])
+def test_what_is_no_table_is_named(source):
+    with pytest.raises(LogError, match=r"log must be a path, an array, .* got (NoneType|int)"):
+        open_log(source, CASCADE)

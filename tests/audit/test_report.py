@@ -210,6 +210,14 @@ def test_labels_are_used_throughout(world):
             assert errors[i] - errors[j] <= with_labels.largest_differences[i, j] + 1e-9
 
 
+def test_more_labels_are_asked_for_as_a_plan_of_their_own(world):
+    labels, frame, cascade, _ = world
+    report = sw.audit(frame, cascade, labels=frame.assign(label=labels)[:20])
+    assert len(report.labels.possible_stages) > 1
+    assert "--plan-labels 80) and hand in its cases alone" in report.summary().splitlines()[4]
+    assert "a number of labels that was fixed beforehand" in report.to_html()
+
+
 def test_a_histogram_can_be_audited(world):
     _, frame, cascade, report = world
     again = sw.audit(report.histogram, cascade, assumptions=[Ordered()])
@@ -232,6 +240,15 @@ def test_counts_kept_case_by_case_can_be_audited(world):
         few.add(row)
     with pytest.raises(LogError, match="must hold every pattern"):
         sw.audit(few, cascade)
+
+
+def test_thousands_of_free_answers_take_seconds():
+    _, outputs = draw(np.random.default_rng(2), 6_000, (0.3, 0.2), n_classes=3_000)
+    frame = pd.DataFrame(outputs, columns=["a", "b"]).map("answer {}".format)
+    report = sw.audit(frame, sw.Cascade([0.1, 0.1], names=["a", "b"]))
+    (choice,) = (c for c in report.choices if c.rule == "Dawid–Skene")
+    assert (choice.stage, choice.note) == (None, "is not fitted to more than 100 values")
+    assert report.histogram.n_classes > 2_000
 
 
 def test_missing_outputs_widen_the_bounds_unless_taken_to_be_random():

@@ -14,6 +14,7 @@ from stopwise.theory.dawid_skene import dawid_skene
 
 # Enough for the stage; an audit must not wait for the last digit.
 MAX_PATTERNS, MAX_STEPS = 5_000, 300
+MAX_CLASSES = 100  # each test has a table of classes by classes
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ def strong_dominance_stage(disagreement: FloatArray, cascade: Cascade) -> int | 
 
 
 def _dawid_skene_choice(histogram: Histogram, cascade: Cascade) -> tuple[str, int | None, str]:
+    if histogram.n_classes > MAX_CLASSES:
+        return "Dawid–Skene", None, f"is not fitted to more than {MAX_CLASSES} values"
     total = dawid_skene_error_rates(histogram) + cascade.cumulative_costs
     stage = None if np.isnan(total).any() else int(np.argmin(total))
     return "Dawid–Skene", stage, "trusts its model of errors"

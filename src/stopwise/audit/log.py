@@ -204,6 +204,8 @@ def _ibis() -> Any:
 def _memtable(source: Any) -> Any:
     ibis = _ibis()
     try:
+        if source is None:  # which Ibis takes for a table without columns
+            raise TypeError
         return ibis.memtable(source)
     except Exception as error:
         raise LogError(

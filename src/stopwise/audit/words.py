@@ -184,6 +184,9 @@ def _next(report: AuditReport) -> str:
         return f"Label the {n} cases of the plan and audit again with --labels."
     if report.labels is not None and len(report.labels.possible_stages) == 1:
         return "No more labels are needed."
+    if report.labels is not None:  # intervals hold for a number of labels fixed beforehand
+        n = 4 * report.labels.n_labels
+        return f"To be sure, label a larger plan (--plan-labels {n}) and hand in its cases alone."
     return "To be sure, label a few cases on which tests disagree: --plan-labels 50 chooses them."
 
 
