@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from stopwise.cascade import TOLERANCE, Cascade
 from stopwise.disagreement import (
-    PairCounts,
-    check_outputs,
     dominance_ratio,
     dominated_pairs,
     is_dominant_at,
@@ -20,6 +18,8 @@ from stopwise.disagreement import (
     sound_stage,
 )
 from stopwise.errors import InputError, OutputsError, StateError
+from stopwise.outputs import check_outputs
+from stopwise.pair_counts import PairCounts
 from stopwise.problem.random_instances import random_costs, random_instance, random_tree
 from tests.strategies import cascades, disagreements, hoeffding, told_cases
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stopwise.cascade import Cascade
-from stopwise.disagreement import PairCounts
 from stopwise.errors import InputError, OutputsError, StateError
+from stopwise.pair_counts import PairCounts
 from stopwise.patterns import (
     OutputLaw,
     PatternCounts,

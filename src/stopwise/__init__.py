@@ -11,7 +11,8 @@ from stopwise.contextual import (
     Next,
     OutputConditional,
 )
-from stopwise.disagreement import PairCounts, sound_stage
+from stopwise.disagreement import sound_stage
+from stopwise.pair_counts import PairCounts
 from stopwise.patterns import OutputLaw, PatternCounts
 from stopwise.policies import (
     ExploreThenCommit,

@@ -12,8 +12,9 @@ import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
 from stopwise.checks import whole_number
-from stopwise.disagreement import Outputs, PairCounts, check_outputs
 from stopwise.errors import InputError, OutputsError, StateError
+from stopwise.outputs import Outputs, check_outputs
+from stopwise.pair_counts import PairCounts
 
 Pattern = tuple[Hashable, ...]
 

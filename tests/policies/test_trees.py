@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import stopwise as sw
 from stopwise.cascade import Cascade
-from stopwise.disagreement import PairCounts
 from stopwise.errors import OutputsError
 from stopwise.experiments.triage_tree import worlds
+from stopwise.pair_counts import PairCounts
 from stopwise.policies.optimism import first_accepted, price_rows
 from stopwise.policies.resolution import looks_best, resolving_choice, settles
 from stopwise.policies.tree_resolution import (

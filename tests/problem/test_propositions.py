@@ -17,7 +17,8 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 
 from stopwise.cascade import Cascade
-from stopwise.disagreement import PairCounts, sound_stage
+from stopwise.disagreement import sound_stage
+from stopwise.pair_counts import PairCounts
 from stopwise.problem.families import (
     complement,
     indistinguishable_pair,

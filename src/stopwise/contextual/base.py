@@ -22,8 +22,8 @@ from stopwise.contextual.reading import (
     copied,
 )
 from stopwise.contextual.rules import optimistic_stage
-from stopwise.disagreement import Outputs, check_outputs
 from stopwise.errors import CascadeError, ContextError, InputError, SettingError, StateError
+from stopwise.outputs import Outputs, check_outputs
 from stopwise.policies.optimism import price_rows
 from stopwise.policies.state import STATE_VERSION, Saved
 

@@ -13,8 +13,8 @@ import numpy as np
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, whole_number
 from stopwise.contextual.conditional_counts import Place, PrefixCounts
-from stopwise.disagreement import Outputs, check_outputs
 from stopwise.errors import CascadeError, OutputsError, SettingError
+from stopwise.outputs import Outputs, check_outputs
 from stopwise.patterns import Pattern
 from stopwise.policies.resolution import demanded_evidence, epoch_end
 from stopwise.policies.state import STATE_VERSION, Saved

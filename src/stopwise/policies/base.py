@@ -11,16 +11,11 @@ import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
-from stopwise.disagreement import (
-    Outputs,
-    PairCounts,
-    check_outputs,
-    check_totals,
-    tally_totals,
-    tally_word,
-)
 from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
+from stopwise.outputs import Outputs, check_outputs, check_totals
+from stopwise.pair_counts import PairCounts
 from stopwise.policies.state import STATE_VERSION, Saved
+from stopwise.policies.tally import tally_totals, tally_word
 
 # Bytes, about, that the words of known patterns may take; the table of a stage is emptied beyond.
 WORD_MEMORY = 1_000_000

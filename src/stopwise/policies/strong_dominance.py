@@ -7,8 +7,8 @@ from typing import Any
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, whole_number
-from stopwise.disagreement import check_totals
 from stopwise.errors import OutputsError, SettingError, StateError
+from stopwise.outputs import check_totals
 from stopwise.policies.base import Policy, Told
 from stopwise.policies.side_observation import (
     EXPLOIT,

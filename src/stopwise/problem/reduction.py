@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import TOLERANCE, Cascade, FloatArray
-from stopwise.disagreement import check_outputs
 from stopwise.errors import InstanceError, OutputsError
+from stopwise.outputs import check_outputs
 from stopwise.problem.families import PREVALENCE, nested_errors
 from stopwise.problem.instance import Instance
 from stopwise.theory.monitoring import FeedbackGraph, SideObservationBandit

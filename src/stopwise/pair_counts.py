@@ -1,0 +1,207 @@
+"""Pair counts: how often two tests were seen together and how often they disagreed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from operator import add, sub
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
+from stopwise.checks import whole_number
+from stopwise.errors import CascadeError, InputError, OutputsError, StateError
+from stopwise.outputs import Outputs, check_outputs
+
+
+class PairCounts:
+    """How often two tests on a common path were seen together, and how often they disagreed.
+
+    This is all that the paper's learners use. It does not grow with the number of cases, and the
+    counts of two machines add up: ``a + b``.
+
+    ``seen[j][i]`` and ``disagreed[j][i]`` (i <= j, lists of Python integers) are the storage;
+    ``seen[j][j]`` is how often test j gave an output. The arrays ``n_seen``, ``n_disagreed``,
+    ``n_observed``, ``n_stopped`` and ``disagreement`` are made from them on request.
+
+    >>> counts = PairCounts(Cascade(costs=[1, 2, 3]))
+    >>> counts.add([0, 1, 1])
+    >>> counts.add([0, 0], times=3)
+    >>> counts.disagreement[0]
+    array([0.  , 0.25, 1.  ])
+    """
+
+    def __init__(self, cascade: Cascade) -> None:
+        if not isinstance(cascade, Cascade):
+            raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
+        self.cascade = cascade
+        K = cascade.n_stages
+        self.stopped = [0] * K
+        self.seen = [[0] * (j + 1) for j in range(K)]
+        self.disagreed = [[0] * (j + 1) for j in range(K)]
+
+    def add(self, outputs: Outputs, *, stage: int | None = None, times: int = 1) -> None:
+        """Count ``times`` cases that showed ``outputs``."""
+        played, told = check_outputs(outputs, self.cascade, stage)
+        self.add_checked(played, told, whole_number("times", times, OutputsError, least=0))
+
+    def add_checked(self, stage: int, outputs: Outputs, times: int) -> None:
+        """Count outputs that `check_outputs` has passed already."""
+        path = self.cascade.paths[stage]
+        self.stopped[stage] += times
+        shown = [(j, y) for j, y in zip(path, outputs, strict=True) if y is not None]
+        for b, (j, y) in enumerate(shown):
+            seen, disagreed = self.seen[j], self.disagreed[j]
+            seen[j] += times
+            for i, x in shown[:b]:
+                seen[i] += times
+                if x != y:
+                    disagreed[i] += times
+
+    def add_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
+        """Count ``times`` complete cases at ``stage`` by the number that disagreed, pair by pair.
+
+        ``disagreed[b][a]`` belongs to the a-th and b-th test on the path to ``stage``.
+        """
+        self.stopped[stage] += times
+        path = self.cascade.paths[stage]
+        if len(path) <= stage:  # on a tree
+            self._add_on_path(path, times, disagreed)
+            return
+        for j in range(stage + 1):  # whole rows at once
+            row = self.seen[j]
+            if row.count(row[0]) > j:  # no output was ever missing: one number for all
+                self.seen[j] = [row[0] + times] * (j + 1)
+            else:
+                self.seen[j] = [n + times for n in row]
+            self.disagreed[j] = [*map(add, self.disagreed[j][:j], disagreed[j]), 0]
+
+    def _add_on_path(self, path: Sequence[int], times: int, disagreed: list[list[int]]) -> None:
+        for b, j in enumerate(path):
+            seen_row, disagreed_row, new = self.seen[j], self.disagreed[j], disagreed[b]
+            seen_row[j] += times
+            for a in range(b):
+                i = path[a]
+                seen_row[i] += times
+                disagreed_row[i] += new[a]
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        if not isinstance(other, PairCounts):
+            return NotImplemented
+        return self._combined(other, add)
+
+    def __sub__(self, other: PairCounts) -> PairCounts:
+        """Return what was counted since ``other``, which must be part of these counts."""
+        if not isinstance(other, PairCounts):
+            return NotImplemented
+        rest = self._combined(other, sub)
+        if min(rest.stopped) < 0 or any(min(row) < 0 for row in rest.seen + rest.disagreed):
+            raise InputError(f"pair counts must contain what is taken away, got {other!r}")
+        return rest
+
+    def _combined(self, other: PairCounts, operation: Callable[[int, int], int]) -> PairCounts:
+        if self.cascade.parents != other.cascade.parents:
+            raise InputError(
+                "pair counts must come from cascades of the same shape, "
+                f"got parents {self.cascade.parents} and {other.cascade.parents}"
+            )
+        total = PairCounts(self.cascade)
+        total.stopped = list(map(operation, self.stopped, other.stopped))
+        total.seen = [
+            list(map(operation, *rows)) for rows in zip(self.seen, other.seen, strict=True)
+        ]
+        total.disagreed = [
+            list(map(operation, *rows))
+            for rows in zip(self.disagreed, other.disagreed, strict=True)
+        ]
+        return total
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PairCounts) and self.to_state() == other.to_state()
+
+    __hash__ = None  # type: ignore[assignment]  # it changes with every case
+
+    def __repr__(self) -> str:
+        return f"PairCounts(n_rounds={self.n_rounds}, n_stopped={self.stopped})"
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of cases counted."""
+        return sum(self.stopped)
+
+    @property
+    def n_stopped(self) -> IntArray:
+        """For each stage the number of cases that were stopped there (N_k)."""
+        return read_only(np.array(self.stopped, dtype=np.int64))
+
+    @property
+    def n_observed(self) -> IntArray:
+        """For each test the number of cases in which it gave an output."""
+        return read_only(np.array([row[-1] for row in self.seen], dtype=np.int64))
+
+    @property
+    def n_seen(self) -> IntArray:
+        """For each pair the number of cases that showed both outputs; shape (K, K)."""
+        return _symmetric(self.seen)
+
+    @property
+    def n_disagreed(self) -> IntArray:
+        """For each pair the number of cases in which the two outputs differed; shape (K, K)."""
+        return _symmetric(self.disagreed)
+
+    @property
+    def disagreement(self) -> FloatArray:
+        """The observed share of disagreement for each pair, NaN where it was never seen."""
+        seen = self.n_seen
+        share = np.full(seen.shape, math.nan)
+        np.divide(self.n_disagreed, seen, out=share, where=seen > 0)
+        np.fill_diagonal(share, 0.0)
+        return read_only(share)
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the counts as plain data for JSON; `from_state` reads them back."""
+        return {
+            "stopped": list(self.stopped),
+            "seen": [list(row) for row in self.seen],
+            "disagreed": [list(row) for row in self.disagreed],
+        }
+
+    @classmethod
+    def from_state(cls, state: Any, cascade: Cascade) -> PairCounts:
+        """Build the counts that `to_state` described, or raise `StateError`."""
+        counts = cls(cascade)
+        for name in ("stopped", "seen", "disagreed"):
+            value = state.get(name) if isinstance(state, dict) else None
+            if not _same_shape(value, getattr(counts, name)):
+                raise StateError(f"pair counts must have whole numbers >= 0 for {name!r}")
+            setattr(counts, name, _copied(value))
+        for seen, disagreed in zip(counts.seen, counts.disagreed, strict=True):
+            if any(not d <= n <= counts.n_rounds for n, d in zip(seen, disagreed, strict=True)):
+                raise StateError("pair counts must have disagreed <= seen <= cases for each pair")
+            if disagreed[-1]:
+                raise StateError("pair counts must have no test that disagrees with itself")
+        for j, row in enumerate(counts.seen):
+            if any(n for i, n in enumerate(row) if i not in cascade.paths[j]):
+                raise StateError("pair counts must be of tests on a common path")
+        return counts
+
+
+def _symmetric(rows: list[list[int]]) -> IntArray:
+    full = np.zeros((len(rows), len(rows)), dtype=np.int64)
+    for j, row in enumerate(rows):
+        full[j, : j + 1] = row
+        full[: j + 1, j] = row
+    return read_only(full)
+
+
+def _same_shape(value: Any, like: Any) -> bool:
+    if not isinstance(like, list):
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return (
+        isinstance(value, list) and len(value) == len(like) and all(map(_same_shape, value, like))
+    )
+
+
+def _copied(value: Any) -> Any:
+    return [_copied(v) for v in value] if isinstance(value, list) else value
