@@ -8,7 +8,8 @@ from scipy import stats
 
 import stopwise as sw
 from stopwise.contextual.rules import standard_normal
-from stopwise.errors import InputError, SettingError, StateError
+from stopwise.errors import ContextError, InputError, SettingError, StateError
+from stopwise.problem.contextual_laws import NestedErrors
 from stopwise.simulation import contextual_job, draws
 from stopwise.simulation.compiled import compiled
 from stopwise.simulation.contextual_play import CompiledContextual, asked_stages, plain_stages
@@ -246,6 +247,55 @@ def test_what_does_not_fit_is_refused():
         simulated(world, sw.ContextualResolve(sw.Cascade([0, 0.1]), 3))
     with pytest.raises(SettingError, match="no contexts here"):
         sw.sweep({"a": world}, {"b": sw.Resolve}, horizon=10)
+
+
+class Late:
+    """Contexts that grow beyond any bound after the first block, which nothing foretells."""
+
+    n_features = 1
+
+    def __init__(self):
+        self.blocks = 0
+
+    def extremes(self):
+        return np.zeros((1, 1))
+
+    def draw(self, n, rng):
+        self.blocks += n == contextual_job.BLOCK
+        return np.full((n, 1), 2e3 if self.blocks > 1 else 0.5)
+
+
+@pytest.mark.parametrize(
+    ("size", "warm_up", "match"),
+    [(1e5, 0, "at most 1000 in size if warm_up is 0"), (1e165, 50, r"finite, at most 1e\+100")],
+)
+def test_what_a_policy_refuses_when_asked_is_refused_in_a_simulation(size, warm_up, match):
+    cascade, rng = sw.Cascade([0, 0.1]), np.random.default_rng(0)
+    recording = sw.ContextualRecording(
+        rng.integers(2, size=(200, 2)),
+        rng.integers(2, size=200),
+        np.column_stack([np.zeros(200), rng.normal(size=200) * size]),
+        cascade,
+    )
+    policy = sw.ContextualResolve(cascade, 2, warm_up=warm_up)
+    for play in (
+        lambda: asked_stages(copy.deepcopy(policy), recording.draw(2000, rng)),
+        lambda: sw.simulate(recording, policy, horizon=2000, replications=1),
+        lambda: contextual_job.learned(recording, policy, rounds=200),
+    ):
+        with pytest.raises(ContextError, match=match):
+            play()
+    sw.simulate(recording, sw.Resolve, horizon=200, replications=1)  # does not look at them
+
+
+def test_contexts_that_nothing_foretells_are_refused_when_they_come_up():
+    cascade = sw.Cascade([0, 0.1])
+    world = sw.ContextualInstance(NestedErrors([[-2.0, 0.0]]), Late(), cascade)
+    policy = sw.ContextualResolve(cascade, 1, warm_up=0)
+    sw.simulate(world, policy, horizon=100, replications=1)
+    world.contexts.blocks = 0
+    with pytest.raises(ContextError, match=r"got 2000\.0 at feature 1"):
+        sw.simulate(world, policy, horizon=contextual_job.BLOCK + 1, replications=1)
 
 
 def test_normal_draws_are_normal():

@@ -234,9 +234,12 @@ class ContextualPolicy(Saved, is_base=True):
         ]
 
     def _checked_context(self, context: Any) -> list[float]:
-        return check_context(
-            context, self.n_features, LARGEST if self.warm_up else LARGEST_UNSCALED
-        )
+        return check_context(context, self.n_features, self._largest)
+
+    @property
+    def _largest(self) -> float:
+        """The largest size of a feature that is taken."""
+        return LARGEST if self.warm_up else LARGEST_UNSCALED
 
     def _checked_contexts(self, contexts: Any) -> list[list[float]]:
         if isinstance(contexts, (str, bytes)) or not isinstance(contexts, Iterable):

@@ -21,6 +21,7 @@ from stopwise.simulation.compiled import can_compile
 from stopwise.simulation.contextual_play import (
     CompiledContextual,
     asked_stages,
+    check_contexts,
     has_kernel,
     plain_stages,
 )
@@ -162,6 +163,13 @@ def learned(
     return learner
 
 
+def known_contexts(environment: ContextualEnvironment) -> FloatArray:
+    """Return contexts of which it is known beforehand that they may come up."""
+    if isinstance(environment, ContextualRecording):
+        return environment.features
+    return environment.contexts.extremes()
+
+
 def contextual_job(
     environment: ContextualEnvironment,
     policy: ContextualPolicy | Policy,
@@ -173,6 +181,7 @@ def contextual_job(
     """Return the job; warns if it will be slow because numba is missing."""
     kernel = can_compile()
     if isinstance(policy, ContextualPolicy):
+        check_contexts(policy, known_contexts(environment))
         if not kernel and has_kernel(policy):
             warnings.warn(
                 "numba is not installed, so simulations are slower: pip install 'stopwise[sim]'",

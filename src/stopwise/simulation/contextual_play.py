@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import IntArray
+from stopwise.cascade import FloatArray, IntArray
 from stopwise.contextual import (
     ContextualPolicy,
     ContextualResolve,
@@ -39,6 +39,7 @@ class CompiledContextual:
     """A contextual policy as the compiled kernel takes it; the policy itself is not changed."""
 
     def __init__(self, policy: ContextualPolicy, source: Any) -> None:
+        self._policy = policy
         self._rule = RULES[type(policy)]
         self._exploration = policy.exploration
         self._n_stages = policy.cascade.n_stages
@@ -47,6 +48,7 @@ class CompiledContextual:
 
     def stages(self, cases: ContextualCases) -> IntArray:
         """Return the stage played in each case, one after the other, and learn from them."""
+        check_contexts(self._policy, cases.contexts)
         K, n = self._n_stages, len(cases.labels)
         disagreed = np.zeros((n, K * (K - 1) // 2), dtype=np.int8)
         for j in range(K):
@@ -66,6 +68,13 @@ class CompiledContextual:
             stages,
         )
         return stages
+
+
+def check_contexts(policy: ContextualPolicy, contexts: FloatArray) -> None:
+    """Refuse what the policy would refuse if it were asked with these contexts one by one."""
+    fits = np.abs(contexts) <= policy._largest  # false for NaN as well
+    if not fits.all():
+        policy._checked_context(contexts[int(np.argmin(fits.all(axis=1)))])
 
 
 def arrays_of(model: Model) -> Model:
