@@ -199,7 +199,23 @@ def test_a_constant_feature_and_a_wild_one_do_no_harm():
         policy.tell([0, int(rng.random() < 0.05)], [constant, 1e90 if k == 150 else rng.normal()])
     assert policy.n_cut == 1
     assert np.all(np.isfinite(policy._model.theta))
-    assert policy._model.scale[0] == 1.0
+    assert policy._model.scale[0] == pytest.approx(0.3)  # its size
+
+
+def test_a_feature_that_moves_only_after_the_warm_up_is_learned_from():
+    policy = sw.ContextualWeakDominance(sw.Cascade([0, 0.2]), 2, warm_up=30)
+    rng = np.random.default_rng(7)
+
+    def truth(x):
+        return 1 / (1 + np.exp(-(x - 35_000) / 4_000))
+
+    for k in range(6_000):
+        x = 30_000.0 if k < 30 else rng.normal(30_000, 5_000)
+        policy.tell([0, int(rng.random() < truth(x))], [x, 0.0 if k < 30 else float(k % 2)])
+    assert policy.n_cut == 0
+    assert list(policy._model.scale) == [30_000.0, 1.0]
+    for x in (26_000, 31_000, 42_000):
+        assert policy.disagreement([x, 0])[0, 1] == pytest.approx(truth(x), abs=0.05)
     assert policy.recommend([0.3, 0.0]) == 0
     policy.ask([0.3, 1e90])
     assert policy._model.x[2] == CUT

@@ -94,9 +94,10 @@ def fix_scale(model: Model) -> None:
             variance += model.centre[k] ** 2
             model.centre[k] = 0.0
         deviation = math.sqrt(variance)
-        # A feature that moved by rounding only has not moved.
-        moved = deviation > 1e-9 * abs(model.centre[k])
-        model.scale[k] = deviation if moved else 1.0
+        # One that moved by rounding only has not moved: its size is all that is known of its scale.
+        size = abs(model.centre[k])
+        moved = deviation > 1e-9 * size
+        model.scale[k] = deviation if moved else (size if size > 0 else 1.0)
     for n in range(len(model.held_contexts)):
         model.counts[1] += scale_features(model, model.held_contexts[n])
         learn_pairs(model, model.held_pairs[n])
