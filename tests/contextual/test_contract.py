@@ -257,6 +257,7 @@ def test_damaged_states_are_refused(make):
     policy = make(CHAIN, 2)
     play(policy, draw_cases(3, 2, 80, 8))
     state = policy.to_state()
+    D = len(state["model"]["theta"][0])
     for path, value in [
         (("model",), {}),
         (("model", "theta"), [[0.0]]),
@@ -268,6 +269,21 @@ def test_damaged_states_are_refused(make):
         (("model", "counts", 0), None),
         (("model", "counts", 0), -1),
         (("model", "scale", 0), 0.0),
+        (("model", "scale", 0), 1e200),
+        (("model", "theta", 0, 0), 10**400),
+        (("model", "theta", 0, 0), 1e90),
+        (("model", "squares", 0), -4.0),
+        (("model", "inverse", 0, 0, 1), 0.3),
+        (("model", "inverse", 0), [[-1.0 * (a == b) for b in range(D)] for a in range(D)]),
+        (("model", "inverse", 0), [[0.0] * D for _ in range(D)]),
+        (("model", "inverse", 0), [[9.0 * (a == b) for b in range(D)] for a in range(D)]),
+        (("model", "inverse", 0, 0, 0), 1e300),
+        (("model", "seen", 0), 81),
+        (("model", "seen", 0), 0),
+        (("model", "seen", 0), 10**400),
+        (("model", "counts", 1), 81),
+        (("model", "counts", 0), 10**30),
+        (("model", "centre", 0), 1e200),
         (("settings", "n_features"), 3),
         (("settings", "regularisation"), -1),
         (("settings", "unknown"), 1),
@@ -282,6 +298,21 @@ def test_damaged_held_cases_are_refused():
     state = sw.ContextualResolve(CHAIN, 2, warm_up=3).to_state()
     with pytest.raises(StateError, match="held_pairs"):
         sw.policy_from_state(spoilt(state, "model", "held_pairs", 0, 0, value=2))
+    with pytest.raises(StateError, match="held_contexts must hold numbers in"):
+        sw.policy_from_state(spoilt(state, "model", "held_contexts", 0, 0, value=1e200))
+    with pytest.raises(StateError, match="must have learned from at most 0 cases"):
+        sw.policy_from_state(spoilt(state, "model", "seen", 0, value=1))
+
+
+@pytest.mark.parametrize(("regularisation", "size"), [(1e-6, 900.0), (1e6, 900.0), (1e-6, 1e-3)])
+def test_states_of_long_and_badly_scaled_runs_are_read(regularisation, size):
+    rng = np.random.default_rng(0)
+    policy = sw.ContextualResolve(CHAIN, 4, regularisation=regularisation, warm_up=0)
+    for _ in range(3000):
+        x = rng.normal(size=4).clip(-1, 1) * size * [1, 1e-3, 1e-6, 1]
+        x[3] = x[0] * (1 + 1e-9)  # nearly the same feature twice
+        policy.tell(rng.integers(2, size=3).tolist(), x)
+    assert twin(policy).to_state() == policy.to_state()
 
 
 def test_reseeding_decides_the_draws():
@@ -313,6 +344,8 @@ def test_settings_are_checked(make):
         ("exploration", float("nan")),
         ("regularisation", 0),
         ("regularisation", "1"),
+        ("regularisation", 1e-310),
+        ("warm_up", 1),
         ("warm_up", -1),
         ("warm_up", 1.5),
         ("intercept", 1),

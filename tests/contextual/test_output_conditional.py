@@ -236,6 +236,8 @@ def test_settings_are_checked():
         lambda c: c.update(prefixes=[[[0], [], 1.0, 0, 0]]),
         lambda c: c.update(prefixes=[[[0], [], 1]]),
         lambda c: c.update(prefixes=[[[], [], 1, 0, 0]]),
+        lambda c: c.update(prefixes=[[[math.nan], [], 1, 0, 0]]),
+        lambda c: c.update(prefixes=[[[0], [], 1, 0, 0], [[0, math.nan], [], 1, 0, 0]]),
         lambda c: c.pop("prefixes"),
     ],
 )

@@ -18,6 +18,7 @@ from stopwise.contextual.reading import (
     MEMORY,
     case_parts,
     check_context,
+    check_memory,
     checked_memory,
     copied,
 )
@@ -26,6 +27,9 @@ from stopwise.errors import CascadeError, ContextError, InputError, SettingError
 from stopwise.outputs import Outputs, check_outputs
 from stopwise.policies.optimism import price_rows
 from stopwise.policies.state import STATE_VERSION, Saved
+
+# Below this rounding would eat up what is learned.
+LEAST_REGULARISATION = 1e-6
 
 
 class ContextualPolicy(Saved, is_base=True):
@@ -46,12 +50,13 @@ class ContextualPolicy(Saved, is_base=True):
     exploration
         How many squared standard deviations a bound is away, per ln t; more goes deep for longer.
     regularisation
-        λ: how strongly coefficients are drawn to 0, in units of one case at p = 1/2 times 4.
+        λ: how strongly coefficients are drawn to 0, in units of one case at p = 1/2 times 4; at
+        least 1e-6.
     intercept
         Whether to add a constant feature. Without it features are not shifted, only divided.
     warm_up
-        The number of cases from which the scale of the features is learned; 0 takes features as
-        they are, and refuses any beyond 1000.
+        The number of cases from which the scale of the features is learned, 2 or more; 0 does not
+        scale them, and refuses any beyond 1000. Scaled or not they are cut at ±10.
     """
 
     settings: ClassVar[tuple[str, ...]] = (
@@ -87,7 +92,13 @@ class ContextualPolicy(Saved, is_base=True):
         self.regularisation = finite_number(
             "regularisation", regularisation, SettingError, zero=False
         )
+        if self.regularisation < LEAST_REGULARISATION:
+            raise SettingError(
+                f"regularisation must be >= {LEAST_REGULARISATION:g}, got {regularisation!r}"
+            )
         self.warm_up = whole_number("warm_up", warm_up, SettingError, least=0)
+        if self.warm_up == 1:
+            raise SettingError("warm_up must be 0 or at least 2: one case has no scale, got 1")
         self._model = self._new_model()
 
     def __repr__(self) -> str:
@@ -183,6 +194,7 @@ class ContextualPolicy(Saved, is_base=True):
         if set(state["model"]) != set(MEMORY):
             raise StateError(f"model must have {list(MEMORY)}, got {list(state['model'])}")
         memory = {name: checked_memory(name, state["model"][name], fresh[name]) for name in MEMORY}
+        check_memory(memory, policy.warm_up, policy.regularisation)
         policy._model = policy._model._replace(**memory)
         policy._restore_extra(state)
         return policy

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from stopwise.cascade import Cascade
 from stopwise.errors import InputError, StateError
+from stopwise.outputs import check_outputs
 from stopwise.patterns import Pattern, agreement, plain_output, standing_answer
 
 
@@ -172,6 +173,8 @@ class PrefixCounts:
         if len(counts.stopped) != cascade.n_stages:
             raise StateError(f"prefix counts must have {cascade.n_stages} stages")
         for known, rest, times, changed, missing in state["prefixes"]:
+            if known:
+                check_outputs(known, cascade)
             pattern = (*agreement(known), *rest)
             place = Place(tuple(known), pattern)
             followed = Followed(_whole(times), _whole(changed), _whole(missing))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.contextual.model import UNSEEN
+from stopwise.contextual.model import CUT, UNSEEN
 from stopwise.errors import ContextError, StateError
 
 # Squares of larger features would overflow; without a learned scale far smaller ones are too large.
@@ -28,6 +28,20 @@ MEMORY = (
     "counts",
 )
 _WHOLE = {"seen", "held_pairs", "counts"}
+_MOST = 2**53  # cases; beyond this counts are not exact as floats
+_RANGES: dict[str, tuple[float, float]] = {
+    "theta": (-LARGEST, LARGEST),
+    "inverse": (-LARGEST, LARGEST),
+    "seen": (0, _MOST),
+    "centre": (-LARGEST, LARGEST),
+    "scale": (5e-324, 2 * LARGEST),  # no 0
+    "squares": (0, 1e300),
+    "held_contexts": (-LARGEST, LARGEST),
+    "held_pairs": (UNSEEN, 1),
+    "counts": (0, _MOST),
+}
+# What rounding may add up to, as a share of what a model began with.
+_SLACK = 1e-9
 
 
 def check_context(context: Any, n_features: int, largest: float = LARGEST) -> list[float]:
@@ -79,10 +93,38 @@ def checked_memory(name: str, values: Any, like: Any) -> Any:
         return [checked_memory(name, *both) for both in zip(values, like, strict=True)]
     if isinstance(values, bool) or not isinstance(values, (int, float)):
         raise StateError(f"{name} must hold numbers, got {values!r}")
-    if not math.isfinite(values) or (name in _WHOLE and not isinstance(values, int)):
-        raise StateError(f"{name} must hold finite numbers, counts whole ones, got {values!r}")
-    if (name in {"seen", "counts"} and values < 0) or (name == "scale" and values <= 0):
-        raise StateError(f"{name} must hold no negative numbers, a scale no 0, got {values!r}")
-    if name == "held_pairs" and values not in (UNSEEN, 0, 1):
-        raise StateError(f"held_pairs must hold {UNSEEN}, 0 or 1, got {values!r}")
+    low, high = _RANGES[name]
+    if not low <= values <= high or (name in _WHOLE and not isinstance(values, int)):
+        kind = "whole numbers" if name in _WHOLE else "numbers"
+        raise StateError(f"{name} must hold {kind} in {low:g} to {high:g}, got {_shown(values)}")
     return values if name in _WHOLE else float(values)
+
+
+def check_memory(memory: dict[str, Any], warm_up: int, regularisation: float) -> None:
+    """Raise `StateError` if no cases can have left these numbers, each possible by itself."""
+    n_rounds, n_cut = memory["counts"]
+    learned = n_rounds if n_rounds >= warm_up else 0
+    if n_cut > learned or max(memory["seen"], default=0) > learned:
+        raise StateError(
+            f"model must have learned from at most {learned} cases, got seen {memory['seen']} "
+            f"and {n_cut} that were cut"
+        )
+    for p, seen in enumerate(memory["seen"]):
+        theta, inverse = np.array(memory["theta"][p]), np.array(memory["inverse"][p])
+        # A step is at most H⁻¹x, and no |x|² is larger than this.
+        largest = len(theta) * CUT**2
+        if not np.all(np.abs(theta) <= (1 + _SLACK) * seen * math.sqrt(largest) / regularisation):
+            raise StateError(f"theta must be what {seen} cases can lead to, got {theta.tolist()}")
+        # H lies between λI and λI + Σ|x|²/4, up to rounding.
+        slack = _SLACK / regularisation
+        least = 1 / (regularisation + seen * largest / 4)
+        eigenvalues = np.linalg.eigvalsh(inverse)
+        if (
+            np.abs(inverse - inverse.T).max() > slack
+            or eigenvalues[0] < least - slack
+            or eigenvalues[-1] > 1 / regularisation + slack
+        ):
+            raise StateError(
+                f"inverse must be symmetric, between {least:g} and {1 / regularisation:g}, "
+                f"got {inverse.tolist()}"
+            )

@@ -51,5 +51,5 @@ def policy_from_state(state: Any) -> Any:
         return Saved.kinds[state["policy"]]._rebuilt(state)
     except StateError:
         raise
-    except (InputError, KeyError, TypeError, ValueError) as error:
+    except (InputError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise StateError(f"state of {state['policy']} cannot be read: {error!r}") from error
