@@ -99,6 +99,24 @@ def test_paths_descendants_and_children_agree(cascade):
         assert set(cascade.children[node]) == {k for k in below if cascade.parents[k] == node}
 
 
+def test_a_cascade_is_cut_with_all_that_was_given():
+    whole = Cascade([1, 2, 4], mistake_cost=20, names=["a", "b", "c"])
+    assert whole.cut(1) == Cascade([1, 2], mistake_cost=20, names=["a", "b"])
+    assert whole.cut(2) == whole
+    for bad in (3, -1, 1.0, True, None):
+        with pytest.raises(CascadeError, match="stage must"):
+            whole.cut(bad)
+
+
+@given(cascades(stages=(1, 8)))
+def test_a_tree_is_cut_to_the_path_of_a_stage(cascade):
+    for stage in range(cascade.n_stages):
+        cut = cascade.cut(stage)
+        assert cut.is_chain
+        assert cut.cumulative_costs[-1] == cascade.cumulative_costs[stage]
+        assert cut.names == tuple(cascade.names[node] for node in cascade.path(stage))
+
+
 def test_equal_where_all_that_was_given_is_equal():
     a = Cascade([1, 2], mistake_cost=10, names=["x", "y"])
     assert a == Cascade((1.0, 2.0), 10.0, ("x", "y"), (None, 0))

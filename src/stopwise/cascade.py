@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from stopwise.checks import whole_number
 from stopwise.errors import CascadeError, StateError
 
 # Costs and probabilities are sums of rounded numbers: two that differ by less than this are equal.
@@ -159,6 +160,21 @@ class Cascade:
         if not 0 <= stage < self.n_stages:
             raise CascadeError(f"stage must lie in 0 to {self.n_stages - 1}, got {stage!r}")
         return self.paths[stage]
+
+    def cut(self, stage: int) -> Cascade:
+        """Return the tests up to ``stage`` alone, a chain; on a tree, those on the path to it.
+
+        Prices, names and what a mistake costs stay.
+
+        >>> Cascade(costs=[0, 7, 2], mistake_cost=20, names=["ask", "blood", "scan"]).cut(1)
+        Cascade(costs=[0.0, 7.0], mistake_cost=20.0, names=['ask', 'blood'])
+        """
+        path = self.path(whole_number("stage", stage, CascadeError, least=0))
+        return Cascade(
+            [self.prices[node] for node in path],
+            self.mistake_cost,
+            [self.names[node] for node in path],
+        )
 
     def to_state(self) -> dict[str, Any]:
         """Return the cascade as plain data for JSON; `from_state` reads it back."""

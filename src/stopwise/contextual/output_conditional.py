@@ -66,8 +66,10 @@ class OutputConditional(Saved):
     demanded by `Resolve` leaves possible, so a prefix about which little is known goes on and is
     learned about; since the demand grows with t no prefix stays unexplored for ever.
 
-    It is right where *conditional weak dominance* holds, and never worse than its last test with
-    every case. ``docs/contexts.md`` says what that means and what is proved.
+    The rule that it comes to is the best where *conditional weak dominance* holds, and never costs
+    more than the last test for every case; so `Cascade.cut` the cascade at the stage you would use
+    for all. On the way it may for a while stop where going on pays. ``docs/contexts.md`` says what
+    is proved.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stopwise.cascade import TOLERANCE, Cascade, IntArray
+from stopwise.cascade import TOLERANCE, IntArray
 from stopwise.checks import whole_number
 from stopwise.errors import InstanceError
 from stopwise.patterns import Pattern, agreement
@@ -172,6 +172,5 @@ def shortened(instance: Instance, n_stages: int) -> Instance:
     K = whole_number("n_stages", n_stages, InstanceError, least=1)
     if K not in range(1, whole.n_stages + 1) or not whole.is_chain:
         raise InstanceError(f"n_stages must be at most {whole.n_stages}, on a chain, got {K}")
-    cascade = Cascade(whole.prices[:K], whole.mistake_cost, whole.names[:K])
     codes = np.column_stack([instance.labels, instance.outputs[:, :K]])
-    return Instance._build(codes, instance.probabilities, instance.classes, cascade)
+    return Instance._build(codes, instance.probabilities, instance.classes, whole.cut(K - 1))
