@@ -158,6 +158,36 @@ def test_merging_is_telling_both(make, ours, theirs):
     assert start.merge(worker, start=start).to_state() == both.to_state()
 
 
+@given(ours=several, theirs=several)
+@settings(max_examples=200)
+def test_merging_with_a_full_table_is_telling_both_or_refused(ours, theirs):
+    make = FACTORIES["few"]
+    one, other, both = told(make, ours), told(make, theirs), told(make, ours + theirs)
+    own = {p.known for q in (one, other) for p in q._counts.table if not p.is_pooled}
+    if len(own) <= 3:
+        assert one.merge(other).to_state() == both.to_state()
+        assert other.merge(one).to_state() == both.to_state()
+    else:
+        for a, b in ((one, other), (other, one)):
+            with pytest.raises(InputError, match=r"at most max_prefixes=3 .* together, got"):
+                a.merge(b)
+
+
+def test_what_one_learner_pooled_is_not_mixed_with_what_another_told_apart():
+    few = FACTORIES["few"]
+    start = told(few, [("a", "a"), ("b", "b"), ("c", "c")])
+    one, other = twin(start), twin(start)
+    one.tell_many({("a", "b"): 5, ("d", "a"): 2})
+    other.tell_many({("a", "a"): 3, ("e", "e"): 4})
+    merged = one.merge(other, start=start)
+    assert merged.outlook(["a"]).n_followed == 9
+    assert merged.outlook(["new"]).n_followed == 6
+    apart = told(lambda c: sw.OutputConditional(c, max_prefixes=1), {("a", "a"): 5})
+    pooled = told(lambda c: sw.OutputConditional(c, max_prefixes=1), {("b", "a"): 5, ("a", "b"): 3})
+    with pytest.raises(InputError, match="got 2: let all begin with one saved state"):
+        apart.merge(pooled)
+
+
 def test_merging_needs_equal_settings_and_a_start_that_is_contained():
     policy = sw.OutputConditional(CHAIN)
     for other in (sw.OutputConditional(LONG), sw.OutputConditional(CHAIN, max_prefixes=5)):
@@ -417,21 +447,6 @@ def test_patterns_beyond_the_last_limit_go_on(monkeypatch):
     policy.tell_many({(0, 0, 0): 500})
     assert policy.to_state()["counts"]["prefixes"] == [[[], [0], 500, 0, 0]]
     assert policy.next([0, 0]) is sw.Next.CONTINUE
-
-
-def test_merging_full_tables_pools_what_has_no_room():
-    ours = told(FACTORIES["few"], [(0, 0), (1, 1), (2, 2)])
-    theirs = told(FACTORIES["few"], [(3, 3, 3), (4, 5, 5)])
-    merged = ours.merge(theirs).to_state()["counts"]["prefixes"]
-    # (3,) and (4,) change in one of two cases; (3, 3) and (4, 5) are different patterns.
-    assert [row for row in merged if not row[1]] == [[[y], [], 1, 0, 0] for y in (0, 1, 2)]
-    pools = [[[], [0], 2, 1, 0], [[], [0, 0], 1, 0, 0], [[], [0, 1], 1, 0, 0]]
-    assert [row for row in merged if row[1]] == pools
-    # A pool of (3,) joins what (3,) is pooled with.
-    again = told(FACTORIES["few"], [(3, 3, 3), (3, 4), (5, 5), (3, 6, 6)])
-    assert [[3], [1], 1, 0, 0] in again.to_state()["counts"]["prefixes"]
-    both = ours.merge(again).to_state()["counts"]["prefixes"]
-    assert [[], [0, 1], 1, 0, 0] in both
 
 
 @given(data=st.data())

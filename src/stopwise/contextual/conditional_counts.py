@@ -56,7 +56,9 @@ class PrefixCounts:
     what goes beyond these is not counted. A place tells all places on the way to it: so which cases
     come to it depends on nothing that is hidden in it.
 
-    Counts of two machines add up, in any order as long as ``max_prefixes`` is not reached.
+    Counts of two machines add up, in any order, if together they have no more than ``max_prefixes``
+    of their own. Others are refused: what one has pooled cannot be told apart any more, and what
+    the other would have to pool was stopped by what the pool hides.
 
     >>> counts = PrefixCounts(Cascade(costs=[1, 2, 3]), max_prefixes=100)
     >>> counts.add((0, 1, 1), 3)
@@ -137,6 +139,13 @@ class PrefixCounts:
                 self._exact[place.known] = place
 
     def __add__(self, other: PrefixCounts) -> PrefixCounts:
+        n = len(self._exact.keys() | other._exact.keys())
+        if n > self.max_prefixes:
+            raise InputError(
+                f"prefix counts must have at most max_prefixes={self.max_prefixes} prefixes of "
+                f"their own together, got {n}: let all begin with one saved state, or begin "
+                "anew with a higher max_prefixes, or with 0"
+            )
         return self._combined(other, add)
 
     def __sub__(self, other: PrefixCounts) -> PrefixCounts:
@@ -151,7 +160,7 @@ class PrefixCounts:
         total = PrefixCounts(self.cascade, max_prefixes=self.max_prefixes)
         total.stopped = list(map(operation, self.stopped, other.stopped))
         for counts, step in ((self, add), (other, operation)):
-            # Shorter prefixes first; what has no room any more is pooled like any new one.
+            # Shorter prefixes first, so that each finds the one it goes on from.
             for place in sorted(counts.table, key=lambda p: (len(p.pattern), p.is_pooled, repr(p))):
                 total._count(total._place_of(*place), counts.table[place], step)
         return total

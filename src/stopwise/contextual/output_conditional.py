@@ -197,6 +197,10 @@ class OutputConditional(Saved):
 
         Cases that both know count twice, unless they are those of ``start``: what ``other`` was
         restored from, if it is a worker that began with the knowledge of another learner.
+
+        Refused if together they have more than ``max_prefixes`` prefixes of their own: each has
+        then pooled what the other counts by itself. Learners that all begin with one state that
+        has so many already, or with ``max_prefixes`` 0, can always be merged.
         """
         for learner in (other, self if start is None else start):
             if type(learner) is not type(self) or self._described() != learner._described():
