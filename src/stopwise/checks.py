@@ -10,6 +10,9 @@ import numpy as np
 
 from stopwise.errors import InputError
 
+# Squares and products of larger features or coefficients would overflow.
+LARGEST_FEATURE = 1e100
+
 
 def whole_number(name: str, value: Any, error: type[InputError], *, least: int) -> int:
     """Return ``value`` as an ``int`` if it is a whole number of at least ``least``, or raise."""

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from scipy.special import expit
 
 import stopwise as sw
-from stopwise.errors import InstanceError
+from stopwise.errors import CascadeError, InstanceError
 from stopwise.problem.contextual_laws import (
     GivenContexts,
     LogisticPairs,
@@ -167,9 +167,36 @@ def build(law, n_stages, parents=None):
 
 def test_contexts_of_another_shape_are_refused():
     world = pairs_world()
-    for bad in ([0.0, 0.0, 0.0], [[0.0, 0.0]]):
-        with pytest.raises(InstanceError, match=r"shape \(n, 3\)"):
-            world.gaps(bad)
+    for bad, match in (
+        ([0.0, 0.0, 0.0], r"contexts must be a finite table, .* got shape \(3,\)"),
+        ([[0.0, 0.0]], r"shape \(n, 3\), got \(1, 2\)"),
+        ([[0.0, 0.0, np.nan]], "contexts must be finite, .* got nan at row 1, column 3"),
+        ([[0.0] * 3, [None] * 3], "contexts must be finite, .* got nan at row 2, column 1"),
+        ([[0.0, -1e308, 0.0]], r"at most 1e\+100 in size, got -1e\+308 at row 1, column 2"),
+        ([["a", "b", "c"]], "contexts must be a table of numbers"),
+        ([[0.0, 0.0, 0.0], [0.0]], "contexts must be a table of numbers"),
+        ([[10**400, 0.0, 0.0]], "contexts must be a table of numbers"),
+    ):
+        for method in (world.gaps, world.best_stages, world.is_weakly_dominant):
+            with pytest.raises(InstanceError, match=match):
+                method(bad)
+    assert world.gaps(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_parts_of_another_kind_are_refused():
+    law, contexts, cascade = NestedErrors([[-2.0, 1.0]]), UniformContexts(1), sw.Cascade([0, 0.1])
+    with pytest.raises(CascadeError, match="cascade must be a Cascade"):
+        sw.ContextualInstance(law, contexts, [0, 0.1])
+    for bad in ("nested", None, contexts):
+        with pytest.raises(InstanceError, match="law must have n_features, is_wrong and chances"):
+            sw.ContextualInstance(bad, contexts, cascade)
+    for bad in ([[0.0]], law):
+        with pytest.raises(InstanceError, match="contexts must have n_features, draw and extremes"):
+            sw.ContextualInstance(law, bad, cascade)
+    with pytest.raises(InstanceError, match=r"rows must be finite, at most 1e\+100 in size"):
+        GivenContexts([[1e165]])
+    with pytest.raises(InstanceError, match=r"theta must be finite, at most 1e\+100 in size"):
+        NestedErrors([[-2.0, 1e300]])
 
 
 # Recordings
@@ -262,3 +289,14 @@ def test_a_csv_file_with_features(tmp_path):
         sw.ContextualRecording.from_csv(path, CASCADE, **names)
     with pytest.raises(InstanceError, match="table of numbers"):
         sw.ContextualRecording.from_csv(path, CASCADE, features=["note"], **names)
+
+
+def test_a_csv_file_where_regret_is_against_the_best_stage_for_each_context(tmp_path):
+    path = tmp_path / "groups.csv"
+    rows = [f"{g},0,{g},{g}" for g in (0, 1) for _ in range(20)]
+    path.write_text("group,first,second,y\n" + "\n".join(rows))
+    names = {"tests": ["first", "second"], "features": ["group"]}
+    world = sw.ContextualRecording.from_csv(path, CASCADE, per_context=True, **names)
+    assert world.per_context
+    assert world.average_gaps.tolist() == pytest.approx([0.4, 0.1])
+    assert not sw.ContextualRecording.from_csv(path, CASCADE, **names).per_context

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from stopwise.checks import LARGEST_FEATURE
 from stopwise.contextual.model import CUT, UNSEEN
 from stopwise.errors import ContextError, StateError
 
-# Squares of larger features would overflow; without a learned scale far smaller ones are too large.
-LARGEST = 1e100
+# Without a learned scale far smaller features are too large.
+LARGEST = LARGEST_FEATURE
 LARGEST_UNSCALED = 1e3
 
 # What a learner remembers, by the names of `Model`, and the lists that count cases.

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
-from stopwise.errors import InstanceError
-from stopwise.problem.contextual_laws import ConditionalLaw, ContextLaw
+from stopwise.errors import CascadeError, InstanceError
+from stopwise.problem.contextual_laws import ConditionalLaw, ContextLaw, checked_table
 
 # Where the law of contexts has no closed form, averages over it are taken over so many.
 N_AVERAGED = 20_000
@@ -69,6 +69,14 @@ class ContextualInstance:
         *,
         only_weakly_dominant: bool = False,
     ) -> None:
+        if not isinstance(cascade, Cascade):
+            raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
+        if not isinstance(law, ConditionalLaw):
+            raise InstanceError(f"law must have n_features, is_wrong and chances, got {law!r}")
+        if not isinstance(contexts, ContextLaw):
+            raise InstanceError(
+                f"contexts must have n_features, draw and extremes, got {contexts!r}"
+            )
         if not cascade.is_chain:
             raise InstanceError(f"cascade must be a chain, got a tree: {cascade!r}")
         if law.is_wrong.shape[1] != cascade.n_stages:
@@ -170,8 +178,8 @@ class ContextualInstance:
         raise InstanceError("contexts must be weakly dominant now and then, got none")
 
     def _chances(self, contexts: Any) -> FloatArray:
-        table = np.asarray(contexts, dtype=np.float64)
-        if table.ndim != 2 or table.shape[1] != self.n_features:
+        table = checked_table("contexts", contexts)
+        if table.shape[1] != self.n_features:
             raise InstanceError(
                 f"contexts must have shape (n, {self.n_features}), got {table.shape}"
             )

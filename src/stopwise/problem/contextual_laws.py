@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from stopwise.cascade import TOLERANCE, FloatArray, IntArray, read_only
-from stopwise.checks import whole_number
+from stopwise.checks import LARGEST_FEATURE, whole_number
 from stopwise.errors import InstanceError
 
 
+@runtime_checkable
 class ContextLaw(Protocol):
     """Where contexts come from."""
 
@@ -27,6 +28,7 @@ class ContextLaw(Protocol):
         """Return contexts at the edge, where a law that is none most likely shows."""
 
 
+@runtime_checkable
 class ConditionalLaw(Protocol):
     """The law of label and outputs given a context, over a fixed table of patterns.
 
@@ -205,13 +207,28 @@ def _checked_chances(chances: FloatArray, contexts: FloatArray) -> FloatArray:
 
 
 def _table(name: str, rows: Any) -> FloatArray:
-    try:
-        table = np.array(rows, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InstanceError(f"{name} must be a table of numbers") from None
-    if table.ndim != 2 or not table.size or not np.all(np.isfinite(table)):
+    table = checked_table(name, rows)
+    if not table.size:
         raise InstanceError(f"{name} must be a finite table, not empty, got shape {table.shape}")
-    return read_only(table)
+    return read_only(np.array(table))
+
+
+def checked_table(name: str, rows: Any) -> FloatArray:
+    """Return rows of numbers of a sensible size as an array, or raise `InstanceError`."""
+    try:
+        table = np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InstanceError(f"{name} must be a table of numbers, got {rows!r}") from None
+    if table.ndim != 2:
+        raise InstanceError(f"{name} must be a finite table, not empty, got shape {table.shape}")
+    bad = np.argwhere(~(np.abs(table) <= LARGEST_FEATURE))  # NaN is
+    if len(bad):
+        row, column = map(int, bad[0])
+        raise InstanceError(
+            f"{name} must be finite, at most {LARGEST_FEATURE:g} in size, "
+            f"got {float(table[row, column])!r} at row {row + 1}, column {column + 1}"
+        )
+    return table
 
 
 def _share(name: str, value: Any, largest: float) -> float:

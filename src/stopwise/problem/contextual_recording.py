@@ -72,6 +72,7 @@ class ContextualRecording(Recording):
         label: str | None = "y",
         tests: Sequence[str] | None = None,
         features: Sequence[str] = (),
+        per_context: bool = False,
     ) -> ContextualRecording:
         """Read a CSV file with a header: columns of features, of tests, and one with the label.
 
@@ -81,6 +82,8 @@ class ContextualRecording(Recording):
             As in `Recording.from_csv`, but the columns of the tests have to be named.
         features
             The columns of the context, all numbers.
+        per_context
+            As for the class.
         """
         if tests is None or not features:
             raise InstanceError(f"tests and features of {path} must be named, column by column")
@@ -88,7 +91,7 @@ class ContextualRecording(Recording):
         # Read like the answers of so many tests, then taken as numbers.
         columns = Cascade([0.0] * len(features))
         known = Recording.from_csv(path, columns, label=None, tests=features)
-        return cls(answers.outputs, answers.labels, known.outputs, cascade)
+        return cls(answers.outputs, answers.labels, known.outputs, cascade, per_context=per_context)
 
     def __repr__(self) -> str:
         return (
