@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 import stopwise as sw
 from stopwise.problem.contextual_laws import NestedErrors, UniformContexts
-from stopwise.simulation.contextual_job import learned
 
 CASCADE = sw.Cascade(
     costs=[0, 2, 3], mistake_cost=20, names=["questionnaire", "blood test", "scan"]
@@ -37,7 +36,7 @@ def main() -> None:
     args = parser.parse_args()
 
     world = hidden_world()
-    by_hand(world)
+    describe(play(world, 3_000))
 
     figure = Figure(figsize=(11, 3.9), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
@@ -65,7 +64,7 @@ def main() -> None:
 
     grid = np.linspace(-1, 1, 81)
     contexts = np.array([[age, risk] for risk in grid for age in grid])
-    policy = learned(world, sw.ContextualResolve(CASCADE, 2), rounds=args.horizon)
+    policy = play(world, args.horizon)
     stages = [policy.recommend(context) for context in contexts]
     draw_map(figure, middle, grid, np.array(stages), f"learned from {args.horizon} cases")
     draw_map(figure, right, grid, world.best_stages(contexts), "the truth", legend=True)
@@ -73,13 +72,17 @@ def main() -> None:
     print(f"\nThe picture is in {args.out}: regret over time, and where to stop by age and risk.")
 
 
-def by_hand(world: sw.ContextualInstance) -> None:
+def play(world: sw.ContextualInstance, n: int) -> sw.ContextualResolve:
     """The loop of a user: ask with what is known of the patient, tell what the tests said."""
     policy = sw.ContextualResolve(CASCADE, n_features=2)
-    cases = world.draw(3_000, np.random.default_rng(1))
+    cases = world.draw(n, np.random.default_rng(1))
     for patient, outputs in zip(cases.contexts, cases.outputs, strict=True):
         stage = policy.ask(patient)
         policy.tell(outputs[: stage + 1], patient)
+    return policy
+
+
+def describe(policy: sw.ContextualResolve) -> None:
     print(f"After {policy.n_rounds} patients, where to stop and how often tests would disagree:")
     for age in (-0.8, 0.8):
         for risk in (-0.8, 0.8):

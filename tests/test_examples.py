@@ -12,6 +12,10 @@ RUNS = {
     "audit.py": (["pages"], "pages/heart.html"),
     "contextual.py": (["--horizon", "500", "--replications", "2", "--out", "c.png"], "c.png"),
     "demo.py": (["--horizon", "500", "--replications", "2", "--out", "demo.png"], "demo.png"),
+    "stop_after_seeing.py": (
+        ["--horizon", "500", "--replications", "2", "--out", "s.png"],
+        "s.png",
+    ),
     "triage_tree.py": (["--horizon", "500", "--replications", "2", "--out", "t.png"], "t.png"),
 }
 

@@ -26,7 +26,14 @@ from stopwise.policies import (
     policy_from_state,
 )
 from stopwise.problem import ContextualInstance, ContextualRecording, Instance, Recording
-from stopwise.simulation import Sweep, Trace, simulate, sweep
+from stopwise.simulation import (
+    StoppingTrace,
+    Sweep,
+    Trace,
+    simulate,
+    simulate_stopping,
+    sweep,
+)
 from stopwise.theory.bounds import PowerLaw
 
 if TYPE_CHECKING:
@@ -55,6 +62,7 @@ __all__ = [
     "PowerLaw",
     "Recording",
     "Resolve",
+    "StoppingTrace",
     "StrongDominance",
     "Supervised",
     "Sweep",
@@ -64,6 +72,7 @@ __all__ = [
     "audit",
     "policy_from_state",
     "simulate",
+    "simulate_stopping",
     "sound_stage",
     "sweep",
 ]

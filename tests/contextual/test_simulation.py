@@ -245,8 +245,10 @@ def test_what_does_not_fit_is_refused():
         )
     with pytest.raises(SettingError, match="cascade of the environment"):
         simulated(world, sw.ContextualResolve(sw.Cascade([0, 0.1]), 3))
-    with pytest.raises(SettingError, match="no contexts here"):
-        sw.sweep({"a": world}, {"b": sw.Resolve}, horizon=10)
+    recording = sw.ContextualRecording([[0, 0], [1, 1]], [0, 1], [[0], [1]], sw.Cascade([0, 0.1]))
+    for each in (world, recording):
+        with pytest.raises(SettingError, match=r"no contexts in a sweep.*simulate it"):
+            sw.sweep({"a": each}, {"b": sw.Resolve}, horizon=10)
 
 
 class Late:

@@ -107,3 +107,17 @@ def test_bad_settings_are_refused(kwargs, message):
 def test_only_policies_that_look_at_outputs():
     with pytest.raises(SettingError, match="policy must make an OutputConditional, it made"):
         simulate_stopping(WORLD, sw.Resolve, horizon=10)
+    for bad, match in (
+        (sw.OutputConditional(WORLD.cascade), "must make an OutputConditional from a cascade, got"),
+        (lambda cascade, more: None, "from a cascade alone"),
+        (lambda _: sw.OutputConditional(WORLD.cascade.cut(1)), "for the cascade of the environm"),
+    ):
+        with pytest.raises(SettingError, match=match):
+            simulate_stopping(WORLD, bad, horizon=10)
+
+
+@pytest.mark.parametrize("policy", [sw.OutputConditional, sw.OutputConditional(WORLD.cascade)])
+def test_who_asks_simulate_is_told_where_to_go(policy):
+    assert sw.simulate_stopping is simulate_stopping
+    with pytest.raises(SettingError, match=r"OutputConditional, .* is for simulate_stopping"):
+        sw.simulate(WORLD, policy, horizon=10)

@@ -15,7 +15,12 @@ from stopwise.errors import SettingError
 from stopwise.patterns import OutputLaw, Pattern
 from stopwise.policies.resolution import epoch_end
 from stopwise.problem.conditional import StoppingProblem
-from stopwise.simulation.run import Environment, checkpoint_rounds, instance_of
+from stopwise.simulation.run import (
+    Environment,
+    check_takes_cascade,
+    checkpoint_rounds,
+    instance_of,
+)
 from stopwise.simulation.trace import half_width_of
 
 
@@ -97,9 +102,17 @@ def simulate_stopping(
     R = whole_number("replications", replications, SettingError, least=1)
     share = finite_number("growth", growth, SettingError, zero=True)
     whole_number("seed", seed, SettingError, least=0)
+    if not callable(policy):
+        raise SettingError(f"policy must make an OutputConditional from a cascade, got {policy!r}")
+    check_takes_cascade(policy)
     made = policy(instance.cascade)
     if not isinstance(made, OutputConditional):
         raise SettingError(f"policy must make an OutputConditional, it made {made!r}")
+    if made.cascade != instance.cascade:
+        raise SettingError(
+            "policy must be for the cascade of the environment, "
+            f"got {made.cascade!r} for {instance.cascade!r}"
+        )
     play = _Play(instance.output_law, StoppingProblem(instance))
     played = [
         play.run(copy.deepcopy(made), rounds, share, np.random.default_rng([seed, r]))

@@ -12,7 +12,7 @@ import numpy as np
 
 from stopwise.cascade import Cascade, IntArray
 from stopwise.checks import whole_number
-from stopwise.contextual import ContextualPolicy
+from stopwise.contextual import ContextualPolicy, OutputConditional
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
 from stopwise.policies.supervised import Supervised
@@ -224,13 +224,18 @@ def checkpoint_rounds(checkpoints: int | Iterable[int], horizon: int) -> IntArra
 
 def _made(policy: Any, cascade: Cascade) -> AnyPolicy:
     """Return the policy to copy: the one given, or the one that the factory makes."""
-    if isinstance(policy, AnyPolicy):
+    if isinstance(policy, (Policy, ContextualPolicy, OutputConditional)):
         made: Any = policy
     elif callable(policy):
-        _check_takes_cascade(policy)
+        check_takes_cascade(policy)
         made = policy(cascade)
     else:
         raise SettingError(f"policy must be a policy or make one from a cascade, got {policy!r}")
+    if isinstance(made, OutputConditional):
+        raise SettingError(
+            "policy must choose a stage before a case starts; OutputConditional, which looks at "
+            "outputs, is for simulate_stopping"
+        )
     if not isinstance(made, AnyPolicy):
         raise SettingError(f"policy must make a policy from a cascade, it made {made!r}")
     if made.cascade.parents != cascade.parents or not np.allclose(
@@ -243,7 +248,7 @@ def _made(policy: Any, cascade: Cascade) -> AnyPolicy:
     return made
 
 
-def _check_takes_cascade(policy: Any) -> None:
+def check_takes_cascade(policy: Any) -> None:
     """Refuse a factory that asks for more than a cascade, as a class with further settings does."""
     try:
         signature(policy).bind(object())

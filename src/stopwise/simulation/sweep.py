@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from stopwise.errors import MissingExtraError, SettingError
+from stopwise.problem.contextual import ContextualInstance
+from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
 from stopwise.simulation.run import Environment, PolicyOrFactory, instance_of, prepare_job
 from stopwise.simulation.trace import Trace
@@ -106,7 +108,7 @@ def sweep(  # noqa: PLR0913  # all by keyword
     Parameters
     ----------
     environments, policies
-        What to run, by name; the names go into the result.
+        What to run, by name; the names go into the result. Environments have no contexts.
     horizon, replications, seed, checkpoints, count_errors, progress
         As in `simulate`.
     n_jobs
@@ -127,7 +129,7 @@ def sweep(  # noqa: PLR0913  # all by keyword
     """
     _check_named("environments", environments)
     _check_named("policies", policies)
-    worlds = {str(e): instance_of(world) for e, world in environments.items()}
+    worlds = {str(e): _plain(world) for e, world in environments.items()}
     jobs = {
         (str(e), str(p)): prepare_job(
             environment,
@@ -148,6 +150,15 @@ def sweep(  # noqa: PLR0913  # all by keyword
         if played
     }
     return Sweep(traces, worlds)
+
+
+def _plain(environment: Any) -> Instance:
+    """Return the law of an environment without contexts: one with them has no single best stage."""
+    if isinstance(environment, (ContextualInstance, ContextualRecording)):
+        raise SettingError(
+            f"environments must have no contexts in a sweep, got {environment!r}: simulate it"
+        )
+    return instance_of(environment)
 
 
 def _check_named(what: str, named: Any) -> None:
