@@ -21,21 +21,30 @@ def optimistic_stage(model: Model, n_stages: int, context: Any, bonus: float) ->
 
     The last stage if there is none, if a pair was never seen, or while features have no scale.
     """
+    return covered_stage(model, n_stages, context, bonus, False, None)
+
+
+def covered_stage(
+    model: Model, n_stages: int, context: Any, bonus: float, is_drawn: bool, rng: Any
+) -> int:
+    """Return the first stage whose prices cover all later ones, by bounds or in a draw."""
     last = n_stages - 1
     if not is_warm(model):
         return last
     scale_features(model, context)
     for i in range(last):
         j = i + 1
-        while j <= last and is_covered(model, j * (j - 1) // 2 + i, bonus):
+        while j <= last and is_covered(model, j * (j - 1) // 2 + i, bonus, is_drawn, rng):
             j += 1
         if j > last:
             return i
     return last
 
 
-def is_covered(model: Model, p: int, bonus: float) -> bool:
-    """Return whether the price of pair ``p`` covers the upper bound of its disagreement."""
+def is_covered(model: Model, p: int, bonus: float, is_drawn: bool, rng: Any) -> bool:
+    """Return whether the price of pair ``p`` covers its disagreement: an upper bound, or a draw."""
+    if is_drawn:
+        return is_covered_in_a_draw(model, p, bonus, rng)
     spare = model.limits[p] - dot(model.theta[p], model.x)
     if spare < 0 or model.seen[p] == 0:
         return False
@@ -78,17 +87,7 @@ def sampled_stage(model: Model, n_stages: int, context: Any, bonus: float, rng: 
 
     θ_ij·x is normal with mean θ̂_ij·x and variance bonus · xᵀ H_ij⁻¹ x, one draw a pair.
     """
-    last = n_stages - 1
-    if not is_warm(model):
-        return last
-    scale_features(model, context)
-    for i in range(last):
-        j = i + 1
-        while j <= last and is_covered_in_a_draw(model, j * (j - 1) // 2 + i, bonus, rng):
-            j += 1
-        if j > last:
-            return i
-    return last
+    return covered_stage(model, n_stages, context, bonus, True, rng)
 
 
 def is_covered_in_a_draw(model: Model, p: int, bonus: float, rng: Any) -> bool:

@@ -21,11 +21,11 @@ from stopwise.simulation.run import (
     checkpoint_rounds,
     instance_of,
 )
-from stopwise.simulation.trace import half_width_of
+from stopwise.simulation.trace import Replicated
 
 
 @dataclass(frozen=True, eq=False)
-class StoppingTrace:
+class StoppingTrace(Replicated):
     """What a policy that stops after seeing outputs cost up to each checkpoint.
 
     Parameters
@@ -53,15 +53,6 @@ class StoppingTrace:
     def regret(self) -> FloatArray:
         """What was paid beyond the best stopping rule; shape (replications, n)."""
         return np.asarray(self.costs - self.best_cost * self.rounds)
-
-    def mean_regret(self) -> FloatArray:
-        """Return the mean regret at each checkpoint; shape (n,)."""
-        return np.asarray(self.regret.mean(axis=0))
-
-    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Return a confidence interval for the mean regret at each checkpoint (Student's t)."""
-        mean, half = self.mean_regret(), half_width_of(self.regret, level)
-        return mean - half, mean + half
 
 
 def simulate_stopping(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -72,12 +72,6 @@ class ContextualJob:
         """Play the replications one after the other."""
         for r in self.replications:
             yield self._play(r)
-
-    def parts(self, most: int) -> list[ContextualJob]:
-        """Return the job cut into at most ``most`` jobs of about equal size, in order."""
-        size = -(-len(self.replications) // most)
-        cuts = range(0, len(self.replications), size)
-        return [replace(self, replications=self.replications[cut : cut + size]) for cut in cuts]
 
     def trace(self, played: list[PlayedCases], *, name: str = "") -> Trace:
         """Return what was played, the first of the replications at least, as a trace."""

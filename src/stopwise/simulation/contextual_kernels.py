@@ -6,10 +6,9 @@ from typing import Any
 
 from stopwise.contextual.model import UNSEEN, Model, absorb
 from stopwise.contextual.rules import (
+    covered_stage,
     growing_bonus,
-    optimistic_stage,
     resolving_stage,
-    sampled_stage,
 )
 
 # The rules that are compiled.
@@ -49,12 +48,11 @@ def play_cases(
     for n in range(len(contexts)):
         context = contexts[n]
         bonus = growing_bonus(exploration, model.counts[0])
-        if rule == SAMPLED:
-            stage = sampled_stage(model, n_stages, context, exploration, source)
-        elif rule == RESOLVING:
+        if rule == RESOLVING:
             stage = resolving_stage(model, n_stages, context, bonus)
         else:
-            stage = optimistic_stage(model, n_stages, context, bonus)
+            width = exploration if rule == SAMPLED else bonus
+            stage = covered_stage(model, n_stages, context, width, rule == SAMPLED, source)
         shown = stage * (stage + 1) // 2
         for p in range(len(pairs)):
             pairs[p] = disagreed[n, p] if p < shown else UNSEEN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -129,12 +129,6 @@ class Job:
             return
         for r in self.replications:
             yield self._play(np.random.default_rng([self.seed, r]))
-
-    def parts(self, most: int) -> list[Job]:
-        """Return the job cut into at most ``most`` jobs of about equal size, in order."""
-        size = -(-len(self.replications) // most)
-        cuts = range(0, len(self.replications), size)
-        return [replace(self, replications=self.replications[cut : cut + size]) for cut in cuts]
 
     def trace(self, played: list[Played], *, name: str = "") -> Trace:
         """Return what was played, the first of the replications at least, as a trace."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,30 @@ from stopwise.errors import InputError, MissingExtraError
 from stopwise.simulation.palette import style_of
 
 
+class Replicated(ABC):
+    """Replications with a regret at each checkpoint: their mean, and how sure it is."""
+
+    @property
+    @abstractmethod
+    def regret(self) -> FloatArray:
+        """The regret up to each checkpoint; shape (replications, n)."""
+
+    def mean_regret(self) -> FloatArray:
+        """Return the mean regret at each checkpoint; shape (n,)."""
+        return np.asarray(self.regret.mean(axis=0))
+
+    def half_width(self, level: float = 0.95) -> FloatArray:
+        """Return how far `interval` reaches to each side; infinite with one replication."""
+        return half_width_of(self.regret, level)
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return a confidence interval for the mean regret at each checkpoint (Student's t)."""
+        mean, half = self.mean_regret(), self.half_width(level)
+        return mean - half, mean + half
+
+
 @dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Replicated):
     """Where a policy stopped up to each checkpoint, in each replication.
 
     Parameters
@@ -117,19 +140,6 @@ class Trace:
             raise InputError("errors were not counted: simulate(..., count_errors=True)")
         paid = self.stops @ self.cascade.cumulative_costs + self.errors
         return np.asarray(paid, dtype=np.float64)
-
-    def mean_regret(self) -> FloatArray:
-        """Return the mean regret at each checkpoint; shape (n,)."""
-        return np.asarray(self.regret.mean(axis=0))
-
-    def half_width(self, level: float = 0.95) -> FloatArray:
-        """Return how far `interval` reaches to each side; infinite with one replication."""
-        return half_width_of(self.regret, level)
-
-    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Return a confidence interval for the mean regret at each checkpoint (Student's t)."""
-        mean, half = self.mean_regret(), self.half_width(level)
-        return mean - half, mean + half
 
     def stop_shares(self) -> FloatArray:
         """Return the share of all cases that was stopped at each stage; shape (K,)."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, Self
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,7 +16,7 @@ PARTS = 64
 
 
 class Playable(Protocol):
-    """What can be shared out: replications of one policy in one world."""
+    """What can be shared out, a dataclass: replications of one policy in one world."""
 
     @property
     def replications(self) -> range:
@@ -27,9 +28,6 @@ class Playable(Protocol):
 
     def play(self) -> Iterator[Any]:
         """Play the replications one after the other."""
-
-    def parts(self, most: int) -> list[Self]:
-        """Return the job cut into at most ``most`` jobs of about equal size, in order."""
 
 
 def play_jobs(jobs: Sequence[Playable], n_jobs: int | None, *, progress: bool) -> list[list[Any]]:
@@ -66,8 +64,15 @@ def _stream(jobs: Sequence[Playable], n_jobs: int | None) -> Iterator[tuple[int,
             for played in job.play():
                 yield index, [played]
         return
-    parts = [(index, part) for index, job in enumerate(jobs) for part in job.parts(PARTS)]
+    parts = [(index, part) for index, job in enumerate(jobs) for part in _parts(job)]
     yield from zip((index for index, _ in parts), workers(part for _, part in parts), strict=True)
+
+
+def _parts(job: Any) -> list[Playable]:
+    """Return a job cut into at most `PARTS` jobs of about equal size, in order."""
+    size = -(-len(job.replications) // PARTS)
+    cuts = range(0, len(job.replications), size)
+    return [replace(job, replications=job.replications[cut : cut + size]) for cut in cuts]
 
 
 def _workers(n_jobs: int | None, *, compiled: bool) -> Any:
