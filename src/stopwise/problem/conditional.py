@@ -66,6 +66,7 @@ class StoppingProblem:
     pooled
         Look at no more of the outputs than which of them agree.
 
+    >>> from stopwise.cascade import Cascade
     >>> from stopwise.problem.families import nested_errors
     >>> problem = StoppingProblem(nested_errors(Cascade(costs=[0, 0.1, 0.1])))
     >>> problem.is_weakly_dominant()
