@@ -342,6 +342,7 @@ def test_full_scale_verdicts(tmp_path):
         "misprints": 2,
         "alternatives": 3,
         "triage-tree": 0,
+        "contexts": 4,
         "output-conditional": 2,
     }
     assert not any(c.verdict is Verdict.UNDECIDED for f in done for c in f.claims)
