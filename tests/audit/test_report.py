@@ -97,7 +97,11 @@ def test_dawid_and_skene_choose_by_the_rates_they_fit():
 def test_dawid_and_skene_have_no_answer_where_a_test_was_never_run():
     log = Histogram.from_rows([[0, None], [1, None]], [3, 1], sw.Cascade([0.1, 0.1]))
     assert np.isnan(dawid_skene_error_rates(log)).tolist() == [False, True]
-    (choice,) = (c for c in choices(log, np.zeros(2), log.cascade) if c.rule == "Dawid–Skene")
+    (choice,) = (
+        c
+        for c in choices(log, log.disagreement, np.zeros(2), log.cascade)
+        if c.rule == "Dawid–Skene"
+    )
     assert choice.stage is None
 
 

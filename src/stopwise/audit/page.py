@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -10,7 +11,9 @@ import numpy as np
 from stopwise.audit.drawing import bars_svg, matrix_svg, patterns_svg, price_map_svg
 from stopwise.audit.report import AuditReport
 from stopwise.audit.sequences import Interval
+from stopwise.audit.verdict import PairEvidence
 from stopwise.audit.words import (
+    adjusted_words,
     finding_words,
     headline,
     per_thousand,
@@ -90,7 +93,7 @@ def _missing(report: AuditReport) -> list[str]:
     names = ", ".join(stage_name(cascade, k) for k in gaps.dependent_tests)
     bias = (
         f"Whether {names} ran depends on earlier outputs, so the plain shares are biased: look at "
-        "the adjusted ones."
+        "the adjusted ones. The intervals below let a missing output be anything where that counts."
         if names
         else "There is no sign that this depends on earlier outputs; it may depend on what no "
         "output shows."
@@ -100,14 +103,19 @@ def _missing(report: AuditReport) -> list[str]:
         [
             f"{stage_name(cascade, p.shallow)} to {stage_name(cascade, p.deep)}",
             percent(p.plain),
-            percent(p.adjusted),
+            adjusted_words(p),
             span(p.worst),
         ]
         for p in gaps.pairs
     ]
+    adjusted = (
+        "adjusted that is open: some gaps have no complete case that shows the same"
+        if any(math.isnan(p.adjusted) for p in gaps.pairs)
+        else f"{stage_name(cascade, gaps.adjusted_stage)} adjusted"
+    )
     shift = (
-        f"The stage that looks sound is {stage_name(cascade, gaps.plain_stage)} as it is and "
-        f"{stage_name(cascade, gaps.adjusted_stage)} adjusted."
+        f"The stage that looks sound is {stage_name(cascade, gaps.plain_stage)} as it is; "
+        f"{adjusted}."
     )
     n, total = gaps.n_incomplete, report.histogram.n_cases
     heads = ["answers changed", "where both ran", "adjusted for earlier outputs", "at worst"]
@@ -140,8 +148,8 @@ def _verdict(report: AuditReport) -> list[str]:
                 percent(p.disagreement),
                 span(p.interval),
                 percent(p.price),
-                f"{p.ratio:.2f} ({p.ratio_interval.low:.2f} to {p.ratio_interval.high:.2f})",
-                f"{100 * p.margin:+.2f}",
+                _ratio(p),
+                "" if math.isnan(p.margin) else f"{100 * p.margin:+.2f}",
                 state,
                 more,
             ]
@@ -279,6 +287,11 @@ def _plan(report: AuditReport) -> list[str]:
         _folded(len(settles), "pairs", _items(settles)),
         f'<p class="small">Cases: {escape(ids)}</p>' if ids else "",
     ]
+
+
+def _ratio(pair: PairEvidence) -> str:
+    ends = f"{pair.ratio_interval.low:.2f} to {pair.ratio_interval.high:.2f}"
+    return ends if math.isnan(pair.ratio) else f"{pair.ratio:.2f} ({ends})"
 
 
 def _reading() -> list[str]:

@@ -7,6 +7,7 @@ import math
 from stopwise.audit.report import AuditReport
 from stopwise.audit.verdict import Finding
 from stopwise.audit.words import (
+    adjusted_words,
     amount,
     finding_words,
     headline,
@@ -68,12 +69,16 @@ def _missing_lines(report: AuditReport) -> list[str]:
         why = f"Biased: whether {names} ran depends on earlier outputs"
     else:
         why = "No sign that gaps depend on earlier outputs, but they may depend on something else"
-    moved = "" if gaps.plain_stage == gaps.adjusted_stage else "; the sound stage changes"
+    moved = ""
+    if any(math.isnan(p.adjusted) for p in gaps.pairs):
+        moved = "; some gaps nothing like them fills"
+    elif gaps.plain_stage != gaps.adjusted_stage:
+        moved = f"; adjusted, {stage_name(report.cascade, gaps.adjusted_stage)} looks sound"
     return [
         first,
         (
             f"  {why}; {where}: {percent(widest.plain)} as it is, "
-            f"{percent(widest.adjusted)} adjusted for that, "
+            f"{adjusted_words(widest)}, "
             f"anything in {span(widest.worst)} at worst{moved}."
         ),
     ]
