@@ -273,6 +273,12 @@ def _from_path(source: str | Path, table: str | None, query: str | None) -> Rows
     return Rows(con.sql(query))
 
 
+def log_files(source: str | Path) -> list[Path]:
+    """Return the files that a log at ``source`` is read from."""
+    path = Path(source)
+    return [path] if _database(path) is not None else _files(path)
+
+
 def _database(path: Path) -> str | None:
     if not path.is_file():
         return None

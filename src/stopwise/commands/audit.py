@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from stopwise.audit.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
-from stopwise.audit.log import open_rows
+from stopwise.audit.log import log_files, open_rows
 from stopwise.audit.report import AuditReport, write_whole
 from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade
@@ -102,8 +102,10 @@ def audit(
 
     stopwise audit visits.csv --costs 6,16,24 --mistake-cost 1000 --ordered --plan-labels 50
     """
-    _check_target("--out", out)
-    _check_target("--plan-out", plan_out if plan_labels else None)
+    targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
+    _check_targets({option: path for option, path in targets.items() if path}, log, labels)
+    if plan_labels:
+        _check_old_plan(plan_out, label_column)
     with waiting(f"auditing {Path(log).name}"):
         rows = open_rows(log, table=table or None, query=query or None)
         names = _names(tests) or [name for name in rows.columns if name != case_id]
@@ -182,9 +184,34 @@ def _number(option: str, part: str, text: str) -> float:
         raise SettingError(f"{option} must look like {form}, got {text!r}") from None
 
 
-def _check_target(option: str, path: Path | None) -> None:
-    """Refuse before the work what could not be written after it."""
-    if path is not None and not path.parent.is_dir():
-        raise InputError(f"{option} must go into a directory, {path.parent} is none")
-    if path is not None and path.is_dir():
-        raise InputError(f"{option} must be a file, {path} is a directory")
+def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> None:
+    """Refuse before the work what could not be written after it, or would destroy an input."""
+    if not targets:
+        return
+    taken = {path.resolve(): "a file of the log" for path in log_files(log)}
+    if labels is not None:
+        taken[labels.resolve()] = "--labels"
+    for option, path in targets.items():
+        if not path.parent.is_dir():
+            raise InputError(f"{option} must go into a directory, {path.parent} is none")
+        if path.is_dir():
+            raise InputError(f"{option} must be a file, {path} is a directory")
+        used = taken.setdefault(path.resolve(), option)
+        if used != option:
+            raise InputError(f"{option} must be a file of its own, {path} is {used} already")
+
+
+def _check_old_plan(path: Path, label_column: str) -> None:
+    """Refuse to write a plan over one that somebody has filled in."""
+    if not path.exists():
+        return
+    with path.open(newline="", encoding="utf-8", errors="replace") as lines:
+        n_labels = sum(
+            any((row.get(name) or "").strip() for name in {"label", label_column})
+            for row in csv.DictReader(lines)
+        )
+    if n_labels:
+        raise InputError(
+            f"--plan-out must not be a file that holds labels, {path} holds {n_labels}: "
+            "give it another name"
+        )
