@@ -303,3 +303,17 @@ def test_labels_that_do_not_fit():
     refused("some 'visit' are not in it", visit=[9], label=[0])
     refused("got none", visit=[1], label=pd.Series([None], dtype="Int64"))
     refused("must be one of the log", a=[0], b=[1], c=[0], label=[0])
+
+
+@pytest.mark.parametrize("kinds", [("bool", "int64"), ("int8", "float64"), ("bool", "float32")])
+def test_a_plan_for_columns_of_different_types(kinds, tmp_path):
+    """A histogram takes true, 1 and 1.0 for one value, and so does the draw of cases."""
+    _, outputs = draw(np.random.default_rng(3), 400, (0.3, 0.2))
+    frame = pd.DataFrame({"a": outputs[:, 0].astype(kinds[0]), "b": outputs[:, 1].astype(kinds[1])})
+    frame.to_parquet(tmp_path / "log.parquet")
+    cascade = Cascade([1, 1], mistake_cost=10, names=["a", "b"])
+    report = sw.audit(tmp_path / "log.parquet", cascade, n_planned=5)
+    assert len(report.planned_cases) == 5
+    for case in report.planned_cases:
+        assert tuple(frame.iloc[case.case - 1]) == case.outputs
+        assert case.outputs[0] != case.outputs[1]

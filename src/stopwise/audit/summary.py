@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from stopwise.audit.prices import Band, PriceMap
 from stopwise.audit.report import AuditReport
 from stopwise.audit.verdict import Finding
 from stopwise.audit.words import (
@@ -131,19 +133,32 @@ def _choices_line(report: AuditReport) -> str:
 def _price_lines(report: AuditReport) -> list[str]:
     prices, cascade = report.prices, report.cascade
     sound = [
-        f"{stage_name(cascade, band.value[1])} from {amount(band.low)}"
+        f"{stage_name(cascade, band.value[1])} {_range(band, prices)}"
         for band in prices.sound
         if band.value[0] is Finding.SOUND
     ]
     known = [band for band in prices.known if band.value is not None]
-    blind = [f"{amount(b.low)} to {amount(b.high)}" for b in prices.known if b.value is None]
+    blind = [_range(band, prices) for band in prices.known if band.value is None]
     lines = [f"By price of a mistake, sound: {', '.join(sound[:6]) or 'no stage anywhere'}."]
     if blind:
         text = ", ".join(blind[:4])
-        lines.append(f"  No method without labels can know the best stage: {text}.")
+        who = "These labels do not settle" if report.labels else "No method without labels can know"
+        lines.append(f"  {who} the best stage: {text}.")
     elif known:
         lines.append("  At every price on the map one stage is best whatever the right answers.")
     return lines
+
+
+def _range(band: Band[Any], prices: PriceMap) -> str:
+    """Return a range of prices; an end of the map is no finding, nothing need change there."""
+    below, above = band.low <= prices.low, band.high >= prices.high
+    if below and above:
+        return f"at every price from {amount(band.low)} to {amount(band.high)} and maybe beyond"
+    if above:
+        return f"above {amount(band.low)}"
+    if below:
+        return f"up to {amount(band.high)}"
+    return f"{amount(band.low)} to {amount(band.high)}"
 
 
 def _label_lines(report: AuditReport) -> list[str]:
