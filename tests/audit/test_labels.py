@@ -317,3 +317,32 @@ def test_a_plan_for_columns_of_different_types(kinds, tmp_path):
     for case in report.planned_cases:
         assert tuple(frame.iloc[case.case - 1]) == case.outputs
         assert case.outputs[0] != case.outputs[1]
+
+
+def refused(labels, match, **settings):
+    log = pd.DataFrame({"id": range(6), "a": list("xyxyxz"), "b": list("xxyyxz")})
+    log = settings.pop("log", log)
+    cascade = Cascade([1, 1], mistake_cost=10, names=["a", "b"])
+    with pytest.raises(LogError, match=match):
+        sw.audit(log, cascade, case_id="id", labels=labels, **settings)
+
+
+def test_labels_that_cannot_be_are_refused():
+    typo = pd.DataFrame({"id": [1, 2], "label": ["x", "yy"]})
+    refused(typo, r"a value that some test gives, got 'yy'; the log has 'x', 'y', 'z'")
+    never = pd.DataFrame({"id": [1, 2], "label": ["x", "z"]})
+    refused(never, r"got 'z', which never is", never_right=["z"])
+    twice = pd.DataFrame({"id": [5, 5, 5, 1], "label": ["x", "x", "y", "x"]})
+    refused(twice, r"a case must have one label, got 3 for 5")
+    refused(twice.assign(a="x", b="y"), r"a case must have one label, got 3 for 5")
+    log = pd.DataFrame({"id": [1, 1, 2, 3], "a": list("xyxy"), "b": list("xxyy")})
+    labels = pd.DataFrame({"id": [1, 2], "label": ["x", "y"]})
+    refused(labels, r"a case id must name one case, some 'id' of labels name several", log=log)
+
+
+def test_a_label_no_test_gives_is_fine_where_it_may_be():
+    log = pd.DataFrame({"id": range(6), "a": list("xyxyxz"), "b": list("xxyyxz")})
+    cascade = Cascade([1, 1], mistake_cost=10, names=["a", "b"])
+    labels = pd.DataFrame({"id": [1, 2, 3], "label": ["x", "new", None]})
+    report = sw.audit(log, cascade, case_id="id", labels=labels, unseen_label=True)
+    assert report.labels.n_labels == 2

@@ -13,6 +13,7 @@ from stopwise.audit import ErrsWithin, Ordered
 from stopwise.audit.compare import choices, dawid_skene_error_rates, strong_dominance_stage
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.sequences import BettingSequence
+from stopwise.audit.words import amount
 from stopwise.errors import AssumptionError, LogError, SettingError
 from tests.audit.worlds import ORDER, draw, highs_bound, law_of
 
@@ -268,6 +269,35 @@ def test_missing_outputs_widen_the_bounds_unless_taken_to_be_random():
     assert narrow.guarantee < wide.guarantee
     np.testing.assert_allclose(narrow.largest_differences, complete.largest_differences, atol=0.03)
     assert "Missing: in 750 cases" in wide.summary()
+
+
+def test_ends_of_the_map_are_no_findings(world):
+    *_, report = world
+    text = report.summary()
+    for band in (*report.prices.sound, *report.prices.known):
+        if band.high >= report.prices.high:
+            assert f"to {amount(band.high)}" not in text
+            assert f"above {amount(band.low)}" in text
+    first = report.prices.sound[0]
+    assert f"'{NAMES[first.value[1]]}' up to {amount(first.high)}" in text
+
+
+def test_with_labels_nothing_is_said_of_methods_without(world):
+    labels, frame, cascade, report = world
+    told = sw.audit(frame, cascade, labels=frame.assign(label=labels)[:60])
+    assert any(band.value is None for band in told.prices.known)
+    for text in (told.summary(), told.to_html()):
+        assert "without labels can know" not in text
+        assert "These labels do not settle the best stage" in text or "<html" in text
+    assert "every value inside is reached" not in told.to_html()
+    assert "every value inside is reached" in report.to_html()
+    assert "without labels can know" in report.to_html()
+
+
+def test_the_first_lines_say_for_how_many_cases_they_hold():
+    frame = pd.DataFrame({"a": [0, 1, 0], "b": [0, 1, 1]})
+    report = sw.audit(frame, sw.Cascade([1, 1], 6, ["a", "b"]))
+    assert "in these 3 cases it costs at most" in report.summary().splitlines()[3]
 
 
 def test_trees_are_audited():

@@ -41,12 +41,16 @@ td{white-space:nowrap}.wide{overflow-x:auto}.small{color:#5b626c;font-size:.9rem
 PRICE_MAP = """Over all prices of a mistake, the costs of the tests as they are. Above: what
 disagreement alone says if weak dominance holds; hatched where more cases are needed to say it, grey
 where it has no answer. Middle: the stage that can go wrong least. Below: where one stage is best
-whatever the right answers are, and where no method without labels can know.
+whatever the right answers are, and where {blind}.
 The curve is the regret of the middle row at worst, in mistakes per case."""
+BEYOND, LEFT_OPEN = "no method without labels can know", "these labels do not settle it"
 MATRIX = """In percent of the cases where both ran: how often two tests disagree. This says how
 often an answer changes, not how often one is wrong."""
 SHARP = """Sharp bounds for the cases in the log: every value inside is reached by some right
 answers that fit the log and what is assumed."""
+NOT_SHARP = """Bounds for the cases in the log. Of the labels they use the intervals for
+differences below and nothing else, so they hold with the confidence of these, and right answers
+that fit the single labels may not reach their ends."""
 FIXED_LABELS = """These intervals hold for a number of labels that was fixed beforehand. Whoever
 looks at the labels first and then decides whether to ask for more may not rely on them."""
 READING = (
@@ -130,8 +134,8 @@ def _missing(report: AuditReport) -> list[str]:
 def _prices(report: AuditReport) -> list[str]:
     return [
         "<h2>The price map</h2>",
-        price_map_svg(report.prices, report.cascade),
-        _note(PRICE_MAP),
+        price_map_svg(report.prices, report.cascade, labelled=report.labels is not None),
+        _note(PRICE_MAP.format(blind=LEFT_OPEN if report.labels else BEYOND)),
     ]
 
 
@@ -209,7 +213,7 @@ def _bounds(report: AuditReport) -> list[str]:
     assumed = _items(report.assumptions) if report.assumptions else "<p>Nothing is assumed.</p>"
     return [
         "<h2>What the right answers can still be</h2>",
-        _paragraph(SHARP),
+        _paragraph(SHARP if report.labels is None else NOT_SHARP),
         assumed,
         "<h3>Share of wrong answers</h3>",
         bars_svg(errors, "Bounds on error rates", low=0.0, high=1.0),

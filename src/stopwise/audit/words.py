@@ -215,7 +215,8 @@ def _at_most(report: AuditReport, stage: int) -> str:
     worst = float(report.worst_regrets[stage])
     if worst <= 1e-9:
         return f"This holds for any right answers to these cases{_under(report)}."
-    text = f"If that is wrong it costs at most {per_thousand(report, worst)} too much"
+    where, cost = f"in these {report.histogram.n_cases:,} cases", per_thousand(report, worst)
+    text = f"If that is wrong {where} it costs at most {cost} too much"
     if stage != report.minimax_stage:
         safest = stage_name(report.cascade, report.minimax_stage)
         text += f"; the safest choice, {safest}, at most {per_thousand(report, report.guarantee)}"
