@@ -214,6 +214,25 @@ def test_a_file_of_a_folder_is_not_overwritten_and_an_empty_plan_is(visits, run,
         assert (code, err) == (0, "")
 
 
+def test_help_says_every_default(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    _, out, _ = run("--help")
+    for default in ("all columns", "the row number", "label", "to-label.csv", "0.95"):
+        assert f"(default: {default})" in out
+
+
+def test_a_second_plan_is_handed_in_alone(visits, run):
+    folder, frame, truth = visits
+    labels = frame[:60].assign(label=[truth[v] for v in frame.visit[:60]])
+    labels.to_csv(folder / "labels.csv", index=False)
+    code, out, _ = run(
+        folder / "visits.csv", *ARGUMENTS, "--mistake-cost", 100, "--labels", folder / "labels.csv",
+        "--plan-labels", 40, "--plan-out", folder / "more.csv",
+    )  # fmt: skip
+    assert code == 0
+    assert "hand in these alone" in out.splitlines()[4]
+
+
 LOGS = {
     "empty.csv": (b"", "empty.csv"),
     "header.csv": (b"history,insulin,all\n", "at least one case"),

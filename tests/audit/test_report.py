@@ -14,7 +14,7 @@ from stopwise.audit.compare import choices, dawid_skene_error_rates, strong_domi
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.sequences import BettingSequence
 from stopwise.audit.words import amount
-from stopwise.errors import AssumptionError, LogError, SettingError
+from stopwise.errors import AssumptionError, InputError, LogError, SettingError
 from tests.audit.worlds import ORDER, draw, highs_bound, law_of
 
 NAMES = ["history", "insulin", "all"]
@@ -298,6 +298,23 @@ def test_the_first_lines_say_for_how_many_cases_they_hold():
     frame = pd.DataFrame({"a": [0, 1, 0], "b": [0, 1, 1]})
     report = sw.audit(frame, sw.Cascade([1, 1], 6, ["a", "b"]))
     assert "in these 3 cases it costs at most" in report.summary().splitlines()[3]
+
+
+def test_an_output_with_a_line_break_keeps_to_its_line():
+    frame = pd.DataFrame({"a": ["x\ny", "z", "z"], "b": ["x\ny", "z", "x\ny"]})
+    text = sw.audit(frame, sw.Cascade([1, 1], 6, ["a", "b"])).summary()
+    assert "2 values (x y, z)" in text
+
+
+def test_a_report_into_no_folder_is_refused(world, tmp_path):
+    with pytest.raises(InputError, match="must go into a directory"):
+        world[-1].save(tmp_path / "nowhere" / "report.html")
+
+
+def test_two_columns_with_one_name_are_refused():
+    frame = pd.DataFrame([[0, 1, 1], [1, 0, 1]], columns=["a", "a", "b"])
+    with pytest.raises(LogError, match="columns must have different names, got a twice"):
+        sw.audit(frame, sw.Cascade([1, 1], names=["a", "b"]))
 
 
 def test_trees_are_audited():

@@ -206,12 +206,23 @@ def _memtable(source: Any) -> Any:
     try:
         if source is None:  # which Ibis takes for a table without columns
             raise TypeError
+        _check_names(getattr(source, "columns", None))
         return ibis.memtable(source)
+    except LogError:
+        raise
     except Exception as error:
         raise LogError(
             "log must be a path, an array, a pandas, Polars or Arrow table or an Ibis table, "
             f"got {type(source).__name__}"
         ) from error
+
+
+def _check_names(columns: Any) -> None:
+    """Raise `LogError` where two columns of a frame have one name."""
+    names = [name for name in columns if isinstance(name, str)] if columns is not None else []
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise LogError(f"columns must have different names, got {', '.join(twice)} twice")
 
 
 def _arrow(array: Any, names: list[str]) -> Any:

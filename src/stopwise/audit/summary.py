@@ -13,6 +13,7 @@ from stopwise.audit.words import (
     amount,
     finding_words,
     headline,
+    one_line,
     pair_words,
     per_thousand,
     percent,
@@ -48,7 +49,7 @@ def summary(report: AuditReport) -> str:
 
 def _log_line(report: AuditReport) -> str:
     h = report.histogram
-    values = ", ".join(map(str, h.classes[:4])) + (", …" if h.n_classes > 4 else "")
+    values = ", ".join(map(one_line, h.classes[:4])) + (", …" if h.n_classes > 4 else "")
     blank = f", {h.n_blank:,} without any output left out" if h.n_blank else ""
     return (
         f"Log: {report.source}, {h.n_cases:,} cases, {h.n_stages} tests, "

@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 
 from stopwise.audit.missing import PairRange
+from stopwise.audit.prices import TINY
 from stopwise.audit.report import AuditReport
 from stopwise.audit.sequences import Interval
 from stopwise.audit.verdict import Finding, PairEvidence
 from stopwise.cascade import Cascade
+
+
+def one_line(value: object) -> str:
+    r"""Return an output as text that keeps to its line.
+
+    >>> one_line("yes\nno")
+    'yes no'
+    """
+    return " ".join(str(value).split())
 
 
 def stage_name(cascade: Cascade, stage: int | None) -> str:
@@ -213,7 +223,7 @@ def _stopping_before(report: AuditReport, stage: int) -> str:
 
 def _at_most(report: AuditReport, stage: int) -> str:
     worst = float(report.worst_regrets[stage])
-    if worst <= 1e-9:
+    if worst <= TINY:
         return f"This holds for any right answers to these cases{_under(report)}."
     where, cost = f"in these {report.histogram.n_cases:,} cases", per_thousand(report, worst)
     text = f"If that is wrong {where} it costs at most {cost} too much"
@@ -244,6 +254,8 @@ def _next(report: AuditReport) -> str:
         return "No labels are needed."
     if report.planned_cases:
         n = len(report.planned_cases)
+        if report.labels is not None:  # the number of labels must not depend on what they said
+            return f"Label the {n} cases of the new plan and hand in these alone, old labels aside."
         return f"Label the {n} cases of the plan and audit again with --labels."
     if report.labels is not None and len(report.labels.possible_stages) == 1:
         return "No more labels are needed."

@@ -32,13 +32,16 @@ _Log = Annotated[
     ),
 ]
 _Tests = Annotated[
-    str, _log(help="The columns of the tests in order, as in history,insulin,all; [all columns].")
+    str,
+    _log(
+        help="The columns of the tests in order, as in history,insulin,all (default: all columns)."
+    ),
 ]
 _Costs = Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")]
 _MistakeCost = Annotated[float, _log(help="What a wrong answer costs, in the same unit.")]
 _Table = Annotated[str, _log(help="The table of a database file.")]
 _Query = Annotated[str, _log(help="SQL that selects the rows; a CSV or Parquet is FROM log.")]
-_Id = Annotated[str, _log("--id", help="The column that names a case [the row number].")]
+_Id = Annotated[str, _log("--id", help="The column that names a case (default: the row number).")]
 _Ordered = Annotated[
     bool, _bounds("--ordered", help="Each test errs at most as often as the one before.")
 ]
@@ -63,11 +66,11 @@ _Labels = Annotated[
     Path | None,
     _labels(help="Labels for some cases: the columns of the tests or --id, and --label-column."),
 ]
-_LabelColumn = Annotated[str, _labels(help="The column with the right answer [label].")]
+_LabelColumn = Annotated[str, _labels(help="The column with the right answer (default: label).")]
 _PlanLabels = Annotated[int, _labels(help="Choose this many cases to label.")]
-_PlanOut = Annotated[Path, _labels(help="Where the cases to label go [to-label.csv].")]
+_PlanOut = Annotated[Path, _labels(help="Where the cases to label go (default: to-label.csv).")]
 _Seed = Annotated[int, _labels(help="For drawing the cases to label.")]
-_Confidence = Annotated[float, _result(help="With which all intervals hold [0.95].")]
+_Confidence = Annotated[float, _result(help="With which all intervals hold (default: 0.95).")]
 _Out = Annotated[Path | None, _result(help="Write the report, an HTML page.")]
 _Json = Annotated[bool, _result("--json", help="Print JSON, in which stages count from 0.")]
 
