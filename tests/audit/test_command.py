@@ -233,6 +233,16 @@ def test_a_second_plan_is_handed_in_alone(visits, run):
     assert "hand in these alone" in out.splitlines()[4]
 
 
+@pytest.mark.parametrize("name", ["case", "agreement", "label"])
+def test_a_plan_needs_columns_of_its_own(name, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text(f"{name},b\n0,1\n1,1\n0,0\n")
+    code, _, err = run("log.csv", "--costs", "1,1", "--mistake-cost", 10, "--plan-labels", 2)
+    assert code == 2
+    assert f"needs a column '{name}' of its own" in err
+    assert [p.name for p in tmp_path.iterdir()] == ["log.csv"]
+
+
 LOGS = {
     "empty.csv": (b"", "empty.csv"),
     "header.csv": (b"history,insulin,all\n", "at least one case"),
@@ -248,6 +258,7 @@ LOGS = {
         b"history,insulin,all\n" + b"".join(b"0.%d1,1,0\n1,0,1\n" % n for n in range(60)),
         "got 60 different numbers such as '0.",
     ),
+    "twice.csv": (b"history,insulin,all,all\n0,1,1,0\n1,1,0,1\n", "names, got all twice"),
     "corrupt.parquet": (b"PAR1 nothing PAR1", "corrupt.parquet cannot be read"),
     "empty.parquet": (b"", "empty.parquet cannot be read"),
     "log.txt.zip": (b"PK", "must be CSV or Parquet"),

@@ -14,7 +14,8 @@ from stopwise.audit.identify import IdentifiedSet
 from stopwise.audit.labelled import read_labels
 from stopwise.audit.labels import Holds, LabelledCases, agreement, label_evidence
 from stopwise.audit.log import open_log
-from stopwise.audit.plan import draw_cases, plan_labels, possible_stages
+from stopwise.audit.plan import draw_cases, plan_labels
+from stopwise.audit.prices import possible_stages
 from stopwise.audit.verdict import DisagreementBounds, judge
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
@@ -279,7 +280,7 @@ def test_labels_by_case_and_by_outputs_are_the_same(tmp_path):
     told = frame.assign(label=labels)[::7]
     told[["visit", "label"]].to_csv(tmp_path / "ids.csv", index=False)
     told[["a", "b", "c", "label"]].to_csv(tmp_path / "outputs.csv", index=False)
-    told = told.assign(agreement="from a plan")
+    told = told.assign(agreement="a = b against c")
     found = [
         read_labels(source, "label", log, histogram, LabelSpace())
         for source in (tmp_path / "ids.csv", tmp_path / "outputs.csv", told)
@@ -346,3 +347,20 @@ def test_a_label_no_test_gives_is_fine_where_it_may_be():
     labels = pd.DataFrame({"id": [1, 2, 3], "label": ["x", "new", None]})
     report = sw.audit(log, cascade, case_id="id", labels=labels, unseen_label=True)
     assert report.labels.n_labels == 2
+
+
+def test_a_column_that_happens_to_be_called_agreement_makes_no_plan():
+    labels, outputs = draw(np.random.default_rng(4), 300, (0.3, 0.2))
+    log = pd.DataFrame(outputs, columns=["a", "b"])
+    cascade = Cascade([1, 1], mistake_cost=10, names=["a", "b"])
+    told = log.assign(label=labels)[:40]
+    plain = sw.audit(log, cascade, labels=told).labels
+    named = sw.audit(log, cascade, labels=told.assign(agreement="good")).labels
+    drawn = sw.audit(log, cascade, labels=told.assign(agreement="a against b")).labels
+    np.testing.assert_array_equal(named.estimates, plain.estimates)
+    assert drawn.estimates[0, 1] != plain.estimates[0, 1]
+
+
+def test_no_log_is_no_log():
+    with pytest.raises(LogError, match="got NoneType"):
+        sw.audit(None, Cascade([1, 1], names=["a", "b"]))

@@ -8,6 +8,7 @@ from stopwise.audit.corners import LabelSpace
 from stopwise.audit.histogram import Histogram, matching
 from stopwise.audit.labels import LabelledCases
 from stopwise.audit.log import Log, engine_errors, open_rows
+from stopwise.audit.plan import AGAINST
 from stopwise.errors import LogError
 
 PLANNED = "agreement"  # the column of a plan: its cases were drawn among all that agree alike
@@ -29,6 +30,7 @@ def read_labels(
     with engine_errors("the labels"):
         table = table.filter(table[column].notnull())
         _check_once(table, log)
+        planned = PLANNED in names and PLANNED not in tests and _is_plan(table[PLANNED])
         if all(name in names for name in tests):
             rows = table.select(
                 **{f"s{k}": table[name] for k, name in enumerate(tests)}, label=table[column]
@@ -50,7 +52,13 @@ def read_labels(
         raise LogError(f"labels must have values in column {column!r}, got none")
     for _, label, _ in labelled:
         _check_label(label, histogram, space)
-    return LabelledCases.of(histogram, labelled, by_agreement=PLANNED in names, labels=space)
+    return LabelledCases.of(histogram, labelled, by_agreement=planned, labels=space)
+
+
+def _is_plan(column: Any) -> bool:
+    """Whether a column says of each case who is against whom, as a plan does."""
+    said = column.name(PLANNED).as_table().distinct().to_pyarrow()[PLANNED].to_pylist()
+    return all(isinstance(words, str) and AGAINST in words for words in said)
 
 
 def _check_label(label: Any, histogram: Histogram, space: LabelSpace) -> None:

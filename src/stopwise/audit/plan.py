@@ -11,8 +11,10 @@ import numpy as np
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.labels import Blocks, LabelledCases, agreement
 from stopwise.audit.log import Log, engine_errors
+from stopwise.audit.prices import possible_stages
 from stopwise.cascade import Cascade, FloatArray
 
+AGAINST = " against "  # between the camps of a group; labels that say it are those of a plan
 MAX_NAMED = 4  # tests that agree are named one by one up to here
 
 
@@ -34,7 +36,7 @@ class PlanGroup:
         if len(camps[largest]) > MAX_NAMED:
             del words[largest]
             words[largest] = "all others"
-        return " against ".join(words.values())
+        return AGAINST.join(words.values())
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,6 @@ class LabelPlan:
     def n_labels(self) -> int:
         """The number of labels asked for."""
         return sum(group.n_labels for group in self.groups)
-
-
-def possible_stages(differences: FloatArray, costs: FloatArray) -> tuple[int, ...]:
-    """Return the stages that may be best given the largest differences γ_i - γ_j; costs are C."""
-    lead = -differences.T + costs[:, None] - costs[None, :]  # the least that k can trail j by
-    return tuple(np.flatnonzero((lead <= 1e-12).all(axis=1)).tolist())
 
 
 def plan_labels(

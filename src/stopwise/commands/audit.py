@@ -112,6 +112,8 @@ def audit(
     with waiting(f"auditing {Path(log).name}"):
         rows = open_rows(log, table=table or None, query=query or None)
         names = _names(tests) or [name for name in rows.columns if name != case_id]
+        if plan_labels:
+            _check_plan_columns(names, case_id or "case")
         found = run_audit(
             rows,
             Cascade(_costs(costs, names), mistake_cost, names),
@@ -202,6 +204,16 @@ def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> N
         used = taken.setdefault(path.resolve(), option)
         if used != option:
             raise InputError(f"{option} must be a file of its own, {path} is {used} already")
+
+
+def _check_plan_columns(names: list[str], case_id: str) -> None:
+    """Refuse tests whose names a plan needs for columns of its own."""
+    for name in (case_id, "agreement", "label"):
+        if name in names:
+            raise SettingError(
+                f"--plan-labels needs a column {name!r} of its own, got a test of that name: "
+                "a query can rename it" + ("" if name != "case" else ", or --id name the cases")
+            )
 
 
 def _check_old_plan(path: Path, label_column: str) -> None:
