@@ -157,6 +157,92 @@ def test_bad_input_is_one_line_and_leaves_nothing(what, visits, run, monkeypatch
     assert sorted(p.name for p in folder.iterdir()) == before
 
 
+def filled_in(folder):
+    (folder / "to-label.csv").write_text(
+        "case,history,insulin,all,agreement,label\n1,0,1,1,x,yes\n"
+    )
+
+
+OVERWRITTEN = {
+    "the log": (
+        ["--out", "visits.csv"],
+        "--out must be a file of its own, visits.csv is a file of",
+    ),
+    "the log by another name": (["--out", "./sub/../visits.csv"], "is a file of the log already"),
+    "the log with a plan": (
+        ["--plan-labels", 5, "--plan-out", "visits.csv"],
+        "--plan-out must be a file of its own",
+    ),
+    "the labels": (["--labels", "to-label.csv", "--out", "to-label.csv"], "is --labels already"),
+    "the labels with the next plan": (
+        ["--labels", "to-label.csv", "--plan-labels", 5],
+        "--plan-out must be a file of its own, to-label.csv is --labels already",
+    ),
+    "a plan that is filled in": (["--plan-labels", 5], "to-label.csv holds 1: give it another"),
+    "the other output": (
+        ["--plan-labels", 5, "--plan-out", "same.x", "--out", "same.x"],
+        "same.x is --out already",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OVERWRITTEN)
+def test_nothing_of_the_user_is_overwritten(what, visits, run, monkeypatch):
+    folder, *_ = visits
+    monkeypatch.chdir(folder)
+    filled_in(folder)
+    (folder / "sub").mkdir()
+    before = {p: p.read_bytes() for p in folder.iterdir() if p.is_file()}
+    arguments, message = OVERWRITTEN[what]
+    code, printed, err = run("visits.csv", *ARGUMENTS, *arguments)
+    assert (code, printed) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert {p: p.read_bytes() for p in folder.iterdir() if p.is_file()} == before
+
+
+def test_a_file_of_a_folder_is_not_overwritten_and_an_empty_plan_is(visits, run, monkeypatch):
+    folder, *_ = visits
+    monkeypatch.chdir(folder)
+    (folder / "parts").mkdir()
+    (folder / "visits.csv").rename(folder / "parts" / "1.csv")
+    code, _, err = run("parts", *ARGUMENTS, "--out", "parts/1.csv")
+    assert code == 2
+    assert "parts/1.csv is a file of the log already" in err
+    for _ in range(2):
+        code, _, err = run("parts", *ARGUMENTS, "--plan-labels", 5, "--out", "report.html")
+        assert (code, err) == (0, "")
+
+
+def test_help_says_every_default(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    _, out, _ = run("--help")
+    for default in ("all columns", "the row number", "label", "to-label.csv", "0.95"):
+        assert f"(default: {default})" in out
+
+
+def test_a_second_plan_is_handed_in_alone(visits, run):
+    folder, frame, truth = visits
+    labels = frame[:60].assign(label=[truth[v] for v in frame.visit[:60]])
+    labels.to_csv(folder / "labels.csv", index=False)
+    code, out, _ = run(
+        folder / "visits.csv", *ARGUMENTS, "--mistake-cost", 100, "--labels", folder / "labels.csv",
+        "--plan-labels", 40, "--plan-out", folder / "more.csv",
+    )  # fmt: skip
+    assert code == 0
+    assert "hand in these alone" in out.splitlines()[4]
+
+
+@pytest.mark.parametrize("name", ["case", "agreement", "label"])
+def test_a_plan_needs_columns_of_its_own(name, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text(f"{name},b\n0,1\n1,1\n0,0\n")
+    code, _, err = run("log.csv", "--costs", "1,1", "--mistake-cost", 10, "--plan-labels", 2)
+    assert code == 2
+    assert f"needs a column '{name}' of its own" in err
+    assert [p.name for p in tmp_path.iterdir()] == ["log.csv"]
+
+
 LOGS = {
     "empty.csv": (b"", "empty.csv"),
     "header.csv": (b"history,insulin,all\n", "at least one case"),
@@ -172,6 +258,7 @@ LOGS = {
         b"history,insulin,all\n" + b"".join(b"0.%d1,1,0\n1,0,1\n" % n for n in range(60)),
         "got 60 different numbers such as '0.",
     ),
+    "twice.csv": (b"history,insulin,all,all\n0,1,1,0\n1,1,0,1\n", "names, got all twice"),
     "corrupt.parquet": (b"PAR1 nothing PAR1", "corrupt.parquet cannot be read"),
     "empty.parquet": (b"", "empty.parquet cannot be read"),
     "log.txt.zip": (b"PK", "must be CSV or Parquet"),

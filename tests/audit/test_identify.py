@@ -147,7 +147,7 @@ def test_contradictions_are_named_and_nothing_else_is():
 
 def test_an_assumption_can_contradict_the_log_alone():
     law = law_of([["abstain", 0], [0, 0], [0, 1]], Cascade([0.1] * 2))
-    with pytest.raises(AssumptionError, match=r"cannot be that 'test 1' errs in at most 0\.1"):
+    with pytest.raises(AssumptionError, match=r"that 'test 1' errs in at most 0\.1 .*'abstain'"):
         IdentifiedSet(law, [ErrsWithin("test 1", 0.1)], LabelSpace(never_right=("abstain",)))
 
 
@@ -199,3 +199,30 @@ def test_unknown_names_are_refused():
         IdentifiedSet(law, labels=LabelSpace(never_right=(0, 1)))
     with pytest.raises(SettingError, match="low <= high"):
         Prevalence(1, 0.5, 0.1)
+
+
+def test_a_contradiction_names_what_is_never_right():
+    law = law_of(
+        np.array([["x", "x"], ["y", "x"], ["x", "y"], ["y", "y"]]),
+        Cascade([1, 1], names=["test 1", "test 2"]),
+    )
+    good = ErrsWithin("test 2", 0.3)
+    IdentifiedSet(law, [good])
+    with pytest.raises(AssumptionError, match=r"at once that .* and that never right is 'x'"):
+        IdentifiedSet(law, [good], LabelSpace(("x",)))
+    low = (ErrsWithin("test 1", 0.0), ErrsWithin("test 2", 0.0))
+    with pytest.raises(AssumptionError) as without:
+        IdentifiedSet(law, low, LabelSpace(("x",)))
+    assert "never right" not in str(without.value)  # it contradicts without that too
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((-0.1753, -0.09459), "test 3 errs more often than test 1, by 0.09459 to 0.1753 of"),
+        ((0.01, 0.2), "test 1 errs more often than test 3, by 0.01 to 0.2 of"),
+        ((-0.1, 0.2), "test 1 errs at most 0.2 more often and at most 0.1 less often than test 3"),
+    ],
+)
+def test_a_difference_is_said_without_minus_signs(ends, words):
+    assert words in str(DifferenceWithin(0, 2, *ends))

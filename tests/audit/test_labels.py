@@ -14,7 +14,8 @@ from stopwise.audit.identify import IdentifiedSet
 from stopwise.audit.labelled import read_labels
 from stopwise.audit.labels import Holds, LabelledCases, agreement, label_evidence
 from stopwise.audit.log import open_log
-from stopwise.audit.plan import draw_cases, plan_labels, possible_stages
+from stopwise.audit.plan import draw_cases, plan_labels
+from stopwise.audit.prices import possible_stages
 from stopwise.audit.verdict import DisagreementBounds, judge
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
@@ -279,7 +280,7 @@ def test_labels_by_case_and_by_outputs_are_the_same(tmp_path):
     told = frame.assign(label=labels)[::7]
     told[["visit", "label"]].to_csv(tmp_path / "ids.csv", index=False)
     told[["a", "b", "c", "label"]].to_csv(tmp_path / "outputs.csv", index=False)
-    told = told.assign(agreement="from a plan")
+    told = told.assign(agreement="a = b against c")
     found = [
         read_labels(source, "label", log, histogram, LabelSpace())
         for source in (tmp_path / "ids.csv", tmp_path / "outputs.csv", told)
@@ -303,3 +304,63 @@ def test_labels_that_do_not_fit():
     refused("some 'visit' are not in it", visit=[9], label=[0])
     refused("got none", visit=[1], label=pd.Series([None], dtype="Int64"))
     refused("must be one of the log", a=[0], b=[1], c=[0], label=[0])
+
+
+@pytest.mark.parametrize("kinds", [("bool", "int64"), ("int8", "float64"), ("bool", "float32")])
+def test_a_plan_for_columns_of_different_types(kinds, tmp_path):
+    """A histogram takes true, 1 and 1.0 for one value, and so does the draw of cases."""
+    _, outputs = draw(np.random.default_rng(3), 400, (0.3, 0.2))
+    frame = pd.DataFrame({"a": outputs[:, 0].astype(kinds[0]), "b": outputs[:, 1].astype(kinds[1])})
+    frame.to_parquet(tmp_path / "log.parquet")
+    cascade = Cascade([1, 1], mistake_cost=10, names=["a", "b"])
+    report = sw.audit(tmp_path / "log.parquet", cascade, n_planned=5)
+    assert len(report.planned_cases) == 5
+    for case in report.planned_cases:
+        assert tuple(frame.iloc[case.case - 1]) == case.outputs
+        assert case.outputs[0] != case.outputs[1]
+
+
+def refused(labels, match, **settings):
+    log = pd.DataFrame({"id": range(6), "a": list("xyxyxz"), "b": list("xxyyxz")})
+    log = settings.pop("log", log)
+    cascade = Cascade([1, 1], mistake_cost=10, names=["a", "b"])
+    with pytest.raises(LogError, match=match):
+        sw.audit(log, cascade, case_id="id", labels=labels, **settings)
+
+
+def test_labels_that_cannot_be_are_refused():
+    typo = pd.DataFrame({"id": [1, 2], "label": ["x", "yy"]})
+    refused(typo, r"a value that some test gives, got 'yy'; the log has 'x', 'y', 'z'")
+    never = pd.DataFrame({"id": [1, 2], "label": ["x", "z"]})
+    refused(never, r"got 'z', which never is", never_right=["z"])
+    twice = pd.DataFrame({"id": [5, 5, 5, 1], "label": ["x", "x", "y", "x"]})
+    refused(twice, r"a case must have one label, got 3 for 5")
+    refused(twice.assign(a="x", b="y"), r"a case must have one label, got 3 for 5")
+    log = pd.DataFrame({"id": [1, 1, 2, 3], "a": list("xyxy"), "b": list("xxyy")})
+    labels = pd.DataFrame({"id": [1, 2], "label": ["x", "y"]})
+    refused(labels, r"a case id must name one case, some 'id' of labels name several", log=log)
+
+
+def test_a_label_no_test_gives_is_fine_where_it_may_be():
+    log = pd.DataFrame({"id": range(6), "a": list("xyxyxz"), "b": list("xxyyxz")})
+    cascade = Cascade([1, 1], mistake_cost=10, names=["a", "b"])
+    labels = pd.DataFrame({"id": [1, 2, 3], "label": ["x", "new", None]})
+    report = sw.audit(log, cascade, case_id="id", labels=labels, unseen_label=True)
+    assert report.labels.n_labels == 2
+
+
+def test_a_column_that_happens_to_be_called_agreement_makes_no_plan():
+    labels, outputs = draw(np.random.default_rng(4), 300, (0.3, 0.2))
+    log = pd.DataFrame(outputs, columns=["a", "b"])
+    cascade = Cascade([1, 1], mistake_cost=10, names=["a", "b"])
+    told = log.assign(label=labels)[:40]
+    plain = sw.audit(log, cascade, labels=told).labels
+    named = sw.audit(log, cascade, labels=told.assign(agreement="good")).labels
+    drawn = sw.audit(log, cascade, labels=told.assign(agreement="a against b")).labels
+    np.testing.assert_array_equal(named.estimates, plain.estimates)
+    assert drawn.estimates[0, 1] != plain.estimates[0, 1]
+
+
+def test_no_log_is_no_log():
+    with pytest.raises(LogError, match="got NoneType"):
+        sw.audit(None, Cascade([1, 1], names=["a", "b"]))

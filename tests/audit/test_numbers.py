@@ -63,7 +63,10 @@ def test_shares_intervals_ratios_and_margins(log, report):
         i, j = pair.shallow, pair.deep
         both = frame.iloc[:, [i, j]].dropna()
         total = int((both.iloc[:, 0] != both.iloc[:, 1]).sum())
-        low, high = betting_interval(total, len(both), SHARE / 3)
+        # b's gaps depend on a, so those who show a pair are a choice: the others may be anything
+        assert pair.is_biased
+        low, _ = betting_interval(total, len(frame), SHARE / 3)
+        _, high = betting_interval(total + len(frame) - len(both), len(frame), SHARE / 3)
         assert (pair.n_seen, pair.n_disagreed) == (len(both), total)
         assert (pair.interval.low, pair.interval.high) == pytest.approx((low, high), abs=1e-9)
         price = C[j] - C[i]

@@ -13,7 +13,8 @@ from stopwise.audit import ErrsWithin, Ordered
 from stopwise.audit.compare import choices, dawid_skene_error_rates, strong_dominance_stage
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.sequences import BettingSequence
-from stopwise.errors import AssumptionError, LogError, SettingError
+from stopwise.audit.words import amount
+from stopwise.errors import AssumptionError, InputError, LogError, SettingError
 from tests.audit.worlds import ORDER, draw, highs_bound, law_of
 
 NAMES = ["history", "insulin", "all"]
@@ -97,7 +98,11 @@ def test_dawid_and_skene_choose_by_the_rates_they_fit():
 def test_dawid_and_skene_have_no_answer_where_a_test_was_never_run():
     log = Histogram.from_rows([[0, None], [1, None]], [3, 1], sw.Cascade([0.1, 0.1]))
     assert np.isnan(dawid_skene_error_rates(log)).tolist() == [False, True]
-    (choice,) = (c for c in choices(log, np.zeros(2), log.cascade) if c.rule == "Dawid–Skene")
+    (choice,) = (
+        c
+        for c in choices(log, log.disagreement, np.zeros(2), log.cascade)
+        if c.rule == "Dawid–Skene"
+    )
     assert choice.stage is None
 
 
@@ -264,6 +269,52 @@ def test_missing_outputs_widen_the_bounds_unless_taken_to_be_random():
     assert narrow.guarantee < wide.guarantee
     np.testing.assert_allclose(narrow.largest_differences, complete.largest_differences, atol=0.03)
     assert "Missing: in 750 cases" in wide.summary()
+
+
+def test_ends_of_the_map_are_no_findings(world):
+    *_, report = world
+    text = report.summary()
+    for band in (*report.prices.sound, *report.prices.known):
+        if band.high >= report.prices.high:
+            assert f"to {amount(band.high)}" not in text
+            assert f"above {amount(band.low)}" in text
+    first = report.prices.sound[0]
+    assert f"'{NAMES[first.value[1]]}' up to {amount(first.high)}" in text
+
+
+def test_with_labels_nothing_is_said_of_methods_without(world):
+    labels, frame, cascade, report = world
+    told = sw.audit(frame, cascade, labels=frame.assign(label=labels)[:60])
+    assert any(band.value is None for band in told.prices.known)
+    for text in (told.summary(), told.to_html()):
+        assert "without labels can know" not in text
+        assert "These labels do not settle the best stage" in text or "<html" in text
+    assert "every value inside is reached" not in told.to_html()
+    assert "every value inside is reached" in report.to_html()
+    assert "without labels can know" in report.to_html()
+
+
+def test_the_first_lines_say_for_how_many_cases_they_hold():
+    frame = pd.DataFrame({"a": [0, 1, 0], "b": [0, 1, 1]})
+    report = sw.audit(frame, sw.Cascade([1, 1], 6, ["a", "b"]))
+    assert "in these 3 cases it costs at most" in report.summary().splitlines()[3]
+
+
+def test_an_output_with_a_line_break_keeps_to_its_line():
+    frame = pd.DataFrame({"a": ["x\ny", "z", "z"], "b": ["x\ny", "z", "x\ny"]})
+    text = sw.audit(frame, sw.Cascade([1, 1], 6, ["a", "b"])).summary()
+    assert "2 values (x y, z)" in text
+
+
+def test_a_report_into_no_folder_is_refused(world, tmp_path):
+    with pytest.raises(InputError, match="must go into a directory"):
+        world[-1].save(tmp_path / "nowhere" / "report.html")
+
+
+def test_two_columns_with_one_name_are_refused():
+    frame = pd.DataFrame([[0, 1, 1], [1, 0, 1]], columns=["a", "a", "b"])
+    with pytest.raises(LogError, match="columns must have different names, got a twice"):
+        sw.audit(frame, sw.Cascade([1, 1], names=["a", "b"]))
 
 
 def test_trees_are_audited():

@@ -134,9 +134,18 @@ class DifferenceWithin(Assumption):
         return Rows(matrix, np.array([self.high, -self.low]))
 
     def __str__(self) -> str:
+        first, second = f"test {self.first + 1}", f"test {self.second + 1}"
+        if self.high < 0:  # say the one that errs more often first
+            first, second = second, first
+        low, high = sorted((abs(self.low), abs(self.high)))
+        if self.low < 0 <= self.high:
+            return (
+                f"by the labels, {first} errs at most {self.high:.4g} more often and at most "
+                f"{-self.low:.4g} less often than {second}, in shares of the cases"
+            )
         return (
-            f"by the labels, test {self.first + 1} errs more often than test {self.second + 1} "
-            f"in {self.low:.4g} to {self.high:.4g} of the cases"
+            f"by the labels, {first} errs more often than {second}, by {low:.4g} to {high:.4g} "
+            "of the cases"
         )
 
 

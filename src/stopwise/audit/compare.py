@@ -27,11 +27,13 @@ class Choice:
     note: str = ""
 
 
-def choices(histogram: Histogram, regrets: FloatArray, cascade: Cascade) -> tuple[Choice, ...]:
+def choices(
+    histogram: Histogram, disagreement: FloatArray, regrets: FloatArray, cascade: Cascade
+) -> tuple[Choice, ...]:
     """Return what each rule chooses, with the worst-case regret of its choice."""
     picked: list[tuple[str, int | None, str]] = [
-        ("strong dominance", strong_dominance_stage(histogram.disagreement, cascade), ""),
-        ("weak dominance", sound_stage(histogram.disagreement, cascade), ""),
+        ("strong dominance", strong_dominance_stage(disagreement, cascade), ""),
+        ("weak dominance", sound_stage(disagreement, cascade), ""),
         ("minimax regret", minimax_stage(regrets), ""),
         _dawid_skene_choice(histogram, cascade),
         ("always the last", cascade.n_stages - 1, ""),

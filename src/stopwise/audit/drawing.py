@@ -30,13 +30,17 @@ def _ink(fill: str) -> str:
     return "#fff" if fill in DARK else "#111"
 
 
-def price_map_svg(prices: PriceMap, cascade: Cascade) -> str:
-    """Draw the price map: what is sound, what is minimax, where nobody can know."""
+def price_map_svg(prices: PriceMap, cascade: Cascade, *, labelled: bool = False) -> str:
+    """Draw the price map: what is sound, what is minimax, where nobody can know.
+
+    Where some labels are ``labelled``, what they leave open is not said to be beyond knowing.
+    """
+    blind = "these labels do not settle it" if labelled else "no method without labels can know"
     x = _log_axis(prices.low, prices.high)
     parts = [
         _track(prices.sound, 30, "sound under weak dominance", x, _sound_style(cascade)),
         _track(prices.minimax, 75, "smallest worst-case regret", x, _stage_style(cascade)),
-        _track(prices.known, 120, "best whatever the labels are", x, _known_style(cascade)),
+        _track(prices.known, 120, "best whatever the labels are", x, _known_style(cascade, blind)),
         _curve(prices, x, top=185, height=110),
         _ticks(prices.low, prices.high, x, 300),
         _own_price(cascade.mistake_cost, x, 300),
@@ -165,9 +169,9 @@ def _stage_style(cascade: Cascade) -> Callable[[int], tuple[str, str]]:
     return lambda stage: (colour(stage), cascade.names[stage])
 
 
-def _known_style(cascade: Cascade) -> Callable[[int | None], tuple[str, str]]:
+def _known_style(cascade: Cascade, blind: str) -> Callable[[int | None], tuple[str, str]]:
     def style(stage: int | None) -> tuple[str, str]:
-        words = "no method without labels can know" if stage is None else cascade.names[stage]
+        words = blind if stage is None else cascade.names[stage]
         return colour(stage), words
 
     return style

@@ -51,6 +51,7 @@ class IdentifiedSet:
         self.assumptions = tuple(assumptions)
         self.labels = labels
         named = _named_values(self.assumptions, law)
+        self._named = named
         self._corners = Corners.of(law, labels, named)
         axes = Axes(law.cascade, tuple(law.classes[code] for code in named))
         rows = [a.rows(axes) for a in self.assumptions]
@@ -106,11 +107,21 @@ class IdentifiedSet:
             if without.shortfall > EXACT:
                 clash.remove(a)
         names = [str(self.assumptions[a]) for a in clash]
+        if self._clashes_with_never_right():
+            names.append(f"never right is {', '.join(map(repr, self.labels.never_right))}")
         if len(names) == 1:
             raise AssumptionError(f"given the log it cannot be that {names[0]}")
         raise AssumptionError(
             f"given the log it cannot be at once that {'; and that '.join(names)}"
         )
+
+    def _clashes_with_never_right(self) -> bool:
+        """Whether the conditions could be met if the label were free to be any value."""
+        if not self.labels.never_right:
+            return False
+        free = LabelSpace((), self.labels.unseen)
+        corners = Corners.of(self.law, free, self._named)
+        return _programme(corners, self._matrix, self._limits).shortfall <= EXACT
 
 
 def _programme(

@@ -8,6 +8,7 @@ from stopwise.audit.corners import LabelSpace
 from stopwise.audit.histogram import Histogram, matching
 from stopwise.audit.labels import LabelledCases
 from stopwise.audit.log import Log, engine_errors, open_rows
+from stopwise.audit.plan import AGAINST
 from stopwise.errors import LogError
 
 PLANNED = "agreement"  # the column of a plan: its cases were drawn among all that agree alike
@@ -27,13 +28,15 @@ def read_labels(
         raise LogError(f"labels must have a column {column!r}, got {', '.join(names)}")
     tests = histogram.cascade.names if log is None else log.columns
     with engine_errors("the labels"):
+        table = table.filter(table[column].notnull())
+        _check_once(table, log)
+        planned = PLANNED in names and PLANNED not in tests and _is_plan(table[PLANNED])
         if all(name in names for name in tests):
             rows = table.select(
                 **{f"s{k}": table[name] for k, name in enumerate(tests)}, label=table[column]
             )
         else:
             rows = _joined(table, names, column, log)
-        rows = rows.filter(rows.label.notnull())
         keys = rows.columns
         found = rows.group_by(keys).aggregate(n_cases=rows.count()).to_pyarrow().to_pylist()
     classes = histogram.classes
@@ -47,7 +50,40 @@ def read_labels(
     ]
     if not labelled:
         raise LogError(f"labels must have values in column {column!r}, got none")
-    return LabelledCases.of(histogram, labelled, by_agreement=PLANNED in names, labels=space)
+    for _, label, _ in labelled:
+        _check_label(label, histogram, space)
+    return LabelledCases.of(histogram, labelled, by_agreement=planned, labels=space)
+
+
+def _is_plan(column: Any) -> bool:
+    """Whether a column says of each case who is against whom, as a plan does."""
+    said = column.name(PLANNED).as_table().distinct().to_pyarrow()[PLANNED].to_pylist()
+    return all(isinstance(words, str) and AGAINST in words for words in said)
+
+
+def _check_label(label: Any, histogram: Histogram, space: LabelSpace) -> None:
+    """Raise `LogError` where a label cannot be right: a slip of the pen, or a forgotten setting."""
+    if label in space.never_right:
+        raise LogError(f"a label must be able to be right, got {label!r}, which never is")
+    if label not in histogram.classes and not space.unseen:
+        raise LogError(
+            f"a label must be a value that some test gives, got {label!r}; the log has "
+            f"{', '.join(map(repr, histogram.classes[:20]))} (unseen_label allows others)"
+        )
+
+
+def _check_once(table: Any, log: Log | None) -> None:
+    """Raise `LogError` where a case has more than one label, as far as cases have names."""
+    name = CASE if log is None or log.case_id is None else log.case_id
+    tests = () if log is None else log.columns
+    if name not in table.columns or name in tests:
+        return
+    times = table.group_by(case_id=table[name]).aggregate(times=table.count())
+    twice = times.filter(times.times > 1).limit(1).to_pyarrow().to_pylist()
+    if twice:
+        raise LogError(
+            f"a case must have one label, got {twice[0]['times']} for {twice[0]['case_id']!r}"
+        )
 
 
 def _joined(table: Any, names: list[str], column: str, log: Log | None) -> Any:
@@ -66,6 +102,9 @@ def _joined(table: Any, names: list[str], column: str, log: Log | None) -> Any:
     frame = log.frame()
     cases = log.outputs(case_id=log.ids(frame).cast("string"))
     both = cases.join(small, "case_id")
-    if int(both.count().to_pyarrow().as_py()) < int(small.count().to_pyarrow().as_py()):
+    n_found, n_given = (int(t.count().to_pyarrow().as_py()) for t in (both, small))
+    if n_found < n_given:
         raise LogError(f"labels must be for cases of the log, some {name!r} are not in it")
+    if n_found > n_given:
+        raise LogError(f"a case id must name one case, some {name!r} of labels name several")
     return both.drop("case_id")

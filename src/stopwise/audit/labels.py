@@ -12,6 +12,7 @@ import numpy as np
 from stopwise.audit.assumptions import DifferenceWithin
 from stopwise.audit.corners import LabelSpace
 from stopwise.audit.histogram import MISSING, Histogram
+from stopwise.audit.prices import possible_stages
 from stopwise.audit.sequences import Interval, kl_ball
 from stopwise.audit.verdict import Verdict
 from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
@@ -246,9 +247,7 @@ def label_evidence(
             estimates[i, j] = cases.estimate(i, j)
             low[i, j], high[i, j] = bounds.low, bounds.high
             estimates[j, i], low[j, i], high[j, i] = -estimates[i, j], -bounds.high, -bounds.low
-    possible = tuple(
-        k for k in range(K) if all(low[k, j] + C[k] - C[j] <= 0 for j in range(K) if j != k)
-    )
+    possible = possible_stages(high, C)
     return LabelEvidence(
         n_labels=cases.n_labels,
         estimates=read_only(estimates),

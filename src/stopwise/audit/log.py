@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -206,12 +207,23 @@ def _memtable(source: Any) -> Any:
     try:
         if source is None:  # which Ibis takes for a table without columns
             raise TypeError
+        _check_names(getattr(source, "columns", None))
         return ibis.memtable(source)
+    except LogError:
+        raise
     except Exception as error:
         raise LogError(
             "log must be a path, an array, a pandas, Polars or Arrow table or an Ibis table, "
             f"got {type(source).__name__}"
         ) from error
+
+
+def _check_names(columns: Any) -> None:
+    """Raise `LogError` where two columns have one name, which engines refuse or change."""
+    names = [name for name in columns if isinstance(name, str)] if columns is not None else []
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise LogError(f"columns must have different names, got {', '.join(twice)} twice")
 
 
 def _arrow(array: Any, names: list[str]) -> Any:
@@ -271,6 +283,12 @@ def _from_path(source: str | Path, table: str | None, query: str | None) -> Rows
         return Rows(rows, tuple(files) if _kind(files[0]) == "parquet" else ())
     con.create_view("log", rows)
     return Rows(con.sql(query))
+
+
+def log_files(source: str | Path) -> list[Path]:
+    """Return the files that a log at ``source`` is read from."""
+    path = Path(source)
+    return [path] if _database(path) is not None else _files(path)
 
 
 def _database(path: Path) -> str | None:
@@ -333,9 +351,23 @@ def _from_files(con: Any, files: list[Path]) -> Any:
         return con.read_parquet(names)
     # As text: sniffed types would make 1 a number in one column and a word in the next.
     table = con.read_csv(names, all_varchar=True, nullstr=NULLS, header=True)
+    _check_names(_header(files[0], len(table.columns)))
     (first, *others) = table.columns
     if not others and any(mark in first for mark in SEPARATORS):
         raise LogError(
             f"{files[0]} must have as many fields in every row as in its header, {first!r}"
         )
     return table
+
+
+def _header(path: Path, n_columns: int) -> list[str]:
+    """Return the names in the first line of a text file; none where it cannot be read plainly."""
+    if path.suffix.lower() in COMPRESSED:
+        return []
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
+        first = lines.readline()
+    for mark in SEPARATORS:
+        names = next(csv.reader([first], delimiter=mark), [])
+        if len(names) == n_columns:
+            return [name.strip() for name in names if name.strip()]
+    return []

@@ -12,11 +12,11 @@ from stopwise.audit.corners import Law
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.sequences import Interval
 from stopwise.audit.verdict import path_pairs
-from stopwise.cascade import Cascade, FloatArray, read_only
+from stopwise.cascade import Cascade, read_only
 from stopwise.disagreement import sound_stage
-from stopwise.patterns import pairwise_disagreement
 
 SUSPICIOUS = 0.01  # a p-value below this, split over the tests, counts as "depends on outputs"
+NEGLIGIBLE = 0.01  # an adjusted share that is open by no more than this is given as one number
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,16 @@ class PairRange:
     """The disagreement of one pair under three readings of the missing outputs.
 
     ``plain`` takes the cases where both ran, ``adjusted`` weights them as if an output were missing
-    by chance given the outputs before it, ``worst`` allows the missing ones to be anything.
+    by chance given the outputs shown, ``worst`` allows the missing ones to be anything. Where no
+    complete case shows the same as one with a gap, that gap stays open: ``adjusted_range`` is what
+    the adjusted share can be, and ``adjusted`` is NaN where that is no longer one number.
     """
 
     shallow: int
     deep: int
     plain: float
     adjusted: float
+    adjusted_range: Interval
     worst: Interval
 
 
@@ -53,6 +56,9 @@ class MissingOutputs:
         The disagreement of each pair on a common path, read in three ways.
     plain_stage, adjusted_stage
         The stage that looks sound under the first two readings.
+    biased_pairs
+        The pairs of which a share of cases with gaps says nothing: some test on the way to the
+        deeper one was run or not by what came before, so those that show both are a choice.
     """
 
     n_incomplete: int
@@ -62,6 +68,7 @@ class MissingOutputs:
     pairs: tuple[PairRange, ...]
     plain_stage: int | None
     adjusted_stage: int | None
+    biased_pairs: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_prefix_censored(self) -> bool:
@@ -71,8 +78,19 @@ class MissingOutputs:
     @property
     def dependent_tests(self) -> tuple[int, ...]:
         """The tests whose gaps depend on earlier outputs, so that plain estimates are biased."""
-        level = SUSPICIOUS / max(len(self.p_values), 1)
-        return tuple(k for k, p in enumerate(self.p_values) if p < level)
+        return _suspicious(self.p_values)
+
+    def biased_shares(self, *, adjusted: bool) -> dict[tuple[int, int], float]:
+        """Return the share of disagreement of each biased pair, as it is or adjusted."""
+        return {
+            (p.shallow, p.deep): p.adjusted if adjusted else p.plain
+            for p in self.pairs
+            if (p.shallow, p.deep) in self.biased_pairs
+        }
+
+    def pair(self, shallow: int, deep: int) -> PairRange:
+        """Return the three readings of one pair."""
+        return next(p for p in self.pairs if (p.shallow, p.deep) == (shallow, deep))
 
     @property
     def largest_shift(self) -> float:
@@ -89,21 +107,31 @@ def missing_outputs(histogram: Histogram) -> MissingOutputs | None:
     incomplete = ~histogram.shown.all(axis=1)
     prefix = incomplete & _is_prefix(histogram)
     law = completed_law(histogram)
-    adjusted = _disagreement_of(law)
     pairs = []
+    adjusted = np.full((cascade.n_stages,) * 2, math.nan)
+    np.fill_diagonal(adjusted, 0.0)
     for i, j in path_pairs(cascade):
         d, seen = int(histogram.n_disagreed[i, j]), int(histogram.n_seen[i, j])
         worst = Interval(d / n, (d + n - seen) / n)
         plain = float(histogram.disagreement[i, j])
-        pairs.append(PairRange(i, j, plain, float(adjusted[i, j]), worst))
+        share = _disagreement_in(law, i, j)
+        adjusted[i, j] = adjusted[j, i] = _one_number(share)
+        pairs.append(PairRange(i, j, plain, float(adjusted[i, j]), share, worst))
+    p_values = tuple(_dependence(histogram, k) for k in range(cascade.n_stages))
+    dependent = set(_suspicious(p_values))
     return MissingOutputs(
         n_incomplete=int(histogram.counts[incomplete].sum()),
         n_prefix=int(histogram.counts[prefix].sum()),
         n_missing=tuple((n - histogram.n_observed).tolist()),
-        p_values=tuple(_dependence(histogram, k) for k in range(cascade.n_stages)),
+        p_values=p_values,
         pairs=tuple(pairs),
         plain_stage=sound_stage(histogram.disagreement, cascade),
         adjusted_stage=sound_stage(adjusted, cascade),
+        biased_pairs=tuple(
+            (i, j)
+            for i, j in path_pairs(cascade)
+            if histogram.n_seen[i, j] < n and dependent & set(cascade.paths[j])
+        ),
     )
 
 
@@ -141,12 +169,22 @@ def completed_law(histogram: Histogram) -> Law:
     return Law(read_only(rows[kept]), read_only(mass[kept]), histogram.classes, histogram.cascade)
 
 
-def _disagreement_of(law: Law) -> FloatArray:
-    full = (law.patterns != MISSING).all(axis=1)
-    if not full.any():
-        return np.full((law.cascade.n_stages,) * 2, math.nan)
-    weights = law.probabilities[full]
-    return pairwise_disagreement(law.patterns[full], weights / weights.sum())
+def _disagreement_in(law: Law, i: int, j: int) -> Interval:
+    """Return what P(Y^i ≠ Y^j) can be under a law in which some outputs stay open."""
+    first, second = law.patterns[:, i], law.patterns[:, j]
+    seen = (first != MISSING) & (second != MISSING)
+    low = float(law.probabilities[seen & (first != second)].sum())
+    still_open = float(law.probabilities[~seen].sum())
+    return Interval(low, min(low + still_open, 1.0))
+
+
+def _one_number(share: Interval) -> float:
+    return (share.low + share.high) / 2 if share.width <= NEGLIGIBLE else math.nan
+
+
+def _suspicious(p_values: tuple[float, ...]) -> tuple[int, ...]:
+    level = SUSPICIOUS / max(len(p_values), 1)
+    return tuple(k for k, p in enumerate(p_values) if p < level)
 
 
 def _is_prefix(histogram: Histogram) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -10,7 +11,9 @@ import numpy as np
 from stopwise.audit.drawing import bars_svg, matrix_svg, patterns_svg, price_map_svg
 from stopwise.audit.report import AuditReport
 from stopwise.audit.sequences import Interval
+from stopwise.audit.verdict import PairEvidence
 from stopwise.audit.words import (
+    adjusted_words,
     finding_words,
     headline,
     per_thousand,
@@ -38,12 +41,16 @@ td{white-space:nowrap}.wide{overflow-x:auto}.small{color:#5b626c;font-size:.9rem
 PRICE_MAP = """Over all prices of a mistake, the costs of the tests as they are. Above: what
 disagreement alone says if weak dominance holds; hatched where more cases are needed to say it, grey
 where it has no answer. Middle: the stage that can go wrong least. Below: where one stage is best
-whatever the right answers are, and where no method without labels can know.
+whatever the right answers are, and where {blind}.
 The curve is the regret of the middle row at worst, in mistakes per case."""
+BEYOND, LEFT_OPEN = "no method without labels can know", "these labels do not settle it"
 MATRIX = """In percent of the cases where both ran: how often two tests disagree. This says how
 often an answer changes, not how often one is wrong."""
 SHARP = """Sharp bounds for the cases in the log: every value inside is reached by some right
 answers that fit the log and what is assumed."""
+NOT_SHARP = """Bounds for the cases in the log. Of the labels they use the intervals for
+differences below and nothing else, so they hold with the confidence of these, and right answers
+that fit the single labels may not reach their ends."""
 FIXED_LABELS = """These intervals hold for a number of labels that was fixed beforehand. Whoever
 looks at the labels first and then decides whether to ask for more may not rely on them."""
 READING = (
@@ -90,7 +97,7 @@ def _missing(report: AuditReport) -> list[str]:
     names = ", ".join(stage_name(cascade, k) for k in gaps.dependent_tests)
     bias = (
         f"Whether {names} ran depends on earlier outputs, so the plain shares are biased: look at "
-        "the adjusted ones."
+        "the adjusted ones. The intervals below let a missing output be anything where that counts."
         if names
         else "There is no sign that this depends on earlier outputs; it may depend on what no "
         "output shows."
@@ -100,14 +107,19 @@ def _missing(report: AuditReport) -> list[str]:
         [
             f"{stage_name(cascade, p.shallow)} to {stage_name(cascade, p.deep)}",
             percent(p.plain),
-            percent(p.adjusted),
+            adjusted_words(p),
             span(p.worst),
         ]
         for p in gaps.pairs
     ]
+    adjusted = (
+        "adjusted that is open: some gaps have no complete case that shows the same"
+        if any(math.isnan(p.adjusted) for p in gaps.pairs)
+        else f"{stage_name(cascade, gaps.adjusted_stage)} adjusted"
+    )
     shift = (
-        f"The stage that looks sound is {stage_name(cascade, gaps.plain_stage)} as it is and "
-        f"{stage_name(cascade, gaps.adjusted_stage)} adjusted."
+        f"The stage that looks sound is {stage_name(cascade, gaps.plain_stage)} as it is; "
+        f"{adjusted}."
     )
     n, total = gaps.n_incomplete, report.histogram.n_cases
     heads = ["answers changed", "where both ran", "adjusted for earlier outputs", "at worst"]
@@ -122,8 +134,8 @@ def _missing(report: AuditReport) -> list[str]:
 def _prices(report: AuditReport) -> list[str]:
     return [
         "<h2>The price map</h2>",
-        price_map_svg(report.prices, report.cascade),
-        _note(PRICE_MAP),
+        price_map_svg(report.prices, report.cascade, labelled=report.labels is not None),
+        _note(PRICE_MAP.format(blind=LEFT_OPEN if report.labels else BEYOND)),
     ]
 
 
@@ -140,8 +152,8 @@ def _verdict(report: AuditReport) -> list[str]:
                 percent(p.disagreement),
                 span(p.interval),
                 percent(p.price),
-                f"{p.ratio:.2f} ({p.ratio_interval.low:.2f} to {p.ratio_interval.high:.2f})",
-                f"{100 * p.margin:+.2f}",
+                _ratio(p),
+                "" if math.isnan(p.margin) else f"{100 * p.margin:+.2f}",
                 state,
                 more,
             ]
@@ -201,7 +213,7 @@ def _bounds(report: AuditReport) -> list[str]:
     assumed = _items(report.assumptions) if report.assumptions else "<p>Nothing is assumed.</p>"
     return [
         "<h2>What the right answers can still be</h2>",
-        _paragraph(SHARP),
+        _paragraph(SHARP if report.labels is None else NOT_SHARP),
         assumed,
         "<h3>Share of wrong answers</h3>",
         bars_svg(errors, "Bounds on error rates", low=0.0, high=1.0),
@@ -279,6 +291,11 @@ def _plan(report: AuditReport) -> list[str]:
         _folded(len(settles), "pairs", _items(settles)),
         f'<p class="small">Cases: {escape(ids)}</p>' if ids else "",
     ]
+
+
+def _ratio(pair: PairEvidence) -> str:
+    ends = f"{pair.ratio_interval.low:.2f} to {pair.ratio_interval.high:.2f}"
+    return ends if math.isnan(pair.ratio) else f"{pair.ratio:.2f} ({ends})"
 
 
 def _reading() -> list[str]:

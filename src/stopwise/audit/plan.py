@@ -11,8 +11,10 @@ import numpy as np
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.labels import Blocks, LabelledCases, agreement
 from stopwise.audit.log import Log, engine_errors
+from stopwise.audit.prices import possible_stages
 from stopwise.cascade import Cascade, FloatArray
 
+AGAINST = " against "  # between the camps of a group; labels that say it are those of a plan
 MAX_NAMED = 4  # tests that agree are named one by one up to here
 
 
@@ -34,7 +36,7 @@ class PlanGroup:
         if len(camps[largest]) > MAX_NAMED:
             del words[largest]
             words[largest] = "all others"
-        return " against ".join(words.values())
+        return AGAINST.join(words.values())
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,6 @@ class LabelPlan:
     def n_labels(self) -> int:
         """The number of labels asked for."""
         return sum(group.n_labels for group in self.groups)
-
-
-def possible_stages(differences: FloatArray, costs: FloatArray) -> tuple[int, ...]:
-    """Return the stages that may be best given the largest differences γ_i - γ_j; costs are C."""
-    lead = -differences.T + costs[:, None] - costs[None, :]  # the least that k can trail j by
-    return tuple(np.flatnonzero((lead <= 1e-12).all(axis=1)).tolist())
 
 
 def plan_labels(
@@ -142,11 +138,11 @@ def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase
     rng = np.random.default_rng(seed)
     table = log.frame()
     rows = log.outputs(case=log.ids(table))
-    keyed = rows.mutate(group=_group_key(rows, K))
     wanted = {_key(g.blocks): g for g in plan.groups}
-    order = ibis.row_number().over(group_by=keyed.group, order_by=keyed.case)
     picked = []
     with engine_errors("the log"):
+        keyed = rows.mutate(group=_group_key(rows, K))
+        order = ibis.row_number().over(group_by=keyed.group, order_by=keyed.case)
         ranked = keyed.filter(keyed.group.isin(list(wanted))).mutate(rank=order)
         keep = None
         for key, group in wanted.items():
@@ -175,9 +171,22 @@ def _group_key(rows: Any, K: int) -> Any:
     for k in range(1, K):
         first: Any = ibis.literal(f",{k}")
         for i in reversed(range(k)):
-            first = ibis.ifelse(rows[f"s{i}"] == rows[f"s{k}"], ibis.literal(f",{i}"), first)
+            first = ibis.ifelse(_same(rows[f"s{i}"], rows[f"s{k}"]), ibis.literal(f",{i}"), first)
         key = key + first
     shown = rows["s0"].notnull()
     for k in range(1, K):
         shown = shown & rows[f"s{k}"].notnull()
     return ibis.ifelse(shown, key, ibis.null("string"))
+
+
+def _same(first: Any, second: Any) -> Any:
+    """Return whether two outputs are equal, as Python has it: true is 1, and no word is a number.
+
+    Engines compare only what is of one kind.
+    """
+    import ibis
+
+    first, second = (x.cast("int8") if x.type().is_boolean() else x for x in (first, second))
+    kinds = first.type(), second.type()
+    alike = type(kinds[0]) is type(kinds[1]) or all(kind.is_numeric() for kind in kinds)
+    return first == second if alike else ibis.literal(False)

@@ -60,6 +60,12 @@ def minimax_stage(regrets: FloatArray) -> int:
     return int(np.argmax(regrets <= regrets.min() + TINY))
 
 
+def possible_stages(differences: FloatArray, costs: FloatArray) -> tuple[int, ...]:
+    """Return the stages that may be best given the largest differences γ_i - γ_j; costs are C."""
+    lead = -differences.T + costs[:, None] - costs[None, :]  # the least that k can trail j by
+    return tuple(np.flatnonzero((lead <= TINY).all(axis=1)).tolist())
+
+
 def price_map(bounds: DisagreementBounds, differences: FloatArray, cascade: Cascade) -> PriceMap:
     """Return the price map of a log.
 

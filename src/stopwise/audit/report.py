@@ -20,10 +20,11 @@ from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels import LabelEvidence
 from stopwise.audit.missing import MissingOutputs
 from stopwise.audit.plan import LabelPlan, PlannedCase
-from stopwise.audit.prices import PriceMap, minimax_stage, worst_regrets
+from stopwise.audit.prices import TINY, PriceMap, minimax_stage, worst_regrets
 from stopwise.audit.sequences import Interval
 from stopwise.audit.verdict import Finding, Verdict
 from stopwise.cascade import Cascade, FloatArray
+from stopwise.errors import InputError
 
 VERSION = 1
 
@@ -101,7 +102,7 @@ class AuditReport:
     @property
     def is_known(self) -> bool:
         """Whether in this log one stage is best whatever its labels are, given the assumptions."""
-        return self.guarantee <= 1e-9
+        return self.guarantee <= TINY
 
     @property
     def recommended_stage(self) -> int:
@@ -163,6 +164,8 @@ class AuditReport:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there completely or not at all."""
+    if not path.parent.is_dir():
+        raise InputError(f"a report must go into a directory, {path.parent} is none")
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:

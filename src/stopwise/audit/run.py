@@ -104,7 +104,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
     # while there are no labels: asking for some must not change what the log says.
     alpha = (1 - confidence) / 3
-    bounds = DisagreementBounds.of(histogram, alpha=alpha)
+    gaps = missing_outputs(histogram)
+    biased = {} if gaps is None else gaps.biased_shares(adjusted=missing_at_random)
+    bounds = DisagreementBounds.of(histogram, alpha=alpha, biased=biased)
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
@@ -129,8 +131,13 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         error_bounds=identified.error_rates,
         largest_differences=differences,
         prices=price_map(bounds, differences, cascade),
-        choices=choices(histogram, worst_regrets(differences, cascade.cumulative_costs), cascade),
-        missing=missing_outputs(histogram),
+        choices=choices(
+            histogram,
+            bounds.middle,
+            worst_regrets(differences, cascade.cumulative_costs),
+            cascade,
+        ),
+        missing=gaps,
         labels=evidence,
         plan=plan,
         planned_cases=() if plan is None or opened is None else draw_cases(opened, plan, seed=seed),

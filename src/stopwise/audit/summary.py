@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+from stopwise.audit.prices import Band, PriceMap
 from stopwise.audit.report import AuditReport
 from stopwise.audit.verdict import Finding
 from stopwise.audit.words import (
+    adjusted_words,
     amount,
     finding_words,
     headline,
+    one_line,
     pair_words,
     per_thousand,
     percent,
@@ -45,7 +49,7 @@ def summary(report: AuditReport) -> str:
 
 def _log_line(report: AuditReport) -> str:
     h = report.histogram
-    values = ", ".join(map(str, h.classes[:4])) + (", …" if h.n_classes > 4 else "")
+    values = ", ".join(map(one_line, h.classes[:4])) + (", …" if h.n_classes > 4 else "")
     blank = f", {h.n_blank:,} without any output left out" if h.n_blank else ""
     return (
         f"Log: {report.source}, {h.n_cases:,} cases, {h.n_stages} tests, "
@@ -68,12 +72,16 @@ def _missing_lines(report: AuditReport) -> list[str]:
         why = f"Biased: whether {names} ran depends on earlier outputs"
     else:
         why = "No sign that gaps depend on earlier outputs, but they may depend on something else"
-    moved = "" if gaps.plain_stage == gaps.adjusted_stage else "; the sound stage changes"
+    moved = ""
+    if any(math.isnan(p.adjusted) for p in gaps.pairs):
+        moved = "; some gaps nothing like them fills"
+    elif gaps.plain_stage != gaps.adjusted_stage:
+        moved = f"; adjusted, {stage_name(report.cascade, gaps.adjusted_stage)} looks sound"
     return [
         first,
         (
             f"  {why}; {where}: {percent(widest.plain)} as it is, "
-            f"{percent(widest.adjusted)} adjusted for that, "
+            f"{adjusted_words(widest)}, "
             f"anything in {span(widest.worst)} at worst{moved}."
         ),
     ]
@@ -126,19 +134,32 @@ def _choices_line(report: AuditReport) -> str:
 def _price_lines(report: AuditReport) -> list[str]:
     prices, cascade = report.prices, report.cascade
     sound = [
-        f"{stage_name(cascade, band.value[1])} from {amount(band.low)}"
+        f"{stage_name(cascade, band.value[1])} {_range(band, prices)}"
         for band in prices.sound
         if band.value[0] is Finding.SOUND
     ]
     known = [band for band in prices.known if band.value is not None]
-    blind = [f"{amount(b.low)} to {amount(b.high)}" for b in prices.known if b.value is None]
+    blind = [_range(band, prices) for band in prices.known if band.value is None]
     lines = [f"By price of a mistake, sound: {', '.join(sound[:6]) or 'no stage anywhere'}."]
     if blind:
         text = ", ".join(blind[:4])
-        lines.append(f"  No method without labels can know the best stage: {text}.")
+        who = "These labels do not settle" if report.labels else "No method without labels can know"
+        lines.append(f"  {who} the best stage: {text}.")
     elif known:
         lines.append("  At every price on the map one stage is best whatever the right answers.")
     return lines
+
+
+def _range(band: Band[Any], prices: PriceMap) -> str:
+    """Return a range of prices; an end of the map is no finding, nothing need change there."""
+    below, above = band.low <= prices.low, band.high >= prices.high
+    if below and above:
+        return f"at every price from {amount(band.low)} to {amount(band.high)} and maybe beyond"
+    if above:
+        return f"above {amount(band.low)}"
+    if below:
+        return f"up to {amount(band.high)}"
+    return f"{amount(band.low)} to {amount(band.high)}"
 
 
 def _label_lines(report: AuditReport) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 
 import numpy as np
 
@@ -31,6 +32,8 @@ class PairEvidence:
 
     ``settled`` is +1 where the price covers the disagreement for sure, -1 where it does not, 0
     where that is open; ``n_more`` is how many more cases that show both would settle it.
+    Where ``is_biased``, which cases show both was decided by earlier outputs: the interval then
+    allows the missing outputs to be anything, and more cases of that kind do not narrow it.
     """
 
     shallow: int
@@ -42,6 +45,7 @@ class PairEvidence:
     price: float
     settled: int
     n_more: float
+    is_biased: bool = False
 
     @property
     def margin(self) -> float:
@@ -104,6 +108,10 @@ class DisagreementBounds:
         Counts for each pair; shape (K, K).
     sequence
         The confidence sequence of a single pair, its level divided among them.
+    low, high, middle
+        The ends of the intervals and the shares themselves; shape (K, K).
+    biased
+        The pairs whose intervals allow the missing outputs to be anything.
     """
 
     seen: IntArray
@@ -112,17 +120,34 @@ class DisagreementBounds:
     low: FloatArray
     high: FloatArray
     middle: FloatArray
+    biased: frozenset[Pair] = frozenset()
 
     @classmethod
-    def of(cls, histogram: Histogram, *, alpha: float) -> DisagreementBounds:
-        """Bound the pairs of a log so that all bounds hold at all times with chance 1 - alpha."""
+    def of(
+        cls,
+        histogram: Histogram,
+        *,
+        alpha: float,
+        biased: Mapping[Pair, float] = MappingProxyType({}),
+    ) -> DisagreementBounds:
+        """Bound the pairs of a log so that all bounds hold at all times with chance 1 - alpha.
+
+        ``biased`` gives the pairs that were seen together in a choice of cases, with the share to
+        show for each. Of all n cases at least the d that differ disagree, and at most these and
+        the n - m not seen together: both are means over all cases, so each has its own bound.
+        """
         K = histogram.n_stages
         pairs = path_pairs(histogram.cascade)
         sequence = BettingSequence(alpha / max(len(pairs), 1))
-        low, high = np.zeros((K, K)), np.ones((K, K))
+        low, high, middle = np.zeros((K, K)), np.ones((K, K)), histogram.disagreement.copy()
         np.fill_diagonal(high, 0.0)
         for i, j in pairs:
-            bounds = sequence.interval(histogram.n_disagreed[i, j], histogram.n_seen[i, j])
+            d, m, n = histogram.n_disagreed[i, j], histogram.n_seen[i, j], histogram.n_cases
+            if (i, j) in biased:
+                middle[i, j] = middle[j, i] = biased[i, j]
+                bounds = Interval(sequence.interval(d, n).low, sequence.interval(d + n - m, n).high)
+            else:
+                bounds = sequence.interval(d, m)
             low[i, j] = low[j, i] = bounds.low
             high[i, j] = high[j, i] = bounds.high
         return cls(
@@ -131,7 +156,8 @@ class DisagreementBounds:
             sequence,
             read_only(low),
             read_only(high),
-            histogram.disagreement,
+            read_only(middle),
+            frozenset(biased),
         )
 
 
@@ -155,6 +181,7 @@ def judge(bounds: DisagreementBounds, cascade: Cascade) -> Verdict:
 def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairEvidence:
     n, d = int(bounds.seen[i, j]), int(bounds.disagreed[i, j])
     low, high = float(bounds.low[i, j]), float(bounds.high[i, j])
+    biased = (i, j) in bounds.biased
     settled = 1 if price_covers(price, high) else 0 if price_covers(price, low) else -1
     return PairEvidence(
         shallow=i,
@@ -165,7 +192,8 @@ def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairE
         interval=Interval(low, high),
         price=price,
         settled=settled,
-        n_more=0 if settled else bounds.sequence.n_more(price, d, n),
+        n_more=0 if settled else NEVER if biased else bounds.sequence.n_more(price, d, n),
+        is_biased=biased,
     )
 
 

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import math
 
+from stopwise.audit.missing import PairRange
+from stopwise.audit.prices import TINY
 from stopwise.audit.report import AuditReport
 from stopwise.audit.sequences import Interval
 from stopwise.audit.verdict import Finding, PairEvidence
 from stopwise.cascade import Cascade
+
+
+def one_line(value: object) -> str:
+    r"""Return an output as text that keeps to its line.
+
+    >>> one_line("yes\nno")
+    'yes no'
+    """
+    return " ".join(str(value).split())
 
 
 def stage_name(cascade: Cascade, stage: int | None) -> str:
@@ -69,6 +80,9 @@ def finding_words(report: AuditReport) -> str:
         else f"about {verdict.n_more:,.0f} more cases would settle it"
     )
     looks = f"{name} looks sound" if verdict.stage is not None else "no stage looks sound"
+    gaps = report.missing
+    if gaps is not None and verdict.stage == gaps.plain_stage != gaps.adjusted_stage:
+        looks += " where tests ran"
     return f"undecided: {looks}; {more}"
 
 
@@ -91,12 +105,24 @@ def pair_words(report: AuditReport, pair: PairEvidence) -> str:
     state = {1: "cannot pay", -1: "may pay", 0: "open"}[pair.settled]
     if pair.settled == 0 and math.isfinite(pair.n_more):
         state = f"open, {pair.n_more:,.0f} more cases"
-    return (
+    where = (
         f"{stage_name(report.cascade, pair.shallow)} to {stage_name(report.cascade, pair.deep)}: "
-        f"{percent(pair.disagreement)} change ({span(pair.interval)}), "
+    )
+    gaps = "; gaps may be anything" if pair.is_biased else ""
+    if math.isnan(pair.disagreement):
+        return f"{where}{span(pair.interval)} change{gaps}, price {percent(pair.price)}: {state}"
+    return (
+        f"{where}{percent(pair.disagreement)} change ({span(pair.interval)}{gaps}), "
         f"price {percent(pair.price)}, ratio {pair.ratio:.2f}, "
         f"margin {100 * pair.margin:+.2f}: {state}"
     )
+
+
+def adjusted_words(pair: PairRange) -> str:
+    """Return the adjusted share of one pair, or between what it lies where gaps stay open."""
+    if math.isnan(pair.adjusted):
+        return f"{span(pair.adjusted_range)} adjusted as far as it can be"
+    return f"{percent(pair.adjusted)} adjusted"
 
 
 def _what_to_do(report: AuditReport, stage: int) -> str:
@@ -114,7 +140,15 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
             f"Stop after {place}: the labels {'show' if sure else 'suggest'} that it is cheapest."
         )
     if report.verdict.finding is Finding.SOUND:
-        return f"Stop after {place}, if what the third line says is believable."
+        conditions = ["what the third line says is believable"] if stage else []
+        if report.missing is not None:
+            conditions.append("tests were skipped by chance")
+        return f"Stop after {place}, if {' and '.join(conditions)}."
+    if _open_to_bias(report, stage):
+        return (
+            f"Stop after {place} for now: which cases got the later tests was no chance, "
+            "so this log cannot tell."
+        )
     return f"Stop after {place} for now: without labels nobody can know which test is best here."
 
 
@@ -122,9 +156,11 @@ def _going_on(report: AuditReport, stage: int) -> str:
     later = [p for p in report.verdict.pairs if p.shallow == stage]
     if not later:
         return "It is the last test: there is nothing to go on to."
-    worst = min(later, key=lambda p: p.margin)
+    worst = min(later, key=_least_margin)
     name = stage_name(report.cascade, worst.deep)
-    change, price = _in_1000(worst.disagreement), _in_1000(worst.price)
+    change, price = _changed(worst), _in_1000(worst.price)
+    if worst.is_biased and not worst.settled:
+        return _going_on_blindly(report, worst)
     facts = (
         f"Going on to {name} changes {change} answers in 1,000 "
         f"and costs as much as {price} mistakes"
@@ -138,13 +174,47 @@ def _going_on(report: AuditReport, stage: int) -> str:
     return f"{facts}: too close to call with {worst.n_seen:,} cases."
 
 
+def _going_on_blindly(report: AuditReport, pair: PairEvidence) -> str:
+    """Say what going on changes where earlier outputs decided over who got the later test."""
+    assert report.missing is not None
+    read = report.missing.pair(pair.shallow, pair.deep)
+    over_all = (
+        f"{_in_1000(read.worst.low)} to {_in_1000(read.worst.high)}"
+        if math.isnan(read.adjusted)
+        else f"about {_in_1000(read.adjusted)}"
+    )
+    return (
+        f"Going on to {stage_name(report.cascade, pair.deep)} costs as much as "
+        f"{_in_1000(pair.price)} mistakes in 1,000 cases. It changed {_in_1000(read.plain)} "
+        f"answers in 1,000 where both ran, but in all cases it may be {over_all}."
+    )
+
+
+def _changed(pair: PairEvidence) -> str:
+    """Return how many answers in 1,000 change, with what gaps leave open."""
+    if pair.is_biased:
+        return f"{_in_1000(pair.interval.low)} to {_in_1000(pair.interval.high)}"
+    return _in_1000(pair.disagreement)
+
+
+def _least_margin(pair: PairEvidence) -> float:
+    return pair.margin_interval.low if pair.is_biased else pair.margin
+
+
+def _open_to_bias(report: AuditReport, stage: int) -> bool:
+    """Whether something about ``stage`` is open because earlier outputs decided who was tested."""
+    return any(
+        p.is_biased and not p.settled for p in report.verdict.pairs if stage in (p.shallow, p.deep)
+    )
+
+
 def _stopping_before(report: AuditReport, stage: int) -> str:
     earlier = [p for p in report.verdict.pairs if p.deep == stage]
     if not earlier:
         return "It is the first test: there is nothing to stop at before."
-    nearest = min(earlier, key=lambda p: p.disagreement - p.price)
+    nearest = max(earlier, key=_least_margin)
     name = stage_name(report.cascade, nearest.shallow)
-    change, price = _in_1000(nearest.disagreement), _in_1000(nearest.price)
+    change, price = _changed(nearest), _in_1000(nearest.price)
     return (
         f"Stopping at {name} already saves the cost of {price} mistakes in 1,000 cases; "
         f"the {change} answers changed since are taken to be worth it."
@@ -153,9 +223,10 @@ def _stopping_before(report: AuditReport, stage: int) -> str:
 
 def _at_most(report: AuditReport, stage: int) -> str:
     worst = float(report.worst_regrets[stage])
-    if worst <= 1e-9:
+    if worst <= TINY:
         return f"This holds for any right answers to these cases{_under(report)}."
-    text = f"If that is wrong it costs at most {per_thousand(report, worst)} too much"
+    where, cost = f"in these {report.histogram.n_cases:,} cases", per_thousand(report, worst)
+    text = f"If that is wrong {where} it costs at most {cost} too much"
     if stage != report.minimax_stage:
         safest = stage_name(report.cascade, report.minimax_stage)
         text += f"; the safest choice, {safest}, at most {per_thousand(report, report.guarantee)}"
@@ -173,6 +244,8 @@ def _under(report: AuditReport) -> str:
 
 
 def _next(report: AuditReport) -> str:
+    if report.is_known and _open_to_bias(report, report.recommended_stage):
+        return "No labels are needed, if tests were skipped as you assume."
     if report.is_known and _waits_for_cases(report):
         n = report.verdict.n_more
         more = f"about {n:,.0f} more cases would" if math.isfinite(n) else "more cases may"
@@ -181,6 +254,8 @@ def _next(report: AuditReport) -> str:
         return "No labels are needed."
     if report.planned_cases:
         n = len(report.planned_cases)
+        if report.labels is not None:  # the number of labels must not depend on what they said
+            return f"Label the {n} cases of the new plan and hand in these alone, old labels aside."
         return f"Label the {n} cases of the plan and audit again with --labels."
     if report.labels is not None and len(report.labels.possible_stages) == 1:
         return "No more labels are needed."

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from stopwise.audit.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
-from stopwise.audit.log import open_rows
+from stopwise.audit.log import log_files, open_rows
 from stopwise.audit.report import AuditReport, write_whole
 from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade
@@ -32,13 +32,16 @@ _Log = Annotated[
     ),
 ]
 _Tests = Annotated[
-    str, _log(help="The columns of the tests in order, as in history,insulin,all; [all columns].")
+    str,
+    _log(
+        help="The columns of the tests in order, as in history,insulin,all (default: all columns)."
+    ),
 ]
 _Costs = Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")]
 _MistakeCost = Annotated[float, _log(help="What a wrong answer costs, in the same unit.")]
 _Table = Annotated[str, _log(help="The table of a database file.")]
 _Query = Annotated[str, _log(help="SQL that selects the rows; a CSV or Parquet is FROM log.")]
-_Id = Annotated[str, _log("--id", help="The column that names a case [the row number].")]
+_Id = Annotated[str, _log("--id", help="The column that names a case (default: the row number).")]
 _Ordered = Annotated[
     bool, _bounds("--ordered", help="Each test errs at most as often as the one before.")
 ]
@@ -63,11 +66,11 @@ _Labels = Annotated[
     Path | None,
     _labels(help="Labels for some cases: the columns of the tests or --id, and --label-column."),
 ]
-_LabelColumn = Annotated[str, _labels(help="The column with the right answer [label].")]
+_LabelColumn = Annotated[str, _labels(help="The column with the right answer (default: label).")]
 _PlanLabels = Annotated[int, _labels(help="Choose this many cases to label.")]
-_PlanOut = Annotated[Path, _labels(help="Where the cases to label go [to-label.csv].")]
+_PlanOut = Annotated[Path, _labels(help="Where the cases to label go (default: to-label.csv).")]
 _Seed = Annotated[int, _labels(help="For drawing the cases to label.")]
-_Confidence = Annotated[float, _result(help="With which all intervals hold [0.95].")]
+_Confidence = Annotated[float, _result(help="With which all intervals hold (default: 0.95).")]
 _Out = Annotated[Path | None, _result(help="Write the report, an HTML page.")]
 _Json = Annotated[bool, _result("--json", help="Print JSON, in which stages count from 0.")]
 
@@ -102,11 +105,15 @@ def audit(
 
     stopwise audit visits.csv --costs 6,16,24 --mistake-cost 1000 --ordered --plan-labels 50
     """
-    _check_target("--out", out)
-    _check_target("--plan-out", plan_out if plan_labels else None)
+    targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
+    _check_targets({option: path for option, path in targets.items() if path}, log, labels)
+    if plan_labels:
+        _check_old_plan(plan_out, label_column)
     with waiting(f"auditing {Path(log).name}"):
         rows = open_rows(log, table=table or None, query=query or None)
         names = _names(tests) or [name for name in rows.columns if name != case_id]
+        if plan_labels:
+            _check_plan_columns(names, case_id or "case")
         found = run_audit(
             rows,
             Cascade(_costs(costs, names), mistake_cost, names),
@@ -182,9 +189,44 @@ def _number(option: str, part: str, text: str) -> float:
         raise SettingError(f"{option} must look like {form}, got {text!r}") from None
 
 
-def _check_target(option: str, path: Path | None) -> None:
-    """Refuse before the work what could not be written after it."""
-    if path is not None and not path.parent.is_dir():
-        raise InputError(f"{option} must go into a directory, {path.parent} is none")
-    if path is not None and path.is_dir():
-        raise InputError(f"{option} must be a file, {path} is a directory")
+def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> None:
+    """Refuse before the work what could not be written after it, or would destroy an input."""
+    if not targets:
+        return
+    taken = {path.resolve(): "a file of the log" for path in log_files(log)}
+    if labels is not None:
+        taken[labels.resolve()] = "--labels"
+    for option, path in targets.items():
+        if not path.parent.is_dir():
+            raise InputError(f"{option} must go into a directory, {path.parent} is none")
+        if path.is_dir():
+            raise InputError(f"{option} must be a file, {path} is a directory")
+        used = taken.setdefault(path.resolve(), option)
+        if used != option:
+            raise InputError(f"{option} must be a file of its own, {path} is {used} already")
+
+
+def _check_plan_columns(names: list[str], case_id: str) -> None:
+    """Refuse tests whose names a plan needs for columns of its own."""
+    for name in (case_id, "agreement", "label"):
+        if name in names:
+            raise SettingError(
+                f"--plan-labels needs a column {name!r} of its own, got a test of that name: "
+                "a query can rename it" + ("" if name != "case" else ", or --id name the cases")
+            )
+
+
+def _check_old_plan(path: Path, label_column: str) -> None:
+    """Refuse to write a plan over one that somebody has filled in."""
+    if not path.exists():
+        return
+    with path.open(newline="", encoding="utf-8", errors="replace") as lines:
+        n_labels = sum(
+            any((row.get(name) or "").strip() for name in {"label", label_column})
+            for row in csv.DictReader(lines)
+        )
+    if n_labels:
+        raise InputError(
+            f"--plan-out must not be a file that holds labels, {path} holds {n_labels}: "
+            "give it another name"
+        )
