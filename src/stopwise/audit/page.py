@@ -39,7 +39,7 @@ td:first-child,th:first-child{text-align:left}svg{max-width:100%;height:auto;fon
 td{white-space:nowrap}.wide{overflow-x:auto}.small{color:#5b626c;font-size:.9rem}
 """
 PRICE_MAP = """Over all prices of a mistake, the costs of the tests as they are. Above: what
-disagreement alone says if weak dominance holds; hatched where more cases are needed to say it, grey
+disagreement alone says if weak dominance holds; hatched where the log does not say it yet, grey
 where it has no answer. Middle: the stage that can go wrong least. Below: where one stage is best
 whatever the right answers are, and where {blind}.
 The curve is the regret of the middle row at worst, in mistakes per case."""
