@@ -31,7 +31,8 @@ def engine(request, monkeypatch):
         pytest.importorskip("numba")
 
 
-SHAPES = [(0, 2), (1, 1), (63, 3), (64, 2), (64, 3), (1_000, 5), (777, 8), (900, 10), (500, 40)]
+SHAPES = [(0, 2), (1, 1), (63, 3), (64, 2), (511, 3), (512, 3), (513, 2), (1_024, 4), (1_600, 5)]
+SHAPES += [(1_777, 8), (900, 10), (500, 40)]
 
 
 @pytest.mark.usefixtures("engine")
@@ -47,21 +48,43 @@ def test_each_row_is_counted_once(n, K, order):
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_blocks_join(monkeypatch, order):
-    monkeypatch.setattr("stopwise.audit.counting.BLOCK", 128)
+    monkeypatch.setattr("stopwise.audit.counting.BLOCK", 512)
     monkeypatch.setattr("stopwise.audit.packing.BUFFER", 150)
     monkeypatch.setattr("stopwise.audit.counting.CACHED", 192)
     rng = np.random.default_rng(0)
-    array = np.asarray(rng.integers(0, 2, (1_111, 4)), dtype=np.uint8, order=order)
+    array = np.asarray(rng.integers(0, 2, (2_222, 4)), dtype=np.uint8, order=order)
     assert counted(array) == expected(array)
     differ = (array[:, :, None] != array[:, None, :]).sum(axis=0)
     assert pair_counts(array).tolist() == differ.tolist()
 
 
-def test_many_words_join():
-    """More than one block of the compiled loop, the last one short."""
-    rng = np.random.default_rng(1)
-    array = np.asfortranarray(rng.integers(0, 2, (64 * 1024 * 2 + 64 * 5 + 3, 3)), dtype=np.uint8)
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("K", range(2, 9))
+def test_zeros_and_ones_take_the_compiled_loop(monkeypatch, K, order):
+    pytest.importorskip("numba")
+    monkeypatch.setattr("stopwise.audit.counting.WordCounts", None)  # no other way
+    monkeypatch.setattr("stopwise.audit.counting.BLOCK", 512)
+    rng = np.random.default_rng(K)
+    array = np.asarray(rng.integers(0, 2, (2_222, K)), dtype=np.uint8, order=order)
     assert counted(array) == expected(array)
+
+
+@pytest.mark.usefixtures("engine")
+def test_columns_may_lie_anywhere():
+    """At odd distances, apart, backwards, not to be written on."""
+    rng = np.random.default_rng(1)
+    wide = np.asfortranarray(rng.integers(0, 2, (1_501, 6)), dtype=np.uint8)
+    wide.setflags(write=False)
+    for array in (wide, wide[3:], wide[:, ::2], wide[:, ::-1], wide[::-1], wide[::2, 1:4]):
+        assert counted(array) == expected(array)
+
+
+@pytest.mark.usefixtures("engine")
+def test_sums_of_ones_do_not_run_over():
+    """Ten thousand carries in one place of a vector."""
+    array = np.ones((512 * 10_000 + 3, 2), dtype=np.uint8, order="F")
+    array[::512, 0] = 0
+    assert counted(array) == Counter({(0, 1): 10_001, (1, 1): 512 * 10_000 + 3 - 10_001})
 
 
 WIDE = {
@@ -85,12 +108,13 @@ def test_other_numbers_are_counted_too(name):
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("place", [0, 70])
-def test_a_single_two_is_seen(place):
-    """In the words of the compiled loop, and in the rows that fill no word."""
-    array = np.zeros((71, 3), dtype=np.uint8, order="F")
-    array[place, 1] = 2
-    assert counted(array) == Counter({(0, 0, 0): 70, (0, 2, 0): 1})
+@pytest.mark.parametrize("value", [2, 3, 128])
+@pytest.mark.parametrize("place", [0, 200, 511, 1_023, 1_030])
+def test_a_single_other_value_is_seen(place, value):
+    """In the vectors of the compiled loop, and in the rows that fill none."""
+    array = np.zeros((1_031, 3), dtype=np.uint8, order="F")
+    array[place, 1] = value
+    assert counted(array) == Counter({(0, 0, 0): 1_030, (0, value, 0): 1})
 
 
 def test_what_does_not_fit_into_a_word_is_left_to_an_engine():

@@ -12,9 +12,8 @@ from stopwise.audit.packing import WordCounts
 from stopwise.cascade import Cascade, IntArray, read_only
 
 MAX_COMPILED = 8  # tests: beyond this there are too many sets of them to count each
-BLOCK = 1 << 16  # rows of a table that is turned, a multiple of 64
+BLOCK = 1 << 16  # rows of a table that is turned, a multiple of the kernel's groups
 CACHED = 1 << 19  # rows whose bits, and what is made of them, stay in the cache
-WORD = 64
 ONES = np.uint64(0x0101010101010101)
 
 Bits = NDArray[np.uint8]
@@ -66,19 +65,21 @@ def _compiled_table(array: NDArray[Any]) -> IntArray | None:
     if array.dtype.itemsize != 1 or not 2 <= array.shape[1] <= MAX_COMPILED:
         return None
     try:
-        from stopwise.audit.kernel import count_ones
+        from stopwise.audit.kernel import GROUP, count_ones
     except ImportError:
         return None
     columns = array.view(np.uint8).T
+    n = columns.shape[1]
+    whole = n // GROUP * GROUP
     table = np.zeros(1 << len(columns), dtype=np.int64)
-    look = array.dtype != np.bool_
-    whole = columns.shape[1] // WORD * WORD
-    # As one where columns follow each other in whole words; else block by block, each copied.
-    step = whole if columns.flags.c_contiguous and whole == columns.shape[1] else BLOCK
-    for start in range(0, whole, max(step, 1)):
-        block = np.ascontiguousarray(columns[:, start : min(start + step, whole)])
-        if count_ones(block.view(np.uint64), table, look) & ~ONES:
+    step = n if columns.strides[1] == 1 else BLOCK  # else block by block, each copied
+    for start in range(0, whole, step):
+        block = columns[:, start : min(start + step, whole)]
+        sums, used = count_ones(block if step == n else np.ascontiguousarray(block))
+        if (used & ~ONES).any():
             return None
+        single, pairs = np.hsplit(sums, 2)
+        table += (np.bitwise_count(single) + 2 * pairs).sum(axis=1).astype(np.int64)
     # From "all of these are 1" to "these and no others are": take off what has one more.
     for k in range(len(columns)):
         without, with_k = table.reshape(-1, 2, 1 << k).transpose(1, 0, 2)
@@ -86,7 +87,8 @@ def _compiled_table(array: NDArray[Any]) -> IntArray | None:
     rest = columns[:, whole:]
     if rest.size and rest.max() > 1:
         return None
-    np.add.at(table, (rest.astype(np.int64) << np.arange(len(rest))[:, None]).sum(axis=0), 1)
+    codes = (rest.astype(np.int64) << np.arange(len(rest))[:, None]).sum(axis=0)
+    table += np.bincount(codes, minlength=len(table))
     return table
 
 
