@@ -11,9 +11,9 @@ import pytest
 import stopwise as sw
 from stopwise.audit import ErrsWithin, Ordered
 from stopwise.audit.compare import choices, dawid_skene_error_rates, strong_dominance_stage
+from stopwise.audit.evidence.sequences import BettingSequence
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.sequences import BettingSequence
-from stopwise.audit.words import amount
+from stopwise.audit.telling.words import amount
 from stopwise.errors import AssumptionError, InputError, LogError, SettingError
 from tests.audit.worlds import ORDER, draw, highs_bound, law_of
 

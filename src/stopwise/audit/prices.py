@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from stopwise.audit.verdict import DisagreementBounds, Finding, judge, path_pairs
+from stopwise.audit.evidence.verdict import DisagreementBounds, Finding, judge, path_pairs
 from stopwise.cascade import Cascade, FloatArray, read_only
 
 TINY = 1e-9  # a regret below this is none

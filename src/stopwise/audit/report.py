@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from stopwise.audit.compare import Choice
-from stopwise.audit.dominance import StrongDominanceEvidence
+from stopwise.audit.evidence.dominance import StrongDominanceEvidence
+from stopwise.audit.evidence.missing import MissingOutputs
+from stopwise.audit.evidence.sequences import Interval
+from stopwise.audit.evidence.verdict import Finding, Verdict
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.labels import LabelEvidence
-from stopwise.audit.missing import MissingOutputs
-from stopwise.audit.plan import LabelPlan, PlannedCase
+from stopwise.audit.labels.cases import LabelEvidence
+from stopwise.audit.labels.plan import LabelPlan, PlannedCase
 from stopwise.audit.prices import TINY, PriceMap, minimax_stage, worst_regrets
-from stopwise.audit.sequences import Interval
-from stopwise.audit.verdict import Finding, Verdict
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.errors import InputError
 
@@ -117,13 +117,13 @@ class AuditReport:
 
     def summary(self) -> str:
         """Return the report for a terminal: at most 25 lines in plain words."""
-        from stopwise.audit.summary import summary
+        from stopwise.audit.telling.summary import summary
 
         return summary(self)
 
     def to_html(self) -> str:
         """Return the report as one self-contained page."""
-        from stopwise.audit.page import page
+        from stopwise.audit.telling.page import page
 
         return page(self)
 

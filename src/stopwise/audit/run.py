@@ -6,20 +6,20 @@ from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stopwise.audit.assumptions import Assumption
+from stopwise.audit.bounds.assumptions import Assumption
+from stopwise.audit.bounds.corners import LabelSpace
+from stopwise.audit.bounds.identify import IdentifiedSet
 from stopwise.audit.compare import choices
-from stopwise.audit.corners import LabelSpace
-from stopwise.audit.dominance import strong_dominance
+from stopwise.audit.evidence.dominance import strong_dominance
+from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
+from stopwise.audit.evidence.verdict import DisagreementBounds, Verdict, judge
 from stopwise.audit.histogram import Histogram, check_log, matching
-from stopwise.audit.identify import IdentifiedSet
-from stopwise.audit.labelled import read_labels
-from stopwise.audit.labels import LabelEvidence, label_evidence
-from stopwise.audit.log import Log, open_log
-from stopwise.audit.missing import completed_law, missing_outputs, observed_law
-from stopwise.audit.plan import draw_cases, plan_labels
+from stopwise.audit.labels.cases import LabelEvidence, label_evidence
+from stopwise.audit.labels.plan import draw_cases, plan_labels
+from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.prices import price_map, worst_regrets
+from stopwise.audit.reading.log import Log, open_log
 from stopwise.audit.report import AuditReport
-from stopwise.audit.verdict import DisagreementBounds, Verdict, judge
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import LogError, SettingError

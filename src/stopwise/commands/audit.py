@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from stopwise.audit.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
-from stopwise.audit.log import log_files, open_rows
+from stopwise.audit.bounds.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
+from stopwise.audit.reading.log import log_files, open_rows
 from stopwise.audit.report import AuditReport, write_whole
 from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade

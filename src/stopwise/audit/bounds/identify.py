@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from stopwise.audit.assumptions import Assumption, Axes, Rows
-from stopwise.audit.columns import EXACT, CornerSimplex, StuckError
-from stopwise.audit.corners import Corners, LabelSpace, Law, WholeProgramme
+from stopwise.audit.bounds.assumptions import Assumption, Axes, Rows
+from stopwise.audit.bounds.corners import Corners, LabelSpace, Law, WholeProgramme
+from stopwise.audit.bounds.simplex import EXACT, CornerSimplex, StuckError
+from stopwise.audit.evidence.sequences import Interval
 from stopwise.audit.histogram import matching
-from stopwise.audit.sequences import Interval
 from stopwise.cascade import FloatArray, read_only
 from stopwise.errors import AssumptionError, SettingError
 
@@ -36,7 +36,7 @@ class IdentifiedSet:
     law
         The patterns and their shares.
     assumptions
-        What is taken for granted; see `stopwise.audit.assumptions`.
+        What is taken for granted; see `stopwise.audit.bounds.assumptions`.
     labels
         Which values the label may have.
     """

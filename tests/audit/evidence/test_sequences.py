@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta
 
-from stopwise.audit.sequences import BettingSequence, kl_ball
+from stopwise.audit.evidence.sequences import BettingSequence, kl_ball
 from stopwise.errors import SettingError
 from tests.strategies import hoeffding
 

@@ -8,11 +8,11 @@ from html import escape
 
 import numpy as np
 
-from stopwise.audit.drawing import bars_svg, matrix_svg, patterns_svg, price_map_svg
+from stopwise.audit.evidence.sequences import Interval
+from stopwise.audit.evidence.verdict import PairEvidence
 from stopwise.audit.report import AuditReport
-from stopwise.audit.sequences import Interval
-from stopwise.audit.verdict import PairEvidence
-from stopwise.audit.words import (
+from stopwise.audit.telling.drawing import bars_svg, matrix_svg, patterns_svg, price_map_svg
+from stopwise.audit.telling.words import (
     adjusted_words,
     finding_words,
     headline,

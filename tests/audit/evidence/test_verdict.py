@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from stopwise.audit.corners import LabelSpace
-from stopwise.audit.dominance import contradicts, strong_dominance
-from stopwise.audit.sequences import BettingSequence
-from stopwise.audit.verdict import DisagreementBounds, Finding, judge, path_pairs
+from stopwise.audit.bounds.corners import LabelSpace
+from stopwise.audit.evidence.dominance import contradicts, strong_dominance
+from stopwise.audit.evidence.sequences import BettingSequence
+from stopwise.audit.evidence.verdict import DisagreementBounds, Finding, judge, path_pairs
 from stopwise.cascade import Cascade
 from stopwise.disagreement import dominance_ratio, sound_stage
 from stopwise.patterns import flip_flops

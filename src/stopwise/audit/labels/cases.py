@@ -9,12 +9,12 @@ from enum import Enum
 
 import numpy as np
 
-from stopwise.audit.assumptions import DifferenceWithin
-from stopwise.audit.corners import LabelSpace
+from stopwise.audit.bounds.assumptions import DifferenceWithin
+from stopwise.audit.bounds.corners import LabelSpace
+from stopwise.audit.evidence.sequences import Interval, kl_ball
+from stopwise.audit.evidence.verdict import Verdict
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.prices import possible_stages
-from stopwise.audit.sequences import Interval, kl_ball
-from stopwise.audit.verdict import Verdict
 from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
 from stopwise.disagreement import dominated_pairs
 from stopwise.errors import LogError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from stopwise.audit.corners import LabelSpace
+from stopwise.audit.bounds.corners import LabelSpace
 from stopwise.audit.histogram import Histogram, matching
-from stopwise.audit.labels import LabelledCases
-from stopwise.audit.log import Log, engine_errors, open_rows
-from stopwise.audit.plan import AGAINST
+from stopwise.audit.labels.cases import LabelledCases
+from stopwise.audit.labels.plan import AGAINST
+from stopwise.audit.reading.log import Log, engine_errors, open_rows
 from stopwise.errors import LogError
 
 PLANNED = "agreement"  # the column of a plan: its cases were drawn among all that agree alike

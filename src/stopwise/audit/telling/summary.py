@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from stopwise.audit.evidence.verdict import Finding
 from stopwise.audit.prices import Band, PriceMap
 from stopwise.audit.report import AuditReport
-from stopwise.audit.verdict import Finding
-from stopwise.audit.words import (
+from stopwise.audit.telling.words import (
     adjusted_words,
     amount,
     finding_words,

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stopwise.audit.histogram import Histogram, check_log, looks_like, matching
-from stopwise.audit.log import open_log
+from stopwise.audit.reading.log import open_log
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
 
@@ -194,7 +194,7 @@ def test_logs_that_cannot_be_audited():
 
 @pytest.mark.parametrize("kind", ["frame", "array", "parquet", "text in parquet"])
 def test_scores_are_no_labels(kind, monkeypatch, tmp_path):
-    for module in ("log", "histogram", "counting", "parquet"):
+    for module in ("reading.log", "histogram", "reading.counting", "reading.parquet"):
         monkeypatch.setattr(f"stopwise.audit.{module}.MAX_PATTERNS", 50)
     frame = pd.DataFrame({"a": np.arange(100), "b": [0, 1] * 50})
     source = {"frame": frame / 7, "array": frame.to_numpy()}.get(kind)
@@ -228,7 +228,7 @@ PARQUETS = {
 @pytest.mark.parametrize("name", PARQUETS)
 @pytest.mark.parametrize("n_files", [1, 2])
 def test_parquet_is_counted_as_the_engine_counts_it(name, n_files, tmp_path, monkeypatch):
-    monkeypatch.setattr("stopwise.audit.parquet.BATCH", 64)
+    monkeypatch.setattr("stopwise.audit.reading.parquet.BATCH", 64)
     names = [f"t{k}" for k in range(len(PARQUETS[name]))]
     frame = pd.DataFrame(dict(zip(names, PARQUETS[name], strict=True)))
     for k in range(n_files):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stopwise.audit.corners import LabelSpace
+from stopwise.audit.bounds.corners import LabelSpace
+from stopwise.audit.evidence.sequences import BettingSequence, Interval
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.sequences import BettingSequence, Interval
 from stopwise.cascade import Cascade
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.audit.counting import count_patterns, is_countable
 from stopwise.audit.histogram import MAX_PATTERNS, Histogram, check_n_patterns
-from stopwise.audit.parquet import count_parquet
+from stopwise.audit.reading.counting import count_patterns, is_countable
+from stopwise.audit.reading.parquet import count_parquet
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import LogError, MissingExtraError, StopwiseError

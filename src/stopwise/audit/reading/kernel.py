@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from stopwise.audit.vectors import LANES, load, popcounts, store, zero
+from stopwise.audit.reading.vectors import LANES, load, popcounts, store, zero
 
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]

@@ -6,8 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stopwise.audit.counting import count_patterns, is_countable, pair_counts
-from stopwise.audit.packing import WordCounts
+from stopwise.audit.reading.counting import count_patterns, is_countable, pair_counts
+from stopwise.audit.reading.packing import WordCounts
 from stopwise.cascade import Cascade
 
 
@@ -26,7 +26,7 @@ def expected(array):
 @pytest.fixture(params=["numba", "NumPy"])
 def engine(request, monkeypatch):
     if request.param == "NumPy":
-        monkeypatch.setitem(sys.modules, "stopwise.audit.kernel", None)
+        monkeypatch.setitem(sys.modules, "stopwise.audit.reading.kernel", None)
     else:
         pytest.importorskip("numba")
 
@@ -48,9 +48,9 @@ def test_each_row_is_counted_once(n, K, order):
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_blocks_join(monkeypatch, order):
-    monkeypatch.setattr("stopwise.audit.counting.BLOCK", 512)
-    monkeypatch.setattr("stopwise.audit.packing.BUFFER", 150)
-    monkeypatch.setattr("stopwise.audit.counting.CACHED", 192)
+    monkeypatch.setattr("stopwise.audit.reading.counting.BLOCK", 512)
+    monkeypatch.setattr("stopwise.audit.reading.packing.BUFFER", 150)
+    monkeypatch.setattr("stopwise.audit.reading.counting.CACHED", 192)
     rng = np.random.default_rng(0)
     array = np.asarray(rng.integers(0, 2, (2_222, 4)), dtype=np.uint8, order=order)
     assert counted(array) == expected(array)
@@ -62,8 +62,8 @@ def test_blocks_join(monkeypatch, order):
 @pytest.mark.parametrize("K", range(2, 9))
 def test_zeros_and_ones_take_the_compiled_loop(monkeypatch, K, order):
     pytest.importorskip("numba")
-    monkeypatch.setattr("stopwise.audit.counting.WordCounts", None)  # no other way
-    monkeypatch.setattr("stopwise.audit.counting.BLOCK", 512)
+    monkeypatch.setattr("stopwise.audit.reading.counting.WordCounts", None)  # no other way
+    monkeypatch.setattr("stopwise.audit.reading.counting.BLOCK", 512)
     rng = np.random.default_rng(K)
     array = np.asarray(rng.integers(0, 2, (2_222, K)), dtype=np.uint8, order=order)
     assert counted(array) == expected(array)
@@ -126,7 +126,7 @@ def test_what_does_not_fit_into_a_word_is_left_to_an_engine():
 
 @pytest.mark.parametrize("sizes", [[2] * 20, [3] * 20, [2, 300, 5, 257], [256, 2, 65_536, 17]])
 def test_words_hold_codes_of_any_width(sizes, monkeypatch):
-    monkeypatch.setattr("stopwise.audit.packing.BUFFER", 64)
+    monkeypatch.setattr("stopwise.audit.reading.packing.BUFFER", 64)
     rng = np.random.default_rng(4)
     rows = np.stack([rng.integers(0, size, 300) for size in sizes], axis=1)
     rows[200:] = rows[:100]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from stopwise.audit.missing import PairRange
+from stopwise.audit.evidence.missing import PairRange
+from stopwise.audit.evidence.sequences import Interval
+from stopwise.audit.evidence.verdict import Finding, PairEvidence
 from stopwise.audit.prices import TINY
 from stopwise.audit.report import AuditReport
-from stopwise.audit.sequences import Interval
-from stopwise.audit.verdict import Finding, PairEvidence
 from stopwise.cascade import Cascade
 
 

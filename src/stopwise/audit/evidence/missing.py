@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stopwise.audit.corners import Law
+from stopwise.audit.bounds.corners import Law
+from stopwise.audit.evidence.sequences import Interval
+from stopwise.audit.evidence.verdict import path_pairs
 from stopwise.audit.histogram import MISSING, Histogram
-from stopwise.audit.sequences import Interval
-from stopwise.audit.verdict import path_pairs
 from stopwise.cascade import Cascade, read_only
 from stopwise.disagreement import sound_stage
 

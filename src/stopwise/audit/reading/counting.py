@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stopwise.audit.histogram import MAX_PATTERNS, Histogram, check_n_patterns
-from stopwise.audit.packing import WordCounts
+from stopwise.audit.reading.packing import WordCounts
 from stopwise.cascade import Cascade, IntArray, read_only
 
 MAX_COMPILED = 8  # tests: beyond this there are too many sets of them to count each
@@ -65,7 +65,7 @@ def _compiled_table(array: NDArray[Any]) -> IntArray | None:
     if array.dtype.itemsize != 1 or not 2 <= array.shape[1] <= MAX_COMPILED:
         return None
     try:
-        from stopwise.audit.kernel import GROUP, count_ones
+        from stopwise.audit.reading.kernel import GROUP, count_ones
     except ImportError:
         return None
     columns = array.view(np.uint8).T

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
+from stopwise.audit.evidence.sequences import Interval
+from stopwise.audit.evidence.verdict import Finding
 from stopwise.audit.prices import Band, PriceMap
-from stopwise.audit.sequences import Interval
-from stopwise.audit.verdict import Finding
-from stopwise.audit.words import amount
+from stopwise.audit.telling.words import amount
 from stopwise.cascade import Cascade
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from stopwise.audit.histogram import MAX_PATTERNS, Histogram, check_n_patterns
-from stopwise.audit.packing import MAX_CODES, Codes, WordCounts
+from stopwise.audit.reading.packing import MAX_CODES, Codes, WordCounts
 from stopwise.cascade import Cascade
 
 TEXT_BITS = 8  # of a column of text: what has more values is left to the engine

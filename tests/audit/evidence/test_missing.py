@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import stopwise as sw
-from stopwise.audit.missing import completed_law, missing_outputs
-from stopwise.audit.verdict import Finding
+from stopwise.audit.evidence.missing import completed_law, missing_outputs
+from stopwise.audit.evidence.verdict import Finding
 from stopwise.cascade import Cascade
 from tests.audit.worlds import draw, histogram_of
 
