@@ -13,13 +13,15 @@ from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
 from stopwise.audit.evidence.verdict import DisagreementBounds, Verdict, judge
-from stopwise.audit.histogram import Histogram, check_log, matching
+from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels.cases import LabelEvidence, label_evidence
 from stopwise.audit.labels.plan import draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.prices import price_map, worst_regrets
+from stopwise.audit.reading.checks import check_log
 from stopwise.audit.reading.log import Log, open_log
 from stopwise.audit.report import AuditReport
+from stopwise.audit.values import matching
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import LogError, SettingError

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from stopwise.audit.bounds.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
-from stopwise.audit.reading.log import log_files, open_rows
+from stopwise.audit.reading.rows import log_files, open_rows
 from stopwise.audit.report import AuditReport, write_whole
 from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade

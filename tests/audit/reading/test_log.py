@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stopwise.audit.histogram import Histogram, check_log, looks_like, matching
+from stopwise.audit.histogram import Histogram
+from stopwise.audit.reading.checks import check_log
 from stopwise.audit.reading.log import open_log
+from stopwise.audit.values import looks_like, matching
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
 
@@ -194,8 +196,8 @@ def test_logs_that_cannot_be_audited():
 
 @pytest.mark.parametrize("kind", ["frame", "array", "parquet", "text in parquet"])
 def test_scores_are_no_labels(kind, monkeypatch, tmp_path):
-    for module in ("reading.log", "histogram", "reading.counting", "reading.parquet"):
-        monkeypatch.setattr(f"stopwise.audit.{module}.MAX_PATTERNS", 50)
+    for module in ("checks", "counting", "log", "parquet"):
+        monkeypatch.setattr(f"stopwise.audit.reading.{module}.MAX_PATTERNS", 50)
     frame = pd.DataFrame({"a": np.arange(100), "b": [0, 1] * 50})
     source = {"frame": frame / 7, "array": frame.to_numpy()}.get(kind)
     if source is None:

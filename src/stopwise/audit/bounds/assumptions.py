@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stopwise.audit.histogram import matching
+from stopwise.audit.values import matching
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.checks import known_name
 from stopwise.errors import SettingError

@@ -11,7 +11,7 @@ from stopwise.audit.bounds.assumptions import Assumption, Axes, Rows
 from stopwise.audit.bounds.corners import Corners, LabelSpace, Law, WholeProgramme
 from stopwise.audit.bounds.simplex import EXACT, CornerSimplex, StuckError
 from stopwise.audit.evidence.sequences import Interval
-from stopwise.audit.histogram import matching
+from stopwise.audit.values import matching
 from stopwise.cascade import FloatArray, read_only
 from stopwise.errors import AssumptionError, SettingError
 

@@ -11,7 +11,8 @@ import numpy as np
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.labels.cases import Blocks, LabelledCases, agreement
 from stopwise.audit.prices import possible_stages
-from stopwise.audit.reading.log import Log, engine_errors
+from stopwise.audit.reading.engine import engine_errors
+from stopwise.audit.reading.log import Log
 from stopwise.cascade import Cascade, FloatArray
 
 AGAINST = " against "  # between the camps of a group; labels that say it are those of a plan

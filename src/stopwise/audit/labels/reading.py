@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from stopwise.audit.bounds.corners import LabelSpace
-from stopwise.audit.histogram import Histogram, matching
+from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels.cases import LabelledCases
 from stopwise.audit.labels.plan import AGAINST
-from stopwise.audit.reading.log import Log, engine_errors, open_rows
+from stopwise.audit.reading.engine import engine_errors
+from stopwise.audit.reading.log import Log
+from stopwise.audit.reading.rows import open_rows
+from stopwise.audit.values import matching
 from stopwise.errors import LogError
 
 PLANNED = "agreement"  # the column of a plan: its cases were drawn among all that agree alike

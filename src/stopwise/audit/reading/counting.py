@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stopwise.audit.histogram import MAX_PATTERNS, Histogram, check_n_patterns
+from stopwise.audit.histogram import Histogram
+from stopwise.audit.reading.checks import MAX_PATTERNS, check_n_patterns
 from stopwise.audit.reading.packing import WordCounts
 from stopwise.cascade import Cascade, IntArray, read_only
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from stopwise.audit.histogram import MAX_PATTERNS, Histogram, check_n_patterns
+from stopwise.audit.histogram import Histogram
+from stopwise.audit.reading.checks import MAX_PATTERNS, check_n_patterns
 from stopwise.audit.reading.packing import MAX_CODES, Codes, WordCounts
 from stopwise.cascade import Cascade
 
