@@ -8,17 +8,19 @@ from typing import Any
 from stopwise.audit.evidence.verdict import Finding
 from stopwise.audit.prices import Band, PriceMap
 from stopwise.audit.report import AuditReport
+from stopwise.audit.telling.headline import headline
 from stopwise.audit.telling.words import (
     adjusted_words,
     amount,
     finding_words,
-    headline,
     one_line,
+    pair_name,
     pair_words,
     per_thousand,
     percent,
     span,
     stage_name,
+    stage_names,
     strong_words,
 )
 
@@ -64,11 +66,9 @@ def _missing_lines(report: AuditReport) -> list[str]:
     kind = "somebody stopped early" if gaps.is_prefix_censored else "tests gave nothing"
     first = f"Missing: in {gaps.n_incomplete:,} cases {kind}; each pair is compared where both ran."
     widest = max(gaps.pairs, key=lambda p: p.worst.width)
-    where = (
-        f"{stage_name(report.cascade, widest.shallow)} to {stage_name(report.cascade, widest.deep)}"
-    )
+    where = pair_name(report.cascade, widest)
     if gaps.dependent_tests:
-        names = ", ".join(stage_name(report.cascade, k) for k in gaps.dependent_tests)
+        names = stage_names(report.cascade, gaps.dependent_tests)
         why = f"Biased: whether {names} ran depends on earlier outputs"
     else:
         why = "No sign that gaps depend on earlier outputs, but they may depend on something else"
@@ -166,7 +166,7 @@ def _label_lines(report: AuditReport) -> list[str]:
     lines = []
     cascade = report.cascade
     if report.labels is not None:
-        possible = ", ".join(stage_name(cascade, k) for k in report.labels.possible_stages)
+        possible = stage_names(cascade, report.labels.possible_stages)
         lines.append(
             f"Labels: {report.labels.n_labels} favour {stage_name(cascade, report.labels.stage)}; "
             f"still possible: {possible}; weak dominance: {report.labels.weak_dominance.value}."

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from stopwise.audit.evidence.missing import PairRange
 from stopwise.audit.evidence.sequences import Interval
 from stopwise.audit.evidence.verdict import Finding, PairEvidence
-from stopwise.audit.prices import TINY
 from stopwise.audit.report import AuditReport
 from stopwise.cascade import Cascade
+
+SETTLED = {1: "cannot pay", -1: "may pay", 0: "open"}  # what going on is known to do
 
 
 def one_line(value: object) -> str:
@@ -21,9 +23,24 @@ def one_line(value: object) -> str:
     return " ".join(str(value).split())
 
 
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many letters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def stage_name(cascade: Cascade, stage: int | None) -> str:
     """Return the name of a test in quotes, or a dash."""
     return "–" if stage is None else f"'{cascade.names[stage]}'"
+
+
+def stage_names(cascade: Cascade, stages: Iterable[int]) -> str:
+    """Return the names of some tests."""
+    return ", ".join(stage_name(cascade, k) for k in stages)
+
+
+def pair_name(cascade: Cascade, pair: PairEvidence | PairRange) -> str:
+    """Return from which test to which a pair goes on."""
+    return f"{stage_name(cascade, pair.shallow)} to {stage_name(cascade, pair.deep)}"
 
 
 def percent(share: float) -> str:
@@ -52,18 +69,6 @@ def per_thousand(report: AuditReport, regret: float) -> str:
 def amount(value: float) -> str:
     """Return a price or a sum of money without powers of ten."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def headline(report: AuditReport) -> list[str]:
-    """Return five sentences without statistics: what to do, why, on what it rests, what next."""
-    stage = report.recommended_stage
-    return [
-        _what_to_do(report, stage),
-        _going_on(report, stage),
-        _stopping_before(report, stage),
-        _at_most(report, stage),
-        _next(report),
-    ]
 
 
 def finding_words(report: AuditReport) -> str:
@@ -100,19 +105,24 @@ def strong_words(report: AuditReport) -> str:
     )
 
 
+def blind_words(report: AuditReport) -> str:
+    """Return what is said of prices at which no stage is known to be best."""
+    if report.labels is None:
+        return "no method without labels can know"
+    return "these labels do not settle it"
+
+
 def pair_words(report: AuditReport, pair: PairEvidence) -> str:
     """Return what is known of one pair in one line."""
-    state = {1: "cannot pay", -1: "may pay", 0: "open"}[pair.settled]
+    state = SETTLED[pair.settled]
     if pair.settled == 0 and math.isfinite(pair.n_more):
         state = f"open, {pair.n_more:,.0f} more cases"
-    where = (
-        f"{stage_name(report.cascade, pair.shallow)} to {stage_name(report.cascade, pair.deep)}: "
-    )
+    where = pair_name(report.cascade, pair)
     gaps = "; gaps may be anything" if pair.is_biased else ""
     if math.isnan(pair.disagreement):
-        return f"{where}{span(pair.interval)} change{gaps}, price {percent(pair.price)}: {state}"
+        return f"{where}: {span(pair.interval)} change{gaps}, price {percent(pair.price)}: {state}"
     return (
-        f"{where}{percent(pair.disagreement)} change ({span(pair.interval)}{gaps}), "
+        f"{where}: {percent(pair.disagreement)} change ({span(pair.interval)}{gaps}), "
         f"price {percent(pair.price)}, ratio {pair.ratio:.2f}, "
         f"margin {100 * pair.margin:+.2f}: {state}"
     )
@@ -123,147 +133,3 @@ def adjusted_words(pair: PairRange) -> str:
     if math.isnan(pair.adjusted):
         return f"{span(pair.adjusted_range)} adjusted as far as it can be"
     return f"{percent(pair.adjusted)} adjusted"
-
-
-def _what_to_do(report: AuditReport, stage: int) -> str:
-    name, K = stage_name(report.cascade, stage), report.cascade.n_stages
-    place = f"{name} (test {stage + 1} of {K})"
-    if report.is_known and _waits_for_cases(report):
-        return f"Stop after {place}: in this log no other choice is cheaper, whatever is right."
-    if report.is_known:
-        return (
-            f"Stop after {place}. No other choice can be cheaper, whatever the right answers are."
-        )
-    if report.labels is not None:
-        sure = len(report.labels.possible_stages) == 1
-        return (
-            f"Stop after {place}: the labels {'show' if sure else 'suggest'} that it is cheapest."
-        )
-    if report.verdict.finding is Finding.SOUND:
-        conditions = ["what the third line says is believable"] if stage else []
-        if report.missing is not None:
-            conditions.append("tests were skipped by chance")
-        return f"Stop after {place}, if {' and '.join(conditions)}."
-    if _open_to_bias(report, stage):
-        return (
-            f"Stop after {place} for now: which cases got the later tests was no chance, "
-            "so this log cannot tell."
-        )
-    return f"Stop after {place} for now: without labels nobody can know which test is best here."
-
-
-def _going_on(report: AuditReport, stage: int) -> str:
-    later = [p for p in report.verdict.pairs if p.shallow == stage]
-    if not later:
-        return "It is the last test: there is nothing to go on to."
-    worst = min(later, key=_least_margin)
-    name = stage_name(report.cascade, worst.deep)
-    change, price = _changed(worst), _in_1000(worst.price)
-    if worst.is_biased and not worst.settled:
-        return _going_on_blindly(report, worst)
-    facts = (
-        f"Going on to {name} changes {change} answers in 1,000 "
-        f"and costs as much as {price} mistakes"
-    )
-    if worst.settled > 0:
-        return f"{facts}: it cannot pay."
-    if worst.settled < 0:
-        return f"{facts}: it may pay, if most of the changes are for the better."
-    if worst.margin >= 0:
-        return f"{facts}: it could not pay here, but {worst.n_seen:,} cases are few."
-    return f"{facts}: too close to call with {worst.n_seen:,} cases."
-
-
-def _going_on_blindly(report: AuditReport, pair: PairEvidence) -> str:
-    """Say what going on changes where earlier outputs decided over who got the later test."""
-    assert report.missing is not None
-    read = report.missing.pair(pair.shallow, pair.deep)
-    over_all = (
-        f"{_in_1000(read.worst.low)} to {_in_1000(read.worst.high)}"
-        if math.isnan(read.adjusted)
-        else f"about {_in_1000(read.adjusted)}"
-    )
-    return (
-        f"Going on to {stage_name(report.cascade, pair.deep)} costs as much as "
-        f"{_in_1000(pair.price)} mistakes in 1,000 cases. It changed {_in_1000(read.plain)} "
-        f"answers in 1,000 where both ran, but in all cases it may be {over_all}."
-    )
-
-
-def _changed(pair: PairEvidence) -> str:
-    """Return how many answers in 1,000 change, with what gaps leave open."""
-    if pair.is_biased:
-        return f"{_in_1000(pair.interval.low)} to {_in_1000(pair.interval.high)}"
-    return _in_1000(pair.disagreement)
-
-
-def _least_margin(pair: PairEvidence) -> float:
-    return pair.margin_interval.low if pair.is_biased else pair.margin
-
-
-def _open_to_bias(report: AuditReport, stage: int) -> bool:
-    """Whether something about ``stage`` is open because earlier outputs decided who was tested."""
-    return any(
-        p.is_biased and not p.settled for p in report.verdict.pairs if stage in (p.shallow, p.deep)
-    )
-
-
-def _stopping_before(report: AuditReport, stage: int) -> str:
-    earlier = [p for p in report.verdict.pairs if p.deep == stage]
-    if not earlier:
-        return "It is the first test: there is nothing to stop at before."
-    nearest = max(earlier, key=_least_margin)
-    name = stage_name(report.cascade, nearest.shallow)
-    change, price = _changed(nearest), _in_1000(nearest.price)
-    return (
-        f"Stopping at {name} already saves the cost of {price} mistakes in 1,000 cases; "
-        f"the {change} answers changed since are taken to be worth it."
-    )
-
-
-def _at_most(report: AuditReport, stage: int) -> str:
-    worst = float(report.worst_regrets[stage])
-    if worst <= TINY:
-        return f"This holds for any right answers to these cases{_under(report)}."
-    where, cost = f"in these {report.histogram.n_cases:,} cases", per_thousand(report, worst)
-    text = f"If that is wrong {where} it costs at most {cost} too much"
-    if stage != report.minimax_stage:
-        safest = stage_name(report.cascade, report.minimax_stage)
-        text += f"; the safest choice, {safest}, at most {per_thousand(report, report.guarantee)}"
-    return f"{text}{_under(report)}."
-
-
-def _waits_for_cases(report: AuditReport) -> bool:
-    """Whether chance could have made the log look as it does at the recommended stage."""
-    stage = report.recommended_stage
-    return any(p.settled == 0 for p in report.verdict.pairs if stage in (p.shallow, p.deep))
-
-
-def _under(report: AuditReport) -> str:
-    return ", given what you assume" if report.assumptions else ", with nothing assumed"
-
-
-def _next(report: AuditReport) -> str:
-    if report.is_known and _open_to_bias(report, report.recommended_stage):
-        return "No labels are needed, if tests were skipped as you assume."
-    if report.is_known and _waits_for_cases(report):
-        n = report.verdict.n_more
-        more = f"about {n:,.0f} more cases would" if math.isfinite(n) else "more cases may"
-        return f"No labels are needed; {more} make sure that it holds for new cases too."
-    if report.is_known:
-        return "No labels are needed."
-    if report.planned_cases:
-        n = len(report.planned_cases)
-        if report.labels is not None:  # the number of labels must not depend on what they said
-            return f"Label the {n} cases of the new plan and hand in these alone, old labels aside."
-        return f"Label the {n} cases of the plan and audit again with --labels."
-    if report.labels is not None and len(report.labels.possible_stages) == 1:
-        return "No more labels are needed."
-    if report.labels is not None:  # intervals hold for a number of labels fixed beforehand
-        n = 4 * report.labels.n_labels
-        return f"To be sure, label a larger plan (--plan-labels {n}) and hand in its cases alone."
-    return "To be sure, label a few cases on which tests disagree: --plan-labels 50 chooses them."
-
-
-def _in_1000(share: float) -> str:
-    return f"{1000 * share:,.0f}" if not math.isnan(share) else "an unknown number of"
