@@ -89,15 +89,19 @@ def page(report: AuditReport) -> str:
     )
 
 
+_BLIND = "The intervals below let a missing output be anything where that counts."
+_BY_OUTPUTS = "The intervals below take it, as you assume, that nothing else decided."
+
+
 def _missing(report: AuditReport) -> list[str]:
-    gaps, cascade = report.missing, report.cascade
+    gaps, cascade, pairs = report.missing, report.cascade, report.verdict.pairs
     if gaps is None:
         return []
     who = "Somebody stopped early" if gaps.is_prefix_censored else "Some tests gave nothing"
     names = ", ".join(stage_name(cascade, k) for k in gaps.dependent_tests)
     bias = (
         f"Whether {names} ran depends on earlier outputs, so the plain shares are biased: look at "
-        "the adjusted ones. The intervals below let a missing output be anything where that counts."
+        f"the adjusted ones. {_BLIND if any(p.is_biased for p in pairs) else _BY_OUTPUTS}"
         if names
         else "There is no sign that this depends on earlier outputs; it may depend on what no "
         "output shows."

@@ -68,8 +68,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     unseen_label
         Whether the right answer may be a value that no test ever gives.
     missing_at_random
-        Take it that whether an output is missing depends on nothing but the outputs shown. By
-        default the bounds allow a missing output to be anything.
+        Take it that whether an output is missing depends on nothing but the outputs shown, the
+        verdict: on those before it. By default both allow a missing output to be anything.
     labels
         Labels for some cases, drawn at random within each pattern: a table with the columns of the
         tests or with ``case_id`` (or ``case``), and ``label_column``.
@@ -106,7 +106,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     alpha = (1 - confidence) / 3
     gaps = missing_outputs(histogram)
     biased = {} if gaps is None else gaps.biased_shares(adjusted=missing_at_random)
-    bounds = DisagreementBounds.of(histogram, alpha=alpha, biased=biased)
+    bounds = DisagreementBounds.of(
+        histogram, alpha=alpha, biased=biased, at_random=missing_at_random
+    )
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
