@@ -152,6 +152,7 @@ def test_who_takes_gaps_to_be_chance_gets_a_verdict():
         assert whole.verdict.pair(pair.shallow, pair.deep).disagreement in pair.interval
     head = taken.summary().splitlines()[0]
     assert head.startswith("Stop after 'b' (test 2 of 3), if what the third line says")
+    assert head.endswith("and tests were skipped as you assume.")
     assert "let a missing output be anything" in blind.to_html()
     assert "let a missing output be anything" not in taken.to_html()
 

@@ -21,6 +21,7 @@ from stopwise.audit.words import (
     span,
     stage_name,
     strong_words,
+    sureness,
 )
 
 MAX_PATTERNS = 32
@@ -111,7 +112,7 @@ def _missing(report: AuditReport) -> list[str]:
         [
             f"{stage_name(cascade, p.shallow)} to {stage_name(cascade, p.deep)}",
             percent(p.plain),
-            adjusted_words(p),
+            adjusted_words(p).removesuffix(" adjusted"),
             span(p.worst),
         ]
         for p in gaps.pairs
@@ -164,7 +165,7 @@ def _verdict(report: AuditReport) -> list[str]:
         )
     heads = ["going on from", "cases", "answers changed", "interval", "price", "ratio", "margin"]
     found = finding_words(report)
-    held = f"All intervals hold together, at any time, with {report.confidence:.0%} confidence."
+    held = f"All intervals hold together, at any time, with {sureness(report)} confidence."
     table, most = h.disagreement.tolist(), _most(h.disagreement)
     return [
         "<h2>What disagreement says</h2>",

@@ -123,12 +123,13 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         if n_planned
         else None
     )
+    strong = strong_dominance(histogram, space, alpha=alpha)
     return AuditReport(
         source=_described(log),
         histogram=histogram,
         confidence=confidence,
         verdict=verdict,
-        strong_dominance=strong_dominance(histogram, space, alpha=alpha),
+        strong_dominance=strong,
         assumptions=_words(taken, space, evidence, missing_at_random and not histogram.is_complete),
         error_bounds=identified.error_rates,
         largest_differences=differences,
@@ -138,6 +139,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
             bounds.middle,
             worst_regrets(differences, cascade.cumulative_costs),
             cascade,
+            strong_is_refuted=strong.is_refuted,
         ),
         missing=gaps,
         labels=evidence,

@@ -20,6 +20,7 @@ from stopwise.audit.words import (
     span,
     stage_name,
     strong_words,
+    sureness,
 )
 
 MAX_LINES = 25
@@ -33,7 +34,7 @@ def summary(report: AuditReport) -> str:
         "",
         _log_line(report),
         *_missing_lines(report),
-        f"Verdict: {finding_words(report)} ({report.confidence:.0%} confidence, at any time).",
+        f"Verdict: {finding_words(report)} ({sureness(report)} confidence, at any time).",
         *_pair_lines(report),
         strong_words(report),
         _assumed_line(report),
