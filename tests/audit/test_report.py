@@ -100,7 +100,7 @@ def test_dawid_and_skene_have_no_answer_where_a_test_was_never_run():
     assert np.isnan(dawid_skene_error_rates(log)).tolist() == [False, True]
     (choice,) = (
         c
-        for c in choices(log, log.disagreement, np.zeros(2), log.cascade)
+        for c in choices(log, log.disagreement, np.zeros(2), log.cascade, strong_is_refuted=False)
         if c.rule == "Dawid–Skene"
     )
     assert choice.stage is None
@@ -349,3 +349,17 @@ def test_undecided_says_how_many_cases(world):
     assert report.verdict.finding.value == "undecided"
     assert math.isfinite(report.verdict.n_more)
     assert f"about {report.verdict.n_more:,.0f} more cases would settle it" in report.summary()
+
+
+def test_a_high_confidence_is_not_rounded_up():
+    report = sw.audit(np.array([[0, 1], [1, 0]] * 50), sw.Cascade([0.1, 0.2]), confidence=0.999)
+    assert "(99.9 % confidence, at any time)" in report.summary()
+    assert "with 99.9 % confidence" in report.to_html()
+
+
+def test_side_by_side_says_that_strong_dominance_is_refuted():
+    rows = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 1], [1, 0, 0]] * 200)
+    (strong, *_) = sw.audit(rows, sw.Cascade([0.1] * 3)).choices
+    assert (strong.rule, strong.note) == ("strong dominance", "this log refutes it")
+    (strong, *_) = sw.audit(rows[rows[:, 1] == rows[:, 2]], sw.Cascade([0.1] * 3)).choices
+    assert strong.note == ""

@@ -70,8 +70,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     unseen_label
         Whether the right answer may be a value that no test ever gives.
     missing_at_random
-        Take it that whether an output is missing depends on nothing but the outputs shown. By
-        default the bounds allow a missing output to be anything.
+        Take it that whether an output is missing depends on nothing but the outputs shown, the
+        verdict: on those before it. By default both allow a missing output to be anything.
     labels
         Labels for some cases, drawn at random within each pattern: a table with the columns of the
         tests or with ``case_id`` (or ``case``), and ``label_column``.
@@ -108,7 +108,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     alpha = (1 - confidence) / 3
     gaps = missing_outputs(histogram)
     biased = {} if gaps is None else gaps.biased_shares(adjusted=missing_at_random)
-    bounds = DisagreementBounds.of(histogram, alpha=alpha, biased=biased)
+    bounds = DisagreementBounds.of(
+        histogram, alpha=alpha, biased=biased, at_random=missing_at_random
+    )
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
@@ -123,12 +125,13 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         if n_planned
         else None
     )
+    strong = strong_dominance(histogram, space, alpha=alpha)
     return AuditReport(
         source=_described(log),
         histogram=histogram,
         confidence=confidence,
         verdict=verdict,
-        strong_dominance=strong_dominance(histogram, space, alpha=alpha),
+        strong_dominance=strong,
         assumptions=_words(taken, space, evidence, missing_at_random and not histogram.is_complete),
         error_bounds=identified.error_rates,
         largest_differences=differences,
@@ -138,6 +141,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
             bounds.middle,
             worst_regrets(differences, cascade.cumulative_costs),
             cascade,
+            strong_is_refuted=strong.is_refuted,
         ),
         missing=gaps,
         labels=evidence,

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from stopwise.audit.evidence.prefixes import interval_at_random
 from stopwise.audit.evidence.sequences import NEVER, BettingSequence, Interval
 from stopwise.audit.histogram import Histogram
 from stopwise.cascade import TOLERANCE, Cascade, FloatArray, IntArray, read_only
@@ -112,6 +113,8 @@ class DisagreementBounds:
         The ends of the intervals and the shares themselves; shape (K, K).
     biased
         The pairs whose intervals allow the missing outputs to be anything.
+    adjusted
+        The pairs whose intervals take outputs to be missing by the outputs before them alone.
     """
 
     seen: IntArray
@@ -121,6 +124,7 @@ class DisagreementBounds:
     high: FloatArray
     middle: FloatArray
     biased: frozenset[Pair] = frozenset()
+    adjusted: frozenset[Pair] = frozenset()
 
     @classmethod
     def of(
@@ -129,12 +133,12 @@ class DisagreementBounds:
         *,
         alpha: float,
         biased: Mapping[Pair, float] = MappingProxyType({}),
+        at_random: bool = False,
     ) -> DisagreementBounds:
         """Bound the pairs of a log so that all bounds hold at all times with chance 1 - alpha.
 
         ``biased`` gives the pairs that were seen together in a choice of cases, with the share to
-        show for each. Of all n cases at least the d that differ disagree, and at most these and
-        the n - m not seen together: both are means over all cases, so each has its own bound.
+        show for each; ``at_random`` says that this choice was made by nothing but outputs shown.
         """
         K = histogram.n_stages
         pairs = path_pairs(histogram.cascade)
@@ -142,12 +146,11 @@ class DisagreementBounds:
         low, high, middle = np.zeros((K, K)), np.ones((K, K)), histogram.disagreement.copy()
         np.fill_diagonal(high, 0.0)
         for i, j in pairs:
-            d, m, n = histogram.n_disagreed[i, j], histogram.n_seen[i, j], histogram.n_cases
             if (i, j) in biased:
                 middle[i, j] = middle[j, i] = biased[i, j]
-                bounds = Interval(sequence.interval(d, n).low, sequence.interval(d + n - m, n).high)
+                bounds = _of_a_choice(histogram, i, j, sequence, at_random=at_random)
             else:
-                bounds = sequence.interval(d, m)
+                bounds = sequence.interval(histogram.n_disagreed[i, j], histogram.n_seen[i, j])
             low[i, j] = low[j, i] = bounds.low
             high[i, j] = high[j, i] = bounds.high
         return cls(
@@ -157,8 +160,28 @@ class DisagreementBounds:
             read_only(low),
             read_only(high),
             read_only(middle),
-            frozenset(biased),
+            frozenset() if at_random else frozenset(biased),
+            frozenset(biased) if at_random else frozenset(),
         )
+
+
+def _of_a_choice(
+    histogram: Histogram, i: int, j: int, sequence: BettingSequence, *, at_random: bool
+) -> Interval:
+    """Bound the disagreement of a pair that was seen together in a choice of cases.
+
+    Of all n cases at least the d that differ disagree, and at most these and the n - m not seen
+    together: both are means over all cases, so each has its own bound. What follows if outputs
+    alone made the choice is taken together with that, each at half the level.
+    """
+    d, m, n = histogram.n_disagreed[i, j], histogram.n_seen[i, j], histogram.n_cases
+    if at_random:
+        sequence = BettingSequence(sequence.alpha / 2)
+    low, high = sequence.interval(d, n).low, sequence.interval(d + n - m, n).high
+    if not at_random:
+        return Interval(low, high)
+    bounds = interval_at_random(histogram, i, j, alpha=sequence.alpha)
+    return Interval(max(low, bounds.low), min(high, bounds.high))
 
 
 def path_pairs(cascade: Cascade) -> tuple[Pair, ...]:
@@ -183,6 +206,11 @@ def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairE
     low, high = float(bounds.low[i, j]), float(bounds.high[i, j])
     biased = (i, j) in bounds.biased
     settled = 1 if price_covers(price, high) else 0 if price_covers(price, low) else -1
+    n_more: float = 0
+    if not settled and (i, j) in bounds.adjusted:
+        n_more = _n_more_by_width(float(bounds.middle[i, j]), Interval(low, high), price, n)
+    elif not settled:
+        n_more = NEVER if biased else bounds.sequence.n_more(price, d, n)
     return PairEvidence(
         shallow=i,
         deep=j,
@@ -192,9 +220,17 @@ def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairE
         interval=Interval(low, high),
         price=price,
         settled=settled,
-        n_more=0 if settled else NEVER if biased else bounds.sequence.n_more(price, d, n),
+        n_more=n_more,
         is_biased=biased,
     )
+
+
+def _n_more_by_width(share: float, interval: Interval, price: float, n: int) -> float:
+    """Forecast how many more cases bring an end between share and price, if it nears as 1/√n."""
+    if math.isnan(share) or abs(price - share) <= TOLERANCE:
+        return NEVER
+    end = interval.high if price > share else interval.low
+    return math.ceil(n * (((end - share) / (price - share)) ** 2 - 1))
 
 
 def _conditions(cascade: Cascade, stage: int) -> Iterable[tuple[Pair, int]]:

@@ -38,15 +38,24 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
         )
     if report.verdict.finding is Finding.SOUND:
         conditions = ["what the third line says is believable"] if stage else []
-        if report.missing is not None:
-            conditions.append("tests were skipped by chance")
-        return f"Stop after {place}, if {' and '.join(conditions)}."
+        conditions += _skipped(report)
+        return f"Stop after {place}{', if ' if conditions else ''}{' and '.join(conditions)}."
     if _open_to_bias(report, stage):
         return (
             f"Stop after {place} for now: which cases got the later tests was no chance, "
             "so this log cannot tell."
         )
     return f"Stop after {place} for now: without labels nobody can know which test is best here."
+
+
+def _skipped(report: AuditReport) -> list[str]:
+    """Return what has to be true of the gaps: nothing where they were allowed to be anything."""
+    n, pairs = report.histogram.n_cases, report.verdict.pairs
+    rests = [(p.shallow, p.deep) for p in pairs if p.n_seen < n and not p.is_biased]
+    if report.missing is None or not rests:
+        return []
+    assumed = set(rests) & set(report.missing.biased_pairs)
+    return [f"tests were skipped {'as you assume' if assumed else 'by chance'}"]
 
 
 def _going_on(report: AuditReport, stage: int) -> str:

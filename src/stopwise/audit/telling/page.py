@@ -31,6 +31,7 @@ from stopwise.audit.telling.words import (
     stage_name,
     stage_names,
     strong_words,
+    sureness,
 )
 
 MAX_PATTERNS = 32
@@ -42,6 +43,8 @@ whatever the right answers are, and where {blind}.
 The curve is the regret of the middle row at worst, in mistakes per case."""
 MATRIX = """In percent of the cases where both ran: how often two tests disagree. This says how
 often an answer changes, not how often one is wrong."""
+BLIND = "The intervals below let a missing output be anything where that counts."
+BY_OUTPUTS = "The intervals below take it, as you assume, that nothing else decided."
 READING = (
     """A later test can mend only an answer that it changes. Where going on costs more than the
     share of answers it changes, it cannot pay, whatever is right.""",
@@ -80,21 +83,26 @@ def page(report: AuditReport) -> str:
 
 
 def _missing(report: AuditReport) -> list[str]:
-    gaps, cascade = report.missing, report.cascade
+    gaps, cascade, pairs = report.missing, report.cascade, report.verdict.pairs
     if gaps is None:
         return []
     who = "Somebody stopped early" if gaps.is_prefix_censored else "Some tests gave nothing"
     names = stage_names(cascade, gaps.dependent_tests)
     bias = (
         f"Whether {names} ran depends on earlier outputs, so the plain shares are biased: look at "
-        "the adjusted ones. The intervals below let a missing output be anything where that counts."
+        f"the adjusted ones. {BLIND if any(p.is_biased for p in pairs) else BY_OUTPUTS}"
         if names
         else "There is no sign that this depends on earlier outputs; it may depend on what no "
         "output shows."
     )
     compared = "Each pair is compared in the cases where both ran."
     rows = [
-        [pair_name(cascade, p), percent(p.plain), adjusted_words(p), span(p.worst)]
+        [
+            pair_name(cascade, p),
+            percent(p.plain),
+            adjusted_words(p).removesuffix(" adjusted"),
+            span(p.worst),
+        ]
         for p in gaps.pairs
     ]
     adjusted = (
@@ -144,7 +152,7 @@ def _verdict(report: AuditReport) -> list[str]:
         )
     heads = ["going on from", "cases", "answers changed", "interval", "price", "ratio", "margin"]
     found = finding_words(report)
-    held = f"All intervals hold together, at any time, with {report.confidence:.0%} confidence."
+    held = f"All intervals hold together, at any time, with {sureness(report)} confidence."
     return [
         "<h2>What disagreement says</h2>",
         paragraph(f"{found[:1].upper()}{found[1:]}. {held} {strong_words(report)}"),

@@ -22,6 +22,7 @@ from stopwise.audit.telling.words import (
     stage_name,
     stage_names,
     strong_words,
+    sureness,
 )
 
 MAX_LINES = 25
@@ -35,7 +36,7 @@ def summary(report: AuditReport) -> str:
         "",
         _log_line(report),
         *_missing_lines(report),
-        f"Verdict: {finding_words(report)} ({report.confidence:.0%} confidence, at any time).",
+        f"Verdict: {finding_words(report)} ({sureness(report)} confidence, at any time).",
         *_pair_lines(report),
         strong_words(report),
         _assumed_line(report),

@@ -53,6 +53,11 @@ def percent(share: float) -> str:
     return f"{value:.2g} %" if abs(value) < 1 else f"{value:.2f} %"
 
 
+def sureness(report: AuditReport) -> str:
+    """Return the confidence in percent, with all its digits: 99.9 % is not 100."""
+    return f"{100 * report.confidence:.6g} %"
+
+
 def span(interval: Interval) -> str:
     """Return an interval in percent."""
     return f"{percent(interval.low)} to {percent(interval.high)}"
