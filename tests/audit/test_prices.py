@@ -7,9 +7,10 @@ import pytest
 
 from stopwise.audit.bounds.assumptions import Ordered
 from stopwise.audit.bounds.identify import IdentifiedSet
+from stopwise.audit.bounds.regrets import minimax_stage, worst_regrets
 from stopwise.audit.evidence.verdict import DisagreementBounds, judge
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.prices import minimax_stage, price_map, worst_regrets
+from stopwise.audit.prices import price_map
 from stopwise.cascade import Cascade
 from tests.audit.worlds import ORDER, draw, highs_bound, histogram_of, law_of
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stopwise.audit.bounds.regrets import minimax_stage
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.prices import minimax_stage
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.disagreement import sound_stage
 from stopwise.theory.dawid_skene import dawid_skene

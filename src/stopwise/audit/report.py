@@ -14,15 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from stopwise.audit.bounds.regrets import TINY, minimax_stage, worst_regrets
 from stopwise.audit.compare import Choice
 from stopwise.audit.evidence.dominance import StrongDominanceEvidence
 from stopwise.audit.evidence.missing import MissingOutputs
-from stopwise.audit.evidence.sequences import Interval
 from stopwise.audit.evidence.verdict import Finding, Verdict
 from stopwise.audit.histogram import Histogram
+from stopwise.audit.interval import Interval
 from stopwise.audit.labels.cases import LabelEvidence
 from stopwise.audit.labels.plan import LabelPlan, PlannedCase
-from stopwise.audit.prices import TINY, PriceMap, minimax_stage, worst_regrets
+from stopwise.audit.prices import PriceMap
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.errors import InputError
 

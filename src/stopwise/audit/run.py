@@ -9,6 +9,7 @@ from typing import Any
 from stopwise.audit.bounds.assumptions import Assumption
 from stopwise.audit.bounds.corners import LabelSpace
 from stopwise.audit.bounds.identify import IdentifiedSet
+from stopwise.audit.bounds.regrets import worst_regrets
 from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
@@ -17,7 +18,7 @@ from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels.cases import LabelEvidence, label_evidence
 from stopwise.audit.labels.plan import draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
-from stopwise.audit.prices import price_map, worst_regrets
+from stopwise.audit.prices import price_map
 from stopwise.audit.reading.checks import check_log
 from stopwise.audit.reading.log import Log, open_log
 from stopwise.audit.report import AuditReport

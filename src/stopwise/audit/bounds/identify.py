@@ -10,7 +10,7 @@ import numpy as np
 from stopwise.audit.bounds.assumptions import Assumption, Axes, Rows
 from stopwise.audit.bounds.corners import Corners, LabelSpace, Law, WholeProgramme
 from stopwise.audit.bounds.simplex import EXACT, CornerSimplex, StuckError
-from stopwise.audit.evidence.sequences import Interval
+from stopwise.audit.interval import Interval
 from stopwise.audit.values import matching
 from stopwise.cascade import FloatArray, read_only
 from stopwise.errors import AssumptionError, SettingError

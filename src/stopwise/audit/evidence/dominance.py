@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stopwise.audit.bounds.corners import LabelSpace
-from stopwise.audit.evidence.sequences import BettingSequence, Interval
+from stopwise.audit.evidence.sequences import BettingSequence
 from stopwise.audit.histogram import Histogram
+from stopwise.audit.interval import Interval
 from stopwise.cascade import Cascade
 
 

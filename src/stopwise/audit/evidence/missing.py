@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stopwise.audit.bounds.corners import Law
-from stopwise.audit.evidence.sequences import Interval
 from stopwise.audit.evidence.verdict import path_pairs
 from stopwise.audit.histogram import MISSING, Histogram
+from stopwise.audit.interval import Interval
 from stopwise.cascade import Cascade, read_only
 from stopwise.disagreement import sound_stage
 

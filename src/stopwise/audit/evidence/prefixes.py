@@ -7,8 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from stopwise.audit.evidence.sequences import BettingSequence, Interval
+from stopwise.audit.evidence.sequences import BettingSequence
 from stopwise.audit.histogram import MISSING, Histogram
+from stopwise.audit.interval import Interval
 from stopwise.cascade import FloatArray, IntArray
 
 LEAST_ALPHA = 1e-300  # many values after many tests: smaller is no number any more

@@ -5,26 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from stopwise.audit.interval import Interval
 from stopwise.errors import SettingError
 from stopwise.theory.divergence import bernoulli_kl, edge_of_ball
 
 NEVER = math.inf
-
-
-@dataclass(frozen=True)
-class Interval:
-    """All values from ``low`` to ``high``."""
-
-    low: float
-    high: float
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
-    @property
-    def width(self) -> float:
-        """How far the ends are apart."""
-        return self.high - self.low
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from types import MappingProxyType
 import numpy as np
 
 from stopwise.audit.evidence.prefixes import interval_at_random
-from stopwise.audit.evidence.sequences import NEVER, BettingSequence, Interval
+from stopwise.audit.evidence.sequences import NEVER, BettingSequence
 from stopwise.audit.histogram import Histogram
+from stopwise.audit.interval import Interval
 from stopwise.cascade import TOLERANCE, Cascade, FloatArray, IntArray, read_only
 from stopwise.disagreement import dominance_ratio, dominated_pairs, price_covers
 

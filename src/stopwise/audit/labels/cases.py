@@ -11,10 +11,11 @@ import numpy as np
 
 from stopwise.audit.bounds.assumptions import DifferenceWithin
 from stopwise.audit.bounds.corners import LabelSpace
-from stopwise.audit.evidence.sequences import Interval, kl_ball
+from stopwise.audit.bounds.regrets import possible_stages
+from stopwise.audit.evidence.sequences import kl_ball
 from stopwise.audit.evidence.verdict import Verdict
 from stopwise.audit.histogram import MISSING, Histogram
-from stopwise.audit.prices import possible_stages
+from stopwise.audit.interval import Interval
 from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
 from stopwise.disagreement import dominated_pairs
 from stopwise.errors import LogError

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from stopwise.audit.bounds.regrets import possible_stages
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.labels.cases import Blocks, LabelledCases, agreement
-from stopwise.audit.prices import possible_stages
 from stopwise.audit.reading.engine import engine_errors
 from stopwise.audit.reading.log import Log
 from stopwise.cascade import Cascade, FloatArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from stopwise.audit.evidence.sequences import Interval
+from stopwise.audit.interval import Interval
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.drawing import bars_svg
 from stopwise.audit.telling.markup import folded, items, note, paragraph, table

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stopwise.audit.evidence.sequences import Interval
+from stopwise.audit.interval import Interval
 from stopwise.audit.telling.svg import (
     COLOURS,
     GREY,

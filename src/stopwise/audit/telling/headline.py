@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from stopwise.audit.bounds.regrets import TINY
 from stopwise.audit.evidence.verdict import Finding, PairEvidence
-from stopwise.audit.prices import TINY
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.words import per_thousand, stage_name
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 
 from stopwise.audit.evidence.missing import PairRange
-from stopwise.audit.evidence.sequences import Interval
 from stopwise.audit.evidence.verdict import Finding, PairEvidence
+from stopwise.audit.interval import Interval
 from stopwise.audit.report import AuditReport
 from stopwise.cascade import Cascade
 
