@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
@@ -25,7 +23,7 @@ from stopwise.audit.labels.cases import LabelEvidence
 from stopwise.audit.labels.plan import LabelPlan, PlannedCase
 from stopwise.audit.prices import PriceMap
 from stopwise.cascade import Cascade, FloatArray
-from stopwise.errors import InputError
+from stopwise.drafts import write_text
 
 VERSION = 1
 
@@ -157,27 +155,10 @@ class AuditReport:
 
     def save(self, path: str | Path) -> None:
         """Write the page to ``path``, all of it or nothing."""
-        write_whole(Path(path), self.to_html())
+        write_text(Path(path), self.to_html())
 
     def __str__(self) -> str:
         return self.summary()
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there completely or not at all."""
-    if not path.parent.is_dir():
-        raise InputError(f"a report must go into a directory, {path.parent} is none")
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(draft).chmod(0o666 & ~mask)
-        Path(draft).replace(path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
 
 
 def _plain(value: Any) -> Any:
