@@ -11,7 +11,7 @@ import stopwise as sw
 from stopwise.audit.evidence.missing import missing_outputs
 from stopwise.audit.evidence.prefixes import interval_at_random
 from stopwise.audit.evidence.sequences import BettingSequence
-from stopwise.audit.evidence.verdict import Finding
+from stopwise.audit.evidence.verdict import DisagreementBounds, Finding
 from stopwise.audit.histogram import Histogram
 from stopwise.cascade import Cascade
 from tests.audit.worlds import draw, histogram_of
@@ -126,12 +126,13 @@ def test_on_a_tree_only_the_way_there_counts():
     assert found == interval_at_random(histogram_of(shown, CASCADE), 0, 2, alpha=0.05)
 
 
-def test_thousands_of_prefixes_of_many_values():
+def test_prefixes_beyond_number():
+    """2,000 values in 120 tests: 2,000^119 prefixes are possible, more than a float counts."""
     rng = np.random.default_rng(4)
-    _, outputs = draw(rng, 3_000, [0.3] * 30, n_classes=50)
+    _, outputs = draw(rng, 3_000, [0.3] * 120, n_classes=2_000)
     shown = outputs.astype(object)
-    shown[outputs[:, 0] < 10, 1:] = None
-    found = interval_at_random(histogram_of(shown, Cascade([0.1] * 30)), 0, 29, alpha=0.05)
+    shown[outputs[:, 0] < 400, 1:] = None
+    found = interval_at_random(histogram_of(shown, Cascade([0.1] * 120)), 0, 119, alpha=0.05)
     assert (found.low, found.high) == pytest.approx((0, 1), abs=0.05)
 
 
@@ -157,15 +158,37 @@ def test_who_takes_gaps_to_be_chance_gets_a_verdict():
     assert "let a missing output be anything" not in taken.to_html()
 
 
-def test_the_forecast_of_cases_is_about_right():
+@pytest.mark.parametrize("n_cases", [40, 400, 4_000])
+def test_what_is_seen_limits_it_too(n_cases):
+    """Both readings at half the level: what is missing by outputs alone, and may be anything."""
+    _, shown = routed(np.random.default_rng(7), n_cases)
+    h = histogram_of(shown, CASCADE)
+    shares = {(p.shallow, p.deep): p.adjusted for p in missing_outputs(h).pairs}
+    bounds = DisagreementBounds.of(h, alpha=0.06, biased=shares, at_random=True)
+    half = 0.06 / 3 / 2
+    for i, j in shares:
+        both = [(r[i], r[j]) for r in shown.tolist() if None not in (r[i], r[j])]
+        d = sum(x != y for x, y in both)
+        low = BettingSequence(half).interval(d, n_cases).low
+        high = BettingSequence(half).interval(d + n_cases - len(both), n_cases).high
+        by_outputs = interval_at_random(h, i, j, alpha=half)
+        assert bounds.low[i, j] == max(low, by_outputs.low)
+        assert bounds.high[i, j] == min(high, by_outputs.high)
+        if n_cases == 40:
+            assert bounds.low[i, j] > by_outputs.low
+            assert bounds.high[i, j] < by_outputs.high
+
+
+@pytest.mark.parametrize(("price", "sign"), [(0.25, -1), (0.36, 1)])
+def test_the_forecast_of_cases_is_about_right(price, sign):
     _, shown = routed(np.random.default_rng(6), 3_000)
-    cascade = Cascade([0.01, 0.25, 0.3])
+    cascade = Cascade([0.01, price, 0.3])
     found = sw.audit(shown, cascade, missing_at_random=True)
     pair = found.verdict.pair(0, 1)
     assert pair.settled == 0
     assert 0 < pair.n_more < 1e6
     h = found.histogram
-    for times, settled in ((2.0, -1), (0.4, 0)):
+    for times, settled in ((2.0, sign), (0.4, 0)):
         more = np.round(h.counts * (1 + times * pair.n_more / pair.n_seen)).astype(np.int64)
         later = sw.audit(
             Histogram(h.patterns, more, h.classes, cascade), cascade, missing_at_random=True

@@ -53,11 +53,11 @@ def interval_at_random(histogram: Histogram, shallow: int, deep: int, *, alpha: 
     low, high = _intervals(
         _sums(node[differ], counts[differ], n_nodes),
         _sums(node[ran], counts[ran], n_nodes),
-        level / float(M) ** last,
+        level * float(M) ** -last,
     )
     for k in reversed(range(last)):
         # Two values are one chance, of more each has its own.
-        shares = _Shares.of(steps[k], M, level / float(M) ** k / (M if M > 2 else 1))
+        shares = _Shares.of(steps[k], M, level * float(M) ** -k / (M if M > 2 else 1))
         low, high = 1 - shares.largest_mean(1 - low), shares.largest_mean(high)
     return Interval(max(float(low[0]), 0.0), min(float(high[0]), 1.0))
 
