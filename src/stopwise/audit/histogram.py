@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -196,6 +196,15 @@ class Histogram:
         np.divide(self.n_disagreed, self.n_seen, out=share, where=self.n_seen > 0)
         np.fill_diagonal(share, 0.0)
         return read_only(share)
+
+    def with_cascade(self, cascade: Cascade) -> Histogram:
+        """Return the same patterns with other names and prices, or raise `LogError`."""
+        if cascade.n_stages != self.n_stages:
+            raise LogError(
+                f"a histogram must have one column a test, got {self.n_stages} for "
+                f"{cascade.n_stages} tests"
+            )
+        return replace(self, cascade=cascade)
 
     def value(self, code: int) -> Hashable:
         """Return the output that ``code`` stands for, ``None`` for a missing one."""

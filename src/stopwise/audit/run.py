@@ -54,7 +54,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     log
         A CSV or Parquet file, a folder or glob of them, a DuckDB or SQLite file; a pandas, Polars
         or Arrow table; a NumPy array with one column a test; any Ibis table; a `Histogram`, or
-        the `PatternCounts` that were kept while cases came in.
+        the `PatternCounts` that were kept while cases came in (their own prices do not count).
         One row a case; NULL, None or NaN where a test was not run or failed.
     cascade
         The tests and their prices; their names are the columns unless ``tests`` is given.
@@ -95,10 +95,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     _check_settings(cascade, confidence)
     n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
     opened = None
-    if isinstance(log, Histogram):
-        histogram = log
-    elif isinstance(log, PatternCounts):
-        histogram = Histogram.from_counts(log)
+    if isinstance(log, (Histogram, PatternCounts)):
+        counted = Histogram.from_counts(log) if isinstance(log, PatternCounts) else log
+        histogram = counted.with_cascade(cascade)  # what it was counted with may be out of date
     else:
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
         histogram = opened.histogram()
