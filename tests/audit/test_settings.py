@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.errors import LogError
+from stopwise.errors import InputError, LogError
 from tests.audit.worlds import draw
 
 NAMES = ["a", "b", "c"]
@@ -48,3 +48,30 @@ def test_a_histogram_of_other_tests_is_refused():
     for source in (counted(frame, CASCADE), sw.audit(frame, CASCADE).histogram):
         with pytest.raises(LogError, match="one column a test, got 3 for 2 tests"):
             sw.audit(source, fewer)
+
+
+BAD = {
+    "a list for a cascade": (
+        {"cascade": [1, 2, 4]},
+        r"cascade must be a Cascade .*, got \[1, 2, 4\]",
+    ),
+    "confidence as text": ({"confidence": "0.9"}, r"confidence must lie in \(0, 1\), got '0.9'"),
+    "confidence of 1": ({"confidence": 1}, r"confidence must lie in \(0, 1\), got 1"),
+    "seed as text": ({"seed": "x"}, r"seed must be a whole number >= 0, got 'x'"),
+    "negative seed": ({"seed": -1, "n_planned": 5}, r"seed must be a whole number >= 0, got -1"),
+    "one assumption": (
+        {"assumptions": sw.audit.Ordered()},
+        r"assumptions must be a list, got Ordered\(\)",
+    ),
+    "no assumption": ({"assumptions": ["ordered"]}, r"such as Ordered\(\), got 'ordered'"),
+    "a class": ({"assumptions": [sw.audit.Ordered]}, "such as Ordered"),
+    "one value": ({"never_right": "no"}, "never_right must be a list, got 'no'"),
+    "one column": ({"tests": "abc"}, "tests must be a list of columns, got 'abc'"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_settings_that_make_no_sense_are_refused(what):
+    settings, message = BAD[what]
+    with pytest.raises(InputError, match=message):
+        sw.audit(log_of(50), **{"cascade": CASCADE, **settings})

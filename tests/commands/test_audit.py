@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -136,6 +138,8 @@ BAD = {
         "cannot be at once that 'all' errs in at most 0 of the cases; and that 'history'",
     ),
     "no such labels": ([*ARGUMENTS, "--labels", "nowhere.csv"], "no such file"),
+    "a negative plan": ([*ARGUMENTS, "--plan-labels", "-3"], "--plan-labels must be a whole"),
+    "a negative seed": ([*ARGUMENTS, "--seed", "-1", "--plan-labels", "5"], "--seed must be a"),
     "bad SQL": ([*ARGUMENTS, "--query", "selekt 1"], "cannot be read"),
     "no table": ([*ARGUMENTS, "--table", "visits"], "is none"),
 }
@@ -275,3 +279,23 @@ def test_bad_logs_are_refused(name, run, tmp_path, monkeypatch):
     assert message in err
     assert len(err.splitlines()) == 1
     assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("json_wanted", [False, True])
+def test_letters_that_the_terminal_cannot_show(json_wanted, visits):
+    folder, frame, _ = visits
+    named = frame[["history", "all"]].rename(columns={"history": "früh"})
+    named.to_csv(folder / "log.csv", index=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "stopwise", "audit", folder / "log.csv", "--costs", "6,16",
+         *(["--json"] if json_wanted else [])],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = done.stdout.decode("ascii")
+    if json_wanted:
+        assert json.loads(shown)["cascade"]["names"] == ["früh", "all"]
+    else:
+        assert "fr?h" in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     >>> report.verdict.finding, report.verdict.stage, report.is_known
     (<Finding.SOUND: 'sound'>, 0, True)
     """
-    _check_settings(cascade, confidence)
+    taken, never = _check_settings(cascade, confidence, assumptions, never_right)
     n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
+    seed = whole_number("seed", seed, SettingError, least=0)
     opened = None
     if isinstance(log, (Histogram, PatternCounts)):
         counted = Histogram.from_counts(log) if isinstance(log, PatternCounts) else log
@@ -102,7 +104,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
         histogram = opened.histogram()
     check_log(histogram)
-    space = LabelSpace(_known_values(never_right, histogram), unseen_label)
+    space = LabelSpace(_known_values(never, histogram), unseen_label)
     # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
     # while there are no labels: asking for some must not change what the log says.
     alpha = (1 - confidence) / 3
@@ -115,7 +117,6 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     evidence = None
     if labels is not None:
         evidence = _evidence(labels, label_column, opened, histogram, space, verdict, alpha)
-    taken = tuple(assumptions)
     drawn = () if evidence is None else evidence.as_assumptions()
     law = completed_law(histogram) if missing_at_random else observed_law(histogram)
     identified = IdentifiedSet(law, (*taken, *drawn), space)
@@ -150,11 +151,27 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     )
 
 
-def _check_settings(cascade: Cascade, confidence: float) -> None:
+def _check_settings(
+    cascade: Any, confidence: Any, assumptions: Any, never_right: Any
+) -> tuple[tuple[Assumption, ...], tuple[Hashable, ...]]:
+    """Return what is assumed and what is never right, or raise where a setting is no such thing."""
+    if not isinstance(cascade, Cascade):
+        raise SettingError(f"cascade must be a Cascade with the tests' prices, got {cascade!r}")
     if cascade.n_stages < 2:
         raise LogError("an audit needs at least two tests on the same cases, got 1")
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise SettingError(f"confidence must lie in (0, 1), got {confidence!r}")
+    taken = _listed("assumptions", assumptions)
+    for assumption in taken:
+        if not isinstance(assumption, Assumption):
+            raise SettingError(f"assumptions must be such as Ordered(), got {assumption!r}")
+    return taken, _listed("never_right", never_right)
+
+
+def _listed(name: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise SettingError(f"{name} must be a list, got {values!r}")
+    return tuple(values)
 
 
 def _known_values(values: Iterable[Hashable], histogram: Histogram) -> tuple[Hashable, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +18,7 @@ from stopwise.audit.reading.rows import log_files, open_rows
 from stopwise.audit.report import AuditReport
 from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade
+from stopwise.checks import whole_number
 from stopwise.commands.waiting import waiting
 from stopwise.drafts import write_text
 from stopwise.errors import InputError, SettingError
@@ -106,6 +109,8 @@ def audit(
 
     stopwise audit visits.csv --costs 6,16,24 --mistake-cost 1000 --ordered --plan-labels 50
     """
+    whole_number("--plan-labels", plan_labels, SettingError, least=0)
+    whole_number("--seed", seed, SettingError, least=0)
     targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
     _check_targets({option: path for option, path in targets.items() if path}, log, labels)
     if plan_labels:
@@ -135,9 +140,19 @@ def audit(
             texts[plan_out] = plan_csv(report, case_id or "case")
     for path, text in texts.items():
         write_text(path, text)
-    print(report.to_json() if as_json else report.summary())
+    print(_json_text(report) if as_json else report.summary())
     if not as_json:
         print("".join(f"\nWritten: {path}" for path in texts), end="\n" if texts else "")
+
+
+def _json_text(report: AuditReport) -> str:
+    """Return the report as JSON, with escapes where the terminal cannot show its letters."""
+    text = report.to_json()
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(json.loads(text), indent=2)
+    return text
 
 
 def plan_csv(report: AuditReport, case_id: str) -> str:

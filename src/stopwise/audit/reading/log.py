@@ -118,6 +118,8 @@ def open_log(
     case_id
         The column that names a case.
     """
+    if isinstance(tests, str):
+        raise LogError(f"tests must be a list of columns, got {tests!r}")
     if isinstance(source, np.ndarray):
         return Log(*_from_array(source, cascade, tests), cascade, None)
     found = source
