@@ -159,7 +159,7 @@ def _check_settings(
         raise SettingError(f"cascade must be a Cascade with the tests' prices, got {cascade!r}")
     if cascade.n_stages < 2:
         raise LogError("an audit needs at least two tests on the same cases, got 1")
-    if not isinstance(confidence, Real) or not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         raise SettingError(f"confidence must lie in (0, 1), got {confidence!r}")
     taken = _listed("assumptions", assumptions)
     for assumption in taken:
