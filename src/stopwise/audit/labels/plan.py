@@ -14,6 +14,7 @@ from stopwise.audit.labels.cases import Blocks, LabelledCases, agreement
 from stopwise.audit.reading.engine import engine_errors
 from stopwise.audit.reading.log import Log
 from stopwise.cascade import Cascade, FloatArray
+from stopwise.errors import LogError
 
 AGAINST = " against "  # between the camps of a group; labels that say it are those of a plan
 MAX_NAMED = 4  # tests that agree are named one by one up to here
@@ -137,11 +138,12 @@ def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase
 
     K = log.cascade.n_stages
     rng = np.random.default_rng(seed)
-    table = log.frame()
-    rows = log.outputs(case=log.ids(table))
     wanted = {_key(g.blocks): g for g in plan.groups}
     picked = []
     with engine_errors("the log"):
+        rows = log.cases()
+        if log.case_id is not None:
+            _check_ids(rows, log.case_id)
         keyed = rows.mutate(group=_group_key(rows, K))
         order = ibis.row_number().over(group_by=keyed.group, order_by=keyed.case)
         ranked = keyed.filter(keyed.group.isin(list(wanted))).mutate(rank=order)
@@ -158,6 +160,16 @@ def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase
         words = wanted[row["group"]].describe(log.cascade)
         picked.append(PlannedCase(row["case"], outputs, words))
     return tuple(picked)
+
+
+def _check_ids(rows: Any, name: str) -> None:
+    """Raise `LogError` where an id is missing or names several cases: labels would find none."""
+    times = rows.group_by("case").aggregate(times=rows.count())
+    wrong = times.filter((times.times > 1) | times.case.isnull()).limit(1).to_pyarrow().to_pylist()
+    if wrong:
+        case, n = wrong[0]["case"], wrong[0]["times"]
+        found = f"{n} cases without one" if case is None else f"{case!r} for {n} cases"
+        raise LogError(f"{name!r} must name one case each for a plan, got {found}")
 
 
 def _key(blocks: Blocks) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from stopwise.audit.reading.rows import Rows, open_rows
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import LogError
+
+ORDERED = {"duckdb", "polars", "sqlite"}  # engines whose rows keep their order
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,7 @@ class Log:
             return self._grouped() if found is None else found
 
     def _grouped(self) -> Histogram:
-        rows = self.outputs()
+        rows = self.outputs(self.frame())
         keys = rows.columns
         grouped = rows.group_by(keys).aggregate(n_cases=rows.count())
         found = grouped.limit(MAX_PATTERNS + 1).to_pyarrow()
@@ -67,9 +69,8 @@ class Log:
         check_n_patterns(found.num_rows, histogram.patterns, self.columns)
         return histogram
 
-    def outputs(self, **more: Any) -> Any:
-        """Return the outputs as columns s0, s1, … of an Ibis table, and ``more`` columns."""
-        table = self.frame()
+    def outputs(self, table: Any, **more: Any) -> Any:
+        """Return the outputs as columns s0, s1, … of the log's frame, and ``more`` columns."""
         named = {f"s{k}": table[column] for k, column in enumerate(self.columns)}
         return table.select(**named, **more)
 
@@ -79,18 +80,32 @@ class Log:
             return memtable(arrow_table(self.table, list(self.columns)))
         return self.table
 
-    def ids(self, table: Any) -> Any:
-        """Return the expression that names a case of ``table``."""
-        if self.case_id is not None:
-            return table[self.case_id]
+    @property
+    def has_ids(self) -> bool:
+        """Whether a case has a name: a column's, or its row number where rows have an order."""
+        return self.case_id is not None or self._backend in ORDERED
+
+    def cases(self) -> Any:
+        """Return the outputs as columns s0, s1, … and the name of each as ``case``."""
+        if not self.has_ids:
+            raise LogError(
+                f"case ids must be a column on {self._backend}: rows have no fixed order there"
+            )
         import ibis
 
-        backend = "duckdb" if isinstance(self.table, np.ndarray) else _backend_name(self.table)
-        if backend not in {"duckdb", "polars", "sqlite"}:
-            raise LogError(
-                f"case ids must be a column on {backend}: rows have no fixed order there"
-            )
-        return ibis.row_number() + 1
+        named = [] if self.case_id is None else [self.case_id]
+        log = self
+        if self._backend == "polars":  # which can number no rows for Ibis: the embedded engine can
+            wanted = list(dict.fromkeys([*self.columns, *named]))
+            log = replace(self, table=memtable(self.table.select(wanted).to_pyarrow()))
+        table = log.frame()
+        case = table[self.case_id] if named else ibis.row_number() + 1
+        return log.outputs(table, case=case)
+
+    @property
+    def _backend(self) -> str:
+        held = isinstance(self.table, np.ndarray)
+        return "duckdb" if held else str(self.table.get_backend().name)
 
 
 def open_log(
@@ -142,10 +157,6 @@ def _from_array(
         return array, tuple(names)
     with engine_errors("the array"):
         return memtable(arrow_table(array, names)), tuple(names)
-
-
-def _backend_name(table: Any) -> str:
-    return str(table.get_backend().name)
 
 
 def _columns(found: list[str], cascade: Cascade, tests: Sequence[str] | None) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,12 +34,21 @@ class Rows:
         return list(self.table.columns)
 
 
-def open_rows(source: Any, *, table: str | None = None, query: str | None = None) -> Rows:
-    """Return any source of rows as an Ibis table."""
+def open_rows(
+    source: Any,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    values: Collection[Hashable] = (),
+) -> Rows:
+    """Return any source of rows as an Ibis table.
+
+    ``values`` are known to be outputs: a text file may hold ``NA`` where that is one of them.
+    """
     ibis = load_ibis()
     if isinstance(source, (str, Path)):
         with engine_errors(str(source)):
-            return _from_path(source, table, query)
+            return _from_path(source, table, query, values)
     if table is not None or query is not None:
         raise LogError("table and query must come with a file, not with a table in memory")
     if isinstance(source, ibis.Table):
@@ -47,7 +57,9 @@ def open_rows(source: Any, *, table: str | None = None, query: str | None = None
         return Rows(memtable(source))
 
 
-def _from_path(source: str | Path, table: str | None, query: str | None) -> Rows:
+def _from_path(
+    source: str | Path, table: str | None, query: str | None, values: Collection[Hashable]
+) -> Rows:
     ibis = load_ibis()
     path = Path(source)
     kind = _database(path)
@@ -58,7 +70,7 @@ def _from_path(source: str | Path, table: str | None, query: str | None) -> Rows
         return Rows(_from_database(ibis.sqlite.connect(path), path, table, query))
     con = ibis.duckdb.connect()
     files = _files(path)
-    rows = _from_files(con, files)
+    rows = _from_files(con, files, values)
     if table is not None:
         raise LogError(f"table must come with a database, {path} is none")
     if query is None:
@@ -127,19 +139,33 @@ def _kind(path: Path) -> str | None:
     return "text" if last in TEXT else "parquet" if last in PARQUET else None
 
 
-def _from_files(con: Any, files: list[Path]) -> Any:
+def _from_files(con: Any, files: list[Path], values: Collection[Hashable]) -> Any:
     names = [str(p) for p in files]
     if _kind(files[0]) == "parquet":
         return con.read_parquet(names)
     # As text: sniffed types would make 1 a number in one column and a word in the next.
-    table = con.read_csv(names, all_varchar=True, nullstr=NULLS, header=True)
+    table = con.read_csv(
+        names,
+        all_varchar=True,
+        nullstr=[text for text in NULLS if text not in values or not text],
+        allow_quoted_nulls="" not in values,  # then "" is that value, and a cell without it empty
+        header=True,
+    )
     check_names(_header(files[0], len(table.columns)))
     (first, *others) = table.columns
     if not others and any(mark in first for mark in SEPARATORS):
         raise LogError(
             f"{files[0]} must have as many fields in every row as in its header, {first!r}"
         )
-    return table
+    return table.mutate(**{name: _unless_blank(table[name]) for name in table.columns})
+
+
+def _unless_blank(column: Any) -> Any:
+    """Return a column with NULL where there is nothing but blanks."""
+    import ibis
+
+    blank = (column.strip() == "") & (column != "")
+    return ibis.ifelse(blank, ibis.null("string"), column)
 
 
 def _header(path: Path, n_columns: int) -> list[str]:
