@@ -61,6 +61,8 @@ class AuditReport:
         What labels say, where there are some.
     plan, planned_cases
         Which cases to label, where that was asked for.
+    n_disputed
+        In how many cases stages that may still be best are seen to disagree: only those can tell.
     """
 
     source: str
@@ -77,6 +79,7 @@ class AuditReport:
     labels: LabelEvidence | None = None
     plan: LabelPlan | None = None
     planned_cases: tuple[PlannedCase, ...] = ()
+    n_disputed: int = 0
 
     @property
     def cascade(self) -> Cascade:

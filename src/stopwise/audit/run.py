@@ -10,14 +10,14 @@ from typing import Any
 from stopwise.audit.bounds.assumptions import Assumption
 from stopwise.audit.bounds.corners import LabelSpace
 from stopwise.audit.bounds.identify import IdentifiedSet
-from stopwise.audit.bounds.regrets import worst_regrets
+from stopwise.audit.bounds.regrets import possible_stages, worst_regrets
 from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
 from stopwise.audit.evidence.verdict import DisagreementBounds, Verdict, judge
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels.cases import LabelEvidence, label_evidence
-from stopwise.audit.labels.plan import draw_cases, plan_labels
+from stopwise.audit.labels.plan import disputed, draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.prices import price_map
 from stopwise.audit.reading.checks import check_log
@@ -126,6 +126,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         if n_planned
         else None
     )
+    possible = possible_stages(differences, cascade.cumulative_costs)
     strong = strong_dominance(histogram, space, alpha=alpha)
     return AuditReport(
         source=_described(log),
@@ -148,6 +149,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         labels=evidence,
         plan=plan,
         planned_cases=() if plan is None or opened is None else draw_cases(opened, plan, seed=seed),
+        n_disputed=int(histogram.counts[disputed(histogram, possible)].sum()),
     )
 
 

@@ -8,7 +8,14 @@ from stopwise.audit.interval import Interval
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.drawing import bars_svg
 from stopwise.audit.telling.markup import folded, items, note, paragraph, table
-from stopwise.audit.telling.words import per_thousand, percent, span, stage_name, stage_names
+from stopwise.audit.telling.words import (
+    per_thousand,
+    percent,
+    span,
+    stage_name,
+    stage_names,
+    unsettled_words,
+)
 
 MAX_PLANNED = 500
 SHARP = """Sharp bounds for the cases in the log: every value inside is reached by some right
@@ -116,9 +123,11 @@ def plan_section(report: AuditReport) -> list[str]:
         for i, j, w in plan.resolution
     ]
     ids = ", ".join(str(c.case) for c in report.planned_cases[:MAX_PLANNED])
+    heads = ["who agrees with whom", "cases", "to label"]
+    nothing = f"{'These are' if rows else 'Label'} {unsettled_words(report)}."
     return [
         "<h2>Which cases to label</h2>",
-        folded(len(rows), "groups", table(["who agrees with whom", "cases", "to label"], rows)),
-        folded(len(settles), "pairs", items(settles)),
+        folded(len(rows), "groups", table(heads, rows)) if rows else "",
+        folded(len(settles), "pairs", items(settles)) if settles else paragraph(nothing),
         note(f"Cases: {ids}") if ids else "",
     ]

@@ -158,6 +158,10 @@ def _next(report: AuditReport) -> str:
         return f"No labels are needed; {more} make sure that it holds for new cases too."
     if report.is_known:
         return "No labels are needed."
+    return _which_labels(report)
+
+
+def _which_labels(report: AuditReport) -> str:
     if report.planned_cases:
         n = len(report.planned_cases)
         if report.labels is not None:  # the number of labels must not depend on what they said
@@ -165,8 +169,17 @@ def _next(report: AuditReport) -> str:
         return f"Label the {n} cases of the plan and audit again with --labels."
     if report.labels is not None and len(report.labels.possible_stages) == 1:
         return "No more labels are needed."
+    if not report.n_disputed:
+        return "Labels would not help: no case shows stages that may be best disagree."
+    if report.plan is not None:  # of a histogram, which has no cases to draw
+        return f"Label {report.plan.n_labels} cases of the log as the plan says, and audit again."
     if report.labels is not None:  # intervals hold for a number of labels fixed beforehand
-        n = 4 * report.labels.n_labels
+        n = min(4 * report.labels.n_labels, report.n_disputed)
+        if n <= report.labels.n_labels:
+            return (
+                "To be sure takes more cases or fewer gaps: stages that may be best are seen to "
+                f"disagree in {report.n_disputed:,} cases only."
+            )
         return f"To be sure, label a larger plan (--plan-labels {n}) and hand in its cases alone."
     return "To be sure, label a few cases on which tests disagree: --plan-labels 50 chooses them."
 

@@ -23,6 +23,7 @@ from stopwise.audit.telling.words import (
     stage_names,
     strong_words,
     sureness,
+    unsettled_words,
 )
 
 MAX_LINES = 25
@@ -177,11 +178,13 @@ def _label_lines(report: AuditReport) -> list[str]:
             f"{g.n_labels} of {g.n_cases:,} with {g.describe(cascade)}"
             for g in report.plan.groups[:3]
         )
-        lines.append(f"Label: {groups or 'nothing, the stages that may be best always agree'}.")
+        lines.append(f"Label: {groups or unsettled_words(report)}.")
         fine = [
             f"{stage_name(cascade, i)} and {stage_name(cascade, j)} if more than {percent(w)} apart"
             for i, j, w in report.plan.resolution[:3]
         ]
         if fine:
             lines.append(f"  That would settle {'; '.join(fine)}.")
+        elif groups:
+            lines.append(f"  These are {unsettled_words(report)}.")
     return lines

@@ -138,3 +138,10 @@ def adjusted_words(pair: PairRange) -> str:
     if math.isnan(pair.adjusted):
         return f"{span(pair.adjusted_range)} adjusted as far as it can be"
     return f"{percent(pair.adjusted)} adjusted"
+
+
+def unsettled_words(report: AuditReport) -> str:
+    """Return why a plan promises nothing."""
+    if report.plan is not None and report.plan.groups:
+        return "too few, or the gaps too many, to be sure of settling anything"
+    return "nothing: no case shows stages that may be best disagree"
