@@ -92,12 +92,6 @@ class MissingOutputs:
         """Return the three readings of one pair."""
         return next(p for p in self.pairs if (p.shallow, p.deep) == (shallow, deep))
 
-    @property
-    def largest_shift(self) -> float:
-        """The largest difference between a plain and an adjusted disagreement."""
-        shifts = [abs(p.adjusted - p.plain) for p in self.pairs]
-        return max((s for s in shifts if not math.isnan(s)), default=0.0)
-
 
 def missing_outputs(histogram: Histogram) -> MissingOutputs | None:
     """Return what is missing in a log, ``None`` where nothing is."""

@@ -15,7 +15,13 @@ from stopwise.audit.evidence.sequences import NEVER, BettingSequence
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.interval import Interval
 from stopwise.cascade import TOLERANCE, Cascade, FloatArray, IntArray, read_only
-from stopwise.disagreement import dominance_ratio, dominated_pairs, price_covers
+from stopwise.disagreement import (
+    dominance_ratio,
+    dominated_pairs,
+    price_covers,
+    price_ratio,
+    sound_stage,
+)
 
 Pair = tuple[int, int]
 
@@ -62,14 +68,13 @@ class PairEvidence:
     @property
     def ratio(self) -> float:
         """The price over the disagreement: >= 1 where going on cannot pay."""
-        return _ratio(self.price, self.disagreement)
+        return price_ratio(self.price, self.disagreement)
 
     @property
     def ratio_interval(self) -> Interval:
         """The ratios that the interval of the disagreement allows."""
-        return Interval(
-            _ratio(self.price, self.interval.high), _ratio(self.price, self.interval.low)
-        )
+        low, high = self.interval.low, self.interval.high
+        return Interval(price_ratio(self.price, high), price_ratio(self.price, low))
 
 
 @dataclass(frozen=True)
@@ -89,15 +94,6 @@ class Verdict:
     def pair(self, shallow: int, deep: int) -> PairEvidence:
         """Return what is known of one pair."""
         return next(p for p in self.pairs if (p.shallow, p.deep) == (shallow, deep))
-
-    @property
-    def is_unconditional(self) -> bool:
-        """Whether the sound stage is best whatever the labels are, weakly dominant or not.
-
-        Beyond the sound stage nothing pays, that is arithmetic; that stopping before it is worse
-        rests on weak dominance. Where nothing comes before it there is nothing to assume.
-        """
-        return self.finding is Finding.SOUND and self.stage == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +191,7 @@ def judge(bounds: DisagreementBounds, cascade: Cascade) -> Verdict:
     C = cascade.cumulative_costs
     pairs = {(i, j): _evidence(bounds, i, j, float(C[j] - C[i])) for i, j in path_pairs(cascade)}
     stage, finding = _finding(pairs, cascade)
-    looks = _looks_sound(pairs, cascade)
+    looks = sound_stage(bounds.middle, cascade)
     n_more = 0.0 if finding is not Finding.UNDECIDED else _n_more(pairs, cascade, looks)
     chosen = stage if finding is Finding.SOUND else looks
     ratio = math.nan if chosen is None else dominance_ratio(bounds.middle, cascade, chosen)
@@ -253,14 +249,9 @@ def _finding(pairs: dict[Pair, PairEvidence], cascade: Cascade) -> tuple[int | N
 
 
 def _looks(pair: PairEvidence) -> int:
-    return 0 if math.isnan(pair.disagreement) else 1 if pair.margin >= -TOLERANCE else -1
-
-
-def _looks_sound(pairs: dict[Pair, PairEvidence], cascade: Cascade) -> int | None:
-    for stage in range(cascade.n_stages):
-        if all(_looks(pairs[pair]) == wanted for pair, wanted in _conditions(cascade, stage)):
-            return stage
-    return None
+    if math.isnan(pair.disagreement):
+        return 0
+    return 1 if price_covers(pair.price, pair.disagreement) else -1
 
 
 def _n_more(pairs: dict[Pair, PairEvidence], cascade: Cascade, looks: int | None) -> float:
@@ -276,7 +267,3 @@ def _n_more(pairs: dict[Pair, PairEvidence], cascade: Cascade, looks: int | None
         ]
         waits.append(min(failing, default=NEVER))
     return max(waits)
-
-
-def _ratio(price: float, disagreement: float) -> float:
-    return math.inf if disagreement <= TOLERANCE else price / disagreement
