@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -197,6 +197,15 @@ class Histogram:
         np.fill_diagonal(share, 0.0)
         return read_only(share)
 
+    def priced(self, cascade: Cascade) -> Histogram:
+        """Return the same counts for ``cascade``: as many tests, maybe at other prices."""
+        if cascade.n_stages != self.n_stages:
+            raise LogError(
+                f"a histogram must be of the tests of the cascade, got {self.n_stages} tests "
+                f"for {cascade.n_stages}"
+            )
+        return replace(self, cascade=cascade)
+
     def value(self, code: int) -> Hashable:
         """Return the output that ``code`` stands for, ``None`` for a missing one."""
         return None if code == MISSING else self.classes[code]
@@ -207,8 +216,7 @@ class Histogram:
         rows = [[h.value(c) for c in row] for h in (self, other) for row in h.patterns.tolist()]
         counts = [*self.counts.tolist(), *other.counts.tolist()]
         total = Histogram.from_rows(rows, counts, self.cascade)
-        object.__setattr__(total, "n_blank", self.n_blank + other.n_blank)
-        return total
+        return replace(total, n_blank=self.n_blank + other.n_blank)
 
 
 def _lexical(table: IntArray, base: int) -> IntArray:

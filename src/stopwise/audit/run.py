@@ -95,10 +95,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     _check_settings(cascade, confidence)
     n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
     opened = None
-    if isinstance(log, Histogram):
-        histogram = log
-    elif isinstance(log, PatternCounts):
-        histogram = Histogram.from_counts(log)
+    if isinstance(log, (Histogram, PatternCounts)):
+        counted = log if isinstance(log, Histogram) else Histogram.from_counts(log)
+        histogram = counted.priced(cascade)
     else:
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
         histogram = opened.histogram()
