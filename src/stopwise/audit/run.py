@@ -13,9 +13,10 @@ from stopwise.audit.bounds.regrets import worst_regrets
 from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
-from stopwise.audit.evidence.verdict import DisagreementBounds, Verdict, judge
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds
+from stopwise.audit.evidence.verdict import Verdict, judge
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.labels.cases import LabelEvidence, label_evidence
+from stopwise.audit.labels.evidence import LabelEvidence, label_evidence
 from stopwise.audit.labels.plan import draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.prices import price_map

@@ -9,9 +9,10 @@ from scipy.optimize import linprog
 
 import stopwise as sw
 from stopwise.audit.evidence.missing import missing_outputs
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds
 from stopwise.audit.evidence.prefixes import interval_at_random
 from stopwise.audit.evidence.sequences import BettingSequence
-from stopwise.audit.evidence.verdict import DisagreementBounds, Finding
+from stopwise.audit.evidence.verdict import Finding
 from stopwise.audit.histogram import Histogram
 from stopwise.cascade import Cascade
 from tests.audit.worlds import draw, histogram_of

@@ -12,8 +12,10 @@ from stopwise.audit.bounds.assumptions import Ordered
 from stopwise.audit.bounds.corners import LabelSpace
 from stopwise.audit.bounds.identify import IdentifiedSet
 from stopwise.audit.bounds.regrets import possible_stages
-from stopwise.audit.evidence.verdict import DisagreementBounds, judge
-from stopwise.audit.labels.cases import Holds, LabelledCases, agreement, label_evidence
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds
+from stopwise.audit.evidence.verdict import judge
+from stopwise.audit.labels.cases import LabelledCases, agreement
+from stopwise.audit.labels.evidence import Holds, label_evidence
 from stopwise.audit.labels.plan import draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.reading.log import open_log

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stopwise.audit.bounds.corners import Law
-from stopwise.audit.evidence.verdict import path_pairs
+from stopwise.audit.evidence.pair_bounds import path_pairs
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.interval import Interval
 from stopwise.cascade import Cascade, read_only
