@@ -115,7 +115,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
-        evidence = _evidence(labels, label_column, opened, histogram, space, verdict, alpha)
+        evidence = _evidence(
+            labels, label_column, opened, histogram, space, verdict, alpha, missing_at_random
+        )
     taken = tuple(assumptions)
     drawn = () if evidence is None else evidence.as_assumptions()
     law = completed_law(histogram) if missing_at_random else observed_law(histogram)
@@ -177,8 +179,9 @@ def _evidence(
     space: LabelSpace,
     verdict: Verdict,
     alpha: float,
+    at_random: bool,
 ) -> LabelEvidence:
-    cases = read_labels(labels, column, log, histogram, space)
+    cases = read_labels(labels, column, log, histogram, space, at_random=at_random)
     return label_evidence(cases, verdict, histogram.cascade, alpha=alpha)
 
 
