@@ -8,7 +8,8 @@ import pytest
 from stopwise.audit.bounds.assumptions import Ordered
 from stopwise.audit.bounds.identify import IdentifiedSet
 from stopwise.audit.bounds.regrets import minimax_stage, worst_regrets
-from stopwise.audit.evidence.verdict import DisagreementBounds, judge
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds
+from stopwise.audit.evidence.verdict import judge
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.prices import price_map
 from stopwise.cascade import Cascade

@@ -232,6 +232,20 @@ def test_a_histogram_can_be_audited(world):
     assert sw.audit(histogram, cascade).verdict == report.verdict
 
 
+def test_a_histogram_is_audited_at_the_prices_of_the_audit(world):
+    report = world[-1]
+    given, dear = report.cascade, sw.Cascade(report.cascade.prices, 40, report.cascade.names)
+    again = sw.audit(report.histogram, dear)
+    assert given.mistake_cost != 40
+    assert again.cascade.mistake_cost == again.to_dict()["cascade"]["mistake_cost"] == 40
+    assert again.worst_regrets.tolist() == pytest.approx(
+        [max(again.largest_differences[k] + dear.cumulative_costs[k] - dear.cumulative_costs)
+         for k in range(dear.n_stages)]
+    )  # fmt: skip
+    with pytest.raises(LogError, match="got 3 tests for 2"):
+        sw.audit(report.histogram, sw.Cascade([1, 2]))
+
+
 def test_counts_kept_case_by_case_can_be_audited(world):
     _, frame, cascade, _ = world
     counts = sw.PatternCounts(cascade)

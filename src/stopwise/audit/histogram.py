@@ -197,12 +197,12 @@ class Histogram:
         np.fill_diagonal(share, 0.0)
         return read_only(share)
 
-    def with_cascade(self, cascade: Cascade) -> Histogram:
-        """Return the same patterns with other names and prices, or raise `LogError`."""
+    def priced(self, cascade: Cascade) -> Histogram:
+        """Return the same counts for ``cascade``: as many tests, maybe at other prices."""
         if cascade.n_stages != self.n_stages:
             raise LogError(
-                f"a histogram must have one column a test, got {self.n_stages} for "
-                f"{cascade.n_stages} tests"
+                f"a histogram must be of the tests of the cascade, got {self.n_stages} tests "
+                f"for {cascade.n_stages}"
             )
         return replace(self, cascade=cascade)
 
@@ -216,8 +216,7 @@ class Histogram:
         rows = [[h.value(c) for c in row] for h in (self, other) for row in h.patterns.tolist()]
         counts = [*self.counts.tolist(), *other.counts.tolist()]
         total = Histogram.from_rows(rows, counts, self.cascade)
-        object.__setattr__(total, "n_blank", self.n_blank + other.n_blank)
-        return total
+        return replace(total, n_blank=self.n_blank + other.n_blank)
 
 
 def _lexical(table: IntArray, base: int) -> IntArray:

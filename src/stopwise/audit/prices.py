@@ -10,7 +10,8 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from stopwise.audit.bounds.regrets import TINY, minimax_stage, worst_regrets
-from stopwise.audit.evidence.verdict import DisagreementBounds, Finding, judge, path_pairs
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds, path_pairs
+from stopwise.audit.evidence.verdict import Finding, judge
 from stopwise.cascade import Cascade, FloatArray, read_only
 
 MARGIN = 3.0  # how far the map goes beyond the last change

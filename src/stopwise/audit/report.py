@@ -19,7 +19,7 @@ from stopwise.audit.evidence.missing import MissingOutputs
 from stopwise.audit.evidence.verdict import Finding, Verdict
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.interval import Interval
-from stopwise.audit.labels.cases import LabelEvidence
+from stopwise.audit.labels.evidence import LabelEvidence
 from stopwise.audit.labels.plan import LabelPlan, PlannedCase
 from stopwise.audit.prices import PriceMap
 from stopwise.cascade import Cascade, FloatArray

@@ -14,9 +14,10 @@ from stopwise.audit.bounds.regrets import possible_stages, worst_regrets
 from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
-from stopwise.audit.evidence.verdict import DisagreementBounds, Verdict, judge
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds
+from stopwise.audit.evidence.verdict import Verdict, judge
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.labels.cases import LabelEvidence, label_evidence
+from stopwise.audit.labels.evidence import LabelEvidence, label_evidence
 from stopwise.audit.labels.plan import disputed, draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.prices import price_map
@@ -98,8 +99,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     seed = whole_number("seed", seed, SettingError, least=0)
     opened = None
     if isinstance(log, (Histogram, PatternCounts)):
-        counted = Histogram.from_counts(log) if isinstance(log, PatternCounts) else log
-        histogram = counted.with_cascade(cascade)  # what it was counted with may be out of date
+        counted = log if isinstance(log, Histogram) else Histogram.from_counts(log)
+        histogram = counted.priced(cascade)
     else:
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
         histogram = opened.histogram()
@@ -110,13 +111,14 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     alpha = (1 - confidence) / 3
     gaps = missing_outputs(histogram)
     biased = {} if gaps is None else gaps.biased_shares(adjusted=missing_at_random)
-    bounds = DisagreementBounds.of(
-        histogram, alpha=alpha, biased=biased, at_random=missing_at_random
-    )
+    adjusted = gaps.adjustable_pairs(cascade) if gaps is not None and missing_at_random else ()
+    bounds = DisagreementBounds.of(histogram, alpha=alpha, biased=biased, at_random=adjusted)
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
-        evidence = _evidence(labels, label_column, opened, histogram, space, verdict, alpha)
+        evidence = _evidence(
+            labels, label_column, opened, histogram, space, verdict, alpha, missing_at_random
+        )
     drawn = () if evidence is None else evidence.as_assumptions()
     law = completed_law(histogram) if missing_at_random else observed_law(histogram)
     identified = IdentifiedSet(law, (*taken, *drawn), space)
@@ -195,8 +197,9 @@ def _evidence(
     space: LabelSpace,
     verdict: Verdict,
     alpha: float,
+    at_random: bool,
 ) -> LabelEvidence:
-    cases = read_labels(labels, column, log, histogram, space)
+    cases = read_labels(labels, column, log, histogram, space, at_random=at_random)
     return label_evidence(cases, verdict, histogram.cascade, alpha=alpha)
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from stopwise.audit.bounds.assumptions import DifferenceWithin, ErrsWithin, Ordered, Prevalence
-from stopwise.audit.bounds.corners import LabelSpace, WholeProgramme
+from stopwise.audit.bounds.corners import LabelSpace
 from stopwise.audit.bounds.identify import IdentifiedSet
 from stopwise.audit.bounds.simplex import CornerSimplex, StuckError
+from stopwise.audit.bounds.whole_programme import WholeProgramme
 from stopwise.cascade import Cascade
 from stopwise.errors import AssumptionError, SettingError
 from tests.audit.worlds import ORDER, draw, highs_bound, law_of, random_law

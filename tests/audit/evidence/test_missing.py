@@ -79,7 +79,6 @@ def test_readings_of_the_disagreement():
         assert pair.worst.high == pytest.approx((changed + len(shown) - len(both)) / len(shown))
         assert truth in pair.worst
         assert pair.adjusted == pytest.approx(truth, abs=0.05)
-    assert found.largest_shift == max(abs(p.adjusted - p.plain) for p in found.pairs)
 
 
 def test_a_prefix_that_nothing_continues_stays_open():

@@ -9,9 +9,10 @@ from scipy.optimize import linprog
 
 import stopwise as sw
 from stopwise.audit.evidence.missing import missing_outputs
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds
 from stopwise.audit.evidence.prefixes import interval_at_random
 from stopwise.audit.evidence.sequences import BettingSequence
-from stopwise.audit.evidence.verdict import DisagreementBounds, Finding
+from stopwise.audit.evidence.verdict import Finding
 from stopwise.audit.histogram import Histogram
 from stopwise.cascade import Cascade
 from tests.audit.worlds import draw, histogram_of
@@ -164,7 +165,7 @@ def test_what_is_seen_limits_it_too(n_cases):
     _, shown = routed(np.random.default_rng(7), n_cases)
     h = histogram_of(shown, CASCADE)
     shares = {(p.shallow, p.deep): p.adjusted for p in missing_outputs(h).pairs}
-    bounds = DisagreementBounds.of(h, alpha=0.06, biased=shares, at_random=True)
+    bounds = DisagreementBounds.of(h, alpha=0.06, biased=shares, at_random=shares)
     half = 0.06 / 3 / 2
     for i, j in shares:
         both = [(r[i], r[j]) for r in shown.tolist() if None not in (r[i], r[j])]

@@ -9,8 +9,9 @@ from hypothesis import given
 
 from stopwise.audit.bounds.corners import LabelSpace
 from stopwise.audit.evidence.dominance import contradicts, strong_dominance
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds, path_pairs
 from stopwise.audit.evidence.sequences import BettingSequence
-from stopwise.audit.evidence.verdict import DisagreementBounds, Finding, judge, path_pairs
+from stopwise.audit.evidence.verdict import Finding, judge
 from stopwise.cascade import Cascade
 from stopwise.disagreement import dominance_ratio, sound_stage
 from stopwise.patterns import flip_flops

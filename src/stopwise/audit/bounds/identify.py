@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from stopwise.audit.bounds.assumptions import Assumption, Axes, Rows
-from stopwise.audit.bounds.corners import Corners, LabelSpace, Law, WholeProgramme
+from stopwise.audit.bounds.corners import Corners, LabelSpace, Law
 from stopwise.audit.bounds.simplex import EXACT, CornerSimplex, StuckError
+from stopwise.audit.bounds.whole_programme import WholeProgramme
 from stopwise.audit.interval import Interval
 from stopwise.audit.values import matching
 from stopwise.cascade import FloatArray, read_only

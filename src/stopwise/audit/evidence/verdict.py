@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from types import MappingProxyType
 
-import numpy as np
-
-from stopwise.audit.evidence.prefixes import interval_at_random
-from stopwise.audit.evidence.sequences import NEVER, BettingSequence
-from stopwise.audit.histogram import Histogram
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds, Pair, path_pairs
+from stopwise.audit.evidence.sequences import NEVER
 from stopwise.audit.interval import Interval
-from stopwise.cascade import TOLERANCE, Cascade, FloatArray, IntArray, read_only
-from stopwise.disagreement import dominance_ratio, dominated_pairs, price_covers
-
-Pair = tuple[int, int]
+from stopwise.cascade import TOLERANCE, Cascade
+from stopwise.disagreement import (
+    dominance_ratio,
+    dominated_pairs,
+    price_covers,
+    price_ratio,
+    sound_stage,
+)
 
 
 class Finding(Enum):
@@ -62,14 +62,13 @@ class PairEvidence:
     @property
     def ratio(self) -> float:
         """The price over the disagreement: >= 1 where going on cannot pay."""
-        return _ratio(self.price, self.disagreement)
+        return price_ratio(self.price, self.disagreement)
 
     @property
     def ratio_interval(self) -> Interval:
         """The ratios that the interval of the disagreement allows."""
-        return Interval(
-            _ratio(self.price, self.interval.high), _ratio(self.price, self.interval.low)
-        )
+        low, high = self.interval.low, self.interval.high
+        return Interval(price_ratio(self.price, high), price_ratio(self.price, low))
 
 
 @dataclass(frozen=True)
@@ -90,112 +89,13 @@ class Verdict:
         """Return what is known of one pair."""
         return next(p for p in self.pairs if (p.shallow, p.deep) == (shallow, deep))
 
-    @property
-    def is_unconditional(self) -> bool:
-        """Whether the sound stage is best whatever the labels are, weakly dominant or not.
-
-        Beyond the sound stage nothing pays, that is arithmetic; that stopping before it is worse
-        rests on weak dominance. Where nothing comes before it there is nothing to assume.
-        """
-        return self.finding is Finding.SOUND and self.stage == 0
-
-
-@dataclass(frozen=True, eq=False)
-class DisagreementBounds:
-    """Intervals for the disagreement of all pairs on a common path that hold together.
-
-    Parameters
-    ----------
-    seen, disagreed
-        Counts for each pair; shape (K, K).
-    sequence
-        The confidence sequence of a single pair, its level divided among them.
-    low, high, middle
-        The ends of the intervals and the shares themselves; shape (K, K).
-    biased
-        The pairs whose intervals allow the missing outputs to be anything.
-    adjusted
-        The pairs whose intervals take outputs to be missing by the outputs before them alone.
-    """
-
-    seen: IntArray
-    disagreed: IntArray
-    sequence: BettingSequence
-    low: FloatArray
-    high: FloatArray
-    middle: FloatArray
-    biased: frozenset[Pair] = frozenset()
-    adjusted: frozenset[Pair] = frozenset()
-
-    @classmethod
-    def of(
-        cls,
-        histogram: Histogram,
-        *,
-        alpha: float,
-        biased: Mapping[Pair, float] = MappingProxyType({}),
-        at_random: bool = False,
-    ) -> DisagreementBounds:
-        """Bound the pairs of a log so that all bounds hold at all times with chance 1 - alpha.
-
-        ``biased`` gives the pairs that were seen together in a choice of cases, with the share to
-        show for each; ``at_random`` says that this choice was made by nothing but outputs shown.
-        """
-        K = histogram.n_stages
-        pairs = path_pairs(histogram.cascade)
-        sequence = BettingSequence(alpha / max(len(pairs), 1))
-        low, high, middle = np.zeros((K, K)), np.ones((K, K)), histogram.disagreement.copy()
-        np.fill_diagonal(high, 0.0)
-        for i, j in pairs:
-            if (i, j) in biased:
-                middle[i, j] = middle[j, i] = biased[i, j]
-                bounds = _of_a_choice(histogram, i, j, sequence, at_random=at_random)
-            else:
-                bounds = sequence.interval(histogram.n_disagreed[i, j], histogram.n_seen[i, j])
-            low[i, j] = low[j, i] = bounds.low
-            high[i, j] = high[j, i] = bounds.high
-        return cls(
-            histogram.n_seen,
-            histogram.n_disagreed,
-            sequence,
-            read_only(low),
-            read_only(high),
-            read_only(middle),
-            frozenset() if at_random else frozenset(biased),
-            frozenset(biased) if at_random else frozenset(),
-        )
-
-
-def _of_a_choice(
-    histogram: Histogram, i: int, j: int, sequence: BettingSequence, *, at_random: bool
-) -> Interval:
-    """Bound the disagreement of a pair that was seen together in a choice of cases.
-
-    Of all n cases at least the d that differ disagree, and at most these and the n - m not seen
-    together: both are means over all cases, so each has its own bound. What follows if outputs
-    alone made the choice is taken together with that, each at half the level.
-    """
-    d, m, n = histogram.n_disagreed[i, j], histogram.n_seen[i, j], histogram.n_cases
-    if at_random:
-        sequence = BettingSequence(sequence.alpha / 2)
-    low, high = sequence.interval(d, n).low, sequence.interval(d + n - m, n).high
-    if not at_random:
-        return Interval(low, high)
-    bounds = interval_at_random(histogram, i, j, alpha=sequence.alpha)
-    return Interval(max(low, bounds.low), min(high, bounds.high))
-
-
-def path_pairs(cascade: Cascade) -> tuple[Pair, ...]:
-    """Return the pairs (i, j) with i on the path to j: in a chain all with i < j."""
-    return tuple((i, j) for j, path in enumerate(cascade.paths) for i in path[:-1])
-
 
 def judge(bounds: DisagreementBounds, cascade: Cascade) -> Verdict:
     """Return which stage is sound under weak dominance at the prices of ``cascade``."""
     C = cascade.cumulative_costs
     pairs = {(i, j): _evidence(bounds, i, j, float(C[j] - C[i])) for i, j in path_pairs(cascade)}
     stage, finding = _finding(pairs, cascade)
-    looks = _looks_sound(pairs, cascade)
+    looks = sound_stage(bounds.middle, cascade)
     n_more = 0.0 if finding is not Finding.UNDECIDED else _n_more(pairs, cascade, looks)
     chosen = stage if finding is Finding.SOUND else looks
     ratio = math.nan if chosen is None else dominance_ratio(bounds.middle, cascade, chosen)
@@ -253,14 +153,9 @@ def _finding(pairs: dict[Pair, PairEvidence], cascade: Cascade) -> tuple[int | N
 
 
 def _looks(pair: PairEvidence) -> int:
-    return 0 if math.isnan(pair.disagreement) else 1 if pair.margin >= -TOLERANCE else -1
-
-
-def _looks_sound(pairs: dict[Pair, PairEvidence], cascade: Cascade) -> int | None:
-    for stage in range(cascade.n_stages):
-        if all(_looks(pairs[pair]) == wanted for pair, wanted in _conditions(cascade, stage)):
-            return stage
-    return None
+    if math.isnan(pair.disagreement):
+        return 0
+    return 1 if price_covers(pair.price, pair.disagreement) else -1
 
 
 def _n_more(pairs: dict[Pair, PairEvidence], cascade: Cascade, looks: int | None) -> float:
@@ -276,7 +171,3 @@ def _n_more(pairs: dict[Pair, PairEvidence], cascade: Cascade, looks: int | None
         ]
         waits.append(min(failing, default=NEVER))
     return max(waits)
-
-
-def _ratio(price: float, disagreement: float) -> float:
-    return math.inf if disagreement <= TOLERANCE else price / disagreement

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from stopwise.audit.bounds.regrets import TINY, possible_stages
 from stopwise.audit.histogram import MISSING, Histogram
-from stopwise.audit.labels.cases import Blocks, LabelledCases, agreement
+from stopwise.audit.labels.cases import Blocks, LabelledCases, agreement, level_of_each
 from stopwise.audit.reading.engine import engine_errors
 from stopwise.audit.reading.log import Log
-from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray
+from stopwise.cascade import BoolArray, Cascade, FloatArray
 from stopwise.errors import LogError
 
 AGAINST = " against "  # between the camps of a group; labels that say it are those of a plan
@@ -89,13 +89,13 @@ def plan_labels(
     asked = tuple(sorted((g for g in groups if g.n_labels), key=lambda g: (-g.n_labels, g.blocks)))
     even, *ahead = _expected(histogram, asked)
     pairs = [(i, j) for i in stages for j in stages if i < j]
-    told = []
+    level, told = level_of_each(alpha, cascade.n_stages), []
     for i, j in pairs:
-        share, price = alpha / len(pairs), float(C[j] - C[i])
-        width = even.interval(i, j, alpha=share).width / 2
+        price = float(C[j] - C[i])
+        width = even.difference(i, j, alpha=level).width / 2
         reach = max(differences[i, j] - price, differences[j, i] + price)
-        low = ahead[j].interval(i, j, alpha=share).low
-        high = ahead[i].interval(i, j, alpha=share).high
+        low = ahead[j].difference(i, j, alpha=level).low
+        high = ahead[i].difference(i, j, alpha=level).high
         if reach > width + TINY and not low <= price <= high:
             told.append((i, j, width))
     return LabelPlan(asked, tuple(told))
@@ -139,7 +139,7 @@ def _expected(histogram: Histogram, groups: tuple[PlanGroup, ...]) -> list[Label
             if right is not None and group.blocks[right] != MISSING:
                 camps = [group.blocks[right]]
             counts[place[group.blocks], camps] = group.n_labels / len(camps)
-        expected.append(replace(cases, counts=cast(IntArray, counts)))  # shares of labels, for once
+        expected.append(replace(cases, counts=counts))
     return expected
 
 

@@ -24,7 +24,13 @@ Labelled = tuple[list[Hashable], dict[str, Any]]  # outputs, and the row of the 
 
 
 def read_labels(
-    source: Any, column: str, log: Log | None, histogram: Histogram, space: LabelSpace
+    source: Any,
+    column: str,
+    log: Log | None,
+    histogram: Histogram,
+    space: LabelSpace,
+    *,
+    at_random: bool = False,
 ) -> LabelledCases:
     """Return labelled cases sorted into the strata of a log.
 
@@ -62,7 +68,9 @@ def read_labels(
     for _, label in labelled:
         _check_label(label, histogram, space)
     sorted_in = [(outputs, label, n) for (outputs, label), n in labelled.items()]
-    return LabelledCases.of(histogram, sorted_in, by_agreement=planned, labels=space)
+    return LabelledCases.of(
+        histogram, sorted_in, by_agreement=planned, labels=space, at_random=at_random
+    )
 
 
 def _is_plan(column: Any) -> bool:
