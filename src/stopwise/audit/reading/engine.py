@@ -77,11 +77,15 @@ def check_names(columns: Any) -> None:
 
 
 def arrow_table(array: Any, names: list[str]) -> Any:
-    """Return an array with one column a test as an Arrow table."""
+    """Return an array with one column a test as an Arrow table; what is masked or NaN is NULL."""
     import pyarrow as pa
 
-    columns = [np.ascontiguousarray(column) for column in array.T]
-    if array.dtype.kind not in "buif":  # text and objects: Arrow finds a type for the values
-        columns = [column.tolist() for column in columns]
-    arrays = [pa.array(column, from_pandas=True) for column in columns]  # NaN is NULL
-    return pa.table(dict(zip(names, arrays, strict=True)))
+    columns = []
+    for column, masked in zip(np.ma.getdata(array).T, np.ma.getmaskarray(array).T, strict=True):
+        values = np.ascontiguousarray(column)
+        if array.dtype.kind not in "buif":  # text and objects: Arrow finds a type for the values
+            held = [None if gap else y for y, gap in zip(values.tolist(), masked, strict=True)]
+            columns.append(pa.array(held, from_pandas=True))
+        else:
+            columns.append(pa.array(values, mask=masked, from_pandas=True))
+    return pa.table(dict(zip(names, columns, strict=True)))

@@ -153,8 +153,8 @@ def _from_array(
     K = cascade.n_stages
     if array.ndim != 2 or array.shape[1] != K or len(names) != K:
         raise LogError(f"an array must have shape (n, {K}), one column a test, got {array.shape}")
-    if is_countable(array):
-        return array, tuple(names)
+    if is_countable(array) and not np.ma.is_masked(array):
+        return np.ma.getdata(array), tuple(names)
     with engine_errors("the array"):
         return memtable(arrow_table(array, names)), tuple(names)
 
