@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
@@ -63,6 +64,8 @@ class AuditReport:
         Which cases to label, where that was asked for.
     n_disputed
         In how many cases stages that may still be best are seen to disagree: only those can tell.
+    odd_values
+        Outputs that may be slips of the log and count as answers.
     """
 
     source: str
@@ -80,6 +83,7 @@ class AuditReport:
     plan: LabelPlan | None = None
     planned_cases: tuple[PlannedCase, ...] = ()
     n_disputed: int = 0
+    odd_values: tuple[Hashable, ...] = ()
 
     @property
     def cascade(self) -> Cascade:

@@ -21,7 +21,7 @@ from stopwise.audit.labels.evidence import LabelEvidence, label_evidence
 from stopwise.audit.labels.plan import disputed, draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.prices import price_map
-from stopwise.audit.reading.checks import check_log
+from stopwise.audit.reading.checks import check_log, odd_values
 from stopwise.audit.reading.log import Log, open_log
 from stopwise.audit.report import AuditReport
 from stopwise.audit.values import matching
@@ -152,6 +152,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         plan=plan,
         planned_cases=() if plan is None or opened is None else draw_cases(opened, plan, seed=seed),
         n_disputed=int(histogram.counts[disputed(histogram, possible)].sum()),
+        odd_values=tuple(v for v in odd_values(histogram) if v not in space.never_right),
     )
 
 

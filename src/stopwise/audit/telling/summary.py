@@ -13,11 +13,12 @@ from stopwise.audit.telling.words import (
     adjusted_words,
     amount,
     finding_words,
-    one_line,
+    odd_words,
     pair_name,
     pair_words,
     per_thousand,
     percent,
+    quoted,
     span,
     stage_name,
     stage_names,
@@ -36,6 +37,7 @@ def summary(report: AuditReport) -> str:
         *headline(report),
         "",
         _log_line(report),
+        *([odd_words(report)] if report.odd_values else []),
         *_missing_lines(report),
         f"Verdict: {finding_words(report)} ({sureness(report)} confidence, at any time).",
         *_pair_lines(report),
@@ -53,7 +55,7 @@ def summary(report: AuditReport) -> str:
 
 def _log_line(report: AuditReport) -> str:
     h = report.histogram
-    values = ", ".join(map(one_line, h.classes[:4])) + (", …" if h.n_classes > 4 else "")
+    values = ", ".join(map(quoted, h.classes[:4])) + (", …" if h.n_classes > 4 else "")
     blank = f", {h.n_blank:,} without any output left out" if h.n_blank else ""
     return (
         f"Log: {report.source}, {h.n_cases:,} cases, {h.n_stages} tests, "
@@ -94,9 +96,10 @@ def _pair_lines(report: AuditReport) -> list[str]:
     centre = report.recommended_stage if stage is None else stage
     near = [p for p in report.verdict.pairs if centre in (p.shallow, p.deep)]
     near.sort(key=lambda p: (p.settled != 0, abs(p.margin) if not math.isnan(p.margin) else 0.0))
-    lines = [f"  {pair_words(report, p)}" for p in near[:MAX_PAIRS]]
-    if len(near) > MAX_PAIRS:
-        lines[-1] += f"; {len(near) - MAX_PAIRS} more in the report"
+    most = MAX_PAIRS - bool(report.odd_values)
+    lines = [f"  {pair_words(report, p)}" for p in near[:most]]
+    if len(near) > most:
+        lines[-1] += f"; {len(near) - most} more in the report"
     return lines
 
 

@@ -11,6 +11,7 @@ from stopwise.audit.interval import Interval
 from stopwise.audit.report import AuditReport
 from stopwise.cascade import Cascade
 
+MAX_ODD = 3
 SETTLED = {1: "cannot pay", -1: "may pay", 0: "open"}  # what going on is known to do
 
 
@@ -21,6 +22,11 @@ def one_line(value: object) -> str:
     'yes no'
     """
     return " ".join(str(value).split())
+
+
+def quoted(value: object) -> str:
+    """Return an output, text with marks that show where it begins and ends."""
+    return f"'{one_line(value)}'" if isinstance(value, str) else one_line(value)
 
 
 def cut(text: str, most: int) -> str:
@@ -145,3 +151,16 @@ def unsettled_words(report: AuditReport) -> str:
     if report.plan is not None and report.plan.groups:
         return "too few, or the gaps too many, to be sure of settling anything"
     return "nothing: no case shows stages that may be best disagree"
+
+
+def odd_words(report: AuditReport) -> str:
+    """Return which outputs may be slips, and what they do; nothing where there are none."""
+    h, odd = report.histogram, report.odd_values
+    shown = []
+    for value in odd[:MAX_ODD]:
+        n = int(h.counts[(h.patterns == h.classes.index(value)).any(axis=1)].sum())
+        shown.append(f"{quoted(value)} ({n:,} case{'s' * (n != 1)})")
+    more = f" and {len(odd) - MAX_ODD} more" if len(odd) > MAX_ODD else ""
+    left = h.n_classes - len(odd)
+    classes = f", of which there would be {left} without" if left == 2 else ""
+    return f"Slips or gaps? {', '.join(shown)}{more} count as values{classes}." if odd else ""
