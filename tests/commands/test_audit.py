@@ -299,3 +299,28 @@ def test_letters_that_the_terminal_cannot_show(json_wanted, visits):
         assert json.loads(shown)["cascade"]["names"] == ["früh", "all"]
     else:
         assert "fr?h" in shown
+
+
+def test_names_with_commas_are_quoted(visits, run):
+    folder, frame, _ = visits
+    named = frame.rename(columns={"history": "small, v1", "insulin": 'mid "q"'})
+    named.to_csv(folder / "log.csv", index=False)
+    code, out, err = run(
+        folder / "log.csv", "--tests", '"small, v1", mid "q",all', "--costs", "6,16,24", "--json"
+    )
+    assert (code, err) == (0, "")
+    assert json.loads(out)["cascade"]["names"] == ["small, v1", 'mid "q"', "all"]
+
+
+def test_nothing_is_written_where_one_file_cannot_be(visits, run, monkeypatch):
+    """The page comes first, the plan fails: neither is left."""
+    folder, *_ = visits
+    monkeypatch.chdir(folder)
+    before = sorted(p.name for p in folder.iterdir())
+    long = "p" * 254  # longer than a file's name may be, once it has an ending
+    code, out, err = run(
+        "visits.csv", *ARGUMENTS, "--out", "half.html", "--plan-labels", 5, "--plan-out", long
+    )
+    assert (code, out) == (2, "")
+    assert "Traceback" not in err
+    assert sorted(p.name for p in folder.iterdir()) == before

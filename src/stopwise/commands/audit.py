@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +21,7 @@ from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.commands.waiting import waiting
-from stopwise.drafts import write_text
+from stopwise.drafts import draft
 from stopwise.errors import InputError, SettingError
 
 _log = partial(typer.Option, rich_help_panel="The log", show_default=False)
@@ -37,7 +39,8 @@ _Log = Annotated[
 _Tests = Annotated[
     str,
     _log(
-        help="The columns of the tests in order, as in history,insulin,all (default: all columns)."
+        help="The columns of the tests in order, as in history,insulin,all (default: all columns); "
+        "quote a name with a comma as in CSV."
     ),
 ]
 _Costs = Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")]
@@ -137,8 +140,9 @@ def audit(
         texts = {out: report.to_html()} if out is not None else {}
         if report.plan is not None:
             texts[plan_out] = plan_csv(report, case_id or "case")
-    for path, text in texts.items():
-        write_text(path, text)
+    with ExitStack() as drafts:  # all of them or none
+        for path, text in texts.items():
+            drafts.enter_context(draft(path)).write_text(text, encoding="utf-8")
     print(_json_text(report) if as_json else report.summary())
     if not as_json:
         print("".join(f"\nWritten: {path}" for path in texts), end="\n" if texts else "")
@@ -182,7 +186,9 @@ def _assumptions(ordered: bool, errs_at_most: list[str], prevalence: list[str]) 
 
 
 def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Return what stands between commas; what has a comma of its own is in quotes, as in CSV."""
+    found = next(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), [])
+    return [name.strip() for name in found if name.strip()]
 
 
 def _numbers(option: str, text: str) -> list[float]:

@@ -100,7 +100,13 @@ class Log:
             log = replace(self, table=memtable(self.table.select(wanted).to_pyarrow()))
         table = log.frame()
         case = table[self.case_id] if named else ibis.row_number() + 1
-        return log.outputs(table, case=case)
+        rows = log.outputs(table, case=case)
+        floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
+        if not floats or self._backend == "sqlite":  # which has no NaN
+            return rows
+        return rows.mutate(
+            **{name: rows[name].isnan().ifelse(ibis.null("float64"), rows[name]) for name in floats}
+        )
 
     @property
     def _backend(self) -> str:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stopwise.audit.reading.engine import check_names, engine_errors, load_ibis, memtable
+from stopwise.audit.reading.text import COMPRESSED, read_text
 from stopwise.checks import known_name
 from stopwise.errors import LogError
 
-# What stands for "not run or failed" in a text file; `none` is left alone, some tests answer it.
-NULLS = ["", "NULL", "null", "NaN", "nan", "NA", "N/A"]
-SEPARATORS = ",;\t|"
+WILD = set("*?[")
 TEXT = {".csv", ".tsv", ".txt", ".psv"}
-COMPRESSED = {".gz", ".zst"}
 PARQUET = {".parquet", ".pq", ".parq"}
 _HEADERS = {"duckdb": (8, b"DUCK"), "sqlite": (0, b"SQLite format 3\x00")}
 
@@ -117,7 +114,7 @@ def _files(path: Path) -> list[Path]:
     else:
         root = Path(path.anchor) if path.is_absolute() else Path()
         pattern = str(path.relative_to(path.anchor) if path.is_absolute() else path)
-        found = sorted(p for p in root.glob(pattern) if p.is_file()) if "*" in pattern else []
+        found = sorted(p for p in root.glob(pattern) if p.is_file()) if set(pattern) & WILD else []
     if not found:
         raise FileNotFoundError(f"{path} must be a log, no such file, or nothing to read in it")
     if not any(p.stat().st_size for p in found):
@@ -140,42 +137,10 @@ def _kind(path: Path) -> str | None:
 
 
 def _from_files(con: Any, files: list[Path], values: Collection[Hashable]) -> Any:
-    names = [str(p) for p in files]
-    if _kind(files[0]) == "parquet":
-        return con.read_parquet(names)
-    # As text: sniffed types would make 1 a number in one column and a word in the next.
-    table = con.read_csv(
-        names,
-        all_varchar=True,
-        nullstr=[text for text in NULLS if text not in values or not text],
-        allow_quoted_nulls="" not in values,  # then "" is that value, and a cell without it empty
-        header=True,
-    )
-    check_names(_header(files[0], len(table.columns)))
-    (first, *others) = table.columns
-    if not others and any(mark in first for mark in SEPARATORS):
-        raise LogError(
-            f"{files[0]} must have as many fields in every row as in its header, {first!r}"
-        )
-    return table.mutate(**{name: _unless_blank(table[name]) for name in table.columns})
+    if _kind(files[0]) == "text":
+        return read_text(con, [p for p in files if p.stat().st_size], values)
+    import pyarrow.parquet as pq
 
-
-def _unless_blank(column: Any) -> Any:
-    """Return a column with NULL where there is nothing but blanks."""
-    import ibis
-
-    blank = (column.strip() == "") & (column != "")
-    return ibis.ifelse(blank, ibis.null("string"), column)
-
-
-def _header(path: Path, n_columns: int) -> list[str]:
-    """Return the names in the first line of a text file; none where it cannot be read plainly."""
-    if path.suffix.lower() in COMPRESSED:
-        return []
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
-        first = lines.readline()
-    for mark in SEPARATORS:
-        names = next(csv.reader([first], delimiter=mark), [])
-        if len(names) == n_columns:
-            return [name.strip() for name in names if name.strip()]
-    return []
+    table = con.read_parquet([str(p) for p in files])
+    check_names(pq.read_schema(files[0]).names)
+    return table

@@ -14,6 +14,7 @@ from stopwise.audit.telling.words import (
     amount,
     finding_words,
     odd_words,
+    one_line,
     pair_name,
     pair_words,
     per_thousand,
@@ -104,21 +105,23 @@ def _pair_lines(report: AuditReport) -> list[str]:
 
 
 def _assumed_line(report: AuditReport) -> str:
-    words = "; ".join(report.assumptions) if report.assumptions else "nothing"
+    words = "; ".join(map(one_line, report.assumptions)) if report.assumptions else "nothing"
     return f"Bounds below hold for the cases in the log and assume: {words}."
 
 
 def _bounds_line(report: AuditReport) -> str:
-    names = report.cascade.names
-    shown = [f"'{names[k]}' {span(b)}" for k, b in enumerate(report.error_bounds[:5])]
-    more = f"; {len(names) - 5} more in the report" if len(names) > 5 else ""
+    K = report.cascade.n_stages
+    bounds = enumerate(report.error_bounds[:5])
+    shown = [f"{stage_name(report.cascade, k)} {span(b)}" for k, b in bounds]
+    more = f"; {K - 5} more in the report" if K > 5 else ""
     return f"  Wrong answers: {', '.join(shown)}{more}."
 
 
 def _regret_line(report: AuditReport) -> str:
-    names = report.cascade.names
-    shown = [f"'{names[k]}' {percent(r)}" for k, r in enumerate(report.worst_regrets[:5])]
-    more = f"; {len(names) - 5} more in the report" if len(names) > 5 else ""
+    K = report.cascade.n_stages
+    regrets = enumerate(report.worst_regrets[:5])
+    shown = [f"{stage_name(report.cascade, k)} {percent(r)}" for k, r in regrets]
+    more = f"; {K - 5} more in the report" if K > 5 else ""
     safest = stage_name(report.cascade, report.minimax_stage)
     return (
         f"  Worst-case regret: {', '.join(shown)}{more}; minimax: {safest}, at most "
@@ -178,7 +181,7 @@ def _label_lines(report: AuditReport) -> list[str]:
         )
     if report.plan is not None:
         groups = "; ".join(
-            f"{g.n_labels} of {g.n_cases:,} with {g.describe(cascade)}"
+            f"{g.n_labels} of {g.n_cases:,} with {one_line(g.describe(cascade))}"
             for g in report.plan.groups[:3]
         )
         lines.append(f"Label: {groups or unsettled_words(report)}.")

@@ -36,7 +36,7 @@ def cut(text: str, most: int) -> str:
 
 def stage_name(cascade: Cascade, stage: int | None) -> str:
     """Return the name of a test in quotes, or a dash."""
-    return "–" if stage is None else f"'{cascade.names[stage]}'"
+    return "–" if stage is None else f"'{one_line(cascade.names[stage])}'"
 
 
 def stage_names(cascade: Cascade, stages: Iterable[int]) -> str:
