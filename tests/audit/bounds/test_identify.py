@@ -163,10 +163,11 @@ def test_conditions_that_are_just_solvable_are_solved():
 def test_bounds_from_labels_sharpen():
     rng = np.random.default_rng(5)
     law = random_law(rng, 3, 2, 8)
-    loose = IdentifiedSet(law).difference(0, 2)
-    middle = (loose.low + loose.high) / 2
-    tight = IdentifiedSet(law, [DifferenceWithin(0, 2, middle, middle + 0.01)]).difference(0, 2)
-    assert (tight.low, tight.high) == pytest.approx((middle, middle + 0.01), abs=1e-8)
+    loose = IdentifiedSet(law).largest_differences
+    middle = (loose[0, 2] - loose[2, 0]) / 2
+    labelled = DifferenceWithin(0, 2, middle, middle + 0.01)
+    tight = IdentifiedSet(law, [labelled]).largest_differences
+    assert (-tight[2, 0], tight[0, 2]) == pytest.approx((middle, middle + 0.01), abs=1e-8)
 
 
 def test_order_on_a_tree_follows_the_branches():

@@ -12,9 +12,9 @@ from stopwise.audit.bounds.corners import Corners, LabelSpace, Law
 from stopwise.audit.bounds.simplex import EXACT, CornerSimplex, StuckError
 from stopwise.audit.bounds.whole_programme import WholeProgramme
 from stopwise.audit.interval import Interval
-from stopwise.audit.values import matching
+from stopwise.audit.values import known_value
 from stopwise.cascade import FloatArray, read_only
-from stopwise.errors import AssumptionError, SettingError
+from stopwise.errors import AssumptionError
 
 
 class IdentifiedSet:
@@ -89,11 +89,6 @@ class IdentifiedSet:
                     most[i, j] = self.maximum(unit[i] - unit[j])
         return read_only(most)
 
-    def difference(self, i: int, j: int) -> Interval:
-        """Return the smallest and the largest γ_i - γ_j."""
-        most = self.largest_differences
-        return Interval(-float(most[j, i]), float(most[i, j]))
-
     def _feasible(self) -> CornerSimplex | WholeProgramme:
         """Return the programme if its conditions can be met, or say which of them contradict."""
         programme = _programme(self._corners, self._matrix, self._limits)
@@ -144,13 +139,8 @@ def _named_values(assumptions: Iterable[Assumption], law: Law) -> tuple[int, ...
     named: list[int] = []
     for assumption in assumptions:
         for given in assumption.values:
-            value = matching(given, law.classes)
-            if value not in law.classes:
-                raise SettingError(
-                    f"a prevalence must be that of a value in the log, got {value!r}; "
-                    f"the log has {', '.join(map(repr, law.classes))}"
-                )
-            code = law.classes.index(value)
+            rule = "a prevalence must be that of a value in the log"
+            code = law.classes.index(known_value(rule, given, law.classes))
             if code not in named:
                 named.append(code)
     return tuple(named)
