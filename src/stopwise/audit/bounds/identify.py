@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stopwise.audit.bounds.assumptions import Assumption, Axes, Rows
+from stopwise.audit.bounds.assumptions import Assumption, Axes, Conditions
 from stopwise.audit.bounds.corners import Corners, LabelSpace, Law
 from stopwise.audit.bounds.simplex import EXACT, CornerSimplex, StuckError
 from stopwise.audit.bounds.whole_programme import WholeProgramme
@@ -55,9 +55,9 @@ class IdentifiedSet:
         self._named = named
         self._corners = Corners.of(law, labels, named)
         axes = Axes(law.cascade, tuple(law.classes[code] for code in named))
-        rows = [a.rows(axes) for a in self.assumptions]
-        self._matrix, self._limits = _stacked(rows, self._corners.n_axes)
-        self._owner = np.repeat(np.arange(len(rows)), [len(r.limits) for r in rows])
+        said = [a.conditions(axes) for a in self.assumptions]
+        self._matrix, self._limits = _stacked(said, self._corners.n_axes)
+        self._owner = np.repeat(np.arange(len(said)), [len(s.limits) for s in said])
         self._programme = self._feasible() if len(self._limits) else None
 
     def maximum(self, direction: FloatArray) -> float:
@@ -129,10 +129,10 @@ def _programme(
         return WholeProgramme(corners, matrix, limits)
 
 
-def _stacked(rows: Sequence[Rows], n_axes: int) -> tuple[FloatArray, FloatArray]:
-    if not rows:
+def _stacked(said: Sequence[Conditions], n_axes: int) -> tuple[FloatArray, FloatArray]:
+    if not said:
         return np.empty((0, n_axes)), np.empty(0)
-    return np.vstack([r.matrix for r in rows]), np.concatenate([r.limits for r in rows])
+    return np.vstack([s.matrix for s in said]), np.concatenate([s.limits for s in said])
 
 
 def _named_values(assumptions: Iterable[Assumption], law: Law) -> tuple[int, ...]:
