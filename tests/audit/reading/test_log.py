@@ -221,3 +221,19 @@ def test_databases_that_do_not_fit(all_sources):
 def test_what_is_no_table_is_named(source):
     with pytest.raises(LogError, match=r"log must be a path, an array, .* got (NoneType|int)"):
         open_log(source, CASCADE)
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"tests": ["a", "a", "b"]}, "tests must be different columns, got a, a, b"),
+        ({"tests": ["a", "b"]}, "one column a cost, got 2 for 3 costs"),
+        ({"case_id": "visit"}, "must come with named columns"),
+        ({"table": "visits"}, "must come with named columns"),
+        ({"query": "SELECT * FROM log"}, "must come with named columns"),
+    ],
+)
+def test_an_array_has_no_names(settings, match):
+    array = np.array(ROWS, dtype=object)
+    with pytest.raises(LogError, match=match):
+        open_log(array, CASCADE, **settings)
