@@ -117,7 +117,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
-        cases = read_labels(labels, label_column, opened, histogram, space)
+        cases = read_labels(
+            labels, label_column, opened, histogram, space, at_random=missing_at_random
+        )
         evidence = label_evidence(cases, verdict, cascade, alpha=alpha)
     taken = tuple(assumptions)
     drawn = () if evidence is None else evidence.as_assumptions()

@@ -72,7 +72,7 @@ def test_what_a_plan_promises_it_settles():
         histogram_of(outputs, cascade), labelled(outputs, labels, chosen), by_agreement=True
     )
     for i, j, width in plan.resolution:
-        assert cases.interval(i, j, alpha=0.05 / 3).width / 2 <= 1.1 * width
+        assert cases.difference(i, j, alpha=0.05 / 3).width / 2 <= 1.1 * width
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

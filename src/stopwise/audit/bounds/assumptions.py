@@ -112,6 +112,25 @@ class Prevalence(Assumption):
 
 
 @dataclass(frozen=True)
+class RateWithin(Assumption):
+    """The error rate of a stage lies between two bounds (from labels)."""
+
+    stage: int
+    low: float
+    high: float
+
+    def conditions(self, axes: Axes) -> Conditions:
+        """Low <= γ_k <= high."""
+        return _between(axes, {self.stage: 1.0}, self.low, self.high)
+
+    def __str__(self) -> str:
+        return (
+            f"by the labels, test {self.stage + 1} errs in {self.low:.4g} to {self.high:.4g} "
+            "of the cases"
+        )
+
+
+@dataclass(frozen=True)
 class DifferenceWithin(Assumption):
     """The error rates of two stages differ by an amount between two bounds (from labels)."""
 
