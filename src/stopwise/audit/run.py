@@ -111,9 +111,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     alpha = (1 - confidence) / 3
     gaps = missing_outputs(histogram)
     biased = {} if gaps is None else gaps.biased_shares(adjusted=missing_at_random)
-    bounds = DisagreementBounds.of(
-        histogram, alpha=alpha, biased=biased, at_random=missing_at_random
-    )
+    adjusted = gaps.adjustable_pairs(cascade) if gaps is not None and missing_at_random else ()
+    bounds = DisagreementBounds.of(histogram, alpha=alpha, biased=biased, at_random=adjusted)
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
