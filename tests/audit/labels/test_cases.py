@@ -6,7 +6,8 @@ import pytest
 from scipy.stats import binom
 
 import stopwise as sw
-from stopwise.audit.labels.cases import LabelledCases, agreement
+from stopwise.audit.labels.agreement import agreement
+from stopwise.audit.labels.cases import LabelledCases
 from stopwise.cascade import Cascade
 from tests.audit.worlds import draw, histogram_of, labelled
 from tests.strategies import hoeffding
