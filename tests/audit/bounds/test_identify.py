@@ -111,14 +111,14 @@ def test_the_regret_with_the_order_alone_is_within_the_closed_form():
 def test_a_value_no_test_gives_matters_only_if_allowed():
     law = law_of([[0, 1], [1, 0], [0, 0], [1, 1]], Cascade([0.1, 0.1]))
     assert IdentifiedSet(law).maximum(np.array([1.0, 1.0])) == pytest.approx(1.5)
-    assert IdentifiedSet(law, labels=LabelSpace(unseen=True)).maximum(
+    assert IdentifiedSet(law, space=LabelSpace(unseen=True)).maximum(
         np.array([1.0, 1.0])
     ) == pytest.approx(2.0)
 
 
 def test_an_answer_that_is_never_right_is_wrong():
     law = law_of([["abstain", "yes"], ["no", "no"]], Cascade([0.1, 0.1]))
-    sure = IdentifiedSet(law, labels=LabelSpace(never_right=("abstain",)))
+    sure = IdentifiedSet(law, space=LabelSpace(never_right=("abstain",)))
     assert sure.error_rates[0].low == pytest.approx(0.5)
     assert IdentifiedSet(law).error_rates[0].low == pytest.approx(0.0)
 
@@ -198,7 +198,7 @@ def test_unknown_names_are_refused():
     with pytest.raises(SettingError, match="got 7; the log has 0, 1"):
         IdentifiedSet(law, [Prevalence(7, 0.0, 0.1)])
     with pytest.raises(SettingError, match="leave some value"):
-        IdentifiedSet(law, labels=LabelSpace(never_right=(0, 1)))
+        IdentifiedSet(law, space=LabelSpace(never_right=(0, 1)))
     with pytest.raises(SettingError, match="low <= high"):
         Prevalence(1, 0.5, 0.1)
 

@@ -38,7 +38,7 @@ class IdentifiedSet:
         The patterns and their shares.
     assumptions
         What is taken for granted; see `stopwise.audit.bounds.assumptions`.
-    labels
+    space
         Which values the label may have.
     """
 
@@ -46,14 +46,14 @@ class IdentifiedSet:
         self,
         law: Law,
         assumptions: Iterable[Assumption] = (),
-        labels: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
+        space: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
     ) -> None:
         self.law = law
         self.assumptions = tuple(assumptions)
-        self.labels = labels
+        self.space = space
         named = _named_values(self.assumptions, law)
         self._named = named
-        self._corners = Corners.of(law, labels, named)
+        self._corners = Corners.of(law, space, named)
         axes = Axes(law.cascade, tuple(law.classes[code] for code in named))
         said = [a.conditions(axes) for a in self.assumptions]
         self._matrix, self._limits = _stacked(said, self._corners.n_axes)
@@ -104,7 +104,7 @@ class IdentifiedSet:
                 clash.remove(a)
         names = [str(self.assumptions[a]) for a in clash]
         if self._clashes_with_never_right():
-            names.append(f"never right is {', '.join(map(repr, self.labels.never_right))}")
+            names.append(f"never right is {', '.join(map(repr, self.space.never_right))}")
         if len(names) == 1:
             raise AssumptionError(f"given the log it cannot be that {names[0]}")
         raise AssumptionError(
@@ -113,9 +113,9 @@ class IdentifiedSet:
 
     def _clashes_with_never_right(self) -> bool:
         """Whether the conditions could be met if the label were free to be any value."""
-        if not self.labels.never_right:
+        if not self.space.never_right:
             return False
-        free = LabelSpace((), self.labels.unseen)
+        free = LabelSpace((), self.space.unseen)
         corners = Corners.of(self.law, free, self._named)
         return _programme(corners, self._matrix, self._limits).shortfall <= EXACT
 

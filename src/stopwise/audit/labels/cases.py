@@ -86,7 +86,7 @@ class LabelledCases:
         labelled: Sequence[tuple[Sequence[Hashable], Hashable, int]],
         *,
         by_agreement: bool = False,
-        labels: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
+        space: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
         at_random: bool = False,
     ) -> LabelledCases:
         """Sort labelled cases, given as (outputs, label, times), into the strata of a log.
@@ -95,7 +95,7 @@ class LabelledCases:
         those of `completed_law`.
         """
         code = {value: c for c, value in enumerate(histogram.classes)}
-        never = {code[v] for v in labels.never_right if v in code}
+        possible = set(space.possible(histogram.classes))
         law = completed_law(histogram)
         filled = dict(zip(map(tuple, law.patterns.tolist()), law.probabilities, strict=True))
         strata: dict[tuple[int, ...], _Stratum] = {}
@@ -103,8 +103,8 @@ class LabelledCases:
             stratum = strata.setdefault(agreement(row) if by_agreement else tuple(row), _Stratum())
             stratum.n_cases += n
             stratum.completed += float(filled.get(tuple(row), 0.0))
-            rest = set(range(histogram.n_classes)) - set(row) - never
-            stratum.is_open |= labels.unseen or bool(rest) or MISSING in row
+            others = possible.difference(row)
+            stratum.is_open |= space.unseen or bool(others) or MISSING in row
         for outputs, label, times in labelled:
             row = [MISSING if y is None else code.get(y, MISSING - 1) for y in outputs]
             if all(y == MISSING for y in row):
