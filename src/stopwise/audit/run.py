@@ -15,16 +15,16 @@ from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
 from stopwise.audit.evidence.pair_bounds import DisagreementBounds
-from stopwise.audit.evidence.verdict import Verdict, judge
+from stopwise.audit.evidence.verdict import judge
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels.evidence import LabelEvidence, label_evidence
 from stopwise.audit.labels.plan import disputed, draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.prices import price_map
 from stopwise.audit.reading.checks import check_log, odd_values
-from stopwise.audit.reading.log import Log, open_log
+from stopwise.audit.reading.log import open_log
 from stopwise.audit.report import AuditReport
-from stopwise.audit.values import matching
+from stopwise.audit.values import known_value
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import LogError, SettingError
@@ -94,7 +94,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     >>> report.verdict.finding, report.verdict.stage, report.is_known
     (<Finding.SOUND: 'sound'>, 0, True)
     """
-    taken, never = _check_settings(cascade, confidence, assumptions, never_right)
+    taken, refused = _check_settings(cascade, confidence, assumptions, never_right)
     n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
     seed = whole_number("seed", seed, SettingError, least=0)
     opened = None
@@ -105,7 +105,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
         histogram = opened.histogram()
     check_log(histogram)
-    space = LabelSpace(_known_values(never, histogram), unseen_label)
+    rule = "never_right must be outputs in the log"
+    never = tuple(known_value(rule, value, histogram.classes) for value in refused)
+    space = LabelSpace(never, unseen_label)
     # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
     # while there are no labels: asking for some must not change what the log says.
     alpha = (1 - confidence) / 3
@@ -116,18 +118,17 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
-        evidence = _evidence(
-            labels, label_column, opened, histogram, space, verdict, alpha, missing_at_random
+        cases = read_labels(
+            labels, label_column, opened, histogram, space, at_random=missing_at_random
         )
+        evidence = label_evidence(cases, verdict, cascade, alpha=alpha)
     drawn = () if evidence is None else evidence.as_assumptions()
     law = completed_law(histogram) if missing_at_random else observed_law(histogram)
     identified = IdentifiedSet(law, (*taken, *drawn), space)
     differences = identified.largest_differences
-    plan = (
-        plan_labels(histogram, differences, cascade, n_labels=n_planned, alpha=alpha)
-        if n_planned
-        else None
-    )
+    plan = None
+    if n_planned:
+        plan = plan_labels(histogram, differences, cascade, n_labels=n_planned, alpha=alpha)
     possible = possible_stages(differences, cascade.cumulative_costs)
     strong = strong_dominance(histogram, space, alpha=alpha)
     return AuditReport(
@@ -177,31 +178,6 @@ def _listed(name: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise SettingError(f"{name} must be a list, got {values!r}")
     return tuple(values)
-
-
-def _known_values(values: Iterable[Hashable], histogram: Histogram) -> tuple[Hashable, ...]:
-    given = tuple(matching(value, histogram.classes) for value in values)
-    for value in given:
-        if value not in histogram.classes:
-            raise SettingError(
-                f"never_right must be outputs in the log, got {value!r}; "
-                f"the log has {', '.join(map(repr, histogram.classes[:20]))}"
-            )
-    return given
-
-
-def _evidence(
-    labels: Any,
-    column: str,
-    log: Log | None,
-    histogram: Histogram,
-    space: LabelSpace,
-    verdict: Verdict,
-    alpha: float,
-    at_random: bool,
-) -> LabelEvidence:
-    cases = read_labels(labels, column, log, histogram, space, at_random=at_random)
-    return label_evidence(cases, verdict, histogram.cascade, alpha=alpha)
 
 
 def _words(

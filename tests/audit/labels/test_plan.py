@@ -1,128 +1,135 @@
-"""A plan on a log with gaps, and a plan that cannot help: what is asked for and what is said."""
+"""Which cases to label: only those that tell, drawn evenly, and as many as promised."""
 
 from collections import Counter
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.audit.labels.cases import agreement
-from tests.audit.worlds import draw, histogram_of
-
-NAMES = ["a", "b", "c"]
-CASCADE = sw.Cascade([1, 2, 4], mistake_cost=25, names=NAMES)
-
-
-def one_gap_each(n=2_000):
-    """A log in which each case lacks the second or the third output, and none is complete."""
-    rng = np.random.default_rng(5)
-    labels, outputs = draw(rng, n, (0.3, 0.2, 0.1))
-    frame = pd.DataFrame(outputs, columns=NAMES).astype("Int64")
-    second = rng.random(n) < 0.5
-    frame.loc[second, "b"] = pd.NA
-    frame.loc[~second, "c"] = pd.NA
-    return labels, frame
+from stopwise.audit.bounds.assumptions import Ordered
+from stopwise.audit.bounds.identify import IdentifiedSet
+from stopwise.audit.bounds.regrets import possible_stages
+from stopwise.audit.labels.agreement import agreement
+from stopwise.audit.labels.cases import LabelledCases
+from stopwise.audit.labels.plan import draw_cases, plan_labels
+from stopwise.audit.reading.log import open_log
+from stopwise.cascade import Cascade
+from tests.audit.worlds import ORDER, draw, highs_bound, histogram_of, labelled, law_of
+from tests.strategies import hoeffding
 
 
-def codes(frame):
-    return [[-1 if pd.isna(y) else int(y) for y in row] for row in frame.to_numpy().tolist()]
+def planned(n_labels, costs=(1, 2, 3), mistake_cost=30, n_classes=2, assumptions=()):
+    rng = np.random.default_rng(4)
+    labels, outputs = draw(rng, 4_000, [0.35, 0.2, 0.1], n_classes=n_classes)
+    cascade = Cascade(list(costs), mistake_cost, ["a", "b", "c"])
+    histogram = histogram_of(outputs, cascade)
+    differences = IdentifiedSet(law_of(outputs, cascade), assumptions).largest_differences
+    plan = plan_labels(histogram, differences, cascade, n_labels=n_labels, alpha=0.05)
+    return labels, outputs, cascade, differences, plan
 
 
-def last_sentence(report):
-    return report.summary().splitlines()[4]
+def test_a_plan_asks_only_where_stages_that_may_be_best_disagree():
+    _, outputs, cascade, differences, plan = planned(50, costs=(1, 2, 60))
+    stages = possible_stages(differences, cascade.cumulative_costs)
+    assert stages == (0, 1)
+    assert plan.n_labels == 50
+    groups = Counter(agreement(row) for row in outputs.tolist())
+    asked = {blocks: n for blocks, n in groups.items() if blocks[0] != blocks[1]}
+    total = sum(asked.values())
+    assert {group.blocks for group in plan.groups} == set(asked)
+    for group in plan.groups:
+        assert group.n_cases == asked[group.blocks]
+        assert abs(group.n_labels - 50 * group.n_cases / total) < 1
+    assert [(i, j) for i, j, _ in plan.resolution] == [(0, 1)]
 
 
-def line_with(report, start):
-    (line,) = [line for line in report.summary().splitlines() if line.startswith(start)]
-    return line
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_cases_with_gaps_are_drawn_where_they_show_a_disagreement(seed):
-    labels, frame = one_gap_each()
-    report = sw.audit(frame, CASCADE, n_planned=30, seed=seed)
-    rows = codes(frame)
-    groups = Counter(agreement(row) for row in rows if len(set(row) - {-1}) > 1)
-    assert {g.blocks: g.n_cases for g in report.plan.groups} == groups
-    assert report.n_disputed == sum(groups.values())
-    assert report.plan.n_labels == len(report.planned_cases) == 30
-    drawn = Counter()
-    for case in report.planned_cases:
-        row = rows[case.case - 1]
-        assert [-1 if y is None else y for y in case.outputs] == row
-        drawn[agreement(row)] += 1
-    assert drawn == {g.blocks: g.n_labels for g in report.plan.groups}
-    assert {c.agreement for c in report.planned_cases} == {
-        "a against b, without c",
-        "a against c, without b",
-    }
-    told = pd.DataFrame(
-        [(c.case, *c.outputs, c.agreement, labels[c.case - 1]) for c in report.planned_cases],
-        columns=["case", *NAMES, "agreement", "label"],
-    )
-    found = sw.audit(frame, CASCADE, labels=told).labels
-    assert found.n_labels == 30
-    assert abs(found.estimates[0, 1]) > 0
-
-
-def test_a_plan_promises_only_what_some_labels_could_settle():
-    """One label never settles a pair, whatever it says; promises are kept by extreme labels."""
-    _, outputs = draw(np.random.default_rng(1), 2_000, (0.35, 0.2, 0.1))
-    frame = pd.DataFrame(outputs, columns=NAMES)
-    one = sw.audit(frame, CASCADE, n_planned=1)
-    assert one.plan.resolution == ()
-    assert line_with(one, "  These are too few, or the gaps too many")
-    assert "These are too few" in one.to_html()
-    many = sw.audit(frame, CASCADE, n_planned=400)
-    assert "That would settle" in many.summary()
-    C = CASCADE.cumulative_costs
-    for (i, j), n_planned in [*((pair, 400) for pair in combinations(range(3), 2)), ((0, 2), 1)]:
-        plan = sw.audit(frame, CASCADE, n_planned=n_planned)
-        settled = []
-        for right in (i, j):
-            told = pd.DataFrame(
-                [(c.case, c.agreement, c.outputs[right]) for c in plan.planned_cases],
-                columns=["case", "agreement", "label"],
-            )
-            found = sw.audit(frame, CASCADE, labels=told).labels.interval(i, j)
-            settled.append(not found.low <= C[j] - C[i] <= found.high)
-        assert any(settled) == ((i, j) in [pair[:2] for pair in plan.plan.resolution])
-
-
-def test_labels_cannot_help_where_nobody_is_seen_to_disagree():
-    """Either test ran, never both: they may differ, but no case shows it."""
-    frame = pd.DataFrame({"a": [0, 1, None, None] * 300, "b": [None, None, 0, 1] * 300})
-    cascade = sw.Cascade([1, 1], mistake_cost=10, names=["a", "b"])
-    for report in (sw.audit(frame, cascade), sw.audit(frame, cascade, n_planned=20)):
-        assert not report.is_known
-        assert report.n_disputed == 0
-        assert last_sentence(report).startswith("Labels would not help: no case shows")
-    assert report.plan.groups == report.plan.resolution == report.planned_cases == ()
-    assert line_with(report, "Label:") == (
-        "Label: nothing: no case shows stages that may be best disagree."
-    )
-    assert "settle" not in line_with(report, "Label:")
-    assert "Label nothing: no case shows" in report.to_html()
-
-
-def test_no_larger_plan_is_named_than_there_are_cases():
-    labels, frame = one_gap_each()
-    disputed = sw.audit(frame, CASCADE).n_disputed
-    for n, said in ((disputed - 5, f"--plan-labels {disputed})"), (disputed, "takes more cases")):
-        plan = sw.audit(frame, CASCADE, n_planned=n)
-        told = pd.DataFrame(
-            [(c.case, c.agreement, labels[c.case - 1]) for c in plan.planned_cases],
-            columns=["case", "agreement", "label"],
+def test_stages_that_may_be_best_are_those_some_labels_favour():
+    _, outputs, cascade, differences, _ = planned(10, costs=(1, 2, 60), assumptions=[Ordered()])
+    C, law, unit = cascade.cumulative_costs, law_of(outputs, cascade), np.eye(3)
+    expected = tuple(
+        k
+        for k in range(3)
+        if all(
+            highs_bound(law, unit[j] - unit[k], conditions=ORDER[3]) >= C[k] - C[j]
+            for j in range(3)
         )
-        report = sw.audit(frame, CASCADE, labels=told)
-        assert len(report.labels.possible_stages) > 1
-        assert said in last_sentence(report)
+    )
+    assert possible_stages(differences, C) == expected
+    assert expected == (0, 1)
 
 
-def test_a_plan_for_a_histogram_says_that_it_draws_no_cases():
-    _, frame = one_gap_each()
-    rows = [[None if c < 0 else c for c in row] for row in codes(frame)]
-    report = sw.audit(histogram_of(rows, CASCADE), CASCADE, n_planned=30)
-    assert last_sentence(report) == ("Label 30 cases of the log as the plan says, and audit again.")
+def test_a_plan_larger_than_the_log_asks_for_all_of_it():
+    _, outputs, _, _, plan = planned(10**6)
+    assert plan.n_labels == sum(len(set(row)) > 1 for row in outputs.tolist())
+
+
+def test_what_a_plan_promises_it_settles():
+    """A difference further from the price than the resolution is told from it."""
+    labels, outputs, cascade, _, plan = planned(400)
+    log = open_log(outputs.astype(np.uint8), cascade)
+    chosen = [case.case - 1 for case in draw_cases(log, plan, seed=0)]
+    cases = LabelledCases.of(
+        histogram_of(outputs, cascade), labelled(outputs, labels, chosen), by_agreement=True
+    )
+    for i, j, width in plan.resolution:
+        assert cases.difference(i, j, alpha=0.05 / 3).width / 2 <= 1.1 * width
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_drawn_cases_are_those_of_the_plan(n_classes):
+    _, outputs, cascade, _, plan = planned(60, n_classes=n_classes)
+    frame = pd.DataFrame(outputs, columns=["a", "b", "c"])
+    frame["visit"] = [f"v{n:05}" for n in range(len(frame))]
+    shuffled = frame.sample(frac=1, random_state=0)
+    drawn = draw_cases(open_log(frame, cascade, case_id="visit"), plan, seed=5)
+    again = draw_cases(open_log(shuffled, cascade, case_id="visit"), plan, seed=5)
+    other = draw_cases(open_log(frame, cascade, case_id="visit"), plan, seed=6)
+    assert drawn == again
+    assert drawn != other
+    assert len({case.case for case in drawn}) == 60
+    sizes = Counter()
+    for case in drawn:
+        row = outputs[int(case.case[1:])]
+        assert case.outputs == tuple(row.tolist())
+        sizes[agreement(row.tolist())] += 1
+    assert sizes == {group.blocks: group.n_labels for group in plan.groups}
+
+
+@pytest.mark.parametrize("K", [12, 18])
+def test_cases_of_many_tests_are_drawn(K):
+    _, outputs = draw(np.random.default_rng(K), 3_000, np.linspace(0.4, 0.1, K), n_classes=3)
+    names = [f"t{k}" for k in range(K)]
+    frame = pd.DataFrame(outputs, columns=names)
+    report = sw.audit(frame, sw.Cascade([0.01] * K, names=names), n_planned=25)
+    assert len(report.planned_cases) == 25
+    for case in report.planned_cases:
+        assert case.outputs == tuple(outputs[case.case - 1].tolist())
+
+
+def test_drawing_is_even_over_the_cases():
+    """Each of the cases of an agreement is drawn about equally often."""
+    _, outputs, cascade, _, plan = planned(100)
+    log = open_log(outputs.astype(np.uint8), cascade)
+    group = plan.groups[0]
+    cases = [k for k, row in enumerate(outputs.tolist()) if agreement(row) == group.blocks]
+    drawn = Counter()
+    for seed in range(30):
+        drawn.update(case.case - 1 for case in draw_cases(log, plan, seed=seed))
+    early = sum(drawn[c] for c in cases[: len(cases) // 2])
+    total = sum(drawn[c] for c in cases)
+    assert abs(early / total - 0.5) < hoeffding(total)
+
+
+@pytest.mark.parametrize("kinds", [("bool", "int64"), ("int8", "float64"), ("bool", "float32")])
+def test_a_plan_for_columns_of_different_types(kinds, tmp_path):
+    """A histogram takes true, 1 and 1.0 for one value, and so does the draw of cases."""
+    _, outputs = draw(np.random.default_rng(3), 400, (0.3, 0.2))
+    frame = pd.DataFrame({"a": outputs[:, 0].astype(kinds[0]), "b": outputs[:, 1].astype(kinds[1])})
+    frame.to_parquet(tmp_path / "log.parquet")
+    cascade = Cascade([1, 1], mistake_cost=10, names=["a", "b"])
+    report = sw.audit(tmp_path / "log.parquet", cascade, n_planned=5)
+    assert len(report.planned_cases) == 5
+    for case in report.planned_cases:
+        assert tuple(frame.iloc[case.case - 1]) == case.outputs
+        assert case.outputs[0] != case.outputs[1]

@@ -69,7 +69,7 @@ def read_labels(
         _check_label(label, histogram, space)
     sorted_in = [(outputs, label, n) for (outputs, label), n in labelled.items()]
     return LabelledCases.of(
-        histogram, sorted_in, by_agreement=planned, labels=space, at_random=at_random
+        histogram, sorted_in, by_agreement=planned, space=space, at_random=at_random
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -101,7 +101,7 @@ def check_names(columns: Iterable[Any]) -> None:
         first[name.casefold()] = name
 
 
-def arrow_table(array: Any, names: list[str]) -> Any:
+def arrow_table(array: Any, names: Sequence[str]) -> Any:
     """Return an array with one column a test as an Arrow table; what is masked or NaN is NULL."""
     import pyarrow as pa
 

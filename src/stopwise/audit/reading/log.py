@@ -77,7 +77,7 @@ class Log:
     def frame(self) -> Any:
         """Return the log as an Ibis table, also where it is an array."""
         if isinstance(self.table, np.ndarray):
-            return memtable(arrow_table(self.table, list(self.columns)))
+            return memtable(arrow_table(self.table, self.columns))
         return self.table
 
     @property
@@ -141,38 +141,37 @@ def open_log(
     """
     if isinstance(tests, str):
         raise LogError(f"tests must be a list of columns, got {tests!r}")
+    columns = _columns(cascade, tests)
     if isinstance(source, np.ndarray):
-        return Log(*_from_array(source, cascade, tests), cascade, None)
+        if (table, query, case_id) != (None, None, None):
+            raise LogError("table, query and case_id must come with named columns, not an array")
+        return Log(_from_array(source, columns), columns, cascade)
     found = source
     if not isinstance(source, Rows):
         found = open_rows(source, table=table, query=query)
-    columns = _columns(found.columns, cascade, tests)
+    for name in columns:
+        known_name("a test", name, found.columns, LogError)
     if case_id is not None:
         known_name("case id", case_id, found.columns, LogError)
     return Log(found.table, columns, cascade, case_id, found.parquet)
 
 
-def _from_array(
-    array: np.ndarray[Any, Any], cascade: Cascade, tests: Sequence[str] | None
-) -> tuple[Any, tuple[str, ...]]:
-    names = list(tests) if tests is not None else list(cascade.names)
-    K = cascade.n_stages
-    if array.ndim != 2 or array.shape[1] != K or len(names) != K:
+def _from_array(array: np.ndarray[Any, Any], columns: tuple[str, ...]) -> Any:
+    K = len(columns)
+    if array.ndim != 2 or array.shape[1] != K:
         raise LogError(f"an array must have shape (n, {K}), one column a test, got {array.shape}")
     if is_countable(array) and not np.ma.is_masked(array):
-        return np.ma.getdata(array), tuple(names)
+        return np.ma.getdata(array)
     with engine_errors("the array"):
-        return memtable(arrow_table(array, names)), tuple(names)
+        return memtable(arrow_table(array, columns))
 
 
-def _columns(found: list[str], cascade: Cascade, tests: Sequence[str] | None) -> tuple[str, ...]:
-    wanted = list(cascade.names if tests is None else tests)
+def _columns(cascade: Cascade, tests: Sequence[str] | None) -> tuple[str, ...]:
+    wanted = tuple(cascade.names if tests is None else tests)
     if len(wanted) != cascade.n_stages:
         raise LogError(
             f"tests must name one column a cost, got {len(wanted)} for {cascade.n_stages} costs"
         )
     if len(set(wanted)) != len(wanted):
         raise LogError(f"tests must be different columns, got {', '.join(wanted)}")
-    for name in wanted:
-        known_name("a test", name, found, LogError)
-    return tuple(wanted)
+    return wanted

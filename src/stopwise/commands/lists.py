@@ -1,0 +1,18 @@
+"""Lists in one option of a command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+
+def comma_separated(text: str) -> list[str]:
+    """Return the parts between commas, without blanks around them and without empty ones.
+
+    A part with a comma of its own is in quotes, as in CSV.
+
+    >>> comma_separated('history, insulin,,"all, again"')
+    ['history', 'insulin', 'all, again']
+    """
+    parts = next(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), [])
+    return [part.strip() for part in parts if part.strip()]
