@@ -28,7 +28,7 @@ def test_a_value_that_makes_two_classes_three(value):
     report = sw.audit(log_with(value), CASCADE)
     assert report.odd_values == (value,)
     assert odd_line(report) == [
-        f"Slips or gaps? '{value}' (1 case) count as values, of which there would be 2 without."
+        f"Slips or gaps? Taken for values: '{value}' (1 case). Without them there would be 2."
     ]
     assert "Slips or gaps?" in report.to_html()
     assert report.to_dict()["odd_values"] == [value]
@@ -59,7 +59,7 @@ def test_many_odd_values_keep_to_one_line():
     labels = frame.assign(label="0")[1_000:1_100]
     report = sw.audit(frame, CASCADE, labels=labels, n_planned=30)
     (line,) = odd_line(report)
-    assert "and 2 more count as values" in line
+    assert "case) and 2 more." in line
     assert len(report.summary().splitlines()) <= 25
 
 

@@ -162,5 +162,5 @@ def odd_words(report: AuditReport) -> str:
         shown.append(f"{quoted(value)} ({n:,} case{'s' * (n != 1)})")
     more = f" and {len(odd) - MAX_ODD} more" if len(odd) > MAX_ODD else ""
     left = h.n_classes - len(odd)
-    classes = f", of which there would be {left} without" if left == 2 else ""
-    return f"Slips or gaps? {', '.join(shown)}{more} count as values{classes}." if odd else ""
+    without = f" Without them there would be {left}." if left == 2 else ""
+    return f"Slips or gaps? Taken for values: {', '.join(shown)}{more}.{without}" if odd else ""
