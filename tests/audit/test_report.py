@@ -13,7 +13,7 @@ from stopwise.audit import ErrsWithin, Ordered
 from stopwise.audit.compare import choices, dawid_skene_error_rates, strong_dominance_stage
 from stopwise.audit.evidence.sequences import BettingSequence
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.telling.words import amount
+from stopwise.audit.telling.numbers import amount
 from stopwise.errors import AssumptionError, InputError, LogError, SettingError
 from tests.audit.worlds import ORDER, draw, highs_bound, law_of
 

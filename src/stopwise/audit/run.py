@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from stopwise.audit.bounds.assumptions import Assumption
-from stopwise.audit.bounds.corners import LabelSpace
+from stopwise.audit.bounds.corners import LabelSpace, Law
+from stopwise.audit.bounds.grounds import Ground, first_ground
 from stopwise.audit.bounds.identify import IdentifiedSet
-from stopwise.audit.bounds.regrets import worst_regrets
+from stopwise.audit.bounds.regrets import TINY, minimax_stage, worst_regrets
 from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
@@ -127,6 +128,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         else None
     )
     strong = strong_dominance(histogram, space, alpha=alpha)
+    regrets = worst_regrets(differences, cascade.cumulative_costs)
     return AuditReport(
         source=_described(log),
         histogram=histogram,
@@ -140,7 +142,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         choices=choices(
             histogram,
             bounds.middle,
-            worst_regrets(differences, cascade.cumulative_costs),
+            regrets,
             cascade,
             strong_is_refuted=strong.is_refuted,
         ),
@@ -148,6 +150,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         labels=evidence,
         plan=plan,
         planned_cases=() if plan is None or opened is None else draw_cases(opened, plan, seed=seed),
+        ground=_ground(minimax_stage(regrets), histogram, law, taken, drawn, space)
+        if regrets.min() <= TINY
+        else None,
     )
 
 
@@ -182,6 +187,25 @@ def _evidence(
     return label_evidence(cases, verdict, histogram.cascade, alpha=alpha)
 
 
+def _ground(
+    stage: int,
+    histogram: Histogram,
+    law: Law,
+    taken: tuple[Assumption, ...],
+    drawn: tuple[Assumption, ...],
+    space: LabelSpace,
+) -> Ground:
+    """Return the least that makes ``stage`` best for sure; what is not needed is not named."""
+    shown, free = observed_law(histogram), LabelSpace((), space.unseen)
+    sets = (
+        (Ground.LOG, (shown, (), free)),
+        (Ground.ASSUMED, (law, taken, space)),
+        (Ground.LABELS, (shown, drawn, free)),
+    )
+    trials = ((ground, IdentifiedSet(*given)) for ground, given in sets)
+    return first_ground(stage, histogram.cascade.cumulative_costs, trials)
+
+
 def _words(
     taken: tuple[Assumption, ...],
     space: LabelSpace,
@@ -196,7 +220,8 @@ def _words(
     if at_random:
         words.append("outputs are missing by chance, given the outputs shown")
     if evidence is not None:
-        words.append(f"{evidence.n_labels} labels were drawn at random within patterns")
+        n = evidence.n_labels
+        words.append(f"{n:,} label{' was' if n == 1 else 's were'} drawn at random within patterns")
     return tuple(words)
 
 

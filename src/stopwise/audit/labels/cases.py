@@ -69,6 +69,12 @@ class LabelledCases:
         """The number of labels."""
         return int(self.counts.sum())
 
+    @property
+    def n_telling(self) -> int:
+        """The number of labels of cases on which tests disagree; the others compare nothing."""
+        low, high = np.nanmin(self.losses, axis=2), np.nanmax(self.losses, axis=2)
+        return int(self.counts[((low < high) & self.possible).any(axis=1)].sum())
+
     @classmethod
     def of(
         cls,

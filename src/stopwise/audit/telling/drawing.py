@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stopwise.audit.interval import Interval
+from stopwise.audit.telling.numbers import percent
 from stopwise.audit.telling.svg import (
     COLOURS,
     GREY,
@@ -42,7 +43,7 @@ def matrix_svg(disagreement: FloatArray, names: Sequence[str]) -> str:
                 f'height="{size - 3}" fill="{shade}"/>'
             )
             if i != j:
-                shown = f"{100 * value:.1f}" if known else "?"
+                shown = percent(value).removesuffix(" %") if known else "?"
                 middle = left + size * j + 31
                 parts.append(
                     text_svg(middle, top + size * i + 36, shown, anchor="middle", fill=ink)

@@ -1,0 +1,288 @@
+"""What a report says: true to what it rests on, of one mind, in numbers that one can read."""
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stopwise as sw
+from stopwise.audit import ErrsWithin, Ordered
+from stopwise.audit.bounds.grounds import Ground
+from stopwise.audit.telling.headline import headline
+from stopwise.audit.telling.numbers import amount, count, figure, percent
+from tests.audit.worlds import draw
+
+ABC = ["a", "b", "c"]
+WHATEVER = "whatever the right answers are"
+
+
+@pytest.fixture(scope="module")
+def world():
+    labels, outputs = draw(np.random.default_rng(7), 6_000, (0.25, 0.15, 0.05))
+    frame = pd.DataFrame(outputs, columns=ABC)
+    return frame, frame.assign(label=labels)
+
+
+@pytest.fixture(scope="module")
+def rare():
+    rng = np.random.default_rng(1)
+    labels = rng.random(200_000) < 0.001
+    outputs = {t: labels ^ (rng.random(200_000) < e)
+               for t, e in (("kw", 0.0005), ("clf", 0.0002), ("llm", 0.0001))}  # fmt: skip
+    return pd.DataFrame(outputs)
+
+
+def abc(*costs, mistake_cost=25):
+    return sw.Cascade(costs, mistake_cost, ABC)
+
+
+def test_what_labels_show_is_not_said_to_hold_without_them(world):
+    frame, told = world
+    report = sw.audit(frame, abc(0, 0.5, 4), labels=told[:2_000])
+    assert (report.is_known, report.ground) == (True, Ground.LABELS)
+    lines = headline(report)
+    assert lines[0].startswith("Stop after 'b' (test 2 of 3): the labels show that no other choice")
+    assert "the labels show that it does not pay" in lines[1]
+    n = f"{1000 * (frame.a != frame.b).mean():.0f}"
+    assert f"the labels show that going on, which changes {n} answers, is worth more" in lines[2]
+    assert "how surely is said below" in lines[3]
+    assert lines[4] == "No more labels are needed."
+    assert "whatever" not in " ".join(lines)
+    assert "with 95 % confidence still possible: 'b'" in report.summary()
+    assert "with 95 % confidence" in report.to_html()
+
+
+def test_what_is_known_anyway_needs_neither_labels_nor_assumptions(world):
+    frame, told = world
+    report = sw.audit(frame, abc(1, 9, 9), labels=told[:60], assumptions=[Ordered()])
+    assert report.ground is Ground.LOG
+    lines = headline(report)
+    assert WHATEVER in lines[0]
+    assert lines[3].endswith("with nothing assumed.")
+    assert lines[4] == "No labels are needed."
+
+
+def test_the_ground_is_the_least_that_is_enough(world):
+    frame, told = world
+    given, some = [ErrsWithin("a", 0.27), ErrsWithin("c", 0.12)], told[:800]
+    kinds = set()
+    for price in np.geomspace(1, 100, 40):
+        cascade = abc(0.1, 0.5, 4, mistake_cost=float(price))
+        report = sw.audit(frame, cascade, labels=some, assumptions=given)
+        kinds.add(report.ground)
+        trials = {
+            Ground.LOG: sw.audit(frame, cascade),
+            Ground.ASSUMED: sw.audit(frame, cascade, assumptions=given),
+            Ground.LABELS: sw.audit(frame, cascade, labels=some),
+            Ground.BOTH: report,
+        }
+        enough = (g for g, r in trials.items() if r.worst_regrets[report.minimax_stage] <= 1e-9)
+        assert report.ground is next(enough, None), price
+    assert kinds >= {Ground.LOG, Ground.ASSUMED, Ground.LABELS, None}
+
+
+def test_under_assumptions_the_first_lines_are_of_one_mind():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 20_000)
+    rates = np.column_stack([np.where(y, 0.3, 0.02), np.full_like(y, 0.1, float), 0 * y + 0.03])
+    wrong = rng.random((20_000, 3)) < rates
+    frame = pd.DataFrame(np.where(wrong, 1 - y[:, None], y[:, None]), columns=ABC)
+    first = sw.audit(frame, abc(1, 3, 8), assumptions=[ErrsWithin("a", 0.10)])
+    lines = headline(first)
+    assert lines[0].endswith(": given what you assume, no other choice is cheaper in this log.")
+    assert lines[1].endswith(": given what you assume it cannot pay.")
+    assert lines[4] == "No labels are needed, as long as what you assume is true."
+    assert "(95 % confidence, at any time), but what you assume rules it out." in first.summary()
+    assert "best, given what is assumed" in first.summary()
+    assert "where one stage is best\ngiven what is assumed" in first.to_html()
+    last = headline(sw.audit(frame, abc(1, 0.1, 0.1), assumptions=[ErrsWithin("c", 0.01)]))
+    assert "given what you assume, going on, which changes" in last[2]
+    assert last[2].endswith("is worth more.")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_lines_never_contradict_each_other(seed):
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(2, 5))
+    rates = rng.uniform(0.02, 0.4, K)
+    labels, outputs = draw(rng, 3_000, rates, n_classes=int(rng.integers(2, 4)))
+    names = [f"t{k}" for k in range(K)]
+    frame = pd.DataFrame(outputs, columns=names)
+    errors = (outputs != labels[:, None]).mean(axis=0)
+    given = [ErrsWithin(n, float(e) + 0.01) for n, e in zip(names, errors, strict=True)]
+    cascade = sw.Cascade(rng.uniform(0, 0.1, K), float(rng.choice([0.2, 1, 30])), names)
+    report = sw.audit(
+        frame,
+        cascade,
+        labels=frame.assign(label=labels)[:1_500] if seed % 2 else None,
+        assumptions=given if seed % 4 < 2 else [],
+    )
+    lines = headline(report)
+    assert (report.ground is not None) == report.is_known
+    assert ("whatever" in lines[0]) == (report.ground is Ground.LOG)
+    if report.is_known:
+        assert not re.search("may pay|too close to call|by the labels", lines[1])
+        assert not re.search("taken to be|cannot be known|by the labels", lines[2])
+        assert "too much" not in lines[3]
+    assert ("given what you assume" in lines[0]) == (report.ground in {Ground.ASSUMED, Ground.BOTH})
+    assert len(report.summary().splitlines()) <= 25
+
+
+@pytest.mark.parametrize("costs", [(0, 1e-4, 1e-4), (0, 5e-4, 6e-4), (0, 7e-4, 1e-4), (1e-8,) * 3])
+@pytest.mark.parametrize("mistake_cost", [1, 40])
+def test_rare_events_are_not_rounded_away(rare, costs, mistake_cost):
+    paid = [c * mistake_cost for c in costs]
+    report = sw.audit(rare, sw.Cascade(paid, mistake_cost, list(rare)))
+    text, lines = report.summary(), headline(report)
+    assert not re.search(r"\b[01] (answers|mistakes)|\d[eE]-?\d|cases are few", text)
+    assert not re.search(r">-?0\.0<|\b0\.0+ %|\d[eE]-\d", report.to_html())
+    assert set(re.findall(r"(?:in|per) (1[0,]+)\b", " ".join(lines))) == {"100,000"}
+    stage = report.recommended_stage
+    for pair in report.verdict.pairs:
+        if pair.shallow == stage and f"to '{list(rare)[pair.deep]}'" in lines[1]:
+            said = re.search(r"changes (\S+) answers in 100,000", lines[1])
+            assert int(said[1]) == pytest.approx(1e5 * pair.disagreement, abs=0.5)
+    if not report.is_known:
+        worst = amount(1e5 * report.worst_regrets[stage] * mistake_cost)
+        if mistake_cost == 1:
+            worst = f"{count(1e5 * report.worst_regrets[stage])} mistakes"
+        assert f"it costs at most {worst}" in lines[3]
+
+
+def test_numbers_keep_two_digits_and_one_is_singular():
+    shares = (0.5, 0.0999999999, 0.009999999999, 1.6e-7, 1.0, 0.0, math.nan)
+    said = ["50.0 %", "10.00 %", "1.00 %", "0.000016 %", "100 %", "0 %", "unknown"]
+    assert [percent(share) for share in shares] == said
+    assert [amount(x) for x in (1234.4, 99.96, 0.333333, 1.5e-5)] == [
+        "1,234",
+        "100",
+        "0.333",
+        "0.000015",
+    ]
+    assert figure(math.inf) == "∞"
+    frame = pd.DataFrame({"a": [0, 1] * 500, "b": [0, 1] * 499 + [0, 0]})
+    report = sw.audit(frame, sw.Cascade([0.001, 0.001], names=["a", "b"]))
+    assert "changes 10 answers in 10,000 and costs as much as 10 mistakes" in headline(report)[1]
+    frame = pd.DataFrame({"a": [0, 1] * 75, "b": [0, 1] * 75})
+    same = sw.audit(frame, sw.Cascade([1, 1], 6, ["a", "b"]))
+    assert "changes no answers in 1,000" in same.summary()
+    assert "ratio ∞" in same.summary()
+
+
+def test_gaps_at_the_end_and_in_between_are_told_apart():
+    frame = pd.DataFrame([[0, 0, 1], [1, 1, 0], [0, 1, 1]] * 40, columns=ABC).astype("Int64")
+    frame.loc[:6, "c"] = pd.NA
+    frame.loc[:2, "b"] = pd.NA
+    frame.loc[50:53, "b"] = pd.NA
+    report = sw.audit(frame, abc(1, 1, 1))
+    assert (report.missing.n_incomplete, report.missing.n_prefix) == (11, 7)
+    for text in (report.summary(), report.to_html()):
+        assert "in 7 cases all tests from some point on, as if somebody stopped early" in text
+        assert "in 4 a test gave nothing though a later one ran" in text
+    assert "Of 120 cases, 11 lack some output" in report.to_html()
+    between = sw.audit(frame[7:], abc(1, 1, 1)).summary()
+    assert "Missing: in 4 cases a test gave nothing though a later one ran." in between
+    assert "stopped early" not in between
+
+
+@pytest.fixture(scope="module")
+def hidden_gaps():
+    """A log whose third test is skipped mostly where it changes nothing, as no output shows."""
+    rng = np.random.default_rng(2)
+    _, outputs = draw(rng, 20_000, (0.16, 0.1, 0.03))
+    frame = pd.DataFrame(outputs, columns=ABC).astype("Int64")
+    truth = (frame.b != frame.c).mean()
+    frame.loc[(rng.random(20_000) < 0.8) & (frame.a == frame.c), "c"] = pd.NA
+    return frame, truth
+
+
+def test_an_adjusted_share_comes_with_its_condition_and_its_range(hidden_gaps):
+    frame, truth = hidden_gaps
+    report = sw.audit(frame, abc(1, 2, 4))
+    assert report.recommended_stage == 1
+    line = headline(report)[1]
+    low, high, middle = map(int, re.search(r"from (\d+) to (\d+); about (\d+), if nothing but the "
+                                           r"outputs shown decided", line).groups())  # fmt: skip
+    both = frame.dropna()
+    apart = (both.b != both.c).sum()
+    assert low == round(1000 * apart / len(frame))
+    assert high == round(1000 * (apart + frame.c.isna().sum()) / len(frame))
+    assert low <= 1000 * truth <= high
+    assert middle == round(1000 * report.missing.pair(1, 2).adjusted)
+    assert "cannot be known without labels" in headline(report)[2]
+    assert "run all tests on some cases drawn at random" in headline(report)[4]
+    page = report.to_html()
+    assert "look at the adjusted" not in page
+    assert "right if gaps depend on nothing but the outputs shown" in " ".join(page.split())
+    assert "adjusted (right if gaps depend on nothing but the outputs shown)" in report.summary()
+
+
+def test_labels_where_all_tests_agree_say_nothing(world):
+    frame, told = world
+    agreed = told[(frame.a == frame.b) & (frame.b == frame.c)][:50]
+    report = sw.audit(frame, abc(1, 2, 4), labels=agreed)
+    assert (report.labels.n_labels, report.labels.n_telling) == (50, 0)
+    assert report.recommended_stage == sw.audit(frame, abc(1, 2, 4)).recommended_stage
+    assert (
+        "no label is of a case on which tests disagree, so they say nothing" in headline(report)[0]
+    )
+    assert "--plan-labels 50 draws some" in headline(report)[4]
+    assert "Labels: 50, none of a case on which tests disagree." in report.summary()
+    assert "says nothing about which of them is better" in " ".join(report.to_html().split())
+    assert "favour" not in report.summary() + report.to_html()
+    mixed = sw.audit(frame, abc(1, 2, 4), labels=told[:60])
+    apart = ((frame != frame[["a"]].to_numpy()).any(axis=1))[:60].sum()
+    assert mixed.labels.n_telling == apart > 0
+
+
+def test_labels_of_cases_with_gaps_may_say_nothing():
+    frame = pd.DataFrame([[0, 0, None], [0, None, None], [0, 1, 1], [1, 1, 0]] * 20, columns=ABC)
+    cascade = abc(1, 1, 1)
+    told = frame.assign(label=0)
+    assert sw.audit(frame, cascade, labels=told[:2]).labels.n_telling == 0
+    assert sw.audit(frame, cascade, labels=told[:4]).labels.n_telling == 2
+
+
+def test_by_the_labels_mistakes_are_avoided(world):
+    frame, told = world
+    report = sw.audit(frame, abc(1, 2, 4), labels=told[:60])
+    assert report.recommended_stage == 1
+    fewer = [1000 * float(report.labels.estimates[i, j]) for i, j in ((0, 1), (1, 2))]
+    assert f"by the labels it avoids about {fewer[1]:.0f} mistakes" in headline(report)[1]
+    assert f"going on from there avoids about {fewer[0]:.0f} mistakes" in headline(report)[2]
+
+
+def test_a_plan_is_no_larger_than_what_it_can_draw_from(world):
+    frame, told = world
+    report = sw.audit(frame, abc(1, 2, 4), labels=told[:2_000])
+    assert not report.is_known
+    apart = (frame != frame[["a"]].to_numpy()).any(axis=1).sum()
+    assert f"--plan-labels {apart})" in headline(report)[4]
+
+
+def test_what_assumptions_rule_out_is_not_recommended(world):
+    frame, _ = world
+    cascade = abc(1, 2, 4)
+    given = [ErrsWithin("a", 0.25), ErrsWithin("b", 1.0, 0.2)]
+    plain, report = sw.audit(frame, cascade), sw.audit(frame, cascade, assumptions=given)
+    for r in (plain, report):
+        C, most = r.cascade.cumulative_costs, r.largest_differences
+        ahead = [k for k in range(3)
+                 if all(-most[j, k] + C[k] - C[j] <= 1e-9 for j in range(3))]  # fmt: skip
+        assert list(r.possible_stages) == ahead
+        assert r.recommended_stage in ahead
+
+
+def test_with_two_tests_dawid_and_skene_only_guess(world):
+    frame, _ = world
+    two, three = (
+        {
+            c.rule: c.note
+            for c in sw.audit(frame[names], sw.Cascade([1] * len(names), 25, names)).choices
+        }
+        for names in (ABC[:2], ABC)
+    )
+    assert "with two tests many error rates fit equally well" in two["Dawid–Skene"]
+    assert "two tests" not in three["Dawid–Skene"]
