@@ -94,7 +94,7 @@ def test_under_assumptions_the_first_lines_are_of_one_mind():
     assert lines[0].endswith(": given what you assume, no other choice is cheaper in this log.")
     assert lines[1].endswith(": given what you assume it cannot pay.")
     assert lines[4] == "No labels are needed, as long as what you assume is true."
-    assert "(95 % confidence, at any time), but what you assume rules it out." in first.summary()
+    assert "(95 % confidence, at any time); what you assume rules out 'b'." in first.summary()
     assert "best, given what is assumed" in first.summary()
     assert "where one stage is best\ngiven what is assumed" in first.to_html()
     last = headline(sw.audit(frame, abc(1, 0.1, 0.1), assumptions=[ErrsWithin("c", 0.01)]))
@@ -179,11 +179,13 @@ def test_gaps_at_the_end_and_in_between_are_told_apart():
     report = sw.audit(frame, abc(1, 1, 1))
     assert (report.missing.n_incomplete, report.missing.n_prefix) == (11, 7)
     for text in (report.summary(), report.to_html()):
-        assert "in 7 cases all tests from some point on, as if somebody stopped early" in text
-        assert "in 4 a test gave nothing though a later one ran" in text
-    assert "Of 120 cases, 11 lack some output" in report.to_html()
+        assert "11 of 120 cases lack an output: in 7 all tests from some point on, as if" in text
+        assert "if somebody stopped early; in 4 a test gave nothing though a later one ran" in text
     between = sw.audit(frame[7:], abc(1, 1, 1)).summary()
-    assert "Missing: in 4 cases a test gave nothing though a later one ran." in between
+    assert (
+        "Missing: 4 of 113 cases lack an output: a test gave nothing though a later one ran."
+        in between
+    )
     assert "stopped early" not in between
 
 
@@ -284,5 +286,5 @@ def test_with_two_tests_dawid_and_skene_only_guess(world):
         }
         for names in (ABC[:2], ABC)
     )
-    assert "with two tests many error rates fit equally well" in two["Dawid–Skene"]
+    assert "a guess: with two tests many error rates fit its model" in two["Dawid–Skene"]
     assert "two tests" not in three["Dawid–Skene"]

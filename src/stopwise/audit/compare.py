@@ -16,7 +16,7 @@ from stopwise.theory.dawid_skene import dawid_skene
 MAX_PATTERNS, MAX_STEPS = 5_000, 300
 MAX_CLASSES = 100  # each test has a table of classes by classes
 ITS_MODEL = "trusts its model of errors"
-TWO_TESTS = f"{ITS_MODEL}; with two tests many error rates fit equally well, so this is a guess"
+TWO_TESTS = "a guess: with two tests many error rates fit its model"
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def test_a_router_log_is_no_proof_that_going_on_cannot_pay():
     assert plain.verdict.finding is Finding.UNDECIDED
     head = "\n".join(plain.summary().splitlines()[:5])
     assert "cannot pay" not in head
-    assert "was no chance, so this log cannot tell" in head
+    assert "was not left to chance, so this log cannot tell" in head
     assert f"about {1000 * plain.missing.pairs[0].adjusted:.0f}." in head
     (at_own_price,) = (b for b in plain.prices.sound if b.low <= 100 < b.high)
     assert at_own_price.value[0] is Finding.UNDECIDED

@@ -23,6 +23,7 @@ from stopwise.audit.telling.words import cut
 from stopwise.cascade import FloatArray
 
 MAX_TEXT = 30  # letters beside a bar
+LETTER = 7  # how wide one is
 
 
 def matrix_svg(disagreement: FloatArray, names: Sequence[str]) -> str:
@@ -82,7 +83,7 @@ def bars_svg(
     rows: Sequence[tuple[str, Interval, str]], title: str, *, low: float, high: float
 ) -> str:
     """Draw intervals as bars on one axis, with their numbers beside them."""
-    right, step = 250, 30
+    right, step = max(250, 20 + LETTER * max(len(text) for *_, text in rows)), 30
     scale = (WIDTH - LEFT - right) / max(high - low, 1e-12)
 
     def x(value: float) -> float:

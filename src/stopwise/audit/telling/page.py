@@ -35,6 +35,7 @@ from stopwise.audit.telling.words import (
     strong_words,
     sureness,
 )
+from stopwise.cascade import Cascade
 
 MAX_PATTERNS = 32
 MAX_CELL = 12  # letters in a cell of a picture
@@ -103,28 +104,26 @@ def _missing(report: AuditReport) -> list[str]:
         [
             pair_name(cascade, p),
             percent(p.plain),
-            adjusted_words(p).removesuffix(" adjusted"),
+            adjusted_words(p).replace(" adjusted", ""),
             span(p.worst),
         ]
         for p in gaps.pairs
     ]
-    adjusted = (
-        "adjusted that is open: some gaps have no complete case that shows the same"
-        if any(math.isnan(p.adjusted) for p in gaps.pairs)
-        else f"{stage_name(cascade, gaps.adjusted_stage)} adjusted"
-    )
-    shift = (
-        f"The stage that looks sound is {stage_name(cascade, gaps.plain_stage)} as it is; "
-        f"{adjusted}."
-    )
-    total = f"Of {report.histogram.n_cases:,} cases, {gaps.n_incomplete:,} lack some output"
-    heads = ["answers changed", "where both ran", "adjusted for earlier outputs", "at worst"]
+    plain, adjusted = (_looks(cascade, k) for k in (gaps.plain_stage, gaps.adjusted_stage))
+    if any(math.isnan(p.adjusted) for p in gaps.pairs):
+        adjusted = "that is open: some gaps have no complete case that shows the same"
+    shift = f"Where both ran {plain}; adjusted {adjusted}."
+    heads = ["answers changed", "where both ran", "adjusted for outputs shown", "at worst"]
     return [
         '<h2>What is missing</h2><div class="warn">',
-        paragraph(f"{total}: {gap_words(gaps)}. {compared} {bias} {shift}"),
+        paragraph(f"{gap_words(report, gaps)}. {compared} {bias} {shift}"),
         table(heads, rows),
         "</div>",
     ]
+
+
+def _looks(cascade: Cascade, stage: int | None) -> str:
+    return f"{'no stage' if stage is None else stage_name(cascade, stage)} looks sound"
 
 
 def _prices(report: AuditReport) -> list[str]:
@@ -157,7 +156,7 @@ def _verdict(report: AuditReport) -> list[str]:
         )
     heads = ["going on from", "cases", "answers changed", "interval", "price", "ratio", "margin"]
     found, out = finding_words(report), ruled_out_words(report)
-    held = f"All intervals hold together, at any time, with {sureness(report)} confidence."
+    held = f"These intervals hold together, at any time, with {sureness(report)} confidence."
     return [
         "<h2>What disagreement says</h2>",
         paragraph(f"{found[:1].upper()}{found[1:]}{out}. {held} {strong_words(report)}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from stopwise.audit.evidence.verdict import Finding
@@ -23,7 +24,7 @@ from stopwise.audit.telling.svg import (
 )
 from stopwise.cascade import Cascade
 
-DARK = {"#0072B2", "#009E73", "#D55E00"}  # white text is easier to read on these
+DARK = {"#0072B2", "#009E73", "#D55E00", "#8C6D46"}  # white text is easier to read on these
 HATCH = (
     '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" '
     'patternTransform="rotate(45)"><rect width="8" height="8" fill="#eceef1"/>'
@@ -59,14 +60,13 @@ def _track(
     style: Callable[[Any], tuple[str, str]],
 ) -> str:
     parts = [text_svg(LEFT - 10, y + 20, title, anchor="end")]
-    for band in bands:
-        fill, words = style(band.value)
-        ends = f"{amount(band.low)} to {amount(band.high)}"
-        left, width = x(band.low), x(band.high) - x(band.low)
+    for (fill, words), alike in groupby(bands, key=lambda band: style(band.value)):
+        low, *_, high = (end for band in alike for end in (band.low, band.high))
+        ends = f"{amount(low)} to {amount(high)}"
+        left, width = x(low), x(high) - x(low)
         parts.append(
             f'<rect x="{left:.1f}" y="{y}" width="{max(width, 0.5):.1f}" height="32" '
-            f'fill="{fill}"><title>{escape(words)}: {ends}</title>'
-            "</rect>"
+            f'fill="{fill}"><title>{escape(words)}: {ends}</title></rect>'
         )
         if width > 7 * len(words):
             parts.append(

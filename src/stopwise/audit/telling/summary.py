@@ -68,7 +68,7 @@ def _missing_lines(report: AuditReport) -> list[str]:
     gaps = report.missing
     if gaps is None:
         return []
-    first = f"Missing: {gap_words(gaps)}. Each pair is compared where both ran."
+    first = f"Missing: {gap_words(report, gaps)}. Each pair is compared where both ran."
     widest = max(gaps.pairs, key=lambda p: p.worst.width)
     where = pair_name(report.cascade, widest)
     if gaps.dependent_tests:

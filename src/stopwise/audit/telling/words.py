@@ -105,10 +105,11 @@ def ruled_out_words(report: AuditReport) -> str:
     """Return that the stage of the verdict cannot be best, and by what; nothing where it may be."""
     if report.verdict.stage is None or report.verdict.stage in report.possible_stages:
         return ""
+    name = stage_name(report.cascade, report.verdict.stage)
     if report.labels is None:
-        return ", but what you assume rules it out"
+        return f"; what you assume rules out {name}"
     who = "what you assume and the labels" if report.is_assuming else "the labels"
-    return f", but {who} rule it out"
+    return f"; {who} rule out {name}"
 
 
 def strong_words(report: AuditReport) -> str:
@@ -155,18 +156,16 @@ def pair_words(report: AuditReport, pair: PairEvidence) -> str:
     )
 
 
-def gap_words(gaps: MissingOutputs) -> str:
+def gap_words(report: AuditReport, gaps: MissingOutputs) -> str:
     """Return in how many cases outputs are missing, and which: at the end or in between."""
     n, ended = gaps.n_incomplete, gaps.n_prefix
+    at_the_end = "all tests from some point on, as if somebody stopped early"
     between = "a test gave nothing though a later one ran"
-    if ended == n:
-        return f"in {n:,} cases all tests from some point on, as if somebody stopped early"
-    if ended == 0:
-        return f"in {n:,} cases {between}"
-    return (
-        f"in {ended:,} cases all tests from some point on, as if somebody stopped early; in "
-        f"{n - ended:,} {between}"
-    )
+    which = f"in {ended:,} {at_the_end}; in {n - ended:,} {between}"
+    if ended in (0, n):
+        which = at_the_end if ended else between
+    lack = "case lacks" if n == 1 else "cases lack"
+    return f"{n:,} of {report.histogram.n_cases:,} {lack} an output: {which}"
 
 
 def adjusted_words(pair: PairRange) -> str:
