@@ -228,7 +228,8 @@ def test_labels_where_all_tests_agree_say_nothing(world):
     assert (report.labels.n_labels, report.labels.n_telling) == (50, 0)
     assert report.recommended_stage == sw.audit(frame, abc(1, 2, 4)).recommended_stage
     assert (
-        "no label is of a case on which tests disagree, so they say nothing" in headline(report)[0]
+        "of cases on which the tests agree, so they cannot say which is better"
+        in headline(report)[0]
     )
     assert "--plan-labels 50 draws some" in headline(report)[4]
     assert "Labels: 50, none of a case on which tests disagree." in report.summary()

@@ -110,13 +110,14 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     alpha = (1 - confidence) / 3
     gaps = missing_outputs(histogram)
     biased = {} if gaps is None else gaps.biased_shares(adjusted=missing_at_random)
-    bounds = DisagreementBounds.of(
-        histogram, alpha=alpha, biased=biased, at_random=missing_at_random
-    )
+    adjusted = gaps.adjustable_pairs(cascade) if gaps is not None and missing_at_random else ()
+    bounds = DisagreementBounds.of(histogram, alpha=alpha, biased=biased, at_random=adjusted)
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
-        evidence = _evidence(labels, label_column, opened, histogram, space, verdict, alpha)
+        evidence = _evidence(
+            labels, label_column, opened, histogram, space, verdict, alpha, missing_at_random
+        )
     taken = tuple(assumptions)
     drawn = () if evidence is None else evidence.as_assumptions()
     law = completed_law(histogram) if missing_at_random else observed_law(histogram)
@@ -182,8 +183,9 @@ def _evidence(
     space: LabelSpace,
     verdict: Verdict,
     alpha: float,
+    at_random: bool,
 ) -> LabelEvidence:
-    cases = read_labels(labels, column, log, histogram, space)
+    cases = read_labels(labels, column, log, histogram, space, at_random=at_random)
     return label_evidence(cases, verdict, histogram.cascade, alpha=alpha)
 
 

@@ -78,9 +78,7 @@ class ErrsWithin(Assumption):
         """Low <= γ_k <= high."""
         names = axes.cascade.names
         known_name("the test of an assumption", self.test, names, SettingError)
-        matrix = axes.zeros(2)
-        matrix[:, names.index(self.test)] = (1.0, -1.0)
-        return Rows(matrix, np.array([self.high, -self.low]))
+        return RateWithin(names.index(self.test), self.low, self.high).rows(axes)
 
     def __str__(self) -> str:
         if self.low <= 0:
@@ -115,6 +113,27 @@ class Prevalence(Assumption):
 
     def __str__(self) -> str:
         return f"{self.value!r} is right in {self.low:.4g} to {self.high:.4g} of the cases"
+
+
+@dataclass(frozen=True)
+class RateWithin(Assumption):
+    """The error rate of a stage lies between two bounds (from labels)."""
+
+    stage: int
+    low: float
+    high: float
+
+    def rows(self, axes: Axes) -> Rows:
+        """Low <= γ_k <= high."""
+        matrix = axes.zeros(2)
+        matrix[:, self.stage] = (1.0, -1.0)
+        return Rows(matrix, np.array([self.high, -self.low]))
+
+    def __str__(self) -> str:
+        return (
+            f"by the labels, test {self.stage + 1} errs in {self.low:.4g} to {self.high:.4g} "
+            "of the cases"
+        )
 
 
 @dataclass(frozen=True)

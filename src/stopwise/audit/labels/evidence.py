@@ -8,11 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from stopwise.audit.bounds.assumptions import DifferenceWithin
+from stopwise.audit.bounds.assumptions import Assumption, DifferenceWithin, RateWithin
 from stopwise.audit.bounds.regrets import possible_stages
 from stopwise.audit.evidence.verdict import Verdict
 from stopwise.audit.interval import Interval
-from stopwise.audit.labels.cases import LabelledCases
+from stopwise.audit.labels.cases import LabelledCases, level_of_each
 from stopwise.cascade import Cascade, FloatArray, read_only
 from stopwise.disagreement import dominated_pairs
 
@@ -29,9 +29,9 @@ class Holds(Enum):
 class LabelEvidence:
     """What the labels say: differences of error rates, the stage they favour, weak dominance.
 
-    ``estimates`` and the two bounds are for γ_i - γ_j, shape (K, K); all bounds hold together.
-    ``possible_stages`` are those that may be best by them; ``n_telling`` of the labels are of cases
-    on which tests disagree, and only these say anything.
+    ``estimates`` and the two bounds are for γ_i - γ_j, shape (K, K), ``error_rates`` bounds for
+    each γ_k; all bounds hold together. ``possible_stages`` are those that may be best by them;
+    ``n_telling`` of the labels are of cases on which tests disagree: only these compare tests.
     """
 
     n_labels: int
@@ -39,6 +39,7 @@ class LabelEvidence:
     estimates: FloatArray
     low: FloatArray
     high: FloatArray
+    error_rates: tuple[Interval, ...]
     stage: int
     possible_stages: tuple[int, ...]
     weak_dominance: Holds
@@ -47,12 +48,15 @@ class LabelEvidence:
         """Return the bounds on γ_i - γ_j."""
         return Interval(float(self.low[i, j]), float(self.high[i, j]))
 
-    def as_assumptions(self) -> tuple[DifferenceWithin, ...]:
+    def as_assumptions(self) -> tuple[Assumption, ...]:
         """Return the bounds in the form in which they sharpen the identified set."""
-        K = len(self.estimates)
-        return tuple(
-            DifferenceWithin(i, j, float(self.low[i, j]), float(self.high[i, j]))
-            for i, j in combinations(range(K), 2)
+        pairs = combinations(range(len(self.estimates)), 2)
+        return (
+            *(
+                DifferenceWithin(i, j, *map(float, (self.low[i, j], self.high[i, j])))
+                for i, j in pairs
+            ),
+            *(RateWithin(k, rate.low, rate.high) for k, rate in enumerate(self.error_rates)),
         )
 
 
@@ -61,10 +65,10 @@ def label_evidence(
 ) -> LabelEvidence:
     """Return what labels say at the prices of ``cascade``."""
     K, C = cascade.n_stages, cascade.cumulative_costs
-    share = alpha / max(K * (K - 1) // 2, 1)
+    share = level_of_each(alpha, K)
     estimates, low, high = np.zeros((K, K)), np.zeros((K, K)), np.zeros((K, K))
     for i, j in combinations(range(K), 2):
-        bounds = cases.interval(i, j, alpha=share)
+        bounds = cases.difference(i, j, alpha=share)
         estimates[i, j] = cases.estimate(i, j)
         low[i, j], high[i, j] = bounds.low, bounds.high
         estimates[j, i], low[j, i], high[j, i] = -estimates[i, j], -bounds.high, -bounds.low
@@ -75,7 +79,8 @@ def label_evidence(
         estimates=read_only(estimates),
         low=read_only(low),
         high=read_only(high),
-        stage=int(np.argmin(estimates[:, 0] + C)),
+        error_rates=tuple(cases.error_rate(k, alpha=share) for k in range(K)),
+        stage=int(np.argmin(np.nan_to_num(estimates[:, 0], nan=np.inf) + C)),
         possible_stages=possible,
         weak_dominance=_weak_dominance(possible, verdict, cascade),
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from stopwise.audit.bounds.regrets import possible_stages
 from stopwise.audit.histogram import MISSING, Histogram
-from stopwise.audit.labels.cases import Blocks, LabelledCases, agreement
+from stopwise.audit.labels.cases import Blocks, LabelledCases, agreement, level_of_each
 from stopwise.audit.reading.engine import engine_errors
 from stopwise.audit.reading.log import Log
 from stopwise.cascade import Cascade, FloatArray
@@ -85,7 +85,7 @@ def plan_labels(
     pairs = [(i, j) for i in stages for j in stages if i < j]
     expected = _expected(histogram, asked)
     widths = tuple(
-        (i, j, expected.interval(i, j, alpha=alpha / max(len(pairs), 1)).width / 2)
+        (i, j, expected.difference(i, j, alpha=level_of_each(alpha, cascade.n_stages)).width / 2)
         for i, j in pairs
     )
     return LabelPlan(asked, widths)
@@ -115,8 +115,7 @@ def _expected(histogram: Histogram, groups: tuple[PlanGroup, ...]) -> LabelledCa
         s = place[group.blocks]
         camps = [b for b in range(len(group.blocks)) if b in group.blocks]
         counts[s, camps] = group.n_labels / len(camps)
-    object.__setattr__(cases, "counts", counts)
-    return cases
+    return replace(cases, counts=counts)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,13 @@ CASE = "case"
 
 
 def read_labels(
-    source: Any, column: str, log: Log | None, histogram: Histogram, space: LabelSpace
+    source: Any,
+    column: str,
+    log: Log | None,
+    histogram: Histogram,
+    space: LabelSpace,
+    *,
+    at_random: bool = False,
 ) -> LabelledCases:
     """Return labelled cases sorted into the strata of a log.
 
@@ -55,7 +61,9 @@ def read_labels(
         raise LogError(f"labels must have values in column {column!r}, got none")
     for _, label, _ in labelled:
         _check_label(label, histogram, space)
-    return LabelledCases.of(histogram, labelled, by_agreement=planned, labels=space)
+    return LabelledCases.of(
+        histogram, labelled, by_agreement=planned, labels=space, at_random=at_random
+    )
 
 
 def _is_plan(column: Any) -> bool:

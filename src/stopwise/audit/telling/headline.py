@@ -12,7 +12,8 @@ from stopwise.audit.telling.steps import going_on, open_to_bias, stopping_before
 from stopwise.audit.telling.words import more_cases, regret_words, stage_name
 
 FEW = 50  # labels to begin with
-NO_CHANCE = "who got the later tests was not left to chance, so this log cannot tell"
+ALL_AGREE = "all labels are of cases on which the tests agree, so they cannot say which is better"
+NO_CHANCE = "who got which tests was not left to chance, so this log cannot tell"
 
 
 def headline(report: AuditReport) -> list[str]:
@@ -33,9 +34,7 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
     if report.ground is not None:
         return f"{stop}{_surely(report, report.ground)}"
     if report.labels is not None and not report.has_telling_labels:
-        return (
-            f"{stop} for now: no label is of a case on which tests disagree, so they say nothing."
-        )
+        return f"{stop} for now: {ALL_AGREE}."
     if report.labels is not None:
         return f"{stop}: the labels suggest that it is cheapest."
     if report.verdict.finding is Finding.SOUND and report.verdict.stage == stage:

@@ -93,10 +93,10 @@ def _missing(report: AuditReport) -> list[str]:
         return []
     names = stage_names(cascade, gaps.dependent_tests)
     bias = (
-        f"Whether {names} ran depends on earlier outputs, so the plain shares are biased. "
+        f"Whether {names} ran depends on other outputs, so the plain shares are biased. "
         f"{ADJUSTED} {BLIND if any(p.is_biased for p in pairs) else BY_OUTPUTS}"
         if names
-        else "There is no sign that this depends on earlier outputs; it may depend on what no "
+        else "There is no sign that this depends on other outputs; it may depend on what no "
         f"output shows. {ADJUSTED}"
     )
     compared = "Each pair is compared in the cases where both ran."

@@ -66,14 +66,14 @@ def stopping_before(report: AuditReport, stage: int) -> str:
 
 
 def open_to_bias(report: AuditReport, stage: int) -> bool:
-    """Whether something about ``stage`` is open because earlier outputs decided who was tested."""
+    """Whether something about ``stage`` is open because other outputs decided who was tested."""
     return any(
         p.is_biased and not p.settled for p in report.verdict.pairs if stage in (p.shallow, p.deep)
     )
 
 
 def _going_on_blindly(report: AuditReport, pair: PairEvidence) -> str:
-    """Say what going on changes where earlier outputs decided over who got the later test."""
+    """Say what going on changes where other outputs decided over who got the later test."""
     assert report.missing is not None
     read, n = report.missing.pair(pair.shallow, pair.deep), n_cases_said(report)
     seen = f"{many(report, read.plain, 'answer')} in {n:,} where both ran"
@@ -100,6 +100,8 @@ def _avoids(report: AuditReport, pair: PairEvidence) -> str:
     """Return by how much the labels make wrong answers fewer from one test to the other."""
     assert report.labels is not None
     fewer = float(report.labels.estimates[pair.shallow, pair.deep])
+    if math.isnan(fewer):
+        return "may avoid any number of mistakes"
     verb = "avoids" if fewer >= 0 else "adds"
     return f"{verb} about {many(report, abs(fewer), 'mistake')}"
 
@@ -107,7 +109,8 @@ def _avoids(report: AuditReport, pair: PairEvidence) -> str:
 def _spared(report: AuditReport, pair: PairEvidence) -> float:
     """Return how much more going on costs than it avoids, by the labels, or can avoid."""
     if report.labels is not None and report.has_telling_labels:
-        return pair.price - float(report.labels.estimates[pair.shallow, pair.deep])
+        spared = pair.price - float(report.labels.estimates[pair.shallow, pair.deep])
+        return pair.margin_interval.low if math.isnan(spared) else spared
     if pair.is_biased or math.isnan(pair.disagreement):
         return pair.margin_interval.low
     return pair.margin

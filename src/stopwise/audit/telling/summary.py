@@ -73,9 +73,9 @@ def _missing_lines(report: AuditReport) -> list[str]:
     where = pair_name(report.cascade, widest)
     if gaps.dependent_tests:
         names = stage_names(report.cascade, gaps.dependent_tests)
-        why = f"Biased: whether {names} ran depends on earlier outputs"
+        why = f"Biased: whether {names} ran depends on other outputs"
     else:
-        why = "No sign that gaps depend on earlier outputs, but they may depend on something else"
+        why = "No sign that gaps depend on other outputs, but they may depend on something else"
     moved = ""
     if any(math.isnan(p.adjusted) for p in gaps.pairs):
         moved = "; some gaps nothing like them fills"
