@@ -221,6 +221,23 @@ def test_an_adjusted_share_comes_with_its_condition_and_its_range(hidden_gaps):
     assert "adjusted (right if gaps depend on nothing but the outputs shown)" in report.summary()
 
 
+def test_what_nothing_like_a_gap_fills_stays_open_whatever_is_assumed_of_gaps():
+    rng = np.random.default_rng(3)
+    _, outputs = draw(rng, 4_000, (0.2, 0.1))
+    frame = pd.DataFrame(outputs, columns=ABC[:2]).astype("Int64")
+    frame.loc[frame.a == 0, "b"] = pd.NA  # nobody went on after 0
+    cascade = sw.Cascade([1, 8], 20, ABC[:2])
+    report = sw.audit(frame, cascade, missing_at_random=True)
+    lines = headline(report)
+    (pair,) = report.verdict.pairs
+    low, high = 1000 * pair.interval.low, 1000 * pair.interval.high
+    assert math.isnan(pair.disagreement)
+    assert "was not left to chance, so this log cannot tell" in lines[0]
+    assert f"changes {low:.0f} to {high:.0f} answers in 1,000" in lines[1]
+    assert lines[1].endswith(": what is missing leaves it open.")
+    assert "run all tests on some cases drawn at random" in lines[4]
+
+
 def test_labels_where_all_tests_agree_say_nothing(world):
     frame, told = world
     agreed = told[(frame.a == frame.b) & (frame.b == frame.c)][:50]
@@ -267,9 +284,12 @@ def test_a_plan_is_no_larger_than_what_it_can_draw_from(world):
 
 def test_what_assumptions_rule_out_is_not_recommended(world):
     frame, _ = world
-    cascade = abc(1, 2, 4)
-    given = [ErrsWithin("a", 0.25), ErrsWithin("b", 1.0, 0.2)]
+    cascade = abc(1.1, 0.9, 3.8)  # 'c' costs more mistakes than 'b' can make
+    given = [ErrsWithin("b", 0.151)]
     plain, report = sw.audit(frame, cascade), sw.audit(frame, cascade, assumptions=given)
+    assert plain.recommended_stage == plain.verdict.stage == report.verdict.stage == 2
+    assert not report.is_known
+    assert "even with what you assume nobody can know" in headline(report)[0]
     for r in (plain, report):
         C, most = r.cascade.cumulative_costs, r.largest_differences
         ahead = [k for k in range(3)

@@ -8,7 +8,7 @@ from stopwise.audit.bounds.grounds import Ground
 from stopwise.audit.bounds.regrets import TINY
 from stopwise.audit.evidence.verdict import Finding
 from stopwise.audit.report import AuditReport
-from stopwise.audit.telling.steps import going_on, open_to_bias, stopping_before
+from stopwise.audit.telling.steps import going_on, open_by_gaps, stopping_before
 from stopwise.audit.telling.words import more_cases, regret_words, stage_name
 
 FEW = 50  # labels to begin with
@@ -41,7 +41,7 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
         conditions = ["what the third line says is believable"] if stage else []
         conditions += _skipped(report)
         return f"{stop}{', if ' if conditions else ''}{' and '.join(conditions)}."
-    if open_to_bias(report, stage):
+    if open_by_gaps(report, stage):
         return f"{stop} for now: {NO_CHANCE}."
     granted = "even with what you assume " if report.is_assuming else ""
     return f"{stop} for now: {granted}nobody can know without labels which test is best here."
@@ -107,7 +107,7 @@ def _next(report: AuditReport) -> str:
         if report.labels is not None:  # the number of labels must not depend on what they said
             return f"Label the {n} cases of the new plan and hand in these alone, old labels aside."
         return f"Label the {n} cases of the plan and audit again with --labels."
-    if open_to_bias(report, report.recommended_stage):  # labels do not say what a gap hides
+    if open_by_gaps(report, report.recommended_stage):  # labels do not say what a gap hides
         return "To be surer, run all tests on some cases drawn at random, and audit these alone."
     if report.labels is None or not report.has_telling_labels:
         return f"To be surer, label cases on which tests disagree: --plan-labels {FEW} draws some."

@@ -65,10 +65,12 @@ def stopping_before(report: AuditReport, stage: int) -> str:
     return f"{text}; whether {change} is worth more cannot be known without labels."
 
 
-def open_to_bias(report: AuditReport, stage: int) -> bool:
-    """Whether something about ``stage`` is open because other outputs decided who was tested."""
+def open_by_gaps(report: AuditReport, stage: int) -> bool:
+    """Whether something about ``stage`` is open because outputs decided who was tested."""
     return any(
-        p.is_biased and not p.settled for p in report.verdict.pairs if stage in (p.shallow, p.deep)
+        not p.settled and (p.is_biased or math.isnan(p.disagreement))
+        for p in report.verdict.pairs
+        if stage in (p.shallow, p.deep)
     )
 
 
