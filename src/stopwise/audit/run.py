@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stopwise.audit.bounds.assumptions import Assumption
-from stopwise.audit.bounds.corners import LabelSpace, Law
+from stopwise.audit.bounds.corners import LabelSpace
 from stopwise.audit.bounds.grounds import Ground, first_ground
 from stopwise.audit.bounds.identify import IdentifiedSet
 from stopwise.audit.bounds.regrets import TINY, minimax_stage, worst_regrets
@@ -15,16 +15,16 @@ from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
 from stopwise.audit.evidence.pair_bounds import DisagreementBounds
-from stopwise.audit.evidence.verdict import Verdict, judge
+from stopwise.audit.evidence.verdict import judge
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels.evidence import LabelEvidence, label_evidence
 from stopwise.audit.labels.plan import draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.prices import price_map
 from stopwise.audit.reading.checks import check_log
-from stopwise.audit.reading.log import Log, open_log
+from stopwise.audit.reading.log import open_log
 from stopwise.audit.report import AuditReport
-from stopwise.audit.values import matching
+from stopwise.audit.values import known_value
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import LogError, SettingError
@@ -104,7 +104,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
         histogram = opened.histogram()
     check_log(histogram)
-    space = LabelSpace(_known_values(never_right, histogram), unseen_label)
+    rule = "never_right must be outputs in the log"
+    never = tuple(known_value(rule, value, histogram.classes) for value in never_right)
+    space = LabelSpace(never, unseen_label)
     # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
     # while there are no labels: asking for some must not change what the log says.
     alpha = (1 - confidence) / 3
@@ -115,28 +117,28 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
-        evidence = _evidence(
-            labels, label_column, opened, histogram, space, verdict, alpha, missing_at_random
+        cases = read_labels(
+            labels, label_column, opened, histogram, space, at_random=missing_at_random
         )
+        evidence = label_evidence(cases, verdict, cascade, alpha=alpha)
     taken = tuple(assumptions)
     drawn = () if evidence is None else evidence.as_assumptions()
     law = completed_law(histogram) if missing_at_random else observed_law(histogram)
     identified = IdentifiedSet(law, (*taken, *drawn), space)
     differences = identified.largest_differences
-    plan = (
-        plan_labels(histogram, differences, cascade, n_labels=n_planned, alpha=alpha)
-        if n_planned
-        else None
-    )
+    plan = None
+    if n_planned:
+        plan = plan_labels(histogram, differences, cascade, n_labels=n_planned, alpha=alpha)
     strong = strong_dominance(histogram, space, alpha=alpha)
     regrets = worst_regrets(differences, cascade.cumulative_costs)
+    at_random = missing_at_random and not histogram.is_complete
     return AuditReport(
         source=_described(log),
         histogram=histogram,
         confidence=confidence,
         verdict=verdict,
         strong_dominance=strong,
-        assumptions=_words(taken, space, evidence, missing_at_random and not histogram.is_complete),
+        assumptions=_words(taken, space, evidence, at_random),
         error_bounds=identified.error_rates,
         largest_differences=differences,
         prices=price_map(bounds, differences, cascade),
@@ -151,7 +153,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         labels=evidence,
         plan=plan,
         planned_cases=() if plan is None or opened is None else draw_cases(opened, plan, seed=seed),
-        ground=_ground(minimax_stage(regrets), histogram, law, taken, drawn, space)
+        ground=_ground(minimax_stage(regrets), histogram, identified, len(taken), at_random)
         if regrets.min() <= TINY
         else None,
     )
@@ -164,46 +166,16 @@ def _check_settings(cascade: Cascade, confidence: float) -> None:
         raise SettingError(f"confidence must lie in (0, 1), got {confidence!r}")
 
 
-def _known_values(values: Iterable[Hashable], histogram: Histogram) -> tuple[Hashable, ...]:
-    given = tuple(matching(value, histogram.classes) for value in values)
-    for value in given:
-        if value not in histogram.classes:
-            raise SettingError(
-                f"never_right must be outputs in the log, got {value!r}; "
-                f"the log has {', '.join(map(repr, histogram.classes[:20]))}"
-            )
-    return given
-
-
-def _evidence(
-    labels: Any,
-    column: str,
-    log: Log | None,
-    histogram: Histogram,
-    space: LabelSpace,
-    verdict: Verdict,
-    alpha: float,
-    at_random: bool,
-) -> LabelEvidence:
-    cases = read_labels(labels, column, log, histogram, space, at_random=at_random)
-    return label_evidence(cases, verdict, histogram.cascade, alpha=alpha)
-
-
 def _ground(
-    stage: int,
-    histogram: Histogram,
-    law: Law,
-    taken: tuple[Assumption, ...],
-    drawn: tuple[Assumption, ...],
-    space: LabelSpace,
+    stage: int, histogram: Histogram, identified: IdentifiedSet, n_taken: int, at_random: bool
 ) -> Ground:
     """Return the least that makes ``stage`` best for sure; what is not needed is not named."""
+    law, space = identified.law, identified.space
+    taken, drawn = identified.assumptions[:n_taken], identified.assumptions[n_taken:]
     shown, free = observed_law(histogram), LabelSpace((), space.unseen)
-    sets = (
-        (Ground.LOG, (shown, (), free)),
-        (Ground.ASSUMED, (law, taken, space)),
-        (Ground.LABELS, (shown, drawn, free)),
-    )
+    sets = [(Ground.LOG, (shown, (), free)), (Ground.ASSUMED, (law, taken, space))]
+    if not (at_random or space.never_right):  # else the intervals from labels rest on that too
+        sets.append((Ground.LABELS, (shown, drawn, free)))
     trials = ((ground, IdentifiedSet(*given)) for ground, given in sets)
     return first_ground(stage, histogram.cascade.cumulative_costs, trials)
 
