@@ -72,6 +72,15 @@ def test_the_ground_is_the_least_that_is_enough(world):
     assert kinds >= {Ground.LOG, Ground.ASSUMED, Ground.LABELS, None}
 
 
+def test_intervals_that_rest_on_how_gaps_came_about_are_no_ground_by_themselves(world):
+    _, told = world
+    gaps, cascade = told.astype("Int64"), abc(0, 0.5, 4)
+    gaps.loc[::9, "c"] = pd.NA
+    report = sw.audit(gaps[ABC], cascade, labels=gaps[:3_000], missing_at_random=True)
+    assert report.ground is Ground.BOTH
+    assert headline(report)[0].endswith("the cheapest in this log, given what you assume.")
+
+
 def test_under_assumptions_the_first_lines_are_of_one_mind():
     rng = np.random.default_rng(2)
     y = rng.integers(0, 2, 20_000)
