@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.audit.bounds.regrets import TINY, minimax_stage, worst_regrets
+from stopwise.audit.bounds.grounds import Ground
+from stopwise.audit.bounds.regrets import (
+    TINY,
+    minimax_stage,
+    possible_stages,
+    worst_regrets,
+)
 from stopwise.audit.compare import Choice
 from stopwise.audit.evidence.dominance import StrongDominanceEvidence
 from stopwise.audit.evidence.missing import MissingOutputs
@@ -62,6 +68,8 @@ class AuditReport:
         What labels say, where there are some.
     plan, planned_cases
         Which cases to label, where that was asked for.
+    ground
+        The least from which it follows that the minimax stage is best, ``None`` where nothing does.
     n_disputed
         In how many cases stages that may still be best are seen to disagree: only those can tell.
     odd_values
@@ -82,6 +90,7 @@ class AuditReport:
     labels: LabelEvidence | None = None
     plan: LabelPlan | None = None
     planned_cases: tuple[PlannedCase, ...] = ()
+    ground: Ground | None = None
     n_disputed: int = 0
     odd_values: tuple[Hashable, ...] = ()
 
@@ -116,14 +125,31 @@ class AuditReport:
         return self.guarantee <= TINY
 
     @property
+    def is_assuming(self) -> bool:
+        """Whether something was taken for granted besides that labels were drawn at random."""
+        return len(self.assumptions) > (self.labels is not None)
+
+    @property
+    def has_telling_labels(self) -> bool:
+        """Whether some label is of a case on which tests disagree; the others compare nothing."""
+        return self.labels is not None and self.labels.n_telling > 0
+
+    @property
+    def possible_stages(self) -> tuple[int, ...]:
+        """The stages that may be best given the log, the assumptions and the labels."""
+        return possible_stages(self.largest_differences, self.cascade.cumulative_costs)
+
+    @property
     def recommended_stage(self) -> int:
-        """Where to stop: what labels favour, else what is certain, sound, or minimax."""
+        """Where to stop: what is certain, else what labels favour, what is sound, or minimax."""
         if self.is_known:
             return self.minimax_stage
-        if self.labels is not None and self.labels.n_labels:
-            return self.labels.stage
-        if self.verdict.finding is Finding.SOUND and self.verdict.stage is not None:
-            return self.verdict.stage
+        told = self.labels
+        if told is not None and told.n_telling and told.stage in self.possible_stages:
+            return told.stage
+        sound = self.verdict.stage if self.verdict.finding is Finding.SOUND else None
+        if sound is not None and sound in self.possible_stages:
+            return sound
         return self.minimax_stage
 
     def summary(self) -> str:
@@ -158,6 +184,7 @@ class AuditReport:
         held["minimax_stage"] = self.minimax_stage
         held["guarantee"] = self.guarantee
         held["is_known"] = self.is_known
+        held["possible_stages"] = list(self.possible_stages)
         held["recommended_stage"] = self.recommended_stage
         return held
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from stopwise.audit.bounds.assumptions import Assumption
 from stopwise.audit.bounds.corners import LabelSpace
+from stopwise.audit.bounds.grounds import Ground, first_ground
 from stopwise.audit.bounds.identify import IdentifiedSet
-from stopwise.audit.bounds.regrets import possible_stages, worst_regrets
+from stopwise.audit.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
 from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
@@ -131,20 +132,22 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         plan = plan_labels(histogram, differences, cascade, n_labels=n_planned, alpha=alpha)
     possible = possible_stages(differences, cascade.cumulative_costs)
     strong = strong_dominance(histogram, space, alpha=alpha)
+    regrets = worst_regrets(differences, cascade.cumulative_costs)
+    at_random = missing_at_random and not histogram.is_complete
     return AuditReport(
         source=_described(log),
         histogram=histogram,
         confidence=confidence,
         verdict=verdict,
         strong_dominance=strong,
-        assumptions=_words(taken, space, evidence, missing_at_random and not histogram.is_complete),
+        assumptions=_words(taken, space, evidence, at_random),
         error_bounds=identified.error_rates,
         largest_differences=differences,
         prices=price_map(bounds, differences, cascade),
         choices=choices(
             histogram,
             bounds.middle,
-            worst_regrets(differences, cascade.cumulative_costs),
+            regrets,
             cascade,
             strong_is_refuted=strong.is_refuted,
         ),
@@ -154,6 +157,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         planned_cases=() if plan is None or opened is None else draw_cases(opened, plan, seed=seed),
         n_disputed=int(histogram.counts[disputed(histogram, possible)].sum()),
         odd_values=tuple(v for v in odd_values(histogram) if v not in space.never_right),
+        ground=_ground(minimax_stage(regrets), histogram, identified, len(taken), at_random)
+        if regrets.min() <= TINY
+        else None,
     )
 
 
@@ -180,6 +186,20 @@ def _listed(name: str, values: Any) -> tuple[Any, ...]:
     return tuple(values)
 
 
+def _ground(
+    stage: int, histogram: Histogram, identified: IdentifiedSet, n_taken: int, at_random: bool
+) -> Ground:
+    """Return the least that makes ``stage`` best for sure; what is not needed is not named."""
+    law, space = identified.law, identified.space
+    taken, drawn = identified.assumptions[:n_taken], identified.assumptions[n_taken:]
+    shown, free = observed_law(histogram), LabelSpace((), space.unseen)
+    sets = [(Ground.LOG, (shown, (), free)), (Ground.ASSUMED, (law, taken, space))]
+    if not (at_random or space.never_right):  # else the intervals from labels rest on that too
+        sets.append((Ground.LABELS, (shown, drawn, free)))
+    trials = ((ground, IdentifiedSet(*given)) for ground, given in sets)
+    return first_ground(stage, histogram.cascade.cumulative_costs, trials)
+
+
 def _words(
     taken: tuple[Assumption, ...],
     space: LabelSpace,
@@ -194,7 +214,8 @@ def _words(
     if at_random:
         words.append("outputs are missing by chance, given the outputs shown")
     if evidence is not None:
-        words.append(f"{evidence.n_labels} labels were drawn at random within patterns")
+        n = evidence.n_labels
+        words.append(f"{n:,} label{' was' if n == 1 else 's were'} drawn at random within patterns")
     return tuple(words)
 
 

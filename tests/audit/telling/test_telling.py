@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.audit.telling.words import amount
+from stopwise.audit.telling.numbers import amount
 from tests.audit.worlds import NAMES, frame_of
 
 STATISTICS = r"confiden|interval|regret|dominan|ratio|margin|probab|%|estimat|signific"
