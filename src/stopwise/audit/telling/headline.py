@@ -108,12 +108,23 @@ def _next(report: AuditReport) -> str:
             return f"Label the {n} cases of the new plan and hand in these alone, old labels aside."
         return f"Label the {n} cases of the plan and audit again with --labels."
     if open_by_gaps(report, report.recommended_stage):  # labels do not say what a gap hides
-        return "To be surer, run all tests on some cases drawn at random, and audit these alone."
+        return (
+            "To be surer, run all tests on some cases drawn at random, and audit these alone"
+            f"{_or_say_so(report)}."
+        )
     if report.labels is None or not report.has_telling_labels:
         return f"To be surer, label cases on which tests disagree: --plan-labels {FEW} draws some."
     n = min(4 * report.labels.n_labels, _n_disagreed(report))
     # Intervals hold for a number of labels fixed beforehand.
     return f"To be surer, label a larger plan (--plan-labels {n}) and hand in its cases alone."
+
+
+def _or_say_so(report: AuditReport) -> str:
+    """Return what else would help where outputs decided who was tested, and maybe nothing else."""
+    assumable = set() if report.missing is None else report.missing.adjustable_pairs(report.cascade)
+    if not any((p.shallow, p.deep) in assumable for p in report.verdict.pairs if p.is_biased):
+        return ""
+    return "; or say --missing-at-random, if nothing but earlier outputs decided who was tested"
 
 
 def _more_cases(report: AuditReport) -> str:
