@@ -112,7 +112,10 @@ def _which_labels(report: AuditReport) -> str:
             return f"Label the {n} cases of the new plan and hand in these alone, old labels aside."
         return f"Label the {n} cases of the plan and audit again with --labels."
     if open_by_gaps(report, report.recommended_stage):  # labels do not say what a gap hides
-        return "To be surer, run all tests on some cases drawn at random, and audit these alone."
+        return (
+            "To be surer, run all tests on some cases drawn at random, and audit these alone"
+            f"{_or_say_so(report)}."
+        )
     if not report.n_disputed:
         return "Labels would not help: no case shows stages that may be best disagree."
     if report.plan is not None:  # of a histogram, which has no cases to draw
@@ -127,6 +130,14 @@ def _which_labels(report: AuditReport) -> str:
             f"disagree in {report.n_disputed:,} cases only."
         )
     return f"To be surer, label a larger plan (--plan-labels {n}) and hand in its cases alone."
+
+
+def _or_say_so(report: AuditReport) -> str:
+    """Return what else would help where outputs decided who was tested, and maybe nothing else."""
+    assumable = set() if report.missing is None else report.missing.adjustable_pairs(report.cascade)
+    if not any((p.shallow, p.deep) in assumable for p in report.verdict.pairs if p.is_biased):
+        return ""
+    return "; or say --missing-at-random, if nothing but earlier outputs decided who was tested"
 
 
 def _more_cases(report: AuditReport) -> str:
