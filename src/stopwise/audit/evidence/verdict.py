@@ -36,6 +36,7 @@ class PairEvidence:
     where that is open; ``n_more`` is how many more cases that show both would settle it.
     Where ``is_biased``, which cases show both was decided by earlier outputs: the interval then
     allows the missing outputs to be anything, and more cases of that kind do not narrow it.
+    Where ``is_adjusted``, it takes them to be missing by the outputs before them alone.
     """
 
     shallow: int
@@ -48,6 +49,7 @@ class PairEvidence:
     settled: int
     n_more: float
     is_biased: bool = False
+    is_adjusted: bool = False
 
     @property
     def margin(self) -> float:
@@ -105,10 +107,10 @@ def judge(bounds: DisagreementBounds, cascade: Cascade) -> Verdict:
 def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairEvidence:
     n, d = int(bounds.seen[i, j]), int(bounds.disagreed[i, j])
     low, high = float(bounds.low[i, j]), float(bounds.high[i, j])
-    biased = (i, j) in bounds.biased
+    biased, adjusted = (i, j) in bounds.biased, (i, j) in bounds.adjusted
     settled = 1 if price_covers(price, high) else 0 if price_covers(price, low) else -1
     n_more: float = 0
-    if not settled and (i, j) in bounds.adjusted:
+    if not settled and adjusted:
         n_more = _n_more_by_width(float(bounds.middle[i, j]), Interval(low, high), price, n)
     elif not settled:
         n_more = NEVER if biased else bounds.sequence.n_more(price, d, n)
@@ -123,6 +125,7 @@ def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairE
         settled=settled,
         n_more=n_more,
         is_biased=biased,
+        is_adjusted=adjusted,
     )
 
 
