@@ -31,9 +31,10 @@ class PairEvidence:
     """What is known of one pair of stages: whether the price of going on covers what it can change.
 
     ``settled`` is +1 where the price covers the disagreement for sure, -1 where it does not, 0
-    where that is open; ``n_more`` is how many more cases that show both would settle it.
-    Where ``is_biased``, which cases show both was decided by earlier outputs: the interval then
-    allows the missing outputs to be anything, and more cases of that kind do not narrow it.
+    where that is open; ``n_more`` is how many more cases would settle it if they are like those of
+    the log, with as many gaps. Where ``is_biased``, which cases show both was decided by earlier
+    outputs: the interval then allows the missing outputs to be anything, and that room stays
+    however many cases of that kind there are.
     """
 
     shallow: int
@@ -110,6 +111,8 @@ class DisagreementBounds:
         The confidence sequence of a single pair, its level divided among them.
     low, high, middle
         The ends of the intervals and the shares themselves; shape (K, K).
+    n_cases
+        The number of cases, with gaps or without.
     biased
         The pairs whose intervals allow the missing outputs to be anything.
     """
@@ -120,6 +123,7 @@ class DisagreementBounds:
     low: FloatArray
     high: FloatArray
     middle: FloatArray
+    n_cases: float
     biased: frozenset[Pair] = frozenset()
 
     @classmethod
@@ -157,8 +161,20 @@ class DisagreementBounds:
             read_only(low),
             read_only(high),
             read_only(middle),
+            histogram.n_cases,
             frozenset(biased),
         )
+
+    def n_more(self, i: int, j: int, price: float) -> float:
+        """Return how many more cases like these would tell ``price`` from the disagreement."""
+        d, m, n = float(self.disagreed[i, j]), float(self.seen[i, j]), self.n_cases
+        if (i, j) not in self.biased:
+            more = self.sequence.n_more(price, d, m)  # only some of the cases to come show both
+            return math.ceil(more * n / m) if math.isfinite(more) else NEVER
+        most = d + n - m
+        if d <= price * n <= most:  # gaps alone leave that open
+            return NEVER
+        return self.sequence.n_more(price, most if price * n > most else d, n)
 
 
 def path_pairs(cascade: Cascade) -> tuple[Pair, ...]:
@@ -192,7 +208,7 @@ def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairE
         interval=Interval(low, high),
         price=price,
         settled=settled,
-        n_more=0 if settled else NEVER if biased else bounds.sequence.n_more(price, d, n),
+        n_more=0 if settled else bounds.n_more(i, j, price),
         is_biased=biased,
     )
 
