@@ -234,12 +234,17 @@ class LabelEvidence:
         )
 
 
+def alpha_of_a_pair(alpha: float, n_stages: int) -> float:
+    """Return the part of ``alpha`` for each pair of stages, so that all intervals hold together."""
+    return alpha / max(n_stages * (n_stages - 1) // 2, 1)
+
+
 def label_evidence(
     cases: LabelledCases, verdict: Verdict, cascade: Cascade, *, alpha: float
 ) -> LabelEvidence:
     """Return what labels say at the prices of ``cascade``."""
     K, C = cascade.n_stages, cascade.cumulative_costs
-    share = alpha / max(K * (K - 1) // 2, 1)
+    share = alpha_of_a_pair(alpha, K)
     estimates, low, high = np.zeros((K, K)), np.zeros((K, K)), np.zeros((K, K))
     for i in range(K):
         for j in range(i + 1, K):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stopwise.audit.histogram import MISSING, Histogram
-from stopwise.audit.labels import Blocks, LabelledCases, agreement
+from stopwise.audit.labels import Blocks, LabelledCases, agreement, alpha_of_a_pair
 from stopwise.audit.log import Log, engine_errors
 from stopwise.audit.prices import possible_stages
 from stopwise.cascade import Cascade, FloatArray
@@ -81,11 +81,13 @@ def plan_labels(
         PlanGroup(blocks, n, m) for (blocks, n), m in zip(sizes.items(), shared, strict=True)
     )
     asked = tuple(sorted((g for g in groups if g.n_labels), key=lambda g: (-g.n_labels, g.blocks)))
-    pairs = [(i, j) for i in stages for j in stages if i < j]
     expected = _expected(histogram, asked)
+    share = alpha_of_a_pair(alpha, cascade.n_stages)  # the one the labels will be read with
     widths = tuple(
-        (i, j, expected.interval(i, j, alpha=alpha / max(len(pairs), 1)).width / 2)
-        for i, j in pairs
+        (i, j, expected.interval(i, j, alpha=share).width / 2)
+        for i in stages
+        for j in stages
+        if i < j
     )
     return LabelPlan(asked, widths)
 
