@@ -1,0 +1,350 @@
+"""Every number of the JSON report against a second computation from the rows of the log.
+
+`CHECKS` has one entry for each key of the report. A key without an entry fails.
+"""
+
+import json
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+from tests.audit import logs
+from tests.audit.again_bounds import Again, camps
+from tests.audit.price_bands import check_bands, guarantee, known_at, map_ends, minimax_at
+
+RULES = (
+    "strong dominance", "weak dominance", "minimax regret", "Dawid–Skene", "always the last"
+)  # fmt: skip
+
+
+@cache
+def again(name):
+    return Again(logs.raw(name))
+
+
+@cache
+def told(name):
+    return json.loads(logs.report(name).to_json())
+
+
+def leaves(value, path=""):
+    """All paths to a number, a text or nothing at all; [] stands for the places of a list."""
+    if isinstance(value, dict):
+        for key, held in value.items():
+            yield from leaves(held, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for held in value:
+            yield from leaves(held, f"{path}[]")
+    else:
+        yield path
+
+
+def collect(value, path):
+    """What stands at a path, a list for each []; ``None`` where a part of the report is."""
+    if not path or value is None:
+        return value
+    if path.startswith("[]"):
+        return [collect(held, path[2:].removeprefix(".")) for held in value]
+    cut = min(x for x in (path.find("."), path.find("[]"), len(path)) if x >= 0)
+    return collect(value[path[:cut]], path[cut:].removeprefix("."))
+
+
+def plain(value):
+    """As JSON has it: lists, and ``None`` for what is no finite number."""
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(held) for held in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def assert_same(found, expected, where):
+    """Equal in shape, texts and whole numbers; fractions to eight digits."""
+    if isinstance(expected, list):
+        assert isinstance(found, list), where
+        assert len(found) == len(expected), (where, found, expected)
+        for n, (x, y) in enumerate(zip(found, expected, strict=True)):
+            assert_same(x, y, f"{where}, place {n}")
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-7, abs=1e-8), where
+    else:
+        assert found == expected, where
+        assert isinstance(found, bool) == isinstance(expected, bool), where
+
+
+def same(expected):
+    """A check that a key holds what ``expected`` says of the log."""
+
+    def check(a, found, _report):
+        assert_same(found, plain(expected(a)), "")
+
+    return check
+
+
+def if_any(part, expected):
+    """The same for a part of the report that a log may not have."""
+
+    def check(a, found, _report):
+        there = {"missing": not a.complete, "labels": bool(a.log.labels), "plan": a.log.n_planned}
+        assert_same(found, plain(expected(a)) if there[part] else None, "")
+
+    return check
+
+
+def each_pair(f):
+    return same(lambda a: [f(a, i, j) for i, j in a.pairs])
+
+
+def each_gap(f):
+    return if_any("missing", lambda a: [f(a, i, j) for i, j in a.pairs])
+
+
+def check_forecast(a, found, _report):
+    """At the forecast the finding is settled, shortly before it is not."""
+
+    def finding(more):
+        return a.finding(intervals=a.intervals((a.n + more) / a.n))[0]
+
+    if a.finding()[0] != "undecided":
+        assert found == 0
+    elif found is None:
+        assert finding(1e12) == "undecided"
+    else:
+        assert finding(found) != "undecided"
+        assert finding(0.99 * found - 3) == "undecided"
+
+
+def check_pair_forecasts(a, found, _report):
+    for (i, j), more in zip(a.pairs, found, strict=True):
+
+        def settled(cases, pair=(i, j)):
+            return a.settled(*pair, a.intervals((a.n + cases) / a.n)) != 0
+
+        if a.settled(i, j):
+            assert more == 0
+        elif more is None:
+            assert not settled(1e12)
+        else:
+            assert settled(more)
+            assert not settled(0.99 * more - 3)
+
+
+def ratio(a):
+    _, stage = a.finding()
+    if stage is None:
+        return None
+    shares = [(a.price(i, j), a.share[i, j]) for i, j in a.beyond(stage)]
+    return min((price / p for price, p in shares if p), default=None)
+
+
+def chosen(a):
+    p0 = [0 if k == 0 else a.share.get((0, k)) for k in a.stages]
+    strong = None if None in p0 else min(a.stages, key=lambda k: a.C[k] - p0[k])
+    fitted = min(a.stages, key=lambda k: a.dawid_skene[k] + a.C[k])
+    return [strong, a.sound(a.share), a.safest, fitted, a.K - 1]
+
+
+def check_planned(a, found, report):
+    """The right number of different cases of each agreement, each with its own outputs."""
+    if not a.log.n_planned:
+        assert found == []
+        return
+    cases = report["planned_cases"]
+    assert len({case["case"] for case in cases}) == len(cases)
+    drawn = {}
+    for case in cases:
+        row = a.log.rows[case["case"] - 1]
+        assert case["outputs"] == list(row)
+        groups = {}
+        for name, camp in zip(a.log.names, camps(row), strict=True):
+            groups.setdefault(camp, []).append(name)
+        assert case["agreement"] == " against ".join(" = ".join(g) for g in groups.values())
+        drawn[camps(row)] = drawn.get(camps(row), 0) + 1
+    assert drawn == {key: n for key, (_, n) in a.plan.items() if n}
+
+
+def patterns(a):
+    code = {None: -1, **{y: c for c, y in enumerate(a.classes)}}
+    return sorted(a.counts, key=lambda row: [code[y] for y in row])
+
+
+def groups(a):
+    asked = [(camp, n, m) for camp, (n, m) in a.plan.items() if m]
+    return sorted(asked, key=lambda group: (-group[2], group[0]))
+
+
+def curve(a):
+    low, high = map_ends(a)
+    return [low * (high / low) ** (step / 240) for step in range(241)]
+
+
+def words(a):
+    """The numbers in the words of what is assumed are those that were given."""
+    said = [str(taken) for taken in a.log.assumptions]
+    said += [f"never right: {', '.join(map(repr, a.log.never_right))}"] * bool(a.log.never_right)
+    said += ["the right answer may be a value that no test gives"] * a.log.unseen
+    said += ["outputs are missing by chance, given the outputs shown"] * a.log.at_random
+    many = f"{len(a.labelled)} labels were drawn at random within patterns"
+    return [*said, *[many] * bool(a.log.labels)]
+
+
+def label_table(pick):
+    def table(a):
+        found = np.zeros((a.K, a.K))
+        for (i, j), (low, high) in a.label_intervals.items():
+            found[i, j], found[j, i] = (low, -high) if pick == "low" else (high, -low)
+        return found
+
+    return if_any("labels", table)
+
+
+CHECKS = {
+    "version": same(lambda _: 1),
+    "source": same(lambda _: "a table in memory"),
+    "confidence": same(lambda a: a.log.confidence),
+    "cascade.costs[]": same(lambda a: [float(c) for c in a.log.costs]),
+    "cascade.mistake_cost": same(lambda a: float(a.log.mistake_cost)),
+    "cascade.names[]": same(lambda a: a.log.names),
+    "cascade.parents[]": same(lambda a: a.parents),
+    "log.n_cases": same(lambda a: sum(any(y is not None for y in row) for row in a.log.rows)),
+    "log.n_blank": same(lambda a: sum(all(y is None for y in row) for row in a.log.rows)),
+    "log.n_patterns": same(lambda a: len(set(a.rows))),
+    "log.classes[]": same(lambda a: a.classes),
+    "log.patterns[][]": same(patterns),
+    "log.counts[]": same(lambda a: [a.rows.count(row) for row in patterns(a)]),
+    "log.disagreement[][]": same(
+        lambda a: [
+            [None if a.plain[i, j] is None else float(a.plain[i, j]) for j in a.stages]
+            for i in a.stages
+        ]
+    ),
+    "verdict.finding": same(lambda a: a.finding()[0]),
+    "verdict.stage": same(lambda a: a.finding()[1]),
+    "verdict.n_more": check_forecast,
+    "verdict.ratio": same(ratio),
+    "verdict.pairs[].shallow": each_pair(lambda _a, i, _j: i),
+    "verdict.pairs[].deep": each_pair(lambda _a, _i, j: j),
+    "verdict.pairs[].n_seen": each_pair(lambda a, i, j: a.seen[i, j]),
+    "verdict.pairs[].n_disagreed": each_pair(lambda a, i, j: a.differ[i, j]),
+    "verdict.pairs[].disagreement": each_pair(lambda a, i, j: a.share[i, j]),
+    "verdict.pairs[].interval.low": each_pair(lambda a, i, j: a.interval[i, j][0]),
+    "verdict.pairs[].interval.high": each_pair(lambda a, i, j: a.interval[i, j][1]),
+    "verdict.pairs[].price": each_pair(lambda a, i, j: a.price(i, j)),
+    "verdict.pairs[].settled": each_pair(lambda a, i, j: a.settled(i, j)),
+    "verdict.pairs[].n_more": check_pair_forecasts,
+    "verdict.pairs[].is_biased": each_pair(lambda a, i, j: (i, j) in a.biased),
+    "strong_dominance.n_cases": same(lambda a: len(a.rows)),
+    "strong_dominance.n_contradicting": same(lambda a: a.contradicting),
+    "strong_dominance.interval.low": same(lambda a: a.contradiction_interval[0]),
+    "strong_dominance.interval.high": same(lambda a: a.contradiction_interval[1]),
+    "assumptions[]": same(words),
+    "error_bounds[].low": same(lambda a: [max(low, 0.0) for low, _ in a.error_bounds]),
+    "error_bounds[].high": same(lambda a: [high for _, high in a.error_bounds]),
+    "largest_differences[][]": same(lambda a: a.differences),
+    "worst_regrets[]": same(lambda a: a.regrets()),
+    "minimax_stage": same(lambda a: a.safest),
+    "guarantee": same(lambda a: min(a.regrets())),
+    "is_known": same(lambda a: a.is_known),
+    "recommended_stage": same(lambda a: a.recommended),
+    "prices.low": same(lambda a: map_ends(a)[0]),
+    "prices.high": same(lambda a: map_ends(a)[1]),
+    "prices.prices[]": same(curve),
+    "prices.guarantees[]": same(lambda a: [guarantee(a, price) for price in curve(a)]),
+    "choices[].rule": same(lambda _: RULES),
+    "choices[].stage": same(chosen),
+    "choices[].worst_regret": same(
+        lambda a: [None if k is None else a.regrets()[k] for k in chosen(a)]
+    ),
+    "choices[].note": same(lambda _: ["", "", "", "trusts its model of errors", ""]),
+    "missing.n_incomplete": if_any("missing", lambda a: sum(None in row for row in a.rows)),
+    "missing.n_prefix": if_any("missing", lambda a: a.n_prefix),
+    "missing.n_missing[]": if_any(
+        "missing", lambda a: [sum(row[k] is None for row in a.rows) for k in a.stages]
+    ),
+    "missing.p_values[]": if_any("missing", lambda a: a.p_values),
+    "missing.pairs[].shallow": each_gap(lambda _a, i, _j: i),
+    "missing.pairs[].deep": each_gap(lambda _a, _i, j: j),
+    "missing.pairs[].plain": each_gap(lambda a, i, j: float(a.plain[i, j])),
+    "missing.pairs[].adjusted": each_gap(lambda a, i, j: a.adjusted[i, j]),
+    "missing.pairs[].adjusted_range.low": each_gap(lambda a, i, j: a.adjusted_range[i, j][0]),
+    "missing.pairs[].adjusted_range.high": each_gap(lambda a, i, j: a.adjusted_range[i, j][1]),
+    "missing.pairs[].worst.low": each_gap(lambda a, i, j: a.worst(i, j)[0]),
+    "missing.pairs[].worst.high": each_gap(lambda a, i, j: a.worst(i, j)[1]),
+    "missing.plain_stage": if_any("missing", lambda a: a.sound(a.plain)),
+    "missing.adjusted_stage": if_any("missing", lambda a: a.sound(a.adjusted)),
+    "missing.biased_pairs[][]": if_any("missing", lambda a: a.biased),
+    "labels.n_labels": if_any("labels", lambda a: len(a.labelled)),
+    "labels.estimates[][]": if_any("labels", lambda a: a.estimates),
+    "labels.low[][]": label_table("low"),
+    "labels.high[][]": label_table("high"),
+    "labels.stage": if_any("labels", lambda a: a.label_stage),
+    "labels.possible_stages[]": if_any("labels", lambda a: a.may_be_best(a.label_least)),
+    "labels.weak_dominance": if_any("labels", lambda a: a.weak_dominance),
+    "plan.groups[].blocks[]": if_any("plan", lambda a: [camp for camp, _, _ in groups(a)]),
+    "plan.groups[].n_cases": if_any("plan", lambda a: [n for _, n, _ in groups(a)]),
+    "plan.groups[].n_labels": if_any("plan", lambda a: [m for _, _, m in groups(a)]),
+    "plan.resolution[][]": if_any(
+        "plan", lambda a: [[i, j, w] for (i, j), w in sorted(a.resolution.items())]
+    ),
+    "planned_cases[].case": check_planned,
+    "planned_cases[].outputs[]": check_planned,
+    "planned_cases[].agreement": check_planned,
+}
+BANDS = {"sound": Again.finding, "minimax": minimax_at, "known": known_at}
+PARTS = {"missing", "labels", "plan"}  # a log without gaps, labels or plan has none here
+CHECKED_BY_BAND = {
+    f"prices.{track}[].{key}"
+    for track in BANDS
+    for key in ("low", "high", "value[]" if track == "sound" else "value")
+}
+
+
+def test_no_key_of_a_report_is_without_a_check():
+    found = set().union(*(leaves(told(name)) for name in logs.NAMES))
+    assert found - PARTS == set(CHECKS) | CHECKED_BY_BAND
+
+
+@pytest.mark.parametrize("key", CHECKS)
+def test_a_key_of_the_report(key):
+    held = 0
+    for name in logs.NAMES:
+        found = collect(told(name), key)
+        held += found not in (None, [])
+        try:
+            CHECKS[key](again(name), found, told(name))
+        except AssertionError as error:
+            raise AssertionError(f"{key} of {name}: {error}") from error
+    assert held
+
+
+@pytest.mark.parametrize("track", BANDS)
+@pytest.mark.parametrize("name", logs.NAMES)
+def test_bands_of_the_price_map(name, track):
+    prices = told(name)["prices"]
+    check_bands(again(name), prices[track], BANDS[track])
+
+
+def test_both_ways_to_complete_a_log_agree():
+    """Where gaps are stops: Π_k P(s_k | s_1 … s_k-1), each factor where test k ran."""
+    a = again("routed")
+    for row, p in a.completed.items():
+        expected = 1.0
+        for k in a.stages:
+            reached = [r for r in a.rows if r[:k] == row[:k] and r[k] is not None]
+            expected *= sum(r[k] == row[k] for r in reached) / len(reached)
+        assert float(p) == pytest.approx(expected)
+
+
+def test_the_logs_meet_every_kind_of_finding():
+    kinds = {told(name)["verdict"]["finding"] for name in logs.NAMES}
+    assert kinds == {"sound", "undecided", "none"}
+    assert {told(name)["is_known"] for name in logs.NAMES} == {True, False}
+    settled = {p["settled"] for name in logs.NAMES for p in told(name)["verdict"]["pairs"]}
+    assert settled == {-1, 0, 1}
+    waits = [told(name)["verdict"] for name in logs.NAMES]
+    assert any(v["finding"] == "undecided" and v["n_more"] is None for v in waits)
+    assert any(v["n_more"] for v in waits)
