@@ -235,8 +235,13 @@ def _at_most(report: AuditReport, stage: int) -> str:
 
 def _waits_for_cases(report: AuditReport) -> bool:
     """Whether chance could have made the log look as it does at the recommended stage."""
+    return bool(_open_pairs(report))
+
+
+def _open_pairs(report: AuditReport) -> list[PairEvidence]:
+    """Return the pairs of the recommended stage that the log does not settle."""
     stage = report.recommended_stage
-    return any(p.settled == 0 for p in report.verdict.pairs if stage in (p.shallow, p.deep))
+    return [p for p in report.verdict.pairs if stage in (p.shallow, p.deep) and p.settled == 0]
 
 
 def _under(report: AuditReport) -> str:
@@ -244,11 +249,11 @@ def _under(report: AuditReport) -> str:
 
 
 def _next(report: AuditReport) -> str:
-    if report.is_known and _open_to_bias(report, report.recommended_stage):
+    wait = max((p.n_more for p in _open_pairs(report)), default=0)
+    if report.is_known and _open_to_bias(report, report.recommended_stage) and math.isinf(wait):
         return "No labels are needed, if tests were skipped as you assume."
     if report.is_known and _waits_for_cases(report):
-        n = report.verdict.n_more
-        more = f"about {n:,.0f} more cases would" if math.isfinite(n) else "more cases may"
+        more = f"about {wait:,.0f} more cases would" if math.isfinite(wait) else "more cases may"
         return f"No labels are needed; {more} make sure that it holds for new cases too."
     if report.is_known:
         return "No labels are needed."
