@@ -141,6 +141,13 @@ def settled_by_labels():
     return RawLog(_rows(outputs), (0, 0.02), names=("a", "b"), labels=told)
 
 
+def labels_against_disagreement():
+    """The last test looks sound and is worst: labels show it, and for b chance is still open."""
+    rng, labels, outputs = _drawn(11, 1_500, (0.1, 0.3, 0.5))
+    told = tuple((r, int(labels[r])) for r in rng.permutation(1_500)[:1_000].tolist())
+    return RawLog(_rows(outputs), (1, 34, 2), 100, labels=told)
+
+
 def nothing_to_know():
     """The later tests cost more than all they change: no label is needed."""
     _, _, outputs = _drawn(8, 1_500, (0.1, 0.1, 0.05))
@@ -180,6 +187,7 @@ MAKERS = (
     routed_but_dear,
     holes_and_labels,
     settled_by_labels,
+    labels_against_disagreement,
     nothing_to_know,
     little_to_know,
     no_stage,
