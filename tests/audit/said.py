@@ -116,8 +116,10 @@ class Said:
             end = "it could not pay here, but {n} cases are few." if few else (
                 "too close to call with {n} cases.")  # fmt: skip
         return (
-            f"Going on to {{s}} changes {change} answers in 1,000 "
-            f"and costs as much as {{n}} mistakes: {end}",
+            (
+                f"Going on to {{s}} changes {change} answers in 1,000 "
+                f"and costs as much as {{n}} mistakes: {end}"
+            ),
             [name, *values, price, *([] if settled else [a.seen[pair]])],
         )
 
@@ -128,8 +130,10 @@ class Said:
         pair = max(earlier, key=self.margin)
         change, values = self.changed(pair)
         return (
-            "Stopping at {s} already saves the cost of {n} mistakes in 1,000 cases; "
-            f"the {change} answers changed since are taken to be worth it.",
+            (
+                "Stopping at {s} already saves the cost of {n} mistakes in 1,000 cases; "
+                f"the {change} answers changed since are taken to be worth it."
+            ),
             [self.name(pair[0]), 1000 * self.a.price(*pair), *values],
         )
 
@@ -189,8 +193,10 @@ class Said:
             state, values = "open, {n} more cases", [more]
         gaps = "; gaps may be anything" if pair in a.biased else ""
         return (
-            f"  {{s}} to {{s}}: {{n}} % change ({{n}} % to {{n}} %{gaps}), "
-            f"price {{n}} %, ratio {{n}}, margin {{n}}: {state}",
+            (
+                f"  {{s}} to {{s}}: {{n}} % change ({{n}} % to {{n}} %{gaps}), "
+                f"price {{n}} %, ratio {{n}}, margin {{n}}: {state}"
+            ),
             [
                 *map(self.name, pair),
                 *self.percent(a.share[pair], *a.interval[pair], a.price(*pair)),
@@ -214,13 +220,17 @@ class Said:
         low, high = self.a.contradiction_interval
         if self.a.contradicting:
             return (
-                "Strong dominance (a right answer stays right) is refuted: {n} % of cases "
-                "flip-flop ({n} % to {n} %).",
+                (
+                    "Strong dominance (a right answer stays right) is refuted: {n} % of cases "
+                    "flip-flop ({n} % to {n} %)."
+                ),
                 self.percent(self.a.contradicting / self.a.n, low, high),
             )
         return (
-            "Strong dominance (a right answer stays right) is compatible with the log: at most "
-            "{n} % of cases contradict it.",
+            (
+                "Strong dominance (a right answer stays right) is compatible with the log: at most "
+                "{n} % of cases contradict it."
+            ),
             self.percent(high),
         )
 
@@ -245,8 +255,10 @@ class Said:
         return [
             (f"Missing: in {{n}} cases {kind}; each pair is {{t}}.", [incomplete]),
             (
-                f"  {why}; {{s}} to {{s}}: {{n}} % as it is, {adjusted}, "
-                "anything in {n} % to {n} % at worst{t}.",
+                (
+                    f"  {why}; {{s}} to {{s}}: {{n}} % as it is, {adjusted}, "
+                    "anything in {n} % to {n} % at worst{t}."
+                ),
                 [
                     *values,
                     *map(self.name, pair),

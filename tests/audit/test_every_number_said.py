@@ -87,6 +87,9 @@ def price_lines(said):
     text, values = join(sound)
     yield f"By price of a mistake, sound: {text}.", values
     blind, values = join(said.band(band) for band in prices["known"] if band["value"] is None)
+    if not blind:
+        yield "  At every price on the map one stage is best whatever the right answers.", []
+        return
     who = "These labels do not settle" if said.a.labelled else "No method without labels can know"
     yield f"  {who} the best stage: {blind}.", values
 
