@@ -247,7 +247,7 @@ class Again(Counted):
         if self.labelled:
             return self.label_stage
         finding, stage = self.finding()
-        return stage if finding == "sound" else self.safest
+        return stage if finding == "sound" and stage in self.rivals else self.safest
 
     # The plan
 

@@ -173,7 +173,8 @@ class Said:
     def finding(self):
         kind, stage = self.a.finding()
         if kind == "sound":
-            return "{s} is sound under weak dominance", [self.name(stage)]
+            but = "" if stage in self.a.rivals else ", but what is assumed below rules it out"
+            return f"{{s}} is sound under weak dominance{but}", [self.name(stage)]
         if kind == "none":
             return "no stage is sound: {t}", []
         looks, values = ("{s} looks sound{t}; ", [self.name(stage)]) if stage is not None else (

@@ -20,7 +20,13 @@ from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels import LabelEvidence
 from stopwise.audit.missing import MissingOutputs
 from stopwise.audit.plan import LabelPlan, PlannedCase
-from stopwise.audit.prices import TINY, PriceMap, minimax_stage, worst_regrets
+from stopwise.audit.prices import (
+    TINY,
+    PriceMap,
+    minimax_stage,
+    possible_stages,
+    worst_regrets,
+)
 from stopwise.audit.sequences import Interval
 from stopwise.audit.verdict import Finding, Verdict
 from stopwise.cascade import Cascade, FloatArray
@@ -105,15 +111,23 @@ class AuditReport:
         return self.guarantee <= TINY
 
     @property
+    def possible_stages(self) -> tuple[int, ...]:
+        """The stages that may be best, given the log, the assumptions and the labels."""
+        return possible_stages(self.largest_differences, self.cascade.cumulative_costs)
+
+    @property
     def recommended_stage(self) -> int:
-        """Where to stop: what labels favour, else what is certain, sound, or minimax."""
+        """Where to stop: what is certain, else what labels favour, what is sound, or minimax.
+
+        A stage that is sound under weak dominance is not recommended where it cannot be best given
+        what is assumed: then weak dominance does not hold.
+        """
         if self.is_known:
             return self.minimax_stage
         if self.labels is not None and self.labels.n_labels:
             return self.labels.stage
-        if self.verdict.finding is Finding.SOUND and self.verdict.stage is not None:
-            return self.verdict.stage
-        return self.minimax_stage
+        sound = self.verdict.stage if self.verdict.finding is Finding.SOUND else None
+        return sound if sound in self.possible_stages else self.minimax_stage
 
     def summary(self) -> str:
         """Return the report for a terminal: at most 25 lines in plain words."""

@@ -71,7 +71,9 @@ def finding_words(report: AuditReport) -> str:
     verdict = report.verdict
     name = stage_name(report.cascade, verdict.stage)
     if verdict.finding is Finding.SOUND:
-        return f"{name} is sound under weak dominance"
+        refuted = verdict.stage not in report.possible_stages
+        but = ", but what is assumed below rules it out" if refuted else ""
+        return f"{name} is sound under weak dominance{but}"
     if verdict.finding is Finding.NONE:
         return "no stage is sound: disagreement alone cannot choose at these prices"
     more = (
@@ -139,7 +141,7 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
         return (
             f"Stop after {place}: the labels {'show' if sure else 'suggest'} that it is cheapest."
         )
-    if report.verdict.finding is Finding.SOUND:
+    if report.verdict.finding is Finding.SOUND and report.verdict.stage == stage:
         conditions = ["what the third line says is believable"] if stage else []
         if report.missing is not None:
             conditions.append("tests were skipped by chance")
