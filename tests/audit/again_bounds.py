@@ -133,7 +133,7 @@ class Again(Counted):
             times[key] += 1
         return {key: (first[key], times[key] / self.n) for key in first}
 
-    def difference_interval(self, i, j, strata, told, level):
+    def difference_interval(self, i, j, strata, told, level, *, pooled):
         """``told`` lists for each stratum how much more i errs than j, with its weight."""
         seen, low, high = {}, 0.0, 0.0
         for key, (row, share) in strata.items():
@@ -143,8 +143,10 @@ class Again(Counted):
                 n = sum(weight for _, weight in told.get(key, []))
                 if n:
                     seen[key] = share, n
-                else:
-                    low, high = low - share, high + share
+                else:  # nobody looked: i may be right or j, where that can be
+                    may_be = self._outcomes(row, pooled)
+                    low -= share * (camps(row)[i] in may_be)
+                    high += share * (camps(row)[j] in may_be)
         if seen:
             P, N = sum(p for p, _ in seen.values()), sum(n for _, n in seen.values())
             scale = max((p / P) / (n / N) for p, n in seen.values())
@@ -185,7 +187,7 @@ class Again(Counted):
                         (gain(row, y, i, j), 1)
                     )
                 level = self.alpha / self.n_comparisons
-                found[i, j] = self.difference_interval(i, j, strata, told, level)
+                found[i, j] = self.difference_interval(i, j, strata, told, level, pooled=pooled)
         return found
 
     def _outcomes(self, row, pooled):
@@ -193,7 +195,8 @@ class Again(Counted):
         alike = [r for r in self.counts if camps(r) == camps(row)] if pooled else [row]
         may_be = {y for y in self.classes if y not in self.log.never_right}
         none = any(self.log.unseen or None in r or may_be - set(r) for r in alike)
-        return {c for c in camps(row) if c is not None} | ({None} if none else set())
+        right = {c for r in alike for c, y in zip(camps(r), r, strict=True) if y in may_be}
+        return right | ({None} if none else set())
 
     @cached_property
     def estimates(self):
@@ -288,7 +291,7 @@ class Again(Counted):
                     if n
                 }
                 level = self.alpha / self.n_comparisons
-                low, high = self.difference_interval(i, j, strata, told, level)
+                low, high = self.difference_interval(i, j, strata, told, level, pooled=True)
                 found[i, j] = (high - low) / 2
         return found
 

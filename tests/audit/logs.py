@@ -97,6 +97,15 @@ def words_and_labels():
     return RawLog(_rows(WORDS[outputs]), (1, 4, 9), 60, labels=told, planned_labels=True)
 
 
+def abstentions_and_labels():
+    """One value is no answer, and labels show only some of the patterns."""
+    _, labels, outputs = _drawn(12, 300, (0.4, 0.3, 0.2))
+    words = WORDS[2 * outputs]
+    words[np.arange(0, 300, 5), np.arange(0, 300, 5) % 3] = "perhaps"
+    told = tuple((r, WORDS[2 * labels[r]]) for r in range(0, 300, 7))
+    return RawLog(_rows(words), (1, 6, 9), 60, never_right=("perhaps",), labels=told, n_planned=9)
+
+
 def stopped_by_chance():
     """Somebody stopped by a coin, in some cases before the first test; more cases would settle."""
     rng, _, outputs = _drawn(3, 900, (0.3, 0.2, 0.12))
@@ -181,6 +190,7 @@ MAKERS = (
     two_classes,
     three_words,
     words_and_labels,
+    abstentions_and_labels,
     stopped_by_chance,
     routed,
     routed_and_adjusted,

@@ -85,15 +85,21 @@ class LabelledCases:
         """Sort labelled cases, given as (outputs, label, times), into the strata of a log."""
         code = {value: c for c, value in enumerate(histogram.classes)}
         shares: dict[tuple[int, ...], float] = {}
-        opens: dict[tuple[int, ...], bool] = {}
+        opens: dict[
+            tuple[int, ...], set[int]
+        ] = {}  # outcomes: whose answer is right, K for nobody's
         never = {code[v] for v in labels.never_right if v in code}
         for row, p in zip(
             histogram.patterns.tolist(), histogram.probabilities.tolist(), strict=True
         ):
             key = agreement(row) if by_agreement else tuple(row)
             shares[key] = shares.get(key, 0.0) + p
+            may_be = opens.setdefault(key, set())
+            may_be |= {b for b, y in zip(agreement(row), row, strict=True) if y not in never}
             rest = set(range(histogram.n_classes)) - set(row) - never
-            opens[key] = opens.get(key, False) or labels.unseen or bool(rest) or -1 in row
+            if labels.unseen or rest or MISSING in row:
+                may_be.add(len(row))
+            may_be.discard(MISSING)
         keys = list(shares)
         place = {key: s for s, key in enumerate(keys)}
         found: dict[tuple[int, int], int] = {}
@@ -109,8 +115,7 @@ class LabelledCases:
             right = code.get(label)
             outcome = row.index(right) if right is not None and right in row else len(row)
             found[place[key], outcome] = found.get((place[key], outcome), 0) + times
-            if outcome == len(row):
-                opens[key] = True
+            opens[key].add(outcome)
         return cls._arrays(keys, shares, opens, found, histogram.cascade)
 
     @classmethod
@@ -118,7 +123,7 @@ class LabelledCases:
         cls,
         keys: list[tuple[int, ...]],
         shares: dict[tuple[int, ...], float],
-        opens: dict[tuple[int, ...], bool],
+        opens: dict[tuple[int, ...], set[int]],
         found: dict[tuple[int, int], int],
         cascade: Cascade,
     ) -> LabelledCases:
@@ -128,9 +133,8 @@ class LabelledCases:
         losses = (blocks[:, None, :] != outcomes[None, :, None]).astype(np.float64)
         losses[np.broadcast_to((blocks == MISSING)[:, None, :], losses.shape)] = math.nan
         possible = np.zeros((len(keys), K + 1), dtype=bool)
-        for s, row in enumerate(blocks.tolist()):
-            possible[s, [b for b in row if b != MISSING]] = True
-            possible[s, K] = opens[keys[s]]
+        for s, key in enumerate(keys):
+            possible[s, list(opens[key])] = True
         counts = np.zeros((len(keys), K + 1), dtype=np.int64)
         for (s, outcome), times in found.items():
             counts[s, outcome] += times
@@ -155,7 +159,7 @@ class LabelledCases:
         by_type = np.zeros((n_types, self.counts.shape[1]))
         np.add.at(by_type, self.types, self.counts)
         even = self.possible / self.possible.sum(axis=1, keepdims=True)
-        alike = by_type[self.types]
+        alike = by_type[self.types] * self.possible  # what was right there may be never right here
         alike = (alike + even) / (alike.sum(axis=1, keepdims=True) + 1)
         own = self.counts.sum(axis=1, keepdims=True)
         return np.asarray((self.counts + BORROWED * alike) / (own + BORROWED))
