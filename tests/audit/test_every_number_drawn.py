@@ -4,64 +4,21 @@
 that no check takes fails.
 """
 
-import math
-import re
-
 import pytest
 
-from tests.audit import logs
-from tests.audit.parsed_page import Drawing, Parsed
-from tests.audit.price_bands import guarantee
-from tests.audit.said import STATES, Said, assert_said
-from tests.audit.test_every_number import RULES, again, chosen, curve, groups, patterns, told, words
-
-PIXEL = 0.11  # drawings are rounded to a tenth
-LEFT, WIDE, BAR = 220, 600, 390
-
-
-def take(blocks, kind):
-    """The next block, which must be of a kind."""
-    found, held = blocks.pop(0)
-    assert found == kind, (found, held)
-    return held
-
-
-def plain_words(text):
-    assert_said(text, "{t}", [])
-
-
-def check_table(table, *rows):
-    """Each row lists a template and values for every cell."""
-    for head in table[0]:
-        plain_words(head)
-    assert len(table) == len(rows) + 1
-    for cells, row in zip(table[1:], rows, strict=True):
-        for cell, (template, values) in zip(cells, row, strict=True):
-            assert_said(cell, template, values)
-
-
-def check_bars(drawing, low, high, rows):
-    """Bars from ``low`` to ``high``: (name, ends, template, values) of each."""
-    assert isinstance(drawing, Drawing)
-
-    def x(value):
-        return LEFT + BAR * (value - low) / (high - low)
-
-    bars = drawing.of("rect", fill_opacity=".7")
-    names, texts = drawing.texts(text_anchor="end"), drawing.texts(text_anchor="start")
-    assert len(drawing.of("text")) == len(names) + len(texts)
-    for (bar, _), (_, y, name), (_, side, text), (label, ends, template, values) in zip(
-        bars, names, texts, rows, strict=True
-    ):
-        assert y == side
-        assert float(bar["y"]) < y < float(bar["y"]) + float(bar["height"])
-        assert name == label
-        assert float(bar["x"]) == pytest.approx(x(ends[0]), abs=PIXEL)
-        wide = max(x(ends[1]) - x(ends[0]), 2)  # a bar of no width is still seen
-        assert float(bar["width"]) == pytest.approx(wide, abs=PIXEL)
-        assert_said(text, template, values)
-    for line, _ in drawing.of("line"):
-        assert float(line["x1"]) == float(line["x2"]) == pytest.approx(x(0), abs=PIXEL)
+from tests.audit.again import logs
+from tests.audit.again.drawings import (
+    PriceDrawing,
+    check_bars,
+    check_matrix,
+    check_table,
+    plain_words,
+    take,
+)
+from tests.audit.again.facts import RULES, again, chosen, groups, patterns, told, words
+from tests.audit.again.parsed_page import Parsed
+from tests.audit.again.said import STATES, Said
+from tests.audit.again.sentences import assert_said
 
 
 def lead(said, blocks):
@@ -100,79 +57,6 @@ def prices(said, blocks):
     plain_words(take(blocks, "p"))
 
 
-class PriceDrawing:
-    """The price map: three rows of bands, a curve, ticks and the own price, on one axis."""
-
-    def __init__(self, said, drawing):
-        self.said, self.drawing, self.prices = said, drawing, said.told["prices"]
-        self.low, self.high = self.prices["low"], self.prices["high"]
-
-    def x(self, price):
-        return LEFT + WIDE * math.log(price / self.low) / math.log(self.high / self.low)
-
-    def check(self):
-        names, colours = self.said.a.log.names, {}
-        for y, track in ((30, "sound"), (75, "minimax"), (120, "known")):
-            shapes = self.drawing.of("rect", y=str(y))
-            for (shape, title), band in zip(shapes, self.prices[track], strict=True):
-                ends = self.x(band["low"]), self.x(band["high"])
-                assert float(shape["x"]) == pytest.approx(ends[0], abs=PIXEL)
-                assert float(shape["width"]) == pytest.approx(
-                    max(ends[1] - ends[0], 0.5), abs=PIXEL
-                )
-                stage = band["value"]
-                if track == "sound":
-                    stage = band["value"][1] if band["value"][0] == "sound" else None
-                start = names[stage] if stage is not None else "{t}"
-                assert_said(title, f"{start}: {{n}} to {{n}}", [band["low"], band["high"]])
-                colours.setdefault(stage, set()).add(shape["fill"])
-        assert len(self.drawing.of("rect")) == sum(len(self.prices[t]) for t in (
-            "sound", "minimax", "known"))  # fmt: skip
-        used = [fills for stage, fills in colours.items() if stage is not None]
-        assert all(len(fills) == 1 for fills in used)  # a stage has one colour, no two the same
-        assert len(set().union(*used)) == len(used)
-        self.check_curve()
-        self.check_numbers()
-
-    def check_curve(self):
-        ((line, _),) = self.drawing.of("polyline")
-        points = [tuple(map(float, p.split(","))) for p in line["points"].split()]
-        along = curve(self.said.a)
-        values = [guarantee(self.said.a, price) for price in along]
-        most = max(values)
-        top, base = 185, 295
-        for (x, y), price, value in zip(points, along, values, strict=True):
-            assert x == pytest.approx(self.x(price), abs=PIXEL)
-            share = value / most if most > 1e-9 else 0
-            assert y == pytest.approx(base - (base - top) * share, abs=PIXEL)
-        self.most = most
-
-    def check_numbers(self):
-        """Each text with a number: the top and the foot of the curve, ticks, the own price."""
-        own = self.said.a.log.mistake_cost
-        lines = [float(line["x1"]) for line, _ in self.drawing.of("line", stroke_dasharray=None)]
-        ticks = 0
-        for x, y, text in self.drawing.texts():
-            if not re.search(r"\d", text):
-                continue
-            if text.startswith("yours"):
-                assert_said(text, "yours: {n}", [own])
-                assert x == pytest.approx(self.x(own), abs=PIXEL)
-            elif y == 195:
-                assert_said(text, "{n} %", [100 * self.most])
-            elif y == 295:
-                assert text == "0"
-            else:
-                value = float(text.replace(",", ""))
-                assert y == 318
-                assert x == pytest.approx(self.x(value), abs=PIXEL)
-                assert x in lines
-                ticks += 1
-        assert ticks
-        ((mark, _),) = self.drawing.of("line", stroke_dasharray="4 3")
-        assert float(mark["x1"]) == float(mark["x2"]) == pytest.approx(self.x(own), abs=PIXEL)
-
-
 def verdict(said, blocks):
     a = said.a
     (found, values), (strong, more) = said.finding(), said.strong()
@@ -202,32 +86,6 @@ def verdict_row(said, pair):
         (STATES[settled], []),
         ("", []) if settled else ("never", []) if more is None else ("{n}", [more]),
     ]
-
-
-def check_matrix(a, drawing):
-    """Numbers and shades stand at the row and the column of their tests."""
-    heads, *rows = drawing.rows()
-    columns = [x for x, _ in heads[1]]
-    assert [name for _, name in heads[1]] == list(a.log.names)
-    shares = {pair: 100 * float(p) for pair, p in a.plain.items() if pair[0] != pair[1]}
-    lines = {y: texts[0][1] for y, texts in rows if texts[0][1] in a.log.names}
-    heights = {name: y for y, name in lines.items()}
-    found = {}
-    for x, y, text in drawing.texts(text_anchor="middle"):
-        if y != heads[0]:
-            j = min(a.stages, key=lambda k: abs(columns[k] - x))
-            i = min(a.stages, key=lambda k: abs(heights[a.log.names[k]] - y))
-            found[i, j] = text
-    assert set(found) == set(shares)
-    for pair, text in found.items():
-        assert_said(text, "{n}", [shares[pair]])
-    shades = iter(shape["fill"] for shape, _ in drawing.of("rect"))
-    for i in a.stages:
-        for j in a.stages:
-            shade = next(shades)
-            if i != j:
-                depth = 0.08 + 0.8 * shares[i, j] / max(shares.values())
-                assert_said(shade, "rgba(0,114,178,{n})", [depth])
 
 
 def said_patterns(said, blocks):

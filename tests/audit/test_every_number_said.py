@@ -8,9 +8,10 @@ import sys
 import pytest
 
 from stopwise import cli
-from tests.audit import logs
-from tests.audit.said import Said, assert_said, join, shows
-from tests.audit.test_every_number import RULES, again, chosen, groups, told, words
+from tests.audit.again import logs
+from tests.audit.again.facts import RULES, again, chosen, groups, told, words
+from tests.audit.again.said import Said
+from tests.audit.again.sentences import assert_said, join, shows
 
 
 def expected(name):

@@ -1,52 +1,6 @@
-"""Sentences of a report with their numbers, from the rows of the log: what has to be said where.
+"""The sentences of a report with their numbers, from the rows of the log."""
 
-A sentence is a template and the values of its places: {n} a number, {s} a stage in quotes, {u} the
-unit of a cost, {x} a given text, {t} any words without a digit.
-"""
-
-import re
-from decimal import Decimal
-
-PLACES = {
-    "n": r"([-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|inf)",
-    "s": r"('[^']*'|–)",
-    "u": r"( per 1,000 cases| mistakes in 1,000 cases)",
-    "x": r"(.*?)",
-    "t": r"[^\d]*",
-}
 STATES = {1: "cannot pay", -1: "may pay", 0: "open"}
-
-
-def shows(text, value):
-    """Whether a number is ``value`` rounded to the digits that it has, and has some that count."""
-    if text == "inf":
-        return value is None
-    if value is None:
-        return False
-    number = Decimal(text.replace(",", ""))
-    unit = float(Decimal(1).scaleb(number.as_tuple().exponent))
-    told = bool(number) or abs(value) < 1e-5 or unit == 1
-    return told and abs(float(number) - value) <= 0.5 * unit * (1 + 1e-6) + 1e-9
-
-
-def assert_said(text, template, values):
-    """The text is the template with these values, and no other number stands in it."""
-    parts = re.split(r"\{(\w)\}", template)
-    pattern = "".join(
-        PLACES[part] if odd % 2 else re.escape(part) for odd, part in enumerate(parts)
-    )
-    found = re.fullmatch(pattern, text, re.DOTALL)
-    assert found, (text, template)
-    assert len(found.groups()) == len(values), (template, values)
-    for said, value in zip(found.groups(), values, strict=True):
-        same = said == value if isinstance(value, str) else shows(said, value)
-        assert same, f"{said} is not {value} in {text!r}"
-
-
-def join(sentences, between=", "):
-    """Several sentences as one."""
-    parts = list(sentences)
-    return between.join(t for t, _ in parts), [v for _, values in parts for v in values]
 
 
 class Said:

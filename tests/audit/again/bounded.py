@@ -1,0 +1,113 @@
+"""What the labels can still be: one programme over patterns, labels and guesses at gaps."""
+
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from scipy.optimize import linprog
+
+from stopwise.audit import ErrsWithin, Ordered, Prevalence
+from tests.audit.again.labelled import Labelled
+
+NO_TEST_SAYS_IT = object()
+
+
+class Bounded(Labelled):
+    """Bounds on error rates, differences and regrets."""
+
+    @cached_property
+    def programme(self):
+        log = self.log
+        law = self.completed if log.at_random else {
+            row: times / self.n for row, times in self.counts.items()
+        }  # fmt: skip
+        labels = [y for y in self.classes if y not in log.never_right]
+        labels += [NO_TEST_SAYS_IT] * log.unseen
+        losses, owner, said = [], [], []
+        for s, row in enumerate(law):
+            gaps = [k for k in self.stages if row[k] is None]
+            for y in labels:
+                for wrong in product((0, 1), repeat=len(gaps)):
+                    loss = [row[k] is not None and row[k] != y for k in self.stages]
+                    for k, w in zip(gaps, wrong, strict=True):
+                        loss[k] = w
+                    losses.append(loss)
+                    owner.append(s)
+                    said.append(y)
+        losses = np.array(losses, dtype=float)
+        sums = np.array(owner)[None, :] == np.arange(len(law))[:, None]
+        rows, limits = self._conditions(losses, said)
+        return losses, sums.astype(float), [float(p) for p in law.values()], rows, limits
+
+    def _conditions(self, losses, said):
+        rows, limits = [], []
+
+        def within(row, low, high):
+            rows.extend([row, -row])
+            limits.extend([high, -low])
+
+        for taken in self.log.assumptions:
+            if isinstance(taken, Ordered):
+                for k, parent in enumerate(self.parents):
+                    if parent is not None:
+                        within(losses[:, k] - losses[:, parent], -1, 0)
+            elif isinstance(taken, ErrsWithin):
+                within(losses[:, self.log.names.index(taken.test)], taken.low, taken.high)
+            elif isinstance(taken, Prevalence):
+                within(np.array([float(y == taken.value) for y in said]), taken.low, taken.high)
+        if self.log.labels:
+            for (i, j), (low, high) in self.label_intervals.items():
+                within(losses[:, i] - losses[:, j], low, high)
+        return rows, limits
+
+    def most(self, direction):
+        """The largest direction · γ, by one programme for HiGHS."""
+        losses, sums, law, rows, limits = self.programme
+        found = linprog(
+            -(losses @ np.asarray(direction, dtype=float)),
+            A_ub=np.array(rows) if rows else None,
+            b_ub=limits or None,
+            A_eq=sums,
+            b_eq=law,
+            method="highs",
+        )
+        assert found.status == 0, found.message
+        return -found.fun
+
+    @cached_property
+    def error_bounds(self):
+        unit = np.eye(self.K)
+        return [(-self.most(-e), self.most(e)) for e in unit]
+
+    @cached_property
+    def differences(self):
+        unit = np.eye(self.K)
+        return np.array([[self.most(x - y) if x is not y else 0.0 for y in unit] for x in unit])
+
+    def regrets(self, mistake_cost=None):
+        cost = self.log.mistake_cost if mistake_cost is None else mistake_cost
+        C = [float(spent) / cost for spent in self.spent]
+        D = self.differences
+        return [max(D[k, j] + C[k] - C[j] for j in self.stages) for k in self.stages]
+
+    @cached_property
+    def safest(self):
+        regrets = self.regrets()
+        return next(k for k in self.stages if regrets[k] <= min(regrets) + 1e-9)
+
+    @cached_property
+    def is_known(self):
+        return bool(min(self.regrets()) <= 1e-9)
+
+    @cached_property
+    def rivals(self):
+        return self.may_be_best(-self.differences.T)
+
+    @cached_property
+    def recommended(self):
+        if self.is_known:
+            return self.safest
+        if self.labelled:
+            return self.label_stage
+        finding, stage = self.finding()
+        return stage if finding == "sound" and stage in self.rivals else self.safest

@@ -1,0 +1,136 @@
+"""What can be counted in a log: pairs, gaps, and what gaps depend on.
+
+Nothing in this package calls the code under test: all comes from single rows, by loops, fractions,
+root finding and linear programmes.
+"""
+
+import math
+from collections import Counter
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import chi2_contingency
+
+
+class Counted:
+    """Counts of a log and the prices of its tests."""
+
+    def __init__(self, log):
+        self.log = log
+        self.K = len(log.names)
+        self.stages = range(self.K)
+        parents = log.parents or (None, *range(self.K - 1))
+        self.parents = parents
+        self.paths = []
+        for k in self.stages:
+            before = [] if parents[k] is None else self.paths[parents[k]]
+            self.paths.append([*before, k])
+        self.rows = [row for row in log.rows if any(y is not None for y in row)]
+        self.n = len(self.rows)
+        self.counts = Counter(self.rows)
+        self.classes = sorted({y for row in self.rows for y in row if y is not None})
+        spent = [sum(Fraction(log.costs[k]) for k in path) for path in self.paths]
+        self.spent = spent
+        self.C = [float(s / Fraction(log.mistake_cost)) for s in spent]
+        self.pairs = [(i, j) for j in self.stages for i in self.paths[j][:-1]]
+        self.alpha = (1 - log.confidence) / 3
+        self.complete = all(y is not None for row in self.rows for y in row)
+
+    def both(self, i, j):
+        return [(r[i], r[j]) for r in self.rows if r[i] is not None and r[j] is not None]
+
+    @cached_property
+    def seen(self):
+        return {(i, j): len(self.both(i, j)) for i in self.stages for j in self.stages}
+
+    @cached_property
+    def differ(self):
+        return {
+            (i, j): sum(x != y for x, y in self.both(i, j))
+            for i in self.stages
+            for j in self.stages
+        }
+
+    @cached_property
+    def plain(self):
+        """Shares of disagreement where both ran, exact; None where none did."""
+        return {p: Fraction(self.differ[p], m) if m else None for p, m in self.seen.items()}
+
+    # What is missing
+
+    @cached_property
+    def p_values(self):
+        found = []
+        for k in self.stages:
+            before = self.paths[k][:-1]
+            table = Counter(
+                (tuple(row[i] for i in before), row[k] is None)
+                for row in self.rows
+                if all(row[i] is not None for i in before)
+            )
+            keys = {key for key, _ in table}
+            cells = np.array([[table[key, gap] for gap in (False, True)] for key in keys])
+            told = before and len(keys) > 1 and (cells.sum(axis=0) > 0).all()
+            found.append(chi2_contingency(cells, correction=False).pvalue if told else math.nan)
+        return found
+
+    @cached_property
+    def dependent(self):
+        return [k for k in self.stages if self.p_values[k] < 0.01 / self.K]
+
+    @cached_property
+    def biased(self):
+        return [
+            (i, j)
+            for i, j in self.pairs
+            if self.seen[i, j] < self.n and any(k in self.dependent for k in self.paths[j])
+        ]
+
+    @cached_property
+    def completed(self):
+        """The law if gaps are by chance given what is shown: each gap goes to its likes."""
+        mass = {row: Fraction(times, self.n) for row, times in self.counts.items()}
+        rank = {None: -1, **{y: c for c, y in enumerate(self.classes)}}
+        full = [row for row in mass if None not in row]
+        for row in sorted(
+            (row for row in mass if None in row),
+            key=lambda row: (row.count(None), [rank[y] for y in row]),
+        ):
+            likes = [f for f in full if all(x in (None, y) for x, y in zip(row, f, strict=True))]
+            total = sum(mass[f] for f in likes)
+            if likes:
+                for f in likes:
+                    mass[f] += mass[row] * mass[f] / total
+                mass[row] = Fraction(0)
+        return {row: p for row, p in mass.items() if p}
+
+    @cached_property
+    def adjusted_range(self):
+        found = {}
+        for i, j in self.pairs:
+            low = sum(p for r, p in self.completed.items()
+                      if None not in (r[i], r[j]) and r[i] != r[j])  # fmt: skip
+            still = sum(p for r, p in self.completed.items() if None in (r[i], r[j]))
+            found[i, j] = float(low), float(low + still)
+        return found
+
+    @cached_property
+    def adjusted(self):
+        """One number where the range is narrow, None where it is not."""
+        return {
+            pair: (low + high) / 2 if high - low <= 0.01 else None
+            for pair, (low, high) in self.adjusted_range.items()
+        }
+
+    def worst(self, i, j):
+        d, m = self.differ[i, j], self.seen[i, j]
+        return d / self.n, (d + self.n - m) / self.n
+
+    @cached_property
+    def n_prefix(self):
+        """Cases with gaps in which each test that ran had all those before it."""
+        return sum(
+            None in row and all(row[i] is not None or row[j] is None for i, j in self.pairs)
+            for row in self.rows
+        )

@@ -1,0 +1,132 @@
+"""What disagreement says: intervals, findings, strong dominance."""
+
+import math
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+
+from scipy.optimize import brentq
+from scipy.special import betaln, xlogy
+
+from tests.audit.again.counted import Counted
+
+SAME = 1e-12
+
+
+def edges(log_capital, mean, bar):
+    """Where a function that grows on both sides of the mean reaches the bar."""
+
+    def edge(outside):
+        if mean == outside or log_capital(outside) < bar:
+            return float(round(outside))
+        near = mean + 1e-13 * (outside - mean)
+        return brentq(lambda m: log_capital(m) - bar, near, outside, xtol=1e-14)
+
+    return edge(1e-15), edge(1 - 1e-15)
+
+
+def betting(total, n, alpha):
+    """All means at which a gambler with mixed stakes has not won 1 / alpha times the stake."""
+    if not n:
+        return 0.0, 1.0
+
+    def log_capital(m):
+        mixed = betaln(total + 0.5, n - total + 0.5) - math.log(math.pi)
+        return mixed - xlogy(total, m) - xlogy(n - total, 1 - m)
+
+    return edges(log_capital, total / n, -math.log(alpha))
+
+
+class Disagreed(Counted):
+    """Shares of disagreement with their intervals, and what follows at any price."""
+
+    @cached_property
+    def share(self):
+        """The share of disagreement that the report shows for each pair; None if unknown."""
+        return {
+            pair: self.adjusted[pair]
+            if pair in self.biased and self.log.at_random
+            else None if self.plain[pair] is None else float(self.plain[pair])
+            for pair in self.pairs
+        }  # fmt: skip
+
+    def intervals(self, factor=1):
+        """The intervals if there were ``factor`` times as many cases of the same kind."""
+        level = self.alpha / len(self.pairs)
+        found = {}
+        for i, j in self.pairs:
+            d, m, n = (x * factor for x in (self.differ[i, j], self.seen[i, j], self.n))
+            if (i, j) in self.biased:  # gaps may hide anything: two means over all cases
+                found[i, j] = betting(d, n, level)[0], betting(d + n - m, n, level)[1]
+            else:
+                found[i, j] = betting(d, m, level)
+        return found
+
+    @cached_property
+    def interval(self):
+        return self.intervals()
+
+    def price(self, i, j, mistake_cost=None):
+        cost = Fraction(self.log.mistake_cost if mistake_cost is None else mistake_cost)
+        return float((self.spent[j] - self.spent[i]) / cost)
+
+    def beyond(self, stage):
+        """The pairs that leave the path to a stage, or go on from it: none of them may pay."""
+        path = self.paths[stage]
+        return [(i, j) for i, j in self.pairs
+                if i in path and not (i != stage and path[path.index(i) + 1] in self.paths[j])
+                and j not in path]  # fmt: skip
+
+    def is_dominant(self, stage, p, mistake_cost=None):
+        return all(
+            p[i, j] is not None and self.price(i, j, mistake_cost) >= p[i, j] - SAME
+            for i, j in self.beyond(stage)
+        )
+
+    def sound(self, p, mistake_cost=None):
+        """The one stage that pays itself and beyond which nothing pays, by the definition."""
+        for k in self.stages:
+            pays = all(
+                p[i, k] is not None and self.price(i, k, mistake_cost) < p[i, k] - SAME
+                for i in self.paths[k][:-1]
+            )
+            if pays and self.is_dominant(k, p, mistake_cost):
+                return k
+        return None
+
+    @staticmethod
+    def corners(intervals):
+        for ends in product((0, 1), repeat=len(intervals)):
+            yield {p: intervals[p][end] for p, end in zip(intervals, ends, strict=True)}
+
+    def finding(self, mistake_cost=None, intervals=None):
+        """What all disagreements inside the intervals say together: the ends are enough."""
+        held = self.interval if intervals is None else intervals
+        found = {self.sound(p, mistake_cost) for p in self.corners(held)}
+        if len(found) > 1:
+            return "undecided", self.sound(self.share, mistake_cost)
+        (stage,) = found
+        return ("none" if stage is None else "sound"), stage
+
+    def settled(self, i, j, intervals=None):
+        low, high = (self.interval if intervals is None else intervals)[i, j]
+        price = self.price(i, j)
+        return 1 if price >= high - SAME else 0 if price >= low - SAME else -1
+
+    @cached_property
+    def contradicting(self):
+        """Cases in which every label makes some right answer wrong again on its path."""
+        if self.log.unseen:
+            return 0
+        labels = [y for y in self.classes if y not in self.log.never_right]
+        total = 0
+        for row in self.rows:
+            total += not any(
+                all(not (row[i] == y and row[j] not in (y, None)) for i, j in self.pairs)
+                for y in labels
+            )
+        return total
+
+    @cached_property
+    def contradiction_interval(self):
+        return betting(self.contradicting, self.n, self.alpha)
