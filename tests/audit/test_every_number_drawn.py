@@ -72,17 +72,20 @@ def verdict(said, blocks):
 
 
 def verdict_row(said, pair):
-    a, price = said.a, said.a.price(*pair)
+    a, price, share = said.a, said.a.price(*pair), said.a.share[pair]
     low, high = a.interval[pair]
     settled, more = a.settled(*pair), said.forecast[pair]
+    ratios = [price / high, price / low if low else None]
     return [
         ("{s} to {s}", [*map(said.name, pair)]),
         ("{n}", [a.seen[pair]]),
-        ("{n} %", said.percent(a.share[pair])),
+        ("unknown", []) if share is None else ("{n} %", said.percent(share)),
         ("{n} % to {n} %", said.percent(low, high)),
         ("{n} %", said.percent(price)),
-        ("{n} ({n} to {n})", [said.ratio(pair), price / high, price / low if low else None]),
-        ("{n}", said.percent(price - a.share[pair])),
+        ("{n} to {n}", ratios)
+        if share is None
+        else ("{n} ({n} to {n})", [said.ratio(pair), *ratios]),
+        ("", []) if share is None else ("{n}", said.percent(price - share)),
         (STATES[settled], []),
         ("", []) if settled else ("never", []) if more is None else ("{n}", [more]),
     ]

@@ -89,6 +89,14 @@ def three_words():
     )
 
 
+def another_answer():
+    """The right answer may be one that no test gives, and the last test is known to be bad."""
+    _, _, outputs = _drawn(14, 300)
+    return RawLog(
+        _rows(outputs), (1, 2, 3), 30, assumptions=(ErrsWithin("c", 1.0, 0.9),), unseen=True
+    )
+
+
 def words_and_labels():
     """Three values, labels that a plan asked for, pooled over patterns that agree alike."""
     _, labels, outputs = _drawn(2, 700, (0.45, 0.3, 0.15), 3)
@@ -135,6 +143,27 @@ def routed_but_dear():
     return RawLog(log.rows, (1, 22.5, 12), 40)
 
 
+def nearly_by_chance():
+    """Of 200 cases with 0 from the first test 80 lack the second, of as many with 1 only 60."""
+    rows = [(0, 0)] * 90 + [(0, 1)] * 30 + [(0, None)] * 80
+    rows += [(1, 1)] * 100 + [(1, 0)] * 40 + [(1, None)] * 60
+    return RawLog(tuple(rows), (1, 8), 40, ("a", "b"))
+
+
+def sent_home():
+    """Who got 0 from the first test got no other: what those would have said nothing tells."""
+    _, _, outputs = _drawn(4, 500, (0.35, 0.2, 0.1))
+    gaps = (outputs[:, :1] == 0) & np.array([False, True, True])
+    return RawLog(_rows(outputs, gaps), (1, 2, 6), 40, at_random=True)
+
+
+def holes():
+    """Four tests that fail here and there."""
+    rng, _, outputs = _drawn(13, 500, (0.35, 0.3, 0.25, 0.1))
+    gaps = rng.random(outputs.shape) < 0.1
+    return RawLog(_rows(outputs, gaps), (1, 3, 4, 5), 50, ("a", "b", "c", "d"))
+
+
 def holes_and_labels():
     """Tests fail here and there, so some gaps nothing fills; some cases are labelled."""
     rng, labels, outputs = _drawn(6, 260, (0.3, 0.25, 0.1), 3)
@@ -169,13 +198,18 @@ def little_to_know():
     return RawLog(_rows(outputs), (5, 40, 20), 100)
 
 
-def no_stage():
+def no_stage(n_cases=3_000):
     """From a to b pays and from b to c, but c mostly takes back what b changed: none is sound."""
     rng = np.random.default_rng(9)
-    first, noise = rng.integers(0, 2, 3_000), rng.random((2, 3_000))
+    first, noise = rng.integers(0, 2, n_cases), rng.random((2, n_cases))
     middle = np.where(noise[0] < 0.3, 1 - first, first)
     last = np.where(noise[1] < 0.1, 1 - first, first)
     return RawLog(_rows(np.column_stack([first, middle, last])), (1, 20, 19), 100)
+
+
+def no_stage_yet():
+    """The same with too few cases to be sure."""
+    return no_stage(120)
 
 
 def tree():
@@ -189,18 +223,23 @@ def tree():
 MAKERS = (
     two_classes,
     three_words,
+    another_answer,
     words_and_labels,
     abstentions_and_labels,
     stopped_by_chance,
     routed,
     routed_and_adjusted,
     routed_but_dear,
+    nearly_by_chance,
+    sent_home,
+    holes,
     holes_and_labels,
     settled_by_labels,
     labels_against_disagreement,
     nothing_to_know,
     little_to_know,
     no_stage,
+    no_stage_yet,
     tree,
 )
 NAMES = tuple(maker.__name__ for maker in MAKERS)

@@ -147,6 +147,11 @@ class Said:
         if state == "open" and more is not None:
             state, values = "open, {n} more cases", [more]
         gaps = "; gaps may be anything" if pair in a.biased else ""
+        if a.share[pair] is None:  # of a choice of cases, and nothing is like the others
+            return (
+                f"  {{s}} to {{s}}: {{n}} % to {{n}} % change{gaps}, price {{n}} %: {state}",
+                [*map(self.name, pair), *self.percent(*a.interval[pair], a.price(*pair)), *values],
+            )
         return (
             (
                 f"  {{s}} to {{s}}: {{n}} % change ({{n}} % to {{n}} %{gaps}), "
@@ -167,7 +172,12 @@ class Said:
         stage = a.finding()[1]
         centre = self.stage if stage is None else stage
         near = [pair for pair in a.pairs if centre in pair]
-        near.sort(key=lambda p: (a.settled(*p) != 0, abs(a.price(*p) - a.share[p])))
+        near.sort(
+            key=lambda p: (
+                a.settled(*p) != 0,
+                0 if a.share[p] is None else abs(a.price(*p) - a.share[p]),
+            )
+        )
         assert len(near) <= 4
         return [self.pair(pair) for pair in near]
 
