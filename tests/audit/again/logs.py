@@ -82,7 +82,7 @@ def three_words():
         _rows(WORDS[outputs]),
         (2, 5, 11),
         50,
-        assumptions=(ErrsWithin("c", 0.5, 0.38), Prevalence("yes", 0.2, 0.5)),
+        assumptions=(ErrsWithin("c", 0.5, 0.38), Prevalence("yes", 0.2, 0.32)),
         never_right=("perhaps",),
         unseen=True,
         n_planned=25,
@@ -216,7 +216,12 @@ def tree():
     """After the first test either b and then d, or c."""
     _, _, outputs = _drawn(10, 400, (0.4, 0.2, 0.15, 0.1))
     return RawLog(
-        _rows(outputs), (1, 8, 6, 30), 100, ("a", "b", "c", "d"), (None, 0, 0, 1), (Ordered(),)
+        _rows(outputs),
+        (1, 8, 6, 30),
+        100,
+        ("a", "b", "c", "d"),
+        (None, 0, 0, 1),
+        (Ordered(), Prevalence(1, 0.7, 0.95)),
     )
 
 
