@@ -119,15 +119,15 @@ class AuditReport:
     def recommended_stage(self) -> int:
         """Where to stop: what is certain, else what labels favour, what is sound, or minimax.
 
-        A stage that is sound under weak dominance is not recommended where it cannot be best given
-        what is assumed: then weak dominance does not hold.
+        What labels or weak dominance speak for is not recommended where it cannot be best given
+        what is assumed.
         """
         if self.is_known:
             return self.minimax_stage
+        favoured = self.verdict.stage if self.verdict.finding is Finding.SOUND else None
         if self.labels is not None and self.labels.n_labels:
-            return self.labels.stage
-        sound = self.verdict.stage if self.verdict.finding is Finding.SOUND else None
-        return sound if sound in self.possible_stages else self.minimax_stage
+            favoured = self.labels.stage
+        return favoured if favoured in self.possible_stages else self.minimax_stage
 
     def summary(self) -> str:
         """Return the report for a terminal: at most 25 lines in plain words."""

@@ -136,6 +136,10 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
         return (
             f"Stop after {place}. No other choice can be cheaper, whatever the right answers are."
         )
+    if report.labels is not None and report.labels.stage != stage:
+        return (
+            f"Stop after {place} for now: the labels favour a test that your assumptions exclude."
+        )
     if report.labels is not None:
         sure = len(report.labels.possible_stages) == 1
         return (

@@ -105,9 +105,9 @@ class Bounded(Labelled):
 
     @cached_property
     def recommended(self):
+        """What is certain, else what labels or disagreement favour if it may be best."""
         if self.is_known:
             return self.safest
-        if self.labelled:
-            return self.label_stage
         finding, stage = self.finding()
-        return stage if finding == "sound" and stage in self.rivals else self.safest
+        favoured = self.label_stage if self.labelled else stage if finding == "sound" else None
+        return favoured if favoured in self.rivals else self.safest

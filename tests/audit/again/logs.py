@@ -89,6 +89,18 @@ def three_words():
     )
 
 
+def labels_against_assumptions():
+    """Three labels speak for the last test, which what is assumed rules out."""
+    _, _, outputs = _drawn(15, 400, (0.3, 0.3, 0.3))
+    alone = (outputs[:, 0] == outputs[:, 1]) & (outputs[:, 0] != outputs[:, 2])
+    return RawLog(
+        _rows(outputs),
+        (0.01, 0.01, 0.01),
+        assumptions=(ErrsWithin("a", 0.3), ErrsWithin("c", 1.0, 0.35)),
+        labels=tuple((int(r), int(outputs[r, 2])) for r in np.flatnonzero(alone)[:3]),
+    )
+
+
 def another_answer():
     """The right answer may be one that no test gives, and the last test is known to be bad."""
     _, _, outputs = _drawn(14, 300)
@@ -228,6 +240,7 @@ def tree():
 MAKERS = (
     two_classes,
     three_words,
+    labels_against_assumptions,
     another_answer,
     words_and_labels,
     abstentions_and_labels,
