@@ -9,7 +9,7 @@ from stopwise.audit.prices import TINY
 from stopwise.audit.report import AuditReport
 from stopwise.audit.sequences import Interval
 from stopwise.audit.verdict import Finding, PairEvidence
-from stopwise.cascade import Cascade
+from stopwise.cascade import TOLERANCE, Cascade
 
 
 def one_line(value: object) -> str:
@@ -175,7 +175,7 @@ def _going_on(report: AuditReport, stage: int) -> str:
         return f"{facts}: it cannot pay."
     if worst.settled < 0:
         return f"{facts}: it may pay, if most of the changes are for the better."
-    if worst.margin >= 0:
+    if worst.margin >= -TOLERANCE:
         return f"{facts}: it could not pay here, but {worst.n_seen:,} cases are few."
     return f"{facts}: too close to call with {worst.n_seen:,} cases."
 
