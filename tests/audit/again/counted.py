@@ -90,7 +90,7 @@ class Counted:
     @cached_property
     def completed(self):
         """The law if gaps are by chance given what is shown: each gap goes to its likes."""
-        mass = {row: Fraction(times, self.n) for row, times in self.counts.items()}
+        mass = {row: times / self.n for row, times in self.counts.items()}
         rank = {None: -1, **{y: c for c, y in enumerate(self.classes)}}
         full = [row for row in mass if None not in row]
         for row in sorted(
@@ -102,7 +102,7 @@ class Counted:
             if likes:
                 for f in likes:
                     mass[f] += mass[row] * mass[f] / total
-                mass[row] = Fraction(0)
+                mass[row] = 0.0
         return {row: p for row, p in mass.items() if p}
 
     @cached_property

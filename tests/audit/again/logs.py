@@ -191,6 +191,13 @@ def settled_by_labels():
     return RawLog(_rows(outputs), (0, 0.02), names=("a", "b"), labels=told)
 
 
+def labels_ahead_of_disagreement():
+    """Labels show that the first test is best; whether prices cover disagreement is open."""
+    _, labels, outputs = _drawn(16, 600, (0.1, 0.3))
+    told = tuple((r, int(labels[r])) for r in range(400))
+    return RawLog(_rows(outputs), (1, 34), 100, ("a", "b"), labels=told)
+
+
 def labels_against_disagreement():
     """The last test looks sound and is worst: labels show it, and for b chance is still open."""
     rng, labels, outputs = _drawn(11, 1_500, (0.1, 0.3, 0.5))
@@ -253,6 +260,7 @@ MAKERS = (
     holes,
     holes_and_labels,
     settled_by_labels,
+    labels_ahead_of_disagreement,
     labels_against_disagreement,
     nothing_to_know,
     little_to_know,
