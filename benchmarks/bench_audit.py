@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import stopwise as sw
-from stopwise.audit.counting import count_patterns, pair_counts
+from stopwise.audit.reading.counting import count_patterns, pair_counts
 
 SMALL, LARGE = 5, 20
 
@@ -125,7 +125,7 @@ def write_parquet(path: Path, n: int) -> None:
 PROGRAMS = {
     "audit": """
 import stopwise as sw
-from stopwise.audit.log import open_log
+from stopwise.audit.reading.log import open_log
 names = [f't{k}' for k in range(20)]
 cascade = sw.Cascade([1.0] * 20, names=names)
 open_log(path, cascade).histogram()

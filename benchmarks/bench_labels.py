@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 import stopwise as sw
+from stopwise.audit.bounds.identify import IdentifiedSet
+from stopwise.audit.evidence.missing import observed_law
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.identify import IdentifiedSet
-from stopwise.audit.labels import LabelledCases, agreement
-from stopwise.audit.missing import observed_law
-from stopwise.audit.plan import plan_labels
+from stopwise.audit.labels.cases import LabelledCases, agreement
+from stopwise.audit.labels.plan import plan_labels
 from stopwise.problem.families import relaxed_errors
 
 N_LABELS = (20, 50, 100, 200)

@@ -13,10 +13,10 @@ from typing import Annotated, Any
 from stopwise import __version__
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
+from stopwise.drafts import draft
 from stopwise.errors import InputError, MissingExtraError, SettingError, StopwiseError
 from stopwise.problem import Recording
 from stopwise.simulation import Sweep, sweep
-from stopwise.simulation.files import draft
 from stopwise.simulation.names import (
     FAMILIES,
     ON_CASCADE,

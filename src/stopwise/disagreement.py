@@ -21,6 +21,11 @@ def price_covers(extra_cost: float, disagreement: float) -> bool:
     return extra_cost >= disagreement - TOLERANCE
 
 
+def price_ratio(extra_cost: float, disagreement: float) -> float:
+    """Return (C_j - C_i) / P(Y^i ≠ Y^j), >= 1 where going on cannot pay; infinite if they agree."""
+    return math.inf if disagreement <= TOLERANCE else extra_cost / disagreement
+
+
 def dominated_pairs(cascade: Cascade, stage: int) -> tuple[tuple[int, int], ...]:
     """Return the pairs (i, j) whose price must cover their disagreement for ``stage`` to be sound.
 
@@ -49,11 +54,11 @@ def dominance_ratio(disagreement: FloatArray, cascade: Cascade, stage: int) -> f
     there is nothing to dominate; NaN where a disagreement is unknown.
     """
     C = cascade.cumulative_costs
-    ratios = [math.inf]
-    for i, j in dominated_pairs(cascade, stage):
-        p = float(disagreement[i, j])
-        ratios.append(math.inf if p <= TOLERANCE else float(C[j] - C[i]) / p)
-    return math.nan if any(map(math.isnan, ratios)) else min(ratios)
+    ratios = [
+        price_ratio(float(C[j] - C[i]), float(disagreement[i, j]))
+        for i, j in dominated_pairs(cascade, stage)
+    ]
+    return math.nan if any(map(math.isnan, ratios)) else min(ratios, default=math.inf)
 
 
 def sound_stage(disagreement: Any, cascade: Cascade) -> int | None:

@@ -66,7 +66,7 @@ CHECKS = {
     "verdict.pairs[].price": each_pair(lambda a, i, j: a.price(i, j)),
     "verdict.pairs[].settled": each_pair(lambda a, i, j: a.settled(i, j)),
     "verdict.pairs[].n_more": check_pair_forecasts,
-    "verdict.pairs[].is_biased": each_pair(lambda a, i, j: (i, j) in a.biased),
+    "verdict.pairs[].is_biased": each_pair(lambda a, i, j: (i, j) in a.blind),
     "strong_dominance.n_cases": same(lambda a: len(a.rows)),
     "strong_dominance.n_contradicting": same(lambda a: a.contradicting),
     "strong_dominance.interval.low": same(lambda a: a.contradiction_interval[0]),
@@ -89,7 +89,12 @@ CHECKS = {
     "choices[].worst_regret": same(
         lambda a: [None if k is None else a.regrets()[k] for k in chosen(a)]
     ),
-    "choices[].note": same(lambda _: ["", "", "", "trusts its model of errors", ""]),
+    "choices[].note": same(
+        lambda a: [
+            "this log refutes it" if a.contradicting else "",
+            *("", "", "trusts its model of errors", ""),
+        ]
+    ),
     "missing.n_incomplete": if_any("missing", lambda a: sum(None in row for row in a.rows)),
     "missing.n_prefix": if_any("missing", lambda a: a.n_prefix),
     "missing.n_missing[]": if_any(
@@ -111,6 +116,8 @@ CHECKS = {
     "labels.estimates[][]": if_any("labels", lambda a: a.estimates),
     "labels.low[][]": label_table("low"),
     "labels.high[][]": label_table("high"),
+    "labels.error_rates[].low": if_any("labels", lambda a: [low for low, _ in a.label_rates]),
+    "labels.error_rates[].high": if_any("labels", lambda a: [high for _, high in a.label_rates]),
     "labels.stage": if_any("labels", lambda a: a.label_stage),
     "labels.possible_stages[]": if_any("labels", lambda a: a.may_be_best(a.label_least)),
     "labels.weak_dominance": if_any("labels", lambda a: a.weak_dominance),

@@ -43,12 +43,17 @@ def missing(said, blocks):
         [
             ("{s} to {s}", [*map(said.name, pair)]),
             ("{n} %", said.percent(float(a.plain[pair]))),
-            said.adjusted(pair),
+            adjusted_cell(said, pair),
             ("{n} % to {n} %", said.percent(*a.worst(*pair))),
         ]
         for pair in a.pairs
     ]
     check_table(take(blocks, "table"), *rows)
+
+
+def adjusted_cell(said, pair):
+    template, values = said.adjusted(pair)
+    return template.removesuffix(" adjusted"), values
 
 
 def prices(said, blocks):
@@ -63,7 +68,7 @@ def verdict(said, blocks):
     found = found[:1].upper() + found[1:]
     assert_said(
         take(blocks, "p"),
-        f"{found}. All intervals hold together, at any time, with {{n}}% confidence. {strong}",
+        f"{found}. All intervals hold together, at any time, with {{n}} % confidence. {strong}",
         [*values, 100 * a.log.confidence, *more],
     )
     check_matrix(a, take(blocks, "svg"))

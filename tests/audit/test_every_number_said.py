@@ -24,7 +24,7 @@ def expected(name):
         ("", []),
         log_line(a),
         *said.missing(),
-        (f"Verdict: {found} ({{n}}% confidence, at any time).",
+        (f"Verdict: {found} ({{n}} % confidence, at any time).",
          [*values, 100 * a.log.confidence]),
         *said.pairs(),
         said.strong(),
@@ -68,12 +68,14 @@ def regret_line(said):
 
 
 def choices_line(said):
+    """Each rule; one that has a note instead of a stage is left to the page."""
     regrets = said.a.regrets()
+    noted = {"Dawid–Skene", *(["strong dominance"] if said.a.contradicting else [])}
     text, values = join(
         (f"{rule} {{s}}", [said.name(stage)]) if stage is None
         else (f"{rule} {{s}} ({{n}} %)", [said.name(stage), *said.percent(regrets[stage])])
         for rule, stage in zip(RULES, chosen(said.a), strict=True)
-        if stage is not None or rule != "Dawid–Skene"
+        if stage is not None or rule not in noted
     )  # fmt: skip
     return f"Side by side (worst-case regret): {text}.", values
 

@@ -135,7 +135,7 @@ def test_differences_by_labels(log, report):
         def divergence(m, mean=mean):
             return rel_entr(mean, m) + rel_entr(1 - mean, 1 - m)
 
-        low, high = ends(divergence, mean, math.log(2 / (SHARE / 3)) / N)
+        low, high = ends(divergence, mean, math.log(2 / (SHARE / 6)) / N)
         low = P * max(scale * (2 * low - 1), -1) - gaps - blind
         high = P * min(scale * (2 * high - 1), 1) + gaps + blind
         found = told.interval(i, j)

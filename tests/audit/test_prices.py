@@ -5,11 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from stopwise.audit.assumptions import Ordered
+from stopwise.audit.bounds.assumptions import Ordered
+from stopwise.audit.bounds.identify import IdentifiedSet
+from stopwise.audit.bounds.regrets import minimax_stage, worst_regrets
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds
+from stopwise.audit.evidence.verdict import judge
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.identify import IdentifiedSet
-from stopwise.audit.prices import minimax_stage, price_map, worst_regrets
-from stopwise.audit.verdict import DisagreementBounds, judge
+from stopwise.audit.prices import price_map
 from stopwise.cascade import Cascade
 from tests.audit.worlds import ORDER, draw, highs_bound, histogram_of, law_of
 

@@ -11,9 +11,9 @@ import pytest
 import stopwise as sw
 from stopwise.audit import ErrsWithin, Ordered
 from stopwise.audit.compare import choices, dawid_skene_error_rates, strong_dominance_stage
+from stopwise.audit.evidence.sequences import BettingSequence
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.sequences import BettingSequence
-from stopwise.audit.words import amount
+from stopwise.audit.telling.words import amount
 from stopwise.errors import AssumptionError, InputError, LogError, SettingError
 from tests.audit.worlds import ORDER, draw, highs_bound, law_of
 
@@ -100,7 +100,7 @@ def test_dawid_and_skene_have_no_answer_where_a_test_was_never_run():
     assert np.isnan(dawid_skene_error_rates(log)).tolist() == [False, True]
     (choice,) = (
         c
-        for c in choices(log, log.disagreement, np.zeros(2), log.cascade)
+        for c in choices(log, log.disagreement, np.zeros(2), log.cascade, strong_is_refuted=False)
         if c.rule == "Dawid–Skene"
     )
     assert choice.stage is None
@@ -232,6 +232,20 @@ def test_a_histogram_can_be_audited(world):
     assert sw.audit(histogram, cascade).verdict == report.verdict
 
 
+def test_a_histogram_is_audited_at_the_prices_of_the_audit(world):
+    report = world[-1]
+    given, dear = report.cascade, sw.Cascade(report.cascade.prices, 40, report.cascade.names)
+    again = sw.audit(report.histogram, dear)
+    assert given.mistake_cost != 40
+    assert again.cascade.mistake_cost == again.to_dict()["cascade"]["mistake_cost"] == 40
+    assert again.worst_regrets.tolist() == pytest.approx(
+        [max(again.largest_differences[k] + dear.cumulative_costs[k] - dear.cumulative_costs)
+         for k in range(dear.n_stages)]
+    )  # fmt: skip
+    with pytest.raises(LogError, match="got 3 tests for 2"):
+        sw.audit(report.histogram, sw.Cascade([1, 2]))
+
+
 def test_counts_kept_case_by_case_can_be_audited(world):
     _, frame, cascade, _ = world
     counts = sw.PatternCounts(cascade)
@@ -349,3 +363,17 @@ def test_undecided_says_how_many_cases(world):
     assert report.verdict.finding.value == "undecided"
     assert math.isfinite(report.verdict.n_more)
     assert f"about {report.verdict.n_more:,.0f} more cases would settle it" in report.summary()
+
+
+def test_a_high_confidence_is_not_rounded_up():
+    report = sw.audit(np.array([[0, 1], [1, 0]] * 50), sw.Cascade([0.1, 0.2]), confidence=0.999)
+    assert "(99.9 % confidence, at any time)" in report.summary()
+    assert "with 99.9 % confidence" in report.to_html()
+
+
+def test_side_by_side_says_that_strong_dominance_is_refuted():
+    rows = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 1], [1, 0, 0]] * 200)
+    (strong, *_) = sw.audit(rows, sw.Cascade([0.1] * 3)).choices
+    assert (strong.rule, strong.note) == ("strong dominance", "this log refutes it")
+    (strong, *_) = sw.audit(rows[rows[:, 1] == rows[:, 2]], sw.Cascade([0.1] * 3)).choices
+    assert strong.note == ""

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import linprog
 
-from stopwise.audit.corners import LabelSpace, Law
+from stopwise.audit.bounds.corners import LabelSpace, Law
 from stopwise.audit.histogram import Histogram
 from stopwise.cascade import Cascade
 

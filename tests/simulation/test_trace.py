@@ -1,7 +1,6 @@
 import contextlib
 import io
 import json
-import os
 import sys
 import zipfile
 from dataclasses import replace
@@ -13,7 +12,7 @@ from scipy import stats
 
 import stopwise as sw
 from stopwise.problem.families import relaxed_errors
-from stopwise.simulation.files import ABOUT, draft
+from stopwise.simulation.files import ABOUT
 
 CASCADE = sw.Cascade(costs=[0, 10, 10], mistake_cost=100, names=["a", "b", "c"])
 WORLD = relaxed_errors(CASCADE)
@@ -238,15 +237,6 @@ class TestFiles:
         np.savez(path, **{**kept, "stops": kept["stops"].astype(float)})
         with pytest.raises(sw.errors.StateError, match="whole numbers"):
             sw.Trace.load(path)
-
-    def test_what_goes_wrong_leaves_what_was_there(self, tmp_path):
-        target = tmp_path / "t.npz"
-        target.write_text("old")
-        with contextlib.suppress(RuntimeError), draft(target) as beside:
-            beside.write_text("half")
-            raise RuntimeError
-        assert target.read_text() == "old"
-        assert os.listdir(tmp_path) == ["t.npz"]  # noqa: PTH208
 
     def test_parquet_needs_an_extra(self, trace, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyarrow", None)

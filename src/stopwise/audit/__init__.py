@@ -9,7 +9,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from stopwise.audit.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
+from stopwise.audit.bounds.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.report import AuditReport
 from stopwise.audit.run import audit

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stopwise.audit.bounds.regrets import minimax_stage
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.prices import minimax_stage
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.disagreement import sound_stage
 from stopwise.theory.dawid_skene import dawid_skene
@@ -28,11 +28,17 @@ class Choice:
 
 
 def choices(
-    histogram: Histogram, disagreement: FloatArray, regrets: FloatArray, cascade: Cascade
+    histogram: Histogram,
+    disagreement: FloatArray,
+    regrets: FloatArray,
+    cascade: Cascade,
+    *,
+    strong_is_refuted: bool,
 ) -> tuple[Choice, ...]:
     """Return what each rule chooses, with the worst-case regret of its choice."""
+    refuted = "this log refutes it" if strong_is_refuted else ""
     picked: list[tuple[str, int | None, str]] = [
-        ("strong dominance", strong_dominance_stage(disagreement, cascade), ""),
+        ("strong dominance", strong_dominance_stage(disagreement, cascade), refuted),
         ("weak dominance", sound_stage(disagreement, cascade), ""),
         ("minimax regret", minimax_stage(regrets), ""),
         _dawid_skene_choice(histogram, cascade),

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stopwise.audit.values import present, rank
 from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
 from stopwise.patterns import PatternCounts
 
 MISSING = -1
-MAX_PATTERNS = 200_000
 BLOCK = 1 << 20  # comparisons at a time
-MAX_FRACTIONS = 50  # different numbers with a fraction: more are scores, not labels
 
 Row = Sequence[Hashable]
 
@@ -60,7 +58,7 @@ class Histogram:
         code: dict[Hashable, int] = {None: MISSING}
         total: dict[tuple[int, ...], int] = {}
         for row, times in zip(rows, counts, strict=True):
-            key = tuple(code.setdefault(_present(y), len(code) - 1) for y in row)
+            key = tuple(code.setdefault(present(y), len(code) - 1) for y in row)
             total[key] = total.get(key, 0) + int(times)
         table = np.array(list(total), dtype=np.int64).reshape(-1, cascade.n_stages)
         times_seen = np.array(list(total.values()), dtype=np.int64)
@@ -100,7 +98,7 @@ class Histogram:
         for k, known in enumerate(values):
             place = np.full(len(known), MISSING)
             for c in np.flatnonzero(np.bincount(codes[:, k])).tolist():
-                place[c] = code.setdefault(_present(known[c]), len(code) - 1)
+                place[c] = code.setdefault(present(known[c]), len(code) - 1)
             table[:, k] = place[codes[:, k]]
         return cls.of_classes(table, counts, list(code)[1:], cascade)
 
@@ -115,7 +113,7 @@ class Histogram:
         cls, table: IntArray, counts: IntArray, shown: list[Hashable], cascade: Cascade
     ) -> Histogram:
         """Count patterns given as indices into ``shown``, each of which occurs; -1 is a gap."""
-        order = sorted(range(len(shown)), key=lambda c: _rank(shown[c]))
+        order = sorted(range(len(shown)), key=lambda c: rank(shown[c]))
         renamed = np.empty(len(shown) + 1, dtype=np.int64)
         renamed[order] = np.arange(len(shown))
         renamed[MISSING] = MISSING
@@ -199,6 +197,15 @@ class Histogram:
         np.fill_diagonal(share, 0.0)
         return read_only(share)
 
+    def priced(self, cascade: Cascade) -> Histogram:
+        """Return the same counts for ``cascade``: as many tests, maybe at other prices."""
+        if cascade.n_stages != self.n_stages:
+            raise LogError(
+                f"a histogram must be of the tests of the cascade, got {self.n_stages} tests "
+                f"for {cascade.n_stages}"
+            )
+        return replace(self, cascade=cascade)
+
     def value(self, code: int) -> Hashable:
         """Return the output that ``code`` stands for, ``None`` for a missing one."""
         return None if code == MISSING else self.classes[code]
@@ -209,8 +216,7 @@ class Histogram:
         rows = [[h.value(c) for c in row] for h in (self, other) for row in h.patterns.tolist()]
         counts = [*self.counts.tolist(), *other.counts.tolist()]
         total = Histogram.from_rows(rows, counts, self.cascade)
-        object.__setattr__(total, "n_blank", self.n_blank + other.n_blank)
-        return total
+        return replace(total, n_blank=self.n_blank + other.n_blank)
 
 
 def _lexical(table: IntArray, base: int) -> IntArray:
@@ -220,125 +226,3 @@ def _lexical(table: IntArray, base: int) -> IntArray:
         return np.asarray(np.lexsort(table.T[::-1]))
     # One number a row sorts faster than many keys.
     return np.argsort((table + 1) @ np.array([base ** (K - 1 - k) for k in range(K)]))
-
-
-def check_n_patterns(n_patterns: int, codes: IntArray, columns: Sequence[str]) -> None:
-    """Raise `LogError` where there are too many patterns; ``codes`` are some of them."""
-    if n_patterns <= MAX_PATTERNS:
-        return
-    n_values = [len(np.unique(column)) for column in codes.T]
-    widest = int(np.argmax(n_values))
-    raise LogError(
-        f"outputs must be labels, got more than {MAX_PATTERNS} different patterns; test "
-        f"{columns[widest]!r} alone has {n_values[widest]} values: cut scores into classes first"
-    )
-
-
-def _present(value: Any) -> Hashable:
-    """Return an output as a hashable value, ``None`` where it is missing."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    try:
-        hash(value)
-    except TypeError:
-        raise LogError(
-            f"outputs must be labels (numbers, text, true or false), got {value!r}"
-        ) from None
-    return value  # type: ignore[no-any-return]
-
-
-def _rank(value: Hashable) -> tuple[bool, float, str]:
-    """Numbers in their order, then all else by name."""
-    if isinstance(value, (bool, int, float)):
-        return (False, float(value), "")
-    return (True, 0.0, str(value))
-
-
-def looks_like(value: Hashable) -> Hashable:
-    """Return what a reader would take ``value`` for: case, blanks and ``1`` against ``1.0`` aside.
-
-    >>> looks_like("Yes ") == looks_like("yes"), looks_like("1") == looks_like(1.0)
-    (True, True)
-    """
-    if isinstance(value, bool):
-        return int(value)
-    text = " ".join(str(value).split()).casefold()
-    for number in (int, float):  # as a float a large whole number would be another one
-        with suppress(ValueError):
-            found = number(text)
-            return found if math.isfinite(found) else text
-    return {"true": 1, "false": 0}.get(text, text)
-
-
-def matching(value: Hashable, classes: Sequence[Hashable]) -> Hashable:
-    """Return the one of ``classes`` that ``value`` is or looks like, or ``value`` itself.
-
-    A command line and a CSV file give text where a frame gives numbers.
-    """
-    if value in classes:
-        return classes[list(classes).index(value)]
-    alike = looks_like(value)
-    return next((known for known in classes if looks_like(known) == alike), value)
-
-
-def check_log(histogram: Histogram) -> None:
-    """Raise `LogError` where a log cannot be audited: empty, constant, labels that look alike."""
-    names = histogram.cascade.names
-    if not histogram.n_cases:
-        raise LogError("the log must have at least one case with an output, got none")
-    alike: dict[Hashable, Hashable] = {}
-    for value in histogram.classes:
-        other = alike.setdefault(looks_like(value), value)
-        if other is not value:
-            raise LogError(
-                f"labels must be spelled in one way, got {other!r} {_places(histogram, other)} and "
-                f"{value!r} {_places(histogram, value)}: they would count as disagreement; "
-                "a query can mend that"
-            )
-    for k, name in enumerate(names):
-        values = np.unique(histogram.patterns[histogram.shown[:, k], k])
-        if len(values) == 0:
-            raise LogError(f"test {name!r} must have outputs, got none in {histogram.n_cases}")
-        if len(values) == 1:
-            raise LogError(
-                f"test {name!r} must tell cases apart, got {histogram.value(values[0])!r} in all "
-                f"{histogram.n_observed[k]} cases: leave it out, or see if it is the right column"
-            )
-    _check_values(histogram)
-
-
-def _check_values(histogram: Histogram) -> None:
-    """Raise `LogError` where a test gives scores, or nothing that any other test gives."""
-    names = histogram.cascade.names
-    given = [
-        set(np.unique(histogram.patterns[histogram.shown[:, k], k]).tolist())
-        for k in range(histogram.n_stages)
-    ]
-    for k, name in enumerate(names):
-        values = [histogram.classes[c] for c in given[k]]
-        scores = [value for value in values if _is_fraction(value)]
-        if len(scores) > MAX_FRACTIONS:
-            raise LogError(
-                f"outputs must be labels, got {len(scores)} different numbers such as "
-                f"{scores[0]!r} from test {name!r}: cut scores into classes first"
-            )
-        others = set().union(*(given[j] for j in range(len(names)) if j != k))
-        if not given[k] & others:
-            shown = ", ".join(map(repr, values[:3])) + (", …" if len(values) > 3 else "")
-            raise LogError(
-                f"tests must give answers to one question, got {shown} from test {name!r} and "
-                "none of them from any other test: is it a test, and in the words of the others?"
-            )
-
-
-def _is_fraction(value: Hashable) -> bool:
-    alike = looks_like(value)
-    return isinstance(alike, float) and not alike.is_integer()
-
-
-def _places(histogram: Histogram, value: Hashable) -> str:
-    code = histogram.classes.index(value)
-    columns = np.flatnonzero((histogram.patterns == code).any(axis=0))
-    return "in " + ", ".join(repr(histogram.cascade.names[k]) for k in columns)

@@ -9,10 +9,11 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from stopwise.audit.verdict import DisagreementBounds, Finding, judge, path_pairs
+from stopwise.audit.bounds.regrets import TINY, minimax_stage, worst_regrets
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds, path_pairs
+from stopwise.audit.evidence.verdict import Finding, judge
 from stopwise.cascade import Cascade, FloatArray, read_only
 
-TINY = 1e-9  # a regret below this is none
 MARGIN = 3.0  # how far the map goes beyond the last change
 
 Value = TypeVar("Value")
@@ -43,27 +44,6 @@ class PriceMap:
     known: tuple[Band[int | None], ...]
     prices: FloatArray
     guarantees: FloatArray
-
-
-def worst_regrets(differences: FloatArray, costs: FloatArray) -> FloatArray:
-    """Return for each stage the largest regret that the labels allow.
-
-    max_j (γ_k - γ_j) + C_k - C_j with the largest difference for each j; costs in error units,
-    shape (…, K).
-    """
-    ahead = differences + costs[..., :, None] - costs[..., None, :]
-    return np.asarray(ahead.max(axis=-1))
-
-
-def minimax_stage(regrets: FloatArray) -> int:
-    """Return the first stage with the smallest worst-case regret."""
-    return int(np.argmax(regrets <= regrets.min() + TINY))
-
-
-def possible_stages(differences: FloatArray, costs: FloatArray) -> tuple[int, ...]:
-    """Return the stages that may be best given the largest differences γ_i - γ_j; costs are C."""
-    lead = -differences.T + costs[:, None] - costs[None, :]  # the least that k can trail j by
-    return tuple(np.flatnonzero((lead <= TINY).all(axis=1)).tolist())
 
 
 def price_map(bounds: DisagreementBounds, differences: FloatArray, cascade: Cascade) -> PriceMap:

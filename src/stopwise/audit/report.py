@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
@@ -14,23 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from stopwise.audit.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
 from stopwise.audit.compare import Choice
-from stopwise.audit.dominance import StrongDominanceEvidence
+from stopwise.audit.evidence.dominance import StrongDominanceEvidence
+from stopwise.audit.evidence.missing import MissingOutputs
+from stopwise.audit.evidence.verdict import Finding, Verdict
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.labels import LabelEvidence
-from stopwise.audit.missing import MissingOutputs
-from stopwise.audit.plan import LabelPlan, PlannedCase
-from stopwise.audit.prices import (
-    TINY,
-    PriceMap,
-    minimax_stage,
-    possible_stages,
-    worst_regrets,
-)
-from stopwise.audit.sequences import Interval
-from stopwise.audit.verdict import Finding, Verdict
+from stopwise.audit.interval import Interval
+from stopwise.audit.labels.evidence import LabelEvidence
+from stopwise.audit.labels.plan import LabelPlan, PlannedCase
+from stopwise.audit.prices import PriceMap
 from stopwise.cascade import Cascade, FloatArray
-from stopwise.errors import InputError
+from stopwise.drafts import write_text
 
 VERSION = 1
 
@@ -131,13 +124,13 @@ class AuditReport:
 
     def summary(self) -> str:
         """Return the report for a terminal: at most 25 lines in plain words."""
-        from stopwise.audit.summary import summary
+        from stopwise.audit.telling.summary import summary
 
         return summary(self)
 
     def to_html(self) -> str:
         """Return the report as one self-contained page."""
-        from stopwise.audit.page import page
+        from stopwise.audit.telling.page import page
 
         return page(self)
 
@@ -170,27 +163,10 @@ class AuditReport:
 
     def save(self, path: str | Path) -> None:
         """Write the page to ``path``, all of it or nothing."""
-        write_whole(Path(path), self.to_html())
+        write_text(Path(path), self.to_html())
 
     def __str__(self) -> str:
         return self.summary()
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there completely or not at all."""
-    if not path.parent.is_dir():
-        raise InputError(f"a report must go into a directory, {path.parent} is none")
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(draft).chmod(0o666 & ~mask)
-        Path(draft).replace(path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
 
 
 def _plain(value: Any) -> Any:

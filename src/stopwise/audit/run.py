@@ -6,20 +6,24 @@ from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stopwise.audit.assumptions import Assumption
+from stopwise.audit.bounds.assumptions import Assumption
+from stopwise.audit.bounds.corners import LabelSpace
+from stopwise.audit.bounds.identify import IdentifiedSet
+from stopwise.audit.bounds.regrets import worst_regrets
 from stopwise.audit.compare import choices
-from stopwise.audit.corners import LabelSpace
-from stopwise.audit.dominance import strong_dominance
-from stopwise.audit.histogram import Histogram, check_log, matching
-from stopwise.audit.identify import IdentifiedSet
-from stopwise.audit.labelled import read_labels
-from stopwise.audit.labels import LabelEvidence, label_evidence
-from stopwise.audit.log import Log, open_log
-from stopwise.audit.missing import completed_law, missing_outputs, observed_law
-from stopwise.audit.plan import draw_cases, plan_labels
-from stopwise.audit.prices import price_map, worst_regrets
+from stopwise.audit.evidence.dominance import strong_dominance
+from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
+from stopwise.audit.evidence.pair_bounds import DisagreementBounds
+from stopwise.audit.evidence.verdict import Verdict, judge
+from stopwise.audit.histogram import Histogram
+from stopwise.audit.labels.evidence import LabelEvidence, label_evidence
+from stopwise.audit.labels.plan import draw_cases, plan_labels
+from stopwise.audit.labels.reading import read_labels
+from stopwise.audit.prices import price_map
+from stopwise.audit.reading.checks import check_log
+from stopwise.audit.reading.log import Log, open_log
 from stopwise.audit.report import AuditReport
-from stopwise.audit.verdict import DisagreementBounds, Verdict, judge
+from stopwise.audit.values import matching
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import LogError, SettingError
@@ -68,8 +72,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     unseen_label
         Whether the right answer may be a value that no test ever gives.
     missing_at_random
-        Take it that whether an output is missing depends on nothing but the outputs shown. By
-        default the bounds allow a missing output to be anything.
+        Take it that whether an output is missing depends on nothing but the outputs shown, the
+        verdict: on those before it. By default both allow a missing output to be anything.
     labels
         Labels for some cases, drawn at random within each pattern: a table with the columns of the
         tests or with ``case_id`` (or ``case``), and ``label_column``.
@@ -92,10 +96,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     _check_settings(cascade, confidence)
     n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
     opened = None
-    if isinstance(log, Histogram):
-        histogram = log
-    elif isinstance(log, PatternCounts):
-        histogram = Histogram.from_counts(log)
+    if isinstance(log, (Histogram, PatternCounts)):
+        counted = log if isinstance(log, Histogram) else Histogram.from_counts(log)
+        histogram = counted.priced(cascade)
     else:
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
         histogram = opened.histogram()
@@ -106,11 +109,15 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     alpha = (1 - confidence) / 3
     gaps = missing_outputs(histogram)
     biased = {} if gaps is None else gaps.biased_shares(adjusted=missing_at_random)
-    bounds = DisagreementBounds.of(histogram, alpha=alpha, biased=biased)
+    bounds = DisagreementBounds.of(
+        histogram, alpha=alpha, biased=biased, at_random=missing_at_random
+    )
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
-        evidence = _evidence(labels, label_column, opened, histogram, space, verdict, alpha)
+        evidence = _evidence(
+            labels, label_column, opened, histogram, space, verdict, alpha, missing_at_random
+        )
     taken = tuple(assumptions)
     drawn = () if evidence is None else evidence.as_assumptions()
     law = completed_law(histogram) if missing_at_random else observed_law(histogram)
@@ -121,12 +128,13 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         if n_planned
         else None
     )
+    strong = strong_dominance(histogram, space, alpha=alpha)
     return AuditReport(
         source=_described(log),
         histogram=histogram,
         confidence=confidence,
         verdict=verdict,
-        strong_dominance=strong_dominance(histogram, space, alpha=alpha),
+        strong_dominance=strong,
         assumptions=_words(taken, space, evidence, missing_at_random and not histogram.is_complete),
         error_bounds=identified.error_rates,
         largest_differences=differences,
@@ -136,6 +144,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
             bounds.middle,
             worst_regrets(differences, cascade.cumulative_costs),
             cascade,
+            strong_is_refuted=strong.is_refuted,
         ),
         missing=gaps,
         labels=evidence,
@@ -170,8 +179,9 @@ def _evidence(
     space: LabelSpace,
     verdict: Verdict,
     alpha: float,
+    at_random: bool,
 ) -> LabelEvidence:
-    cases = read_labels(labels, column, log, histogram, space)
+    cases = read_labels(labels, column, log, histogram, space, at_random=at_random)
     return label_evidence(cases, verdict, histogram.cascade, alpha=alpha)
 
 

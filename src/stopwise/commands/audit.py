@@ -11,12 +11,13 @@ from typing import Annotated
 
 import typer
 
-from stopwise.audit.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
-from stopwise.audit.log import log_files, open_rows
-from stopwise.audit.report import AuditReport, write_whole
+from stopwise.audit.bounds.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
+from stopwise.audit.reading.rows import log_files, open_rows
+from stopwise.audit.report import AuditReport
 from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade
 from stopwise.commands.waiting import waiting
+from stopwise.drafts import write_text
 from stopwise.errors import InputError, SettingError
 
 _log = partial(typer.Option, rich_help_panel="The log", show_default=False)
@@ -133,7 +134,7 @@ def audit(
         if report.plan is not None:
             texts[plan_out] = plan_csv(report, case_id or "case")
     for path, text in texts.items():
-        write_whole(path, text)
+        write_text(path, text)
     print(report.to_json() if as_json else report.summary())
     if not as_json:
         print("".join(f"\nWritten: {path}" for path in texts), end="\n" if texts else "")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stopwise import __version__
+from stopwise.drafts import write_text
 from stopwise.errors import SettingError
 from stopwise.experiments import EXPERIMENTS
 from stopwise.experiments.experiment import JSON, Result, Scale
@@ -99,16 +100,6 @@ def write_results(directory: Path, made_by: str, kept: Kept) -> None:
         },
     }
     write_text(directory / RESULTS, json.dumps(held, indent=1, allow_nan=False, ensure_ascii=False))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _place(entry: tuple[str, Any]) -> int:

@@ -10,9 +10,9 @@ from html import escape
 from pathlib import Path
 
 from stopwise import __version__
+from stopwise.drafts import write_text
 from stopwise.experiments import EXPERIMENTS
 from stopwise.experiments.experiment import Claim, Scale, Table, Verdict
-from stopwise.experiments.keeping import write_text
 from stopwise.experiments.runner import FIGURES, REPORT, Finished
 
 STYLE = """

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import Cascade
+from stopwise.drafts import draft
 from stopwise.errors import InputError, MissingExtraError, StateError
 from stopwise.simulation.trace import Trace
 
@@ -38,18 +36,6 @@ def load_trace(path: Path) -> Trace:
         raise
     except Exception as error:  # zip, zlib, NumPy, Arrow and JSON each have errors of their own
         raise StateError(f"trace cannot be read from {path}: {error}") from error
-
-
-@contextmanager
-def draft(path: Path) -> Iterator[Path]:
-    """Give a name beside ``path`` to write to, which becomes ``path`` if all goes well."""
-    # The suffix is kept since writers go by it.
-    beside = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
-    try:
-        yield beside
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _suffix(path: Path) -> str:

@@ -57,7 +57,9 @@ class Bounded(Labelled):
                 within(np.array([float(y == taken.value) for y in said]), taken.low, taken.high)
         if self.log.labels:
             for (i, j), (low, high) in self.label_intervals.items():
-                within(losses[:, i] - losses[:, j], low, high)
+                within(losses[:, i] - losses[:, j], low - 1e-12, high + 1e-12)
+            for k, (low, high) in enumerate(self.label_rates):
+                within(losses[:, k], low - 1e-12, high + 1e-12)
         return rows, limits
 
     def most(self, direction):

@@ -88,6 +88,11 @@ class Counted:
         ]
 
     @cached_property
+    def blind(self):
+        """The pairs whose gaps may hide anything: biased, and nothing is assumed of gaps."""
+        return [] if self.log.at_random else self.biased
+
+    @cached_property
     def completed(self):
         """The law if gaps are by chance given what is shown: each gap goes to its likes."""
         mass = {row: times / self.n for row, times in self.counts.items()}

@@ -2,12 +2,14 @@
 
 import math
 from collections import Counter
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from scipy.special import rel_entr
 
-from tests.audit.again.disagreed import Disagreed, edges
+from tests.audit.again.betting import edges
+from tests.audit.again.disagreed import Disagreed
 
 
 def camps(row):
@@ -15,13 +17,25 @@ def camps(row):
     return tuple(None if y is None else row.index(y) for y in row)
 
 
-def gain(row, label, i, j):
-    """How much more i errs than j."""
-    return (row[i] != label) - (row[j] != label)
+@dataclass
+class Stratum:
+    """Cases that count as alike: how many, with gaps filled, and whose answer was how often right.
+
+    ``right`` counts camps, None where no test was right; ``may_be`` are those that can be.
+    """
+
+    camps: tuple
+    n_cases: int = 0
+    filled: float = 0.0
+    right: Counter = field(default_factory=Counter)
+    may_be: set = field(default_factory=set)
+
+    def gain(self, weights, right):
+        return sum(w * (self.camps[k] != right) for k, w in weights.items())
 
 
 class Labelled(Disagreed):
-    """Differences of error rates by labels, and the stages that may be best by them."""
+    """Differences and error rates by labels, and the stages that may be best by them."""
 
     def may_be_best(self, least):
         """The stages that trail no other one for sure; least[k, j] bounds γ_k - γ_j from below."""
@@ -31,103 +45,127 @@ class Labelled(Disagreed):
             if all(least[k][j] + self.C[k] - self.C[j] <= 1e-9 for j in self.stages)
         ]
 
-    def strata(self, pooled):
-        """For each stratum one of its rows and its share of the cases."""
-        first, times = {}, Counter()
-        for row in self.rows:
-            key = camps(row) if pooled else row
-            first.setdefault(key, row)
-            times[key] += 1
-        return {key: (first[key], times[key] / self.n) for key in first}
-
-    def difference_interval(self, i, j, strata, told, level, *, pooled):
-        """``told`` lists for each stratum how much more i errs than j, with its weight."""
-        seen, low, high = {}, 0.0, 0.0
-        for key, (row, share) in strata.items():
-            if None in (row[i], row[j]):
-                low, high = low - share, high + share
-            elif row[i] != row[j]:
-                n = sum(weight for _, weight in told.get(key, []))
-                if n:
-                    seen[key] = share, n
-                else:  # nobody looked: i may be right or j, where that can be
-                    may_be = self._outcomes(row, pooled)
-                    low -= share * (camps(row)[i] in may_be)
-                    high += share * (camps(row)[j] in may_be)
-        if seen:
-            P, N = sum(p for p, _ in seen.values()), sum(n for _, n in seen.values())
-            scale = max((p / P) / (n / N) for p, n in seen.values())
-            total = sum(
-                weight * more * (seen[key][0] / P) / (seen[key][1] / N)
-                for key in seen
-                for more, weight in told[key]
-            )
-            mean = (total / N / scale + 1) / 2
-
-            def divergence(m):
-                return rel_entr(mean, m) + rel_entr(1 - mean, 1 - m)
-
-            ends = edges(divergence, mean, math.log(2 / level) / N)
-            low += P * max(scale * (2 * ends[0] - 1), -1)
-            high += P * min(scale * (2 * ends[1] - 1), 1)
-        return max(low, -1.0), min(high, 1.0)
-
     @cached_property
     def labelled(self):
         """The labelled rows, without those that show nothing."""
         rows = self.log.rows
         return [(rows[r], y) for r, y in self.log.labels if any(x is not None for x in rows[r])]
 
+    def strata(self, *, pooled, never_right=(), unseen=False):
+        """The strata before anybody has labelled anything: patterns, or agreements if pooled."""
+        found = {}
+        can_be = set(self.classes) - set(never_right)
+        for row in self.rows:
+            held = found.setdefault(camps(row) if pooled else row, Stratum(camps(row)))
+            held.n_cases += 1
+            held.may_be |= {row.index(y) for y in row if y in can_be}
+            if unseen or None in row or can_be - set(row):
+                held.may_be.add(None)
+        for row, p in self.completed.items():
+            found[camps(row) if pooled else row].filled += p
+        return found
+
     @cached_property
-    def n_comparisons(self):
-        return self.K * (self.K - 1) // 2
+    def told(self):
+        """The strata with their labels."""
+        log, pooled = self.log, self.log.planned_labels
+        found = self.strata(pooled=pooled, never_right=log.never_right, unseen=log.unseen)
+        for row, y in self.labelled:
+            held = found[camps(row) if pooled else row]
+            held.right[row.index(y) if y in row else None] += 1
+        return found
+
+    def bounds_by_labels(self, strata, weights, *, at_random=False):
+        """What Σ weights · γ can be: known where all are labelled, free where none is."""
+        low = high = 0.0
+        some = []
+        for held in strata.values():
+            n = sum(held.right.values())
+            share = held.filled if at_random else held.n_cases / self.n
+            gains = [held.gain(weights, right) for right in held.may_be]
+            if any(held.camps[k] is None for k in weights):
+                gains = [sum(min(w, 0) for w in weights.values()),
+                         sum(max(w, 0) for w in weights.values())]  # fmt: skip
+            elif abs(n - held.n_cases) < 0.5 and share <= held.n_cases / self.n + 1e-12:
+                gains = [sum(t * held.gain(weights, r) for r, t in held.right.items()) / n]
+            elif n and max(gains) > min(gains) and share:
+                some.append((held, share, n, gains))
+                continue
+            low, high = low + share * min(gains), high + share * max(gains)
+        if some:
+            ends = self._by_some_labels(some, weights)
+            low, high = low + ends[0], high + ends[1]
+        return low, high
+
+    def _by_some_labels(self, some, weights):
+        """A mean of labels that count by the share of their stratum, in a ball around it."""
+        bottom, top = min(min(g) for *_, g in some), max(max(g) for *_, g in some)
+        P, N = sum(share for _, share, _, _ in some), sum(n for _, _, n, _ in some)
+        scale = max((share / P) / (n / N) for _, share, n, _ in some)
+        total = sum(
+            times * (share / n) * (held.gain(weights, right) - (bottom + top) / 2)
+            for held, share, n, _ in some
+            for right, times in held.right.items()
+        )
+        mean = (total / P / ((top - bottom) / 2) / scale + 1) / 2
+
+        def divergence(m):
+            return rel_entr(mean, m) + rel_entr(1 - mean, 1 - m)
+
+        level = self.alpha / (self.K + self.K * (self.K - 1) / 2)  # rates and differences
+        ends = edges(divergence, mean, math.log(2 / level) / N)
+        reach = [min(max(scale * (2 * end - 1), -1), 1) for end in ends]
+        return [P * ((bottom + top) / 2 + x * (top - bottom) / 2) for x in reach]
 
     @cached_property
     def label_intervals(self):
-        pooled = self.log.planned_labels
-        strata, found = self.strata(pooled), {}
-        for j in self.stages:
-            for i in range(j):
-                told = {}
-                for row, y in self.labelled:
-                    told.setdefault(camps(row) if pooled else row, []).append(
-                        (gain(row, y, i, j), 1)
-                    )
-                level = self.alpha / self.n_comparisons
-                found[i, j] = self.difference_interval(i, j, strata, told, level, pooled=pooled)
-        return found
+        return {
+            (i, j): self.bounds_by_labels(self.told, {i: 1, j: -1}, at_random=self.log.at_random)
+            for j in self.stages
+            for i in range(j)
+        }
 
-    def _outcomes(self, row, pooled):
-        """Which camps may be right in a stratum; None stands for no camp at all."""
-        alike = [r for r in self.counts if camps(r) == camps(row)] if pooled else [row]
-        may_be = {y for y in self.classes if y not in self.log.never_right}
-        none = any(self.log.unseen or None in r or may_be - set(r) for r in alike)
-        right = {c for r in alike for c, y in zip(camps(r), r, strict=True) if y in may_be}
-        return right | ({None} if none else set())
+    @cached_property
+    def label_rates(self):
+        return [
+            self.bounds_by_labels(self.told, {k: 1}, at_random=self.log.at_random)
+            for k in self.stages
+        ]
 
     @cached_property
     def estimates(self):
-        """γ_i - γ_j: each stratum's own labels, one borrowed from its likes, who borrow one."""
-        pooled = self.log.planned_labels
-        own, alike = Counter(), Counter()
-        for row, y in self.labelled:
-            right = row.index(y) if y in row else None
-            own[camps(row) if pooled else row, right] += 1
-            alike[camps(row), right] += 1
-        found = np.zeros((self.K, self.K))
-        for key, (row, share) in self.strata(pooled).items():
-            outcomes = self._outcomes(row, pooled)
-            n_own = sum(own[key, c] for c in outcomes)
-            n_alike = sum(alike[camps(row), c] for c in outcomes)
-            for right in outcomes:
-                lent = (alike[camps(row), right] + 1 / len(outcomes)) / (n_alike + 1)
-                rate = (own[key, right] + lent) / (n_own + 1)
-                wrong = [c != right for c in camps(row)]
-                for i in self.stages:
-                    for j in self.stages:
-                        if None not in (row[i], row[j]):
-                            found[i, j] += share * rate * (wrong[i] - wrong[j])
+        """γ_i - γ_j: each stratum's own labels, one borrowed from its likes, who borrow one.
+
+        Strata that show both count by what they have when gaps are filled.
+        """
+        alike, found = Counter(), np.zeros((self.K, self.K))
+        for held in self.told.values():
+            for right, times in held.right.items():
+                alike[held.camps, right] += times
+        for i in self.stages:
+            for j in self.stages:
+                shown = [h for h in self.told.values() if None not in (h.camps[i], h.camps[j])]
+                total = sum(held.filled for held in shown)
+                found[i, j] = sum(
+                    held.filled / total * rate * held.gain({i: 1, j: -1}, right)
+                    for held in shown
+                    for right, rate in self._rates(held, alike)
+                    if i != j
+                )
         return found
+
+    def _rates(self, held, alike):
+        """How likely each camp of a stratum is to be right."""
+        n = sum(held.right.values())
+        whole = not self.log.at_random or held.filled <= held.n_cases / self.n + 1e-12
+        if n == held.n_cases and whole:
+            return [(right, times / n) for right, times in held.right.items()]
+        n_alike = sum(alike[held.camps, right] for right in held.may_be)
+        rates = []
+        for right in held.may_be:
+            lent = (alike[held.camps, right] + 1 / len(held.may_be)) / (n_alike + 1)
+            rates.append((right, (held.right[right] + lent) / (n + 1)))
+        return rates
 
     @cached_property
     def label_stage(self):

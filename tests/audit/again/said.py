@@ -39,11 +39,15 @@ class Said:
         ]  # fmt: skip
 
     def margin(self, pair):
-        change = self.a.interval[pair][1] if pair in self.a.biased else self.a.share[pair]
+        change = self.a.interval[pair][1] if self.is_vague(pair) else self.a.share[pair]
         return self.a.price(*pair) - (0 if change is None else change)
 
+    def is_vague(self, pair):
+        """Whether the interval is said instead of the share."""
+        return pair in self.a.blind or self.a.share[pair] is None
+
     def changed(self, pair):
-        if pair in self.a.biased:
+        if self.is_vague(pair):
             return "{n} to {n}", [1000 * end for end in self.a.interval[pair]]
         return "{n}", [1000 * self.a.share[pair]]
 
@@ -54,7 +58,7 @@ class Said:
             return "It is the last test: there is nothing to go on to.", []
         pair = min(later, key=self.margin)
         name, price, settled = self.name(pair[1]), 1000 * a.price(*pair), a.settled(*pair)
-        if pair in a.biased and not settled:
+        if pair in a.blind and not settled:
             known = a.adjusted[pair] is not None
             over_all = [a.adjusted[pair]] if known else a.worst(*pair)
             return (
@@ -66,7 +70,7 @@ class Said:
         change, values = self.changed(pair)
         end = {1: "it cannot pay.", -1: "it may pay, if {t}.", 0: "{t}"}[settled]
         if not settled:
-            few = a.price(*pair) >= a.share[pair]
+            few = a.share[pair] is not None and a.price(*pair) >= a.share[pair]
             end = "it could not pay here, but {n} cases are few." if few else (
                 "too close to call with {n} cases.")  # fmt: skip
         return (
@@ -146,7 +150,7 @@ class Said:
         state, values = STATES[a.settled(*pair)], []
         if state == "open" and more is not None:
             state, values = "open, {n} more cases", [more]
-        gaps = "; gaps may be anything" if pair in a.biased else ""
+        gaps = "; gaps may be anything" if pair in a.blind else ""
         if a.share[pair] is None:  # of a choice of cases, and nothing is like the others
             return (
                 f"  {{s}} to {{s}}: {{n}} % to {{n}} % change{gaps}, price {{n}} %: {state}",

@@ -32,19 +32,13 @@ class Again(Bounded):
     @cached_property
     def resolution(self):
         """Half the width of the intervals to come, if each camp were right equally often."""
-        strata, found = self.strata(pooled=True), {}
+        strata = self.strata(pooled=True)
+        for key, (_, n) in self.plan.items():
+            strata[key].right.update({right: n / len(set(key)) for right in set(key) if n})
+        found = {}
         for j in self.rivals:
             for i in (k for k in self.rivals if k < j):
-                told = {
-                    key: [
-                        ((key[i] != right) - (key[j] != right), n / len(set(key)))
-                        for right in set(key)
-                    ]
-                    for key, (_, n) in self.plan.items()
-                    if n
-                }
-                level = self.alpha / self.n_comparisons
-                low, high = self.difference_interval(i, j, strata, told, level, pooled=True)
+                low, high = self.bounds_by_labels(strata, {i: 1, j: -1})
                 found[i, j] = (high - low) / 2
         return found
 

@@ -1,0 +1,1 @@
+"""What right answers could still be: sharp bounds under assumptions, by linear programming."""

@@ -1,0 +1,30 @@
+"""Regrets from the largest differences of error rates: what a stop can cost, what may be best."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stopwise.cascade import FloatArray
+
+TINY = 1e-9  # a regret below this is none
+
+
+def worst_regrets(differences: FloatArray, costs: FloatArray) -> FloatArray:
+    """Return for each stage the largest regret that the labels allow.
+
+    max_j (γ_k - γ_j) + C_k - C_j with the largest difference for each j; costs in error units,
+    shape (…, K).
+    """
+    ahead = differences + costs[..., :, None] - costs[..., None, :]
+    return np.asarray(ahead.max(axis=-1))
+
+
+def minimax_stage(regrets: FloatArray) -> int:
+    """Return the first stage with the smallest worst-case regret."""
+    return int(np.argmax(regrets <= regrets.min() + TINY))
+
+
+def possible_stages(differences: FloatArray, costs: FloatArray) -> tuple[int, ...]:
+    """Return the stages that may be best given the largest differences γ_i - γ_j; costs are C."""
+    lead = -differences.T + costs[:, None] - costs[None, :]  # the least that k can trail j by
+    return tuple(np.flatnonzero((lead <= TINY).all(axis=1)).tolist())

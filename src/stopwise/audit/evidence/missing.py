@@ -1,0 +1,215 @@
+"""Logs with holes: what is missing, what that depends on, and how much it could matter."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from stopwise.audit.bounds.corners import Law
+from stopwise.audit.evidence.pair_bounds import path_pairs
+from stopwise.audit.histogram import MISSING, Histogram
+from stopwise.audit.interval import Interval
+from stopwise.cascade import Cascade, read_only
+from stopwise.disagreement import sound_stage
+
+SUSPICIOUS = 0.01  # a p-value below this, split over the tests, counts as "depends on outputs"
+NEGLIGIBLE = 0.01  # an adjusted share that is open by no more than this is given as one number
+
+
+@dataclass(frozen=True)
+class PairRange:
+    """The disagreement of one pair under three readings of the missing outputs.
+
+    ``plain`` takes the cases where both ran, ``adjusted`` weights them as if an output were missing
+    by chance given the outputs shown, ``worst`` allows the missing ones to be anything. Where no
+    complete case shows the same as one with a gap, that gap stays open: ``adjusted_range`` is what
+    the adjusted share can be, and ``adjusted`` is NaN where that is no longer one number.
+    """
+
+    shallow: int
+    deep: int
+    plain: float
+    adjusted: float
+    adjusted_range: Interval
+    worst: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class MissingOutputs:
+    """What is missing in a log, and what that does to the disagreement of each pair.
+
+    Parameters
+    ----------
+    n_incomplete
+        The number of cases in which some test gave nothing.
+    n_prefix
+        Those of them in which the tests that ran are the first ones: somebody stopped there.
+    n_missing
+        For each test the number of cases without its output.
+    p_values
+        For each test how likely it is that its gaps are as unevenly spread over the outputs before
+        it as they are, if they are spread by chance; NaN where there are none.
+    pairs
+        The disagreement of each pair on a common path, read in three ways.
+    plain_stage, adjusted_stage
+        The stage that looks sound under the first two readings.
+    biased_pairs
+        The pairs of which a share of cases with gaps says nothing: some test on the way to the
+        deeper one was run or not by what came before, so those that show both are a choice.
+    """
+
+    n_incomplete: int
+    n_prefix: int
+    n_missing: tuple[int, ...]
+    p_values: tuple[float, ...]
+    pairs: tuple[PairRange, ...]
+    plain_stage: int | None
+    adjusted_stage: int | None
+    biased_pairs: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def is_prefix_censored(self) -> bool:
+        """Whether most gaps are tests that were not run because somebody stopped before."""
+        return self.n_incomplete > 0 and self.n_prefix > self.n_incomplete / 2
+
+    @property
+    def dependent_tests(self) -> tuple[int, ...]:
+        """The tests whose gaps depend on earlier outputs, so that plain estimates are biased."""
+        return _suspicious(self.p_values)
+
+    def biased_shares(self, *, adjusted: bool) -> dict[tuple[int, int], float]:
+        """Return the share of disagreement of each biased pair, as it is or adjusted."""
+        return {
+            (p.shallow, p.deep): p.adjusted if adjusted else p.plain
+            for p in self.pairs
+            if (p.shallow, p.deep) in self.biased_pairs
+        }
+
+    def pair(self, shallow: int, deep: int) -> PairRange:
+        """Return the three readings of one pair."""
+        return next(p for p in self.pairs if (p.shallow, p.deep) == (shallow, deep))
+
+
+def missing_outputs(histogram: Histogram) -> MissingOutputs | None:
+    """Return what is missing in a log, ``None`` where nothing is."""
+    if histogram.is_complete:
+        return None
+    cascade, n = histogram.cascade, histogram.n_cases
+    incomplete = ~histogram.shown.all(axis=1)
+    prefix = incomplete & _is_prefix(histogram)
+    law = completed_law(histogram)
+    pairs = []
+    adjusted = np.full((cascade.n_stages,) * 2, math.nan)
+    np.fill_diagonal(adjusted, 0.0)
+    for i, j in path_pairs(cascade):
+        d, seen = int(histogram.n_disagreed[i, j]), int(histogram.n_seen[i, j])
+        worst = Interval(d / n, (d + n - seen) / n)
+        plain = float(histogram.disagreement[i, j])
+        share = _disagreement_in(law, i, j)
+        adjusted[i, j] = adjusted[j, i] = _one_number(share)
+        pairs.append(PairRange(i, j, plain, float(adjusted[i, j]), share, worst))
+    p_values = tuple(_dependence(histogram, k) for k in range(cascade.n_stages))
+    dependent = set(_suspicious(p_values))
+    return MissingOutputs(
+        n_incomplete=int(histogram.counts[incomplete].sum()),
+        n_prefix=int(histogram.counts[prefix].sum()),
+        n_missing=tuple((n - histogram.n_observed).tolist()),
+        p_values=p_values,
+        pairs=tuple(pairs),
+        plain_stage=sound_stage(histogram.disagreement, cascade),
+        adjusted_stage=sound_stage(adjusted, cascade),
+        biased_pairs=tuple(
+            (i, j)
+            for i, j in path_pairs(cascade)
+            if histogram.n_seen[i, j] < n and dependent & set(cascade.paths[j])
+        ),
+    )
+
+
+def observed_law(histogram: Histogram) -> Law:
+    """Return the law of the log as it is: a missing output may have been anything."""
+    return Law(histogram.patterns, histogram.probabilities, histogram.classes, histogram.cascade)
+
+
+def completed_law(histogram: Histogram) -> Law:
+    """Return the law of complete patterns if gaps depend on nothing but the outputs shown.
+
+    The cases of an incomplete pattern are given to the complete patterns that show the same, in
+    proportion to what these have by then; the fullest patterns go first. For a log in which only
+    the first tests ran this is P(s) = Π_k P(s_k | s_1 … s_k-1), each factor estimated where test k
+    ran. A pattern that no complete one continues stays as it is.
+    """
+    rows, mass = histogram.patterns, histogram.probabilities.copy()
+    full = np.flatnonzero(histogram.shown.all(axis=1))
+    holes = sorted(
+        set(range(len(rows))) - set(full.tolist()), key=lambda r: -int(histogram.shown[r].sum())
+    )
+    alike: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]] = {}
+    for r in holes:
+        where = tuple(np.flatnonzero(histogram.shown[r]).tolist())
+        if where not in alike:
+            index: dict[tuple[int, ...], list[int]] = defaultdict(list)
+            for f, key in zip(full.tolist(), rows[full][:, where].tolist(), strict=True):
+                index[tuple(key)].append(f)
+            alike[where] = index
+        heirs = alike[where].get(tuple(rows[r, where].tolist()), [])
+        if heirs:
+            mass[heirs] *= 1 + mass[r] / mass[heirs].sum()
+            mass[r] = 0.0
+    kept = np.flatnonzero(mass > 0)
+    return Law(read_only(rows[kept]), read_only(mass[kept]), histogram.classes, histogram.cascade)
+
+
+def _disagreement_in(law: Law, i: int, j: int) -> Interval:
+    """Return what P(Y^i ≠ Y^j) can be under a law in which some outputs stay open."""
+    first, second = law.patterns[:, i], law.patterns[:, j]
+    seen = (first != MISSING) & (second != MISSING)
+    low = float(law.probabilities[seen & (first != second)].sum())
+    still_open = float(law.probabilities[~seen].sum())
+    return Interval(low, min(low + still_open, 1.0))
+
+
+def _one_number(share: Interval) -> float:
+    return (share.low + share.high) / 2 if share.width <= NEGLIGIBLE else math.nan
+
+
+def _suspicious(p_values: tuple[float, ...]) -> tuple[int, ...]:
+    level = SUSPICIOUS / max(len(p_values), 1)
+    return tuple(k for k, p in enumerate(p_values) if p < level)
+
+
+def _is_prefix(histogram: Histogram) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """For each pattern whether no test ran after one that did not."""
+    fine = np.ones(len(histogram.patterns), dtype=bool)
+    for k, parent in enumerate(histogram.cascade.parents):
+        if parent is not None:
+            fine &= histogram.shown[:, parent] | ~histogram.shown[:, k]
+    return fine
+
+
+def _dependence(histogram: Histogram, k: int) -> float:
+    """Return the p-value of a chi-square test that gaps of test k ignore the outputs before it."""
+    before = _before(histogram.cascade, k)
+    if not before:
+        return math.nan
+    ran: dict[tuple[int, ...], list[int]] = defaultdict(lambda: [0, 0])
+    keys = histogram.patterns[:, before].tolist()
+    for key, shown, n in zip(
+        keys, histogram.shown[:, k].tolist(), histogram.counts.tolist(), strict=True
+    ):
+        if MISSING not in key:
+            ran[tuple(key)][shown] += n
+    table = np.array(list(ran.values()), dtype=np.float64).reshape(-1, 2)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(table.sum(), 1.0)
+    if len(table) < 2 or not (expected > 0).all():
+        return math.nan
+    from scipy.stats import chi2
+
+    return float(chi2.sf(((table - expected) ** 2 / expected).sum(), len(table) - 1))
+
+
+def _before(cascade: Cascade, k: int) -> list[int]:
+    return list(cascade.paths[k][:-1])

@@ -1,0 +1,1 @@
+"""A few labels: reading them, what they say, and which cases to label next."""

@@ -1,0 +1,257 @@
+"""A few labels, sorted by what the tests said: how often each test was right there."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stopwise.audit.bounds.corners import LabelSpace
+from stopwise.audit.evidence.missing import completed_law
+from stopwise.audit.evidence.sequences import kl_ball
+from stopwise.audit.histogram import MISSING, Histogram
+from stopwise.audit.interval import Interval
+from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
+from stopwise.errors import LogError
+
+BORROWED = 1.0  # how many labels the average of similar patterns is worth to each of them
+
+Blocks = tuple[int, ...]
+
+
+def agreement(pattern: Sequence[int]) -> Blocks:
+    """Return who agrees with whom: for each test the first test with the same output.
+
+    A missing output is -1.
+
+    >>> agreement([7, 3, 7, 3])
+    (0, 1, 0, 1)
+    """
+    first: dict[int, int] = {MISSING: MISSING}
+    return tuple(first.setdefault(y, k) for k, y in enumerate(pattern))
+
+
+@dataclass
+class _Stratum:
+    """Cases that count as alike: how many, with gaps filled, and which outcomes were found."""
+
+    n_cases: int = 0
+    completed: float = 0.0
+    outcomes: set[int] = field(default_factory=set)  # whose answer may be right, K for nobody's
+    found: Counter[int] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledCases:
+    """How often each group of tests was right, in each stratum of the log.
+
+    A stratum is a pattern or, where cases were drawn from all that agree in the same way, an
+    agreement. Given the stratum, what a label says is which of the tests are right: those that
+    gave some value, or none.
+
+    Parameters
+    ----------
+    losses
+        For each stratum and outcome which tests are wrong; NaN where a test gave nothing; shape
+        (S, O, K).
+    possible
+        Which outcomes a stratum has; shape (S, O).
+    counts
+        How often each was found; shape (S, O).
+    shares
+        The share of the log's cases in each stratum; shape (S,).
+    completed
+        The same if outputs are missing by chance given those shown, for estimates; shape (S,).
+    sizes
+        How many cases of a stratum stand for its share, 0 where others count too; shape (S,).
+    types
+        Strata with the same number here agree in the same way; shape (S,).
+    cascade
+        The tests.
+    """
+
+    losses: FloatArray
+    possible: np.ndarray[tuple[int, int], np.dtype[np.bool_]]
+    counts: IntArray | FloatArray
+    shares: FloatArray
+    completed: FloatArray
+    sizes: IntArray
+    types: IntArray
+    cascade: Cascade
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels."""
+        return int(self.counts.sum())
+
+    @property
+    def is_whole(self) -> BoolArray:
+        """For each stratum whether every case that counts has a label; shape (S,)."""
+        return np.asarray((np.abs(self.counts.sum(axis=1) - self.sizes) < 0.5) & (self.sizes > 0))
+
+    @classmethod
+    def of(
+        cls,
+        histogram: Histogram,
+        labelled: Sequence[tuple[Sequence[Hashable], Hashable, int]],
+        *,
+        by_agreement: bool = False,
+        labels: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
+        at_random: bool = False,
+    ) -> LabelledCases:
+        """Sort labelled cases, given as (outputs, label, times), into the strata of a log.
+
+        ``at_random`` says that outputs are missing by chance given those shown: then the shares are
+        those of `completed_law`.
+        """
+        code = {value: c for c, value in enumerate(histogram.classes)}
+        never = {code[v] for v in labels.never_right if v in code}
+        law = completed_law(histogram)
+        filled = dict(zip(map(tuple, law.patterns.tolist()), law.probabilities, strict=True))
+        strata: dict[tuple[int, ...], _Stratum] = {}
+        for row, n in zip(histogram.patterns.tolist(), histogram.counts.tolist(), strict=True):
+            stratum = strata.setdefault(agreement(row) if by_agreement else tuple(row), _Stratum())
+            stratum.n_cases += n
+            stratum.completed += float(filled.get(tuple(row), 0.0))
+            rest = set(range(histogram.n_classes)) - set(row) - never
+            stratum.outcomes |= {row.index(y) for y in row if y not in never and y != MISSING}
+            if labels.unseen or rest or MISSING in row:
+                stratum.outcomes.add(len(row))
+        for outputs, label, times in labelled:
+            row = [MISSING if y is None else code.get(y, MISSING - 1) for y in outputs]
+            if all(y == MISSING for y in row):
+                continue  # such cases are not in the histogram either
+            key = agreement(row) if by_agreement else tuple(row)
+            if key not in strata:
+                raise LogError(
+                    f"a labelled case must be one of the log, got outputs {list(outputs)!r}"
+                )
+            right = code.get(label)
+            outcome = row.index(right) if right is not None and right in row else len(row)
+            strata[key].found[outcome] += times
+            strata[key].outcomes.add(outcome)
+        return cls._arrays(strata, histogram, at_random)
+
+    @classmethod
+    def _arrays(
+        cls, strata: dict[tuple[int, ...], _Stratum], histogram: Histogram, at_random: bool
+    ) -> LabelledCases:
+        K = histogram.n_stages
+        blocks = np.array([agreement(key) for key in strata])  # (S, K)
+        outcomes = np.arange(K + 1)
+        losses = (blocks[:, None, :] != outcomes[None, :, None]).astype(np.float64)
+        losses[np.broadcast_to((blocks == MISSING)[:, None, :], losses.shape)] = math.nan
+        possible = np.zeros((len(strata), K + 1), dtype=bool)
+        for s, stratum in enumerate(strata.values()):
+            possible[s, list(stratum.outcomes)] = True
+        counts = np.array([[x.found[o] for o in range(K + 1)] for x in strata.values()])
+        sizes = np.array([x.n_cases for x in strata.values()])
+        observed, completed = (
+            sizes / histogram.n_cases,
+            np.array([x.completed for x in strata.values()]),
+        )
+        shares = completed if at_random else observed
+        number: dict[Blocks, int] = {}
+        types = [number.setdefault(tuple(row), len(number)) for row in blocks.tolist()]
+        return cls(
+            read_only(losses),
+            possible,
+            read_only(counts),
+            read_only(shares),
+            read_only(completed),
+            read_only(np.where(shares <= observed + TOLERANCE, sizes, 0)),
+            read_only(np.array(types, dtype=np.int64)),
+            histogram.cascade,
+        )
+
+    def outcome_rates(self) -> FloatArray:
+        """Estimate how likely each outcome is in each stratum, few labels leaning on like strata.
+
+        A stratum's own shares count as many labels as it has, those of all strata that agree in the
+        same way count as one more, and an even split counts as one label there. Where all cases
+        have labels nothing is borrowed.
+        """
+        n_types = int(self.types.max()) + 1
+        by_type = np.zeros((n_types, self.counts.shape[1]))
+        np.add.at(by_type, self.types, self.counts)
+        even = self.possible / self.possible.sum(axis=1, keepdims=True)
+        alike = by_type[self.types] * self.possible  # what was right there may be never right here
+        alike = (alike + even) / (alike.sum(axis=1, keepdims=True) + 1)
+        own = self.counts.sum(axis=1, keepdims=True)
+        rates = (self.counts + BORROWED * alike) / (own + BORROWED)
+        whole = self.is_whole
+        rates[whole] = self.counts[whole] / own[whole]
+        return np.asarray(rates)
+
+    def estimate(self, i: int, j: int) -> float:
+        """Estimate γ_i - γ_j, the mean of 1{i wrong} - 1{j wrong}; cases that agree add nothing.
+
+        Where an output is missing, the cases that show the same and it stand in for it.
+        """
+        gain = self.losses[:, :, i] - self.losses[:, :, j]
+        shown = ~np.isnan(gain).any(axis=1)
+        mean = (self.outcome_rates() * np.nan_to_num(gain)).sum(axis=1)
+        seen = float(self.completed[shown].sum())
+        return float(self.completed[shown] @ mean[shown]) / seen if seen else math.nan
+
+    def difference(self, i: int, j: int, *, alpha: float) -> Interval:
+        """Return bounds on γ_i - γ_j that hold with chance 1 - alpha."""
+        unit = np.eye(self.cascade.n_stages)
+        return self.interval(unit[i] - unit[j], alpha=alpha)
+
+    def error_rate(self, k: int, *, alpha: float) -> Interval:
+        """Return bounds on γ_k that hold with chance 1 - alpha."""
+        return self.interval(np.eye(self.cascade.n_stages)[k], alpha=alpha)
+
+    def interval(self, direction: FloatArray, *, alpha: float) -> Interval:
+        """Return bounds on direction · γ that hold with chance 1 - alpha.
+
+        A stratum whose cases all have labels is known, one without labels may be anything. Of the
+        others, with m_s labels in stratum s, N in all, and p_s its share of their P cases, each
+        label's direction · ℓ, brought to [-1, 1], gets the weight (p_s / P) / (m_s / N). Their mean
+        has the mean over the P cases as its expectation, and for independent values in [0, 1] the
+        divergence kl(mean, expectation) exceeds log(2 / α) / N with chance at most α, whether or
+        not they have one law (Hoeffding, Theorem 1; without replacement they are nearer still).
+        The numbers of labels must not depend on what the labels said.
+        """
+        asked = np.flatnonzero(direction)
+        gain = self.losses[:, :, asked] @ direction[asked]
+        unknown = np.isnan(gain).any(axis=1)
+        gain = np.nan_to_num(gain)
+        least = np.where(self.possible, gain, math.inf).min(axis=1)
+        most = np.where(self.possible, gain, -math.inf).max(axis=1)
+        least[unknown], most[unknown] = (
+            np.minimum(direction, 0).sum(),
+            np.maximum(direction, 0).sum(),
+        )
+        n = self.counts.sum(axis=1)
+        whole = self.is_whole & ~unknown
+        least[whole] = most[whole] = (self.counts * gain).sum(axis=1)[whole] / n[whole]
+        told = (n > 0) & (most > least) & (self.shares > 0) & ~unknown
+        low = float(self.shares[~told] @ least[~told])
+        high = float(self.shares[~told] @ most[~told])
+        if told.any():
+            bottom, top = float(least[told].min()), float(most[told].max())
+            P, N = float(self.shares[told].sum()), float(n[told].sum())
+            weights = (self.shares[told] / P) / (n[told] / N)
+            values = (2 * gain[told] - bottom - top) / (top - bottom)
+            mean = float(weights @ (self.counts[told] * values).sum(axis=1)) / N
+            scale = float(weights.max())
+            ball = kl_ball((mean / scale + 1) / 2, math.log(2 / alpha) / N)
+            ends = (
+                max(scale * (2 * ball.low - 1), -1.0),
+                min(scale * (2 * ball.high - 1), 1.0),
+            )
+            low, high = (
+                end + P * (bottom + top + (top - bottom) * x) / 2
+                for end, x in zip((low, high), ends, strict=True)
+            )
+        return Interval(low - TOLERANCE, high + TOLERANCE)  # what is known exactly is rounded too
+
+
+def level_of_each(alpha: float, n_stages: int) -> float:
+    """Return the level of one interval where all differences and error rates share ``alpha``."""
+    return alpha / (n_stages * (n_stages + 1) // 2)

@@ -1,0 +1,192 @@
+"""Which cases to label: those on which stages that may be best disagree, and how many of each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from stopwise.audit.bounds.regrets import possible_stages
+from stopwise.audit.histogram import MISSING, Histogram
+from stopwise.audit.labels.cases import Blocks, LabelledCases, agreement, level_of_each
+from stopwise.audit.reading.engine import engine_errors
+from stopwise.audit.reading.log import Log
+from stopwise.cascade import Cascade, FloatArray
+
+AGAINST = " against "  # between the camps of a group; labels that say it are those of a plan
+MAX_NAMED = 4  # tests that agree are named one by one up to here
+
+
+@dataclass(frozen=True)
+class PlanGroup:
+    """Cases that agree in the same way: how many there are and how many to label."""
+
+    blocks: Blocks
+    n_cases: int
+    n_labels: int
+
+    def describe(self, cascade: Cascade) -> str:
+        """Return who agrees with whom, in words; a large camp is called all others."""
+        camps: dict[int, list[str]] = {}
+        for k, block in enumerate(self.blocks):
+            camps.setdefault(block, []).append(cascade.names[k])
+        words = {block: " = ".join(camp) for block, camp in camps.items()}
+        largest = max(camps, key=lambda block: len(camps[block]))
+        if len(camps[largest]) > MAX_NAMED:
+            del words[largest]
+            words[largest] = "all others"
+        return AGAINST.join(words.values())
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """How many cases of each agreement to label, and how fine a difference that would tell.
+
+    ``resolution`` gives, for each pair of stages that may both be best, the difference between
+    γ_i - γ_j and the price of j against i from which on the labels would tell which is better.
+    """
+
+    groups: tuple[PlanGroup, ...]
+    resolution: tuple[tuple[int, int, float], ...]
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels asked for."""
+        return sum(group.n_labels for group in self.groups)
+
+
+def plan_labels(
+    histogram: Histogram,
+    differences: FloatArray,
+    cascade: Cascade,
+    *,
+    n_labels: int,
+    alpha: float,
+) -> LabelPlan:
+    """Return which cases to label.
+
+    A case on which all stages that may be best agree says nothing about which of them is best. The
+    labels go to the other complete cases, in proportion to how many there are: drawn at random
+    among them, which weighs each pair by how often it disagrees.
+    """
+    stages = possible_stages(differences, cascade.cumulative_costs)
+    sizes: dict[Blocks, int] = {}
+    for row, n in zip(histogram.patterns.tolist(), histogram.counts.tolist(), strict=True):
+        blocks = agreement(row)
+        if MISSING not in blocks and len({blocks[k] for k in stages}) > 1:
+            sizes[blocks] = sizes.get(blocks, 0) + n
+    shared = _shared_out(list(sizes.values()), n_labels)
+    groups = tuple(
+        PlanGroup(blocks, n, m) for (blocks, n), m in zip(sizes.items(), shared, strict=True)
+    )
+    asked = tuple(sorted((g for g in groups if g.n_labels), key=lambda g: (-g.n_labels, g.blocks)))
+    pairs = [(i, j) for i in stages for j in stages if i < j]
+    expected = _expected(histogram, asked)
+    widths = tuple(
+        (i, j, expected.difference(i, j, alpha=level_of_each(alpha, cascade.n_stages)).width / 2)
+        for i, j in pairs
+    )
+    return LabelPlan(asked, widths)
+
+
+def _shared_out(sizes: list[int], total: int) -> list[int]:
+    """Share out ``total`` in proportion to ``sizes``, at most the size each, largest rest first."""
+    n = sum(sizes)
+    if n <= total:
+        return list(sizes)
+    exact = [total * size / n for size in sizes]
+    shares = [int(x) for x in exact]
+    rest = sorted(range(len(sizes)), key=lambda g: (shares[g] - exact[g], g))
+    for g in rest[: total - sum(shares)]:
+        shares[g] += 1
+    return shares
+
+
+def _expected(histogram: Histogram, groups: tuple[PlanGroup, ...]) -> LabelledCases:
+    """Return labelled cases as the plan would give them if each camp were right equally often."""
+    cases = LabelledCases.of(histogram, [], by_agreement=True)
+    place: dict[Blocks, int] = {}
+    for row in histogram.patterns.tolist():
+        place.setdefault(agreement(row), len(place))
+    counts = np.zeros(cases.counts.shape)
+    for group in groups:
+        s = place[group.blocks]
+        camps = [b for b in range(len(group.blocks)) if b in group.blocks]
+        counts[s, camps] = group.n_labels / len(camps)
+    return replace(cases, counts=counts)
+
+
+@dataclass(frozen=True)
+class PlannedCase:
+    """A case to label: its id, what the tests said, and which tests agree."""
+
+    case: Hashable
+    outputs: tuple[Hashable, ...]
+    agreement: str
+
+
+def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase, ...]:
+    """Draw the cases of a plan at random, inside the engine; the same seed draws the same cases.
+
+    Cases that agree in the same way are numbered in the order of their ids, and numbers are drawn.
+    """
+    import ibis
+
+    K = log.cascade.n_stages
+    rng = np.random.default_rng(seed)
+    table = log.frame()
+    rows = log.outputs(case=log.ids(table))
+    wanted = {_key(g.blocks): g for g in plan.groups}
+    picked = []
+    with engine_errors("the log"):
+        keyed = rows.mutate(group=_group_key(rows, K))
+        order = ibis.row_number().over(group_by=keyed.group, order_by=keyed.case)
+        ranked = keyed.filter(keyed.group.isin(list(wanted))).mutate(rank=order)
+        keep = None
+        for key, group in wanted.items():
+            ranks = rng.choice(group.n_cases, group.n_labels, replace=False).tolist()
+            chosen = (ranked.group == key) & ranked["rank"].isin(ranks)
+            keep = chosen if keep is None else keep | chosen
+        if keep is None:
+            return ()
+        found = ranked.filter(keep).order_by(["group", "rank"]).to_pyarrow().to_pylist()
+    for row in found:
+        outputs = tuple(row[f"s{k}"] for k in range(K))
+        words = wanted[row["group"]].describe(log.cascade)
+        picked.append(PlannedCase(row["case"], outputs, words))
+    return tuple(picked)
+
+
+def _key(blocks: Blocks) -> str:
+    return ",".join(map(str, blocks))
+
+
+def _group_key(rows: Any, K: int) -> Any:
+    """Return the expression for `_key` of a row's agreement; NULL where an output is missing."""
+    import ibis
+
+    key: Any = ibis.literal("0")
+    for k in range(1, K):
+        first: Any = ibis.literal(f",{k}")
+        for i in reversed(range(k)):
+            first = ibis.ifelse(_same(rows[f"s{i}"], rows[f"s{k}"]), ibis.literal(f",{i}"), first)
+        key = key + first
+    shown = rows["s0"].notnull()
+    for k in range(1, K):
+        shown = shown & rows[f"s{k}"].notnull()
+    return ibis.ifelse(shown, key, ibis.null("string"))
+
+
+def _same(first: Any, second: Any) -> Any:
+    """Return whether two outputs are equal, as Python has it: true is 1, and no word is a number.
+
+    Engines compare only what is of one kind.
+    """
+    import ibis
+
+    first, second = (x.cast("int8") if x.type().is_boolean() else x for x in (first, second))
+    kinds = first.type(), second.type()
+    alike = type(kinds[0]) is type(kinds[1]) or all(kind.is_numeric() for kind in kinds)
+    return first == second if alike else ibis.literal(False)

@@ -1,0 +1,159 @@
+"""Reading logs: files, frames and tables of any engine become one table of outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stopwise.audit.histogram import Histogram
+from stopwise.audit.reading.checks import MAX_PATTERNS, check_n_patterns
+from stopwise.audit.reading.counting import count_patterns, is_countable
+from stopwise.audit.reading.engine import arrow_table, engine_errors, memtable
+from stopwise.audit.reading.parquet import count_parquet
+from stopwise.audit.reading.rows import Rows, open_rows
+from stopwise.cascade import Cascade
+from stopwise.checks import known_name
+from stopwise.errors import LogError
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """A table of outputs in some engine: one row a case, one column a test.
+
+    Parameters
+    ----------
+    table
+        An Ibis table, or a NumPy array of whole numbers which needs no engine.
+    columns
+        The columns of the tests in order.
+    cascade
+        The tests.
+    case_id
+        The column that names a case; ``None`` takes the row number, from 1.
+    parquet
+        The files that the table shows, where it is all of some Parquet files.
+    """
+
+    table: Any
+    columns: tuple[str, ...]
+    cascade: Cascade
+    case_id: str | None = None
+    parquet: tuple[Path, ...] = ()
+
+    def histogram(self) -> Histogram:
+        """Reduce the log to its pattern histogram by one GROUP BY inside the engine.
+
+        Arrays and Parquet files of a few small values are counted faster without an engine.
+        """
+        found = None
+        with engine_errors("the log"):
+            if isinstance(self.table, np.ndarray):
+                found = count_patterns(self.table, self.cascade)
+            elif self.parquet:
+                found = count_parquet(self.parquet, self.columns, self.cascade)
+            return self._grouped() if found is None else found
+
+    def _grouped(self) -> Histogram:
+        rows = self.outputs()
+        keys = rows.columns
+        grouped = rows.group_by(keys).aggregate(n_cases=rows.count())
+        found = grouped.limit(MAX_PATTERNS + 1).to_pyarrow()
+        counts = found["n_cases"].to_numpy()
+        histogram = Histogram.from_arrow([found[name] for name in keys], counts, self.cascade)
+        check_n_patterns(found.num_rows, histogram.patterns, self.columns)
+        return histogram
+
+    def outputs(self, **more: Any) -> Any:
+        """Return the outputs as columns s0, s1, … of an Ibis table, and ``more`` columns."""
+        table = self.frame()
+        named = {f"s{k}": table[column] for k, column in enumerate(self.columns)}
+        return table.select(**named, **more)
+
+    def frame(self) -> Any:
+        """Return the log as an Ibis table, also where it is an array."""
+        if isinstance(self.table, np.ndarray):
+            return memtable(arrow_table(self.table, list(self.columns)))
+        return self.table
+
+    def ids(self, table: Any) -> Any:
+        """Return the expression that names a case of ``table``."""
+        if self.case_id is not None:
+            return table[self.case_id]
+        import ibis
+
+        backend = "duckdb" if isinstance(self.table, np.ndarray) else _backend_name(self.table)
+        if backend not in {"duckdb", "polars", "sqlite"}:
+            raise LogError(
+                f"case ids must be a column on {backend}: rows have no fixed order there"
+            )
+        return ibis.row_number() + 1
+
+
+def open_log(
+    source: Any,
+    cascade: Cascade,
+    *,
+    tests: Sequence[str] | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    case_id: str | None = None,
+) -> Log:
+    """Return the log in ``source`` with the columns of the tests, or raise `LogError`.
+
+    Parameters
+    ----------
+    source
+        A CSV or Parquet file, a folder or a glob of them, a DuckDB or SQLite file; a pandas,
+        Polars or Arrow table; a NumPy array with one column a test; any Ibis table.
+    cascade
+        The tests. Where ``tests`` is not given, their names are the columns.
+    tests
+        The columns in the order of the cascade.
+    table, query
+        Which table of a database file, or what to select from it (or, as ``log``, from a file).
+    case_id
+        The column that names a case.
+    """
+    if isinstance(source, np.ndarray):
+        return Log(*_from_array(source, cascade, tests), cascade, None)
+    found = source
+    if not isinstance(source, Rows):
+        found = open_rows(source, table=table, query=query)
+    columns = _columns(found.columns, cascade, tests)
+    if case_id is not None:
+        known_name("case id", case_id, found.columns, LogError)
+    return Log(found.table, columns, cascade, case_id, found.parquet)
+
+
+def _from_array(
+    array: np.ndarray[Any, Any], cascade: Cascade, tests: Sequence[str] | None
+) -> tuple[Any, tuple[str, ...]]:
+    names = list(tests) if tests is not None else list(cascade.names)
+    K = cascade.n_stages
+    if array.ndim != 2 or array.shape[1] != K or len(names) != K:
+        raise LogError(f"an array must have shape (n, {K}), one column a test, got {array.shape}")
+    if is_countable(array):
+        return array, tuple(names)
+    with engine_errors("the array"):
+        return memtable(arrow_table(array, names)), tuple(names)
+
+
+def _backend_name(table: Any) -> str:
+    return str(table.get_backend().name)
+
+
+def _columns(found: list[str], cascade: Cascade, tests: Sequence[str] | None) -> tuple[str, ...]:
+    wanted = list(cascade.names if tests is None else tests)
+    if len(wanted) != cascade.n_stages:
+        raise LogError(
+            f"tests must name one column a cost, got {len(wanted)} for {cascade.n_stages} costs"
+        )
+    if len(set(wanted)) != len(wanted):
+        raise LogError(f"tests must be different columns, got {', '.join(wanted)}")
+    for name in wanted:
+        known_name("a test", name, found, LogError)
+    return tuple(wanted)

@@ -1,0 +1,155 @@
+"""Rows from any source, as a table of an engine: files of every kind, frames, Ibis tables."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stopwise.audit.reading.engine import check_names, engine_errors, load_ibis, memtable
+from stopwise.checks import known_name
+from stopwise.errors import LogError
+
+# What stands for "not run or failed" in a text file; `none` is left alone, some tests answer it.
+NULLS = ["", "NULL", "null", "NaN", "nan", "NA", "N/A"]
+SEPARATORS = ",;\t|"
+TEXT = {".csv", ".tsv", ".txt", ".psv"}
+COMPRESSED = {".gz", ".zst"}
+PARQUET = {".parquet", ".pq", ".parq"}
+_HEADERS = {"duckdb": (8, b"DUCK"), "sqlite": (0, b"SQLite format 3\x00")}
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """An Ibis table, and the Parquet files that it shows if it is all of some."""
+
+    table: Any
+    parquet: tuple[Path, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.table.columns)
+
+
+def open_rows(source: Any, *, table: str | None = None, query: str | None = None) -> Rows:
+    """Return any source of rows as an Ibis table."""
+    ibis = load_ibis()
+    if isinstance(source, (str, Path)):
+        with engine_errors(str(source)):
+            return _from_path(source, table, query)
+    if table is not None or query is not None:
+        raise LogError("table and query must come with a file, not with a table in memory")
+    if isinstance(source, ibis.Table):
+        return Rows(source)
+    with engine_errors("the log"):
+        return Rows(memtable(source))
+
+
+def _from_path(source: str | Path, table: str | None, query: str | None) -> Rows:
+    ibis = load_ibis()
+    path = Path(source)
+    kind = _database(path)
+    if kind == "duckdb":
+        con = ibis.duckdb.connect(path, read_only=True)
+        return Rows(_from_database(con, path, table, query))
+    if kind == "sqlite":
+        return Rows(_from_database(ibis.sqlite.connect(path), path, table, query))
+    con = ibis.duckdb.connect()
+    files = _files(path)
+    rows = _from_files(con, files)
+    if table is not None:
+        raise LogError(f"table must come with a database, {path} is none")
+    if query is None:
+        return Rows(rows, tuple(files) if _kind(files[0]) == "parquet" else ())
+    con.create_view("log", rows)
+    return Rows(con.sql(query))
+
+
+def log_files(source: str | Path) -> list[Path]:
+    """Return the files that a log at ``source`` is read from."""
+    path = Path(source)
+    return [path] if _database(path) is not None else _files(path)
+
+
+def _database(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        start = stream.read(64)
+    for kind, (offset, magic) in _HEADERS.items():
+        if start[offset : offset + len(magic)] == magic:
+            return kind
+    return None
+
+
+def _from_database(con: Any, path: Path, table: str | None, query: str | None) -> Any:
+    if query is not None:
+        if table is not None:
+            raise LogError("table and query must not be given together")
+        return con.sql(query)
+    tables = sorted(con.list_tables())
+    if table is not None:
+        return con.table(known_name("table", table, tables, LogError))
+    if len(tables) != 1:
+        raise LogError(f"{path} must have one table or table must be given, got {tables}")
+    return con.table(tables[0])
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(p for p in path.rglob("*") if p.is_file() and _kind(p) is not None)
+    elif path.exists():
+        found = [path]
+    else:
+        root = Path(path.anchor) if path.is_absolute() else Path()
+        pattern = str(path.relative_to(path.anchor) if path.is_absolute() else path)
+        found = sorted(p for p in root.glob(pattern) if p.is_file()) if "*" in pattern else []
+    if not found:
+        raise FileNotFoundError(f"{path} must be a log, no such file, or nothing to read in it")
+    if not any(p.stat().st_size for p in found):
+        raise LogError(f"{path} cannot be read: it is empty")
+    kinds = {_kind(p) or "?" for p in found}
+    if len(kinds) > 1 or "?" in kinds:
+        raise LogError(
+            f"{path} must be CSV or Parquet files or a DuckDB or SQLite file, "
+            f"got {', '.join(sorted({p.suffix or p.name for p in found}))}"
+        )
+    return found
+
+
+def _kind(path: Path) -> str | None:
+    suffixes = [s.lower() for s in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    last = suffixes[-1] if suffixes else ""
+    return "text" if last in TEXT else "parquet" if last in PARQUET else None
+
+
+def _from_files(con: Any, files: list[Path]) -> Any:
+    names = [str(p) for p in files]
+    if _kind(files[0]) == "parquet":
+        return con.read_parquet(names)
+    # As text: sniffed types would make 1 a number in one column and a word in the next.
+    table = con.read_csv(names, all_varchar=True, nullstr=NULLS, header=True)
+    check_names(_header(files[0], len(table.columns)))
+    (first, *others) = table.columns
+    if not others and any(mark in first for mark in SEPARATORS):
+        raise LogError(
+            f"{files[0]} must have as many fields in every row as in its header, {first!r}"
+        )
+    return table
+
+
+def _header(path: Path, n_columns: int) -> list[str]:
+    """Return the names in the first line of a text file; none where it cannot be read plainly."""
+    if path.suffix.lower() in COMPRESSED:
+        return []
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
+        first = lines.readline()
+    for mark in SEPARATORS:
+        names = next(csv.reader([first], delimiter=mark), [])
+        if len(names) == n_columns:
+            return [name.strip() for name in names if name.strip()]
+    return []

@@ -1,0 +1,1 @@
+"""The report in words and pictures: for a terminal, and as a page."""

@@ -1,0 +1,124 @@
+"""The sections of the page on right answers: what they can be, what labels say, which to get."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from stopwise.audit.interval import Interval
+from stopwise.audit.report import AuditReport
+from stopwise.audit.telling.drawing import bars_svg
+from stopwise.audit.telling.markup import folded, items, note, paragraph, table
+from stopwise.audit.telling.words import per_thousand, percent, span, stage_name, stage_names
+
+MAX_PLANNED = 500
+SHARP = """Sharp bounds for the cases in the log: every value inside is reached by some right
+answers that fit the log and what is assumed."""
+NOT_SHARP = """Bounds for the cases in the log. Of the labels they use intervals for differences,
+those below, and for error rates, and nothing else: they hold with the confidence of these, and
+right answers that fit the single labels may not reach their ends."""
+FIXED_LABELS = """These intervals hold for a number of labels that was fixed beforehand. Whoever
+looks at the labels first and then decides whether to ask for more may not rely on them."""
+
+
+def bounds_section(report: AuditReport) -> list[str]:
+    """Say what the right answers can still be."""
+    names = report.cascade.names
+    errors = [(names[k], b, span(b)) for k, b in enumerate(report.error_bounds)]
+    most = report.largest_differences
+    pairs = [
+        (f"{names[i]} − {names[j]}", Interval(-float(most[j, i]), float(most[i, j])))
+        for i, j in combinations(range(len(names)), 2)
+    ]
+    reach = max((max(-b.low, b.high) for _, b in pairs), default=1.0) or 1.0
+    regrets = [
+        (
+            names[k],
+            Interval(0.0, max(float(r), 0.0)),
+            f"{percent(float(r))}, {per_thousand(report, float(r))}",
+        )
+        for k, r in enumerate(report.worst_regrets)
+    ]
+    widest = max(float(report.worst_regrets.max()), 1e-9)
+    assumed = items(report.assumptions) if report.assumptions else "<p>Nothing is assumed.</p>"
+    return [
+        "<h2>What the right answers can still be</h2>",
+        paragraph(SHARP if report.labels is None else NOT_SHARP),
+        assumed,
+        "<h3>Share of wrong answers</h3>",
+        bars_svg(errors, "Bounds on error rates", low=0.0, high=1.0),
+        "<h3>Difference in wrong answers</h3>",
+        folded(
+            len(pairs),
+            "pairs",
+            bars_svg(
+                [(n, b, span(b)) for n, b in pairs], "Bounds on differences", low=-reach, high=reach
+            ),
+        ),
+        "<h3>What stopping there costs too much, at worst</h3>",
+        bars_svg(regrets, "Worst-case regret", low=0.0, high=widest),
+    ]
+
+
+def choices_section(report: AuditReport) -> list[str]:
+    """Say what each rule would choose."""
+    rows = [
+        [
+            c.rule,
+            stage_name(report.cascade, c.stage),
+            "" if c.worst_regret is None else percent(c.worst_regret),
+            "" if c.worst_regret is None else per_thousand(report, c.worst_regret),
+            c.note,
+        ]
+        for c in report.choices
+    ]
+    return [
+        "<h2>Side by side</h2>",
+        table(["rule", "stops after", "worst-case regret", "in cost", ""], rows),
+    ]
+
+
+def labels_section(report: AuditReport) -> list[str]:
+    """Say what the labels say, if there are some."""
+    told, cascade = report.labels, report.cascade
+    if told is None:
+        return []
+    C = cascade.cumulative_costs
+    rows = [
+        [
+            f"{stage_name(cascade, i)} − {stage_name(cascade, j)}",
+            percent(float(told.estimates[i, j])),
+            span(told.interval(i, j)),
+            percent(float(C[j] - C[i])),
+        ]
+        for i, j in combinations(range(cascade.n_stages), 2)
+    ]
+    possible = stage_names(cascade, told.possible_stages)
+    return [
+        "<h2>What the labels say</h2>",
+        paragraph(
+            f"{told.n_labels:,} labels favour {stage_name(cascade, told.stage)}. Stages that may "
+            f"be cheapest by them: {possible}. Weak dominance: {told.weak_dominance.value}."
+        ),
+        table(["difference in wrong answers", "estimate", "interval", "price of going on"], rows),
+        note(FIXED_LABELS),
+    ]
+
+
+def plan_section(report: AuditReport) -> list[str]:
+    """Say which cases to label, if that was asked for."""
+    plan, cascade = report.plan, report.cascade
+    if plan is None:
+        return []
+    rows = [[g.describe(cascade), f"{g.n_cases:,}", str(g.n_labels)] for g in plan.groups]
+    settles = [
+        f"{stage_name(cascade, i)} or {stage_name(cascade, j)}: settled if the difference in wrong "
+        f"answers is more than {percent(w)} away from the price"
+        for i, j, w in plan.resolution
+    ]
+    ids = ", ".join(str(c.case) for c in report.planned_cases[:MAX_PLANNED])
+    return [
+        "<h2>Which cases to label</h2>",
+        folded(len(rows), "groups", table(["who agrees with whom", "cases", "to label"], rows)),
+        folded(len(settles), "pairs", items(settles)),
+        note(f"Cases: {ids}") if ids else "",
+    ]

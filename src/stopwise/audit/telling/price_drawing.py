@@ -1,0 +1,140 @@
+"""The picture of the price map, as SVG text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+from stopwise.audit.evidence.verdict import Finding
+from stopwise.audit.prices import Band, PriceMap
+from stopwise.audit.telling.svg import (
+    GREY,
+    LEFT,
+    LINE,
+    RIGHT,
+    WIDTH,
+    colour,
+    line_svg,
+    picture_svg,
+    text_svg,
+)
+from stopwise.audit.telling.words import amount
+from stopwise.cascade import Cascade
+
+DARK = {"#0072B2", "#009E73", "#D55E00"}  # white text is easier to read on these
+HATCH = (
+    '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)"><rect width="8" height="8" fill="#eceef1"/>'
+    f'<line x1="0" y1="0" x2="0" y2="8" stroke="{GREY}" stroke-width="4"/></pattern></defs>'
+)
+
+
+def price_map_svg(prices: PriceMap, cascade: Cascade, *, blind: str) -> str:
+    """Draw the price map: what is sound, what is minimax, and where it is ``blind``."""
+    x = _log_axis(prices.low, prices.high)
+    parts = [
+        HATCH,
+        _track(prices.sound, 30, "sound under weak dominance", x, _sound_style(cascade)),
+        _track(prices.minimax, 75, "smallest worst-case regret", x, _stage_style(cascade, blind)),
+        _track(prices.known, 120, "best whatever the labels are", x, _stage_style(cascade, blind)),
+        _curve(prices, x, top=185, height=110),
+        _ticks(prices.low, prices.high, x, 300),
+        _own_price(cascade.mistake_cost, x, 300),
+    ]
+    return picture_svg(350, "The price map", parts)
+
+
+def _log_axis(low: float, high: float) -> Callable[[float], float]:
+    span = math.log(high / low)
+    return lambda price: LEFT + (WIDTH - LEFT - RIGHT) * math.log(price / low) / span
+
+
+def _track(
+    bands: Sequence[Band[Any]],
+    y: int,
+    title: str,
+    x: Callable[[float], float],
+    style: Callable[[Any], tuple[str, str]],
+) -> str:
+    parts = [text_svg(LEFT - 10, y + 20, title, anchor="end")]
+    for band in bands:
+        fill, words = style(band.value)
+        left, width = x(band.low), x(band.high) - x(band.low)
+        parts.append(
+            f'<rect x="{left:.1f}" y="{y}" width="{max(width, 0.5):.1f}" height="32" '
+            f'fill="{fill}"><title>{escape(words)}: {band.low:.4g} to {band.high:.4g}</title>'
+            "</rect>"
+        )
+        if width > 7 * len(words):
+            parts.append(
+                text_svg(left + width / 2, y + 21, words, anchor="middle", fill=_ink(fill))
+            )
+    return "".join(parts)
+
+
+def _sound_style(cascade: Cascade) -> Callable[[tuple[Finding, int | None]], tuple[str, str]]:
+    def style(value: tuple[Finding, int | None]) -> tuple[str, str]:
+        finding, stage = value
+        if finding is Finding.SOUND and stage is not None:
+            return colour(stage), cascade.names[stage]
+        if finding is Finding.NONE:
+            return GREY, "no stage is sound"
+        return "url(#hatch)", "undecided"
+
+    return style
+
+
+def _stage_style(cascade: Cascade, blind: str) -> Callable[[int | None], tuple[str, str]]:
+    def style(stage: int | None) -> tuple[str, str]:
+        words = blind if stage is None else cascade.names[stage]
+        return colour(stage), words
+
+    return style
+
+
+def _curve(prices: PriceMap, x: Callable[[float], float], *, top: int, height: int) -> str:
+    most = max(float(prices.guarantees.max()), 1e-9)
+    points = " ".join(
+        f"{x(price):.1f},{top + height * (1 - value / most):.1f}"
+        for price, value in zip(prices.prices.tolist(), prices.guarantees.tolist(), strict=True)
+    )
+    base = top + height
+    return (
+        f'<polyline points="{points}" fill="none" stroke="{LINE}" stroke-width="2"/>'
+        + line_svg(LEFT, base, WIDTH - RIGHT, base)
+        + text_svg(LEFT - 10, top + 10, f"{100 * most:.1f} %", anchor="end")
+        + text_svg(LEFT - 10, top + 46, "the least regret that", anchor="end")
+        + text_svg(LEFT - 10, top + 62, "can be guaranteed", anchor="end")
+        + text_svg(LEFT - 10, base, "0", anchor="end")
+    )
+
+
+def _ticks(low: float, high: float, x: Callable[[float], float], y: int) -> str:
+    parts = []
+    powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(powers) <= 4 else (1,)
+    for price in (step * 10.0**power for power in powers for step in steps):
+        if low <= price <= high:
+            parts += [line_svg(x(price), y - 5, x(price), y), _tick(x(price), y, price)]
+    if not parts:
+        parts += [_tick(x(price), y, price) for price in (low, high)]
+    parts.append(
+        text_svg((LEFT + WIDTH - RIGHT) / 2, y + 42, "price of a mistake", anchor="middle")
+    )
+    return "".join(parts)
+
+
+def _tick(x: float, y: int, price: float) -> str:
+    return text_svg(x, y + 18, amount(price), anchor="middle")
+
+
+def _own_price(price: float, x: Callable[[float], float], bottom: int) -> str:
+    return line_svg(x(price), 18, x(price), bottom, dashed=True) + text_svg(
+        x(price), 13, f"yours: {amount(price)}", anchor="middle"
+    )
+
+
+def _ink(fill: str) -> str:
+    return "#fff" if fill in DARK else "#111"
