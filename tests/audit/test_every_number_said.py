@@ -132,7 +132,8 @@ def test_a_number_is_shown_only_by_its_own_digits():
     assert shows("12.5", 12.54)
     assert shows("1,235", 1234.6)
     assert not shows("12.5", 12.56)
-    assert not shows("0.0", 0.04)
+    with pytest.raises(AssertionError, match=r"0\.0 is not"):
+        assert_said("0.0 %", "{n} %", [0.04])
     assert shows("0.0", 0)
     assert shows("-3.1", -3.08)
     with pytest.raises(AssertionError, match="12"):

@@ -4,6 +4,7 @@ A sentence is a template and the values of its places: {n} a number, {s} a stage
 unit of a cost, {x} a given text, {t} any words without a digit.
 """
 
+import math
 import re
 from decimal import Decimal
 
@@ -17,15 +18,22 @@ PLACES = {
 
 
 def shows(text, value):
-    """Whether a number is ``value`` rounded to the digits that it has, and has some that count."""
+    """Whether a number is ``value`` rounded to the digits that it has."""
     if text == "inf":
         return value is None
     if value is None:
         return False
     number = Decimal(text.replace(",", ""))
     unit = float(Decimal(1).scaleb(number.as_tuple().exponent))
-    told = bool(number) or abs(value) < 1e-5 or unit == 1
-    return told and abs(float(number) - value) <= 0.5 * unit * (1 + 1e-6) + 1e-9
+    return abs(float(number) - value) <= 0.5 * unit * (1 + 1e-6) + 1e-9
+
+
+def is_exact(text, value):
+    """Whether a share in percent has two digits that count."""
+    if value is None or abs(value) < 1e-5:
+        return True
+    unit = 10 ** (math.floor(math.log10(abs(value))) - 1)
+    return abs(float(text.replace(",", "")) - value) <= 0.5 * unit * (1 + 1e-6)
 
 
 def assert_said(text, template, values):
@@ -37,8 +45,10 @@ def assert_said(text, template, values):
     found = re.fullmatch(pattern, text, re.DOTALL)
     assert found, (text, template)
     assert len(found.groups()) == len(values), (template, values)
-    for said, value in zip(found.groups(), values, strict=True):
+    for g, (said, value) in enumerate(zip(found.groups(), values, strict=True), start=1):
         same = said == value if isinstance(value, str) else shows(said, value)
+        if same and text.startswith(" %", found.end(g)):
+            same = is_exact(said, value)
         assert same, f"{said} is not {value} in {text!r}"
 
 
