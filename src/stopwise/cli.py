@@ -32,6 +32,7 @@ except ImportError:  # the command is installed even where its extra is not
     raise SystemExit(2) from None
 
 from stopwise.commands.audit import audit  # these need typer too
+from stopwise.commands.lists import comma_separated
 from stopwise.commands.reproduce import reproduce
 
 INTERRUPTED = 130
@@ -180,9 +181,9 @@ def simulate(
     worlds = (
         named_environments(family or "synthetic", **settings)
         if csv is None
-        else _recorded(csv, label, _names(tests), family, settings)
+        else _recorded(csv, label, comma_separated(tests), family, settings)
     )
-    learners = {name: named_policy(name, horizon) for name in _names(policies)}
+    learners = {name: named_policy(name, horizon) for name in comma_separated(policies)}
     _check_targets(figure, save)
     result = sweep(
         worlds,
@@ -198,13 +199,9 @@ def simulate(
     _note_interruption(result, replications * len(worlds) * len(learners))
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _numbers(option: str, text: str) -> list[float] | None:
     try:
-        return [float(number) for number in _names(text)] or None
+        return [float(number) for number in comma_separated(text)] or None
     except ValueError:
         raise SettingError(f"{option} must be numbers separated by commas, got {text!r}") from None
 
@@ -212,7 +209,7 @@ def _numbers(option: str, text: str) -> list[float] | None:
 def _tests_before(text: str) -> list[int | None] | None:
     """Return the parents by index, None for the root."""
     try:
-        numbers = [int(number) for number in _names(text)]
+        numbers = [int(number) for number in comma_separated(text)]
     except ValueError:
         raise SettingError(
             f"--parents must be numbers of tests, as in 0,1,1,3, got {text!r}"

@@ -101,6 +101,7 @@ CHECKS = {
         "missing", lambda a: [sum(row[k] is None for row in a.rows) for k in a.stages]
     ),
     "missing.p_values[]": if_any("missing", lambda a: a.p_values),
+    "missing.p_values_of_others[]": if_any("missing", lambda a: a.p_values_of_others),
     "missing.pairs[].shallow": each_gap(lambda _a, i, _j: i),
     "missing.pairs[].deep": each_gap(lambda _a, _i, j: j),
     "missing.pairs[].plain": each_gap(lambda a, i, j: float(a.plain[i, j])),

@@ -4,11 +4,14 @@ from collections import Counter
 from itertools import product
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import linprog
 
 from stopwise.audit.bounds.corners import LabelSpace, Law
 from stopwise.audit.histogram import Histogram
 from stopwise.cascade import Cascade
+
+NAMES = ["history", "insulin", "all"]
 
 
 def draw(rng, n_cases, rates, *, n_classes=2):
@@ -18,6 +21,18 @@ def draw(rng, n_cases, rates, *, n_classes=2):
     shift = rng.integers(1, n_classes, (n_cases, len(rates)))
     outputs = np.where(wrong, (labels[:, None] + shift) % n_classes, labels[:, None])
     return labels, outputs
+
+
+def frame_of(seed=0, n=3_000, rates=(0.35, 0.2, 0.1), n_classes=2, names=NAMES):
+    """Labels, and the outputs as a table."""
+    labels, outputs = draw(np.random.default_rng(seed), n, rates, n_classes=n_classes)
+    return labels, pd.DataFrame(outputs, columns=names)
+
+
+def labelled(outputs, labels, cases):
+    """Some cases with their labels: outputs, label and how often."""
+    told = Counter((tuple(outputs[c].tolist()), labels[c].item()) for c in cases)
+    return [(row, label, n) for (row, label), n in told.items()]
 
 
 def histogram_of(outputs, cascade):

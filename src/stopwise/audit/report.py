@@ -83,6 +83,11 @@ class AuditReport:
         """The tests and their prices."""
         return self.histogram.cascade
 
+    def difference(self, i: int, j: int) -> Interval:
+        """Return the smallest and the largest γ_i - γ_j that some label could give."""
+        most = self.largest_differences
+        return Interval(-float(most[j, i]), float(most[i, j]))
+
     @cached_property
     def worst_regrets(self) -> FloatArray:
         """For each stage the most that stopping there can cost more than the best stage."""

@@ -14,16 +14,16 @@ from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
 from stopwise.audit.evidence.pair_bounds import DisagreementBounds
-from stopwise.audit.evidence.verdict import Verdict, judge
+from stopwise.audit.evidence.verdict import judge
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels.evidence import LabelEvidence, label_evidence
 from stopwise.audit.labels.plan import draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.prices import price_map
 from stopwise.audit.reading.checks import check_log
-from stopwise.audit.reading.log import Log, open_log
+from stopwise.audit.reading.log import open_log
 from stopwise.audit.report import AuditReport
-from stopwise.audit.values import matching
+from stopwise.audit.values import known_value
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import LogError, SettingError
@@ -103,31 +103,31 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
         histogram = opened.histogram()
     check_log(histogram)
-    space = LabelSpace(_known_values(never_right, histogram), unseen_label)
+    rule = "never_right must be outputs in the log"
+    never = tuple(known_value(rule, value, histogram.classes) for value in never_right)
+    space = LabelSpace(never, unseen_label)
     # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
     # while there are no labels: asking for some must not change what the log says.
     alpha = (1 - confidence) / 3
     gaps = missing_outputs(histogram)
     biased = {} if gaps is None else gaps.biased_shares(adjusted=missing_at_random)
-    bounds = DisagreementBounds.of(
-        histogram, alpha=alpha, biased=biased, at_random=missing_at_random
-    )
+    adjusted = gaps.adjustable_pairs(cascade) if gaps is not None and missing_at_random else ()
+    bounds = DisagreementBounds.of(histogram, alpha=alpha, biased=biased, at_random=adjusted)
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
-        evidence = _evidence(
-            labels, label_column, opened, histogram, space, verdict, alpha, missing_at_random
+        cases = read_labels(
+            labels, label_column, opened, histogram, space, at_random=missing_at_random
         )
+        evidence = label_evidence(cases, verdict, cascade, alpha=alpha)
     taken = tuple(assumptions)
     drawn = () if evidence is None else evidence.as_assumptions()
     law = completed_law(histogram) if missing_at_random else observed_law(histogram)
     identified = IdentifiedSet(law, (*taken, *drawn), space)
     differences = identified.largest_differences
-    plan = (
-        plan_labels(histogram, differences, cascade, n_labels=n_planned, alpha=alpha)
-        if n_planned
-        else None
-    )
+    plan = None
+    if n_planned:
+        plan = plan_labels(histogram, differences, cascade, n_labels=n_planned, alpha=alpha)
     strong = strong_dominance(histogram, space, alpha=alpha)
     return AuditReport(
         source=_described(log),
@@ -158,31 +158,6 @@ def _check_settings(cascade: Cascade, confidence: float) -> None:
         raise LogError("an audit needs at least two tests on the same cases, got 1")
     if not 0 < confidence < 1:
         raise SettingError(f"confidence must lie in (0, 1), got {confidence!r}")
-
-
-def _known_values(values: Iterable[Hashable], histogram: Histogram) -> tuple[Hashable, ...]:
-    given = tuple(matching(value, histogram.classes) for value in values)
-    for value in given:
-        if value not in histogram.classes:
-            raise SettingError(
-                f"never_right must be outputs in the log, got {value!r}; "
-                f"the log has {', '.join(map(repr, histogram.classes[:20]))}"
-            )
-    return given
-
-
-def _evidence(
-    labels: Any,
-    column: str,
-    log: Log | None,
-    histogram: Histogram,
-    space: LabelSpace,
-    verdict: Verdict,
-    alpha: float,
-    at_random: bool,
-) -> LabelEvidence:
-    cases = read_labels(labels, column, log, histogram, space, at_random=at_random)
-    return label_evidence(cases, verdict, histogram.cascade, alpha=alpha)
 
 
 def _words(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.errors import LogError
+from stopwise.errors import LogError, SettingError
 
 
 def present(value: Any) -> Hashable:
@@ -59,3 +59,13 @@ def matching(value: Hashable, classes: Sequence[Hashable]) -> Hashable:
         return classes[list(classes).index(value)]
     alike = looks_like(value)
     return next((known for known in classes if looks_like(known) == alike), value)
+
+
+def known_value(rule: str, value: Hashable, classes: Sequence[Hashable]) -> Hashable:
+    """Return the one of ``classes`` that ``value`` is or looks like, or raise `SettingError`."""
+    found = matching(value, classes)
+    if found not in classes:
+        raise SettingError(
+            f"{rule}, got {value!r}; the log has {', '.join(map(repr, classes[:20]))}"
+        )
+    return found

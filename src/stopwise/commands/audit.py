@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,10 +10,12 @@ from typing import Annotated
 import typer
 
 from stopwise.audit.bounds.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
+from stopwise.audit.labels.reading import CASE
 from stopwise.audit.reading.rows import log_files, open_rows
-from stopwise.audit.report import AuditReport
 from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade
+from stopwise.commands.lists import comma_separated
+from stopwise.commands.plan_file import check_old_plan, check_plan_columns, plan_csv
 from stopwise.commands.waiting import waiting
 from stopwise.drafts import write_text
 from stopwise.errors import InputError, SettingError
@@ -109,12 +109,12 @@ def audit(
     targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
     _check_targets({option: path for option, path in targets.items() if path}, log, labels)
     if plan_labels:
-        _check_old_plan(plan_out, label_column)
+        check_old_plan(plan_out, label_column)
     with waiting(f"auditing {Path(log).name}"):
         rows = open_rows(log, table=table or None, query=query or None)
-        names = _names(tests) or [name for name in rows.columns if name != case_id]
+        names = comma_separated(tests) or [name for name in rows.columns if name != case_id]
         if plan_labels:
-            _check_plan_columns(names, case_id or "case")
+            check_plan_columns(names, case_id or CASE)
         found = run_audit(
             rows,
             Cascade(_costs(costs, names), mistake_cost, names),
@@ -132,22 +132,12 @@ def audit(
         report = replace(found, source=Path(log).name)
         texts = {out: report.to_html()} if out is not None else {}
         if report.plan is not None:
-            texts[plan_out] = plan_csv(report, case_id or "case")
+            texts[plan_out] = plan_csv(report, case_id or CASE)
     for path, text in texts.items():
         write_text(path, text)
     print(report.to_json() if as_json else report.summary())
     if not as_json:
         print("".join(f"\nWritten: {path}" for path in texts), end="\n" if texts else "")
-
-
-def plan_csv(report: AuditReport, case_id: str) -> str:
-    """Return the cases to label as CSV, with an empty column for the label."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([case_id, *report.cascade.names, "agreement", "label"])
-    for case in report.planned_cases:
-        writer.writerow([case.case, *case.outputs, case.agreement, ""])
-    return text.getvalue()
 
 
 def _assumptions(ordered: bool, errs_at_most: list[str], prevalence: list[str]) -> list[Assumption]:
@@ -163,16 +153,8 @@ def _assumptions(ordered: bool, errs_at_most: list[str], prevalence: list[str]) 
     return taken
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _numbers(option: str, text: str) -> list[float]:
-    return [_number(option, part, text) for part in _names(text)]
-
-
 def _costs(text: str, names: list[str]) -> list[float]:
-    costs = _numbers("--costs", text)
+    costs = [_number("--costs", part, text) for part in comma_separated(text)]
     if len(costs) != len(names):
         shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
         raise SettingError(
@@ -205,29 +187,3 @@ def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> N
         used = taken.setdefault(path.resolve(), option)
         if used != option:
             raise InputError(f"{option} must be a file of its own, {path} is {used} already")
-
-
-def _check_plan_columns(names: list[str], case_id: str) -> None:
-    """Refuse tests whose names a plan needs for columns of its own."""
-    for name in (case_id, "agreement", "label"):
-        if name in names:
-            raise SettingError(
-                f"--plan-labels needs a column {name!r} of its own, got a test of that name: "
-                "a query can rename it" + ("" if name != "case" else ", or --id name the cases")
-            )
-
-
-def _check_old_plan(path: Path, label_column: str) -> None:
-    """Refuse to write a plan over one that somebody has filled in."""
-    if not path.exists():
-        return
-    with path.open(newline="", encoding="utf-8", errors="replace") as lines:
-        n_labels = sum(
-            any((row.get(name) or "").strip() for name in {"label", label_column})
-            for row in csv.DictReader(lines)
-        )
-    if n_labels:
-        raise InputError(
-            f"--plan-out must not be a file that holds labels, {path} holds {n_labels}: "
-            "give it another name"
-        )

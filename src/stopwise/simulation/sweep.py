@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stopwise.errors import MissingExtraError, SettingError
+from stopwise.errors import SettingError
 from stopwise.problem.contextual import ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
@@ -66,15 +66,11 @@ class Sweep:
 
     def to_frame(self) -> Any:
         """Return one pandas table of all traces, one row a replication and checkpoint."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError(
-                "to_frame needs pandas: pip install 'stopwise[frames]'"
-            ) from None
         frames = [
             trace.to_frame().assign(environment=name) for (name, _), trace in self.traces.items()
         ]
+        import pandas as pd  # there is one, or no trace would have become a frame
+
         table = pd.concat(frames, ignore_index=True)
         return table[["environment", *(c for c in table.columns if c != "environment")]]
 

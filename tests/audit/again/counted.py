@@ -5,12 +5,11 @@ root finding and linear programmes.
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2, chi2_contingency
 
 
 class Counted:
@@ -59,25 +58,62 @@ class Counted:
 
     # What is missing
 
+    def _dependence(self, test, on, given):
+        """Whether a test ran against what others said, among cases alike in the rest.
+
+        One chi-square test over all groups; rare outputs of a group count as one.
+        """
+        groups = defaultdict(Counter)
+        for row in self.rows:
+            gaps = tuple(row[k] is None for k in (*given, *on))
+            alike = (*(row[k] for k in given), *gaps)
+            groups[alike][tuple(row[k] for k in on), row[test] is None] += 1
+        square, freedom = 0.0, 0
+        for cells in groups.values():
+            table = [[cells[key, gap] for gap in (False, True)] for key in {k for k, _ in cells}]
+            table = self._without_rare(table)
+            if len(table) > 1:
+                found = chi2_contingency(table, correction=False)
+                square, freedom = square + found.statistic, freedom + found.dof
+        return float(chi2.sf(square, freedom)) if freedom else math.nan
+
+    @staticmethod
+    def _without_rare(table):
+        """Rows that expect fewer than five in some column together, or with the smallest other."""
+        least = min(sum(row[c] for row in table) for c in (0, 1)) / sum(map(sum, table))
+        common = [row for row in table if sum(row) * least >= 5]
+        rare = [row for row in table if sum(row) * least < 5]
+        rest = [sum(row[c] for row in rare) for c in (0, 1)]
+        if not common or not any(rest):
+            return common or [rest]
+        if sum(rest) * least >= 5:
+            return [*common, rest]
+        smallest = min(range(len(common)), key=lambda r: sum(common[r]))
+        common[smallest] = [x + y for x, y in zip(common[smallest], rest, strict=True)]
+        return common
+
     @cached_property
     def p_values(self):
-        found = []
-        for k in self.stages:
-            before = self.paths[k][:-1]
-            table = Counter(
-                (tuple(row[i] for i in before), row[k] is None)
-                for row in self.rows
-                if all(row[i] is not None for i in before)
+        return [self._dependence(k, self.paths[k][:-1], []) for k in self.stages]
+
+    @cached_property
+    def p_values_of_others(self):
+        return [
+            self._dependence(
+                k, [j for j in self.stages if j not in self.paths[k]], self.paths[k][:-1]
             )
-            keys = {key for key, _ in table}
-            cells = np.array([[table[key, gap] for gap in (False, True)] for key in keys])
-            told = before and len(keys) > 1 and (cells.sum(axis=0) > 0).all()
-            found.append(chi2_contingency(cells, correction=False).pvalue if told else math.nan)
-        return found
+            for k in self.stages
+        ]
+
+    @cached_property
+    def by_others(self):
+        """The tests whose gaps depend on tests that do not come before."""
+        return [k for k in self.stages if self.p_values_of_others[k] < 0.01 / (2 * self.K)]
 
     @cached_property
     def dependent(self):
-        return [k for k in self.stages if self.p_values[k] < 0.01 / self.K]
+        low = [k for k in self.stages if self.p_values[k] < 0.01 / (2 * self.K)]
+        return sorted({*low, *self.by_others})
 
     @cached_property
     def biased(self):
@@ -89,8 +125,12 @@ class Counted:
 
     @cached_property
     def blind(self):
-        """The pairs whose gaps may hide anything: biased, and nothing is assumed of gaps."""
-        return [] if self.log.at_random else self.biased
+        """The biased pairs whose gaps may hide anything: nothing is assumed, or it is refuted."""
+        return [
+            (i, j)
+            for i, j in self.biased
+            if not self.log.at_random or any(k in self.by_others for k in self.paths[j])
+        ]
 
     @cached_property
     def completed(self):

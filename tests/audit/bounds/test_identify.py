@@ -111,14 +111,14 @@ def test_the_regret_with_the_order_alone_is_within_the_closed_form():
 def test_a_value_no_test_gives_matters_only_if_allowed():
     law = law_of([[0, 1], [1, 0], [0, 0], [1, 1]], Cascade([0.1, 0.1]))
     assert IdentifiedSet(law).maximum(np.array([1.0, 1.0])) == pytest.approx(1.5)
-    assert IdentifiedSet(law, labels=LabelSpace(unseen=True)).maximum(
+    assert IdentifiedSet(law, space=LabelSpace(unseen=True)).maximum(
         np.array([1.0, 1.0])
     ) == pytest.approx(2.0)
 
 
 def test_an_answer_that_is_never_right_is_wrong():
     law = law_of([["abstain", "yes"], ["no", "no"]], Cascade([0.1, 0.1]))
-    sure = IdentifiedSet(law, labels=LabelSpace(never_right=("abstain",)))
+    sure = IdentifiedSet(law, space=LabelSpace(never_right=("abstain",)))
     assert sure.error_rates[0].low == pytest.approx(0.5)
     assert IdentifiedSet(law).error_rates[0].low == pytest.approx(0.0)
 
@@ -163,10 +163,11 @@ def test_conditions_that_are_just_solvable_are_solved():
 def test_bounds_from_labels_sharpen():
     rng = np.random.default_rng(5)
     law = random_law(rng, 3, 2, 8)
-    loose = IdentifiedSet(law).difference(0, 2)
-    middle = (loose.low + loose.high) / 2
-    tight = IdentifiedSet(law, [DifferenceWithin(0, 2, middle, middle + 0.01)]).difference(0, 2)
-    assert (tight.low, tight.high) == pytest.approx((middle, middle + 0.01), abs=1e-8)
+    loose = IdentifiedSet(law).largest_differences
+    middle = (loose[0, 2] - loose[2, 0]) / 2
+    labelled = DifferenceWithin(0, 2, middle, middle + 0.01)
+    tight = IdentifiedSet(law, [labelled]).largest_differences
+    assert (-tight[2, 0], tight[0, 2]) == pytest.approx((middle, middle + 0.01), abs=1e-8)
 
 
 def test_order_on_a_tree_follows_the_branches():
@@ -197,7 +198,7 @@ def test_unknown_names_are_refused():
     with pytest.raises(SettingError, match="got 7; the log has 0, 1"):
         IdentifiedSet(law, [Prevalence(7, 0.0, 0.1)])
     with pytest.raises(SettingError, match="leave some value"):
-        IdentifiedSet(law, labels=LabelSpace(never_right=(0, 1)))
+        IdentifiedSet(law, space=LabelSpace(never_right=(0, 1)))
     with pytest.raises(SettingError, match="low <= high"):
         Prevalence(1, 0.5, 0.1)
 

@@ -165,7 +165,7 @@ def test_what_is_seen_limits_it_too(n_cases):
     _, shown = routed(np.random.default_rng(7), n_cases)
     h = histogram_of(shown, CASCADE)
     shares = {(p.shallow, p.deep): p.adjusted for p in missing_outputs(h).pairs}
-    bounds = DisagreementBounds.of(h, alpha=0.06, biased=shares, at_random=True)
+    bounds = DisagreementBounds.of(h, alpha=0.06, biased=shares, at_random=shares)
     half = 0.06 / 3 / 2
     for i, j in shares:
         both = [(r[i], r[j]) for r in shown.tolist() if None not in (r[i], r[j])]

@@ -30,7 +30,7 @@ class Axes:
         return np.zeros((n_rows, len(self)))
 
 
-class Rows(NamedTuple):
+class Conditions(NamedTuple):
     """Linear conditions matrix · z <= limits on error rates and shares of label values."""
 
     matrix: FloatArray
@@ -43,7 +43,7 @@ class Assumption(ABC):
     values: tuple[Hashable, ...] = ()  # the values of the label whose share it speaks of
 
     @abstractmethod
-    def rows(self, axes: Axes) -> Rows:
+    def conditions(self, axes: Axes) -> Conditions:
         """Return the conditions that say so."""
 
 
@@ -51,13 +51,13 @@ class Assumption(ABC):
 class Ordered(Assumption):
     """Each test errs at most as often as the one that runs just before it."""
 
-    def rows(self, axes: Axes) -> Rows:
+    def conditions(self, axes: Axes) -> Conditions:
         """γ_k - γ_parent(k) <= 0."""
         links = [(k, parent) for k, parent in enumerate(axes.cascade.parents) if parent is not None]
         matrix = axes.zeros(len(links))
         for row, (k, parent) in zip(matrix, links, strict=True):
             row[k], row[parent] = 1.0, -1.0
-        return Rows(matrix, np.zeros(len(links)))
+        return Conditions(matrix, np.zeros(len(links)))
 
     def __str__(self) -> str:
         return "each test errs at most as often as the one before"
@@ -74,11 +74,11 @@ class ErrsWithin(Assumption):
     def __post_init__(self) -> None:
         _check_shares(f"the error rate of {self.test!r}", self.low, self.high)
 
-    def rows(self, axes: Axes) -> Rows:
+    def conditions(self, axes: Axes) -> Conditions:
         """Low <= γ_k <= high."""
         names = axes.cascade.names
         known_name("the test of an assumption", self.test, names, SettingError)
-        return RateWithin(names.index(self.test), self.low, self.high).rows(axes)
+        return _between(axes, {names.index(self.test): 1.0}, self.low, self.high)
 
     def __str__(self) -> str:
         if self.low <= 0:
@@ -102,14 +102,10 @@ class Prevalence(Assumption):
         """The value whose share this bounds."""
         return (self.value,)
 
-    def rows(self, axes: Axes) -> Rows:
+    def conditions(self, axes: Axes) -> Conditions:
         """Low <= P(Y = value) <= high."""
-        matrix = axes.zeros(2)
-        matrix[:, axes.cascade.n_stages + axes.values.index(matching(self.value, axes.values))] = (
-            1.0,
-            -1.0,
-        )
-        return Rows(matrix, np.array([self.high, -self.low]))
+        place = axes.values.index(matching(self.value, axes.values))
+        return _between(axes, {axes.cascade.n_stages + place: 1.0}, self.low, self.high)
 
     def __str__(self) -> str:
         return f"{self.value!r} is right in {self.low:.4g} to {self.high:.4g} of the cases"
@@ -123,11 +119,9 @@ class RateWithin(Assumption):
     low: float
     high: float
 
-    def rows(self, axes: Axes) -> Rows:
+    def conditions(self, axes: Axes) -> Conditions:
         """Low <= γ_k <= high."""
-        matrix = axes.zeros(2)
-        matrix[:, self.stage] = (1.0, -1.0)
-        return Rows(matrix, np.array([self.high, -self.low]))
+        return _between(axes, {self.stage: 1.0}, self.low, self.high)
 
     def __str__(self) -> str:
         return (
@@ -145,12 +139,9 @@ class DifferenceWithin(Assumption):
     low: float
     high: float
 
-    def rows(self, axes: Axes) -> Rows:
+    def conditions(self, axes: Axes) -> Conditions:
         """Low <= γ_i - γ_j <= high."""
-        matrix = axes.zeros(2)
-        matrix[:, self.first] = (1.0, -1.0)
-        matrix[:, self.second] = (-1.0, 1.0)
-        return Rows(matrix, np.array([self.high, -self.low]))
+        return _between(axes, {self.first: 1.0, self.second: -1.0}, self.low, self.high)
 
     def __str__(self) -> str:
         first, second = f"test {self.first + 1}", f"test {self.second + 1}"
@@ -166,6 +157,14 @@ class DifferenceWithin(Assumption):
             f"by the labels, {first} errs more often than {second}, by {low:.4g} to {high:.4g} "
             "of the cases"
         )
+
+
+def _between(axes: Axes, factors: dict[int, float], low: float, high: float) -> Conditions:
+    """Return low <= Σ factor · z over some entries of z <= high."""
+    matrix = axes.zeros(2)
+    for axis, factor in factors.items():
+        matrix[:, axis] = (factor, -factor)
+    return Conditions(matrix, np.array([high, -low]))
 
 
 def _check_shares(what: str, low: float, high: float) -> None:

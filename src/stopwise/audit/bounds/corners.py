@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,11 @@ class LabelSpace:
 
     never_right: tuple[Hashable, ...] = ()
     unseen: bool = False
+
+    def possible(self, classes: Sequence[Hashable]) -> list[int]:
+        """Return which of the values that tests give may be right, by their places."""
+        never = set(self.never_right)
+        return [c for c, value in enumerate(classes) if value not in never]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +64,15 @@ class Corners:
         return np.asarray(mass @ self.vectors)
 
     @classmethod
-    def of(cls, law: Law, labels: LabelSpace, named: tuple[int, ...]) -> Corners:
+    def of(cls, law: Law, space: LabelSpace, named: tuple[int, ...]) -> Corners:
         """Collect what each pattern may contribute; patterns with the same choices are one."""
         K, n_axes = law.cascade.n_stages, law.cascade.n_stages + len(named)
-        never = set(labels.never_right)
-        possible = [c for c, value in enumerate(law.classes) if value not in never]
-        if not possible and not labels.unseen:
+        possible = space.possible(law.classes)
+        if not possible and not space.unseen:
             raise SettingError("never_right must leave some value that may be right")
         groups: dict[tuple[int, ...], float] = {}
         for row, share in zip(law.patterns.tolist(), law.probabilities.tolist(), strict=True):
-            key = _choices(row, possible, named, labels.unseen)
+            key = _choices(row, possible, named, space.unseen)
             groups[key] = groups.get(key, 0.0) + share
         for k in range(K):  # a missing output is right or wrong, whatever else is
             missing = float(law.probabilities[law.patterns[:, k] < 0].sum())

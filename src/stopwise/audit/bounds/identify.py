@@ -7,14 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from stopwise.audit.bounds.assumptions import Assumption, Axes, Rows
+from stopwise.audit.bounds.assumptions import Assumption, Axes, Conditions
 from stopwise.audit.bounds.corners import Corners, LabelSpace, Law
 from stopwise.audit.bounds.simplex import EXACT, CornerSimplex, StuckError
 from stopwise.audit.bounds.whole_programme import WholeProgramme
 from stopwise.audit.interval import Interval
-from stopwise.audit.values import matching
+from stopwise.audit.values import known_value
 from stopwise.cascade import FloatArray, read_only
-from stopwise.errors import AssumptionError, SettingError
+from stopwise.errors import AssumptionError
 
 
 class IdentifiedSet:
@@ -38,7 +38,7 @@ class IdentifiedSet:
         The patterns and their shares.
     assumptions
         What is taken for granted; see `stopwise.audit.bounds.assumptions`.
-    labels
+    space
         Which values the label may have.
     """
 
@@ -46,18 +46,18 @@ class IdentifiedSet:
         self,
         law: Law,
         assumptions: Iterable[Assumption] = (),
-        labels: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
+        space: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
     ) -> None:
         self.law = law
         self.assumptions = tuple(assumptions)
-        self.labels = labels
+        self.space = space
         named = _named_values(self.assumptions, law)
         self._named = named
-        self._corners = Corners.of(law, labels, named)
+        self._corners = Corners.of(law, space, named)
         axes = Axes(law.cascade, tuple(law.classes[code] for code in named))
-        rows = [a.rows(axes) for a in self.assumptions]
-        self._matrix, self._limits = _stacked(rows, self._corners.n_axes)
-        self._owner = np.repeat(np.arange(len(rows)), [len(r.limits) for r in rows])
+        said = [a.conditions(axes) for a in self.assumptions]
+        self._matrix, self._limits = _stacked(said, self._corners.n_axes)
+        self._owner = np.repeat(np.arange(len(said)), [len(s.limits) for s in said])
         self._programme = self._feasible() if len(self._limits) else None
 
     def maximum(self, direction: FloatArray) -> float:
@@ -89,11 +89,6 @@ class IdentifiedSet:
                     most[i, j] = self.maximum(unit[i] - unit[j])
         return read_only(most)
 
-    def difference(self, i: int, j: int) -> Interval:
-        """Return the smallest and the largest γ_i - γ_j."""
-        most = self.largest_differences
-        return Interval(-float(most[j, i]), float(most[i, j]))
-
     def _feasible(self) -> CornerSimplex | WholeProgramme:
         """Return the programme if its conditions can be met, or say which of them contradict."""
         programme = _programme(self._corners, self._matrix, self._limits)
@@ -109,7 +104,7 @@ class IdentifiedSet:
                 clash.remove(a)
         names = [str(self.assumptions[a]) for a in clash]
         if self._clashes_with_never_right():
-            names.append(f"never right is {', '.join(map(repr, self.labels.never_right))}")
+            names.append(f"never right is {', '.join(map(repr, self.space.never_right))}")
         if len(names) == 1:
             raise AssumptionError(f"given the log it cannot be that {names[0]}")
         raise AssumptionError(
@@ -118,9 +113,9 @@ class IdentifiedSet:
 
     def _clashes_with_never_right(self) -> bool:
         """Whether the conditions could be met if the label were free to be any value."""
-        if not self.labels.never_right:
+        if not self.space.never_right:
             return False
-        free = LabelSpace((), self.labels.unseen)
+        free = LabelSpace((), self.space.unseen)
         corners = Corners.of(self.law, free, self._named)
         return _programme(corners, self._matrix, self._limits).shortfall <= EXACT
 
@@ -134,23 +129,18 @@ def _programme(
         return WholeProgramme(corners, matrix, limits)
 
 
-def _stacked(rows: Sequence[Rows], n_axes: int) -> tuple[FloatArray, FloatArray]:
-    if not rows:
+def _stacked(said: Sequence[Conditions], n_axes: int) -> tuple[FloatArray, FloatArray]:
+    if not said:
         return np.empty((0, n_axes)), np.empty(0)
-    return np.vstack([r.matrix for r in rows]), np.concatenate([r.limits for r in rows])
+    return np.vstack([s.matrix for s in said]), np.concatenate([s.limits for s in said])
 
 
 def _named_values(assumptions: Iterable[Assumption], law: Law) -> tuple[int, ...]:
     named: list[int] = []
     for assumption in assumptions:
         for given in assumption.values:
-            value = matching(given, law.classes)
-            if value not in law.classes:
-                raise SettingError(
-                    f"a prevalence must be that of a value in the log, got {value!r}; "
-                    f"the log has {', '.join(map(repr, law.classes))}"
-                )
-            code = law.classes.index(value)
+            rule = "a prevalence must be that of a value in the log"
+            code = law.classes.index(known_value(rule, given, law.classes))
             if code not in named:
                 named.append(code)
     return tuple(named)

@@ -50,13 +50,13 @@ def contradicts(pattern: list[int], cascade: Cascade, possible: set[int], unseen
 
 
 def strong_dominance(
-    histogram: Histogram, labels: LabelSpace, *, alpha: float
+    histogram: Histogram, space: LabelSpace, *, alpha: float
 ) -> StrongDominanceEvidence:
     """Count the cases that contradict strong dominance."""
-    possible = {c for c, v in enumerate(histogram.classes) if v not in labels.never_right}
+    possible = set(space.possible(histogram.classes))
     total = 0
     for row, n in zip(histogram.patterns.tolist(), histogram.counts.tolist(), strict=True):
-        total += n * contradicts(row, histogram.cascade, possible, labels.unseen)
+        total += n * contradicts(row, histogram.cascade, possible, space.unseen)
     n_cases = histogram.n_cases
     return StrongDominanceEvidence(n_cases, total, BettingSequence(alpha).interval(total, n_cases))
 

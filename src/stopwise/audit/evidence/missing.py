@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from stopwise.audit.bounds.corners import Law
+from stopwise.audit.evidence.dependence import dependence
 from stopwise.audit.evidence.pair_bounds import path_pairs
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.interval import Interval
 from stopwise.cascade import Cascade, read_only
 from stopwise.disagreement import sound_stage
 
-SUSPICIOUS = 0.01  # a p-value below this, split over the tests, counts as "depends on outputs"
+SUSPICIOUS = 0.01  # a p-value below this, split over all tests, counts as "depends on outputs"
 NEGLIGIBLE = 0.01  # an adjusted share that is open by no more than this is given as one number
 
 
@@ -51,20 +52,23 @@ class MissingOutputs:
         For each test the number of cases without its output.
     p_values
         For each test how likely it is that its gaps are as unevenly spread over the outputs before
-        it as they are, if they are spread by chance; NaN where there are none.
+        it as they are, if they are spread by chance; NaN where that cannot be seen.
+    p_values_of_others
+        The same for the outputs of tests that do not come before it.
     pairs
         The disagreement of each pair on a common path, read in three ways.
     plain_stage, adjusted_stage
         The stage that looks sound under the first two readings.
     biased_pairs
         The pairs of which a share of cases with gaps says nothing: some test on the way to the
-        deeper one was run or not by what came before, so those that show both are a choice.
+        deeper one was run or not by what others said, so those that show both are a choice.
     """
 
     n_incomplete: int
     n_prefix: int
     n_missing: tuple[int, ...]
     p_values: tuple[float, ...]
+    p_values_of_others: tuple[float, ...]
     pairs: tuple[PairRange, ...]
     plain_stage: int | None
     adjusted_stage: int | None
@@ -77,8 +81,13 @@ class MissingOutputs:
 
     @property
     def dependent_tests(self) -> tuple[int, ...]:
-        """The tests whose gaps depend on earlier outputs, so that plain estimates are biased."""
-        return _suspicious(self.p_values)
+        """The tests whose gaps depend on other outputs, so that plain estimates are biased."""
+        return tuple(sorted({*_suspicious(self.p_values), *_suspicious(self.p_values_of_others)}))
+
+    def adjustable_pairs(self, cascade: Cascade) -> frozenset[tuple[int, int]]:
+        """Return the biased pairs whose gaps may depend on nothing but the outputs before them."""
+        others = set(_suspicious(self.p_values_of_others))
+        return frozenset((i, j) for i, j in self.biased_pairs if not others & {*cascade.paths[j]})
 
     def biased_shares(self, *, adjusted: bool) -> dict[tuple[int, int], float]:
         """Return the share of disagreement of each biased pair, as it is or adjusted."""
@@ -111,13 +120,14 @@ def missing_outputs(histogram: Histogram) -> MissingOutputs | None:
         share = _disagreement_in(law, i, j)
         adjusted[i, j] = adjusted[j, i] = _one_number(share)
         pairs.append(PairRange(i, j, plain, float(adjusted[i, j]), share, worst))
-    p_values = tuple(_dependence(histogram, k) for k in range(cascade.n_stages))
-    dependent = set(_suspicious(p_values))
+    before, others = zip(*(_by_outputs(histogram, k) for k in range(cascade.n_stages)), strict=True)
+    dependent = {*_suspicious(before), *_suspicious(others)}
     return MissingOutputs(
         n_incomplete=int(histogram.counts[incomplete].sum()),
         n_prefix=int(histogram.counts[prefix].sum()),
         n_missing=tuple((n - histogram.n_observed).tolist()),
-        p_values=p_values,
+        p_values=before,
+        p_values_of_others=others,
         pairs=tuple(pairs),
         plain_stage=sound_stage(histogram.disagreement, cascade),
         adjusted_stage=sound_stage(adjusted, cascade),
@@ -177,7 +187,7 @@ def _one_number(share: Interval) -> float:
 
 
 def _suspicious(p_values: tuple[float, ...]) -> tuple[int, ...]:
-    level = SUSPICIOUS / max(len(p_values), 1)
+    level = SUSPICIOUS / (2 * max(len(p_values), 1))
     return tuple(k for k, p in enumerate(p_values) if p < level)
 
 
@@ -190,26 +200,8 @@ def _is_prefix(histogram: Histogram) -> np.ndarray[tuple[int], np.dtype[np.bool_
     return fine
 
 
-def _dependence(histogram: Histogram, k: int) -> float:
-    """Return the p-value of a chi-square test that gaps of test k ignore the outputs before it."""
-    before = _before(histogram.cascade, k)
-    if not before:
-        return math.nan
-    ran: dict[tuple[int, ...], list[int]] = defaultdict(lambda: [0, 0])
-    keys = histogram.patterns[:, before].tolist()
-    for key, shown, n in zip(
-        keys, histogram.shown[:, k].tolist(), histogram.counts.tolist(), strict=True
-    ):
-        if MISSING not in key:
-            ran[tuple(key)][shown] += n
-    table = np.array(list(ran.values()), dtype=np.float64).reshape(-1, 2)
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(table.sum(), 1.0)
-    if len(table) < 2 or not (expected > 0).all():
-        return math.nan
-    from scipy.stats import chi2
-
-    return float(chi2.sf(((table - expected) ** 2 / expected).sum(), len(table) - 1))
-
-
-def _before(cascade: Cascade, k: int) -> list[int]:
-    return list(cascade.paths[k][:-1])
+def _by_outputs(histogram: Histogram, k: int) -> tuple[float, float]:
+    """Return how likely the gaps of test k are if they ignore outputs: those before it, others."""
+    *before, _ = histogram.cascade.paths[k]
+    others = [j for j in range(histogram.n_stages) if j not in {*before, k}]
+    return dependence(histogram, k, before), dependence(histogram, k, others, given=before)

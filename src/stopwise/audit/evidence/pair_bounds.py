@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -55,12 +55,12 @@ class DisagreementBounds:
         *,
         alpha: float,
         biased: Mapping[Pair, float] = MappingProxyType({}),
-        at_random: bool = False,
+        at_random: Container[Pair] = (),
     ) -> DisagreementBounds:
         """Bound the pairs of a log so that all bounds hold at all times with chance 1 - alpha.
 
         ``biased`` gives the pairs that were seen together in a choice of cases, with the share to
-        show for each; ``at_random`` says that this choice was made by nothing but outputs shown.
+        show for each; ``at_random`` those of them where outputs before a test alone chose.
         """
         K = histogram.n_stages
         pairs = path_pairs(histogram.cascade)
@@ -70,7 +70,7 @@ class DisagreementBounds:
         for i, j in pairs:
             if (i, j) in biased:
                 middle[i, j] = middle[j, i] = biased[i, j]
-                bounds = _of_a_choice(histogram, i, j, sequence, at_random=at_random)
+                bounds = _of_a_choice(histogram, i, j, sequence, at_random=(i, j) in at_random)
             else:
                 bounds = sequence.interval(histogram.n_disagreed[i, j], histogram.n_seen[i, j])
             low[i, j] = low[j, i] = bounds.low
@@ -83,8 +83,8 @@ class DisagreementBounds:
             read_only(high),
             read_only(middle),
             histogram.n_cases,
-            frozenset() if at_random else frozenset(biased),
-            frozenset(biased) if at_random else frozenset(),
+            frozenset(pair for pair in biased if pair not in at_random),
+            frozenset(pair for pair in biased if pair in at_random),
         )
 
     def n_more(self, i: int, j: int, price: float) -> float:

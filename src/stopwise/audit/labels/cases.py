@@ -14,24 +14,11 @@ from stopwise.audit.evidence.missing import completed_law
 from stopwise.audit.evidence.sequences import kl_ball
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.interval import Interval
+from stopwise.audit.labels.agreement import Blocks, agreement
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
 
 BORROWED = 1.0  # how many labels the average of similar patterns is worth to each of them
-
-Blocks = tuple[int, ...]
-
-
-def agreement(pattern: Sequence[int]) -> Blocks:
-    """Return who agrees with whom: for each test the first test with the same output.
-
-    A missing output is -1.
-
-    >>> agreement([7, 3, 7, 3])
-    (0, 1, 0, 1)
-    """
-    first: dict[int, int] = {MISSING: MISSING}
-    return tuple(first.setdefault(y, k) for k, y in enumerate(pattern))
 
 
 @dataclass
@@ -99,7 +86,7 @@ class LabelledCases:
         labelled: Sequence[tuple[Sequence[Hashable], Hashable, int]],
         *,
         by_agreement: bool = False,
-        labels: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
+        space: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
         at_random: bool = False,
     ) -> LabelledCases:
         """Sort labelled cases, given as (outputs, label, times), into the strata of a log.
@@ -108,7 +95,7 @@ class LabelledCases:
         those of `completed_law`.
         """
         code = {value: c for c, value in enumerate(histogram.classes)}
-        never = {code[v] for v in labels.never_right if v in code}
+        possible = set(space.possible(histogram.classes))
         law = completed_law(histogram)
         filled = dict(zip(map(tuple, law.patterns.tolist()), law.probabilities, strict=True))
         strata: dict[tuple[int, ...], _Stratum] = {}
@@ -116,9 +103,8 @@ class LabelledCases:
             stratum = strata.setdefault(agreement(row) if by_agreement else tuple(row), _Stratum())
             stratum.n_cases += n
             stratum.completed += float(filled.get(tuple(row), 0.0))
-            rest = set(range(histogram.n_classes)) - set(row) - never
-            stratum.outcomes |= {row.index(y) for y in row if y not in never and y != MISSING}
-            if labels.unseen or rest or MISSING in row:
+            stratum.outcomes |= {row.index(y) for y in possible.intersection(row)}
+            if space.unseen or MISSING in row or possible.difference(row):
                 stratum.outcomes.add(len(row))
         for outputs, label, times in labelled:
             row = [MISSING if y is None else code.get(y, MISSING - 1) for y in outputs]
@@ -149,10 +135,8 @@ class LabelledCases:
             possible[s, list(stratum.outcomes)] = True
         counts = np.array([[x.found[o] for o in range(K + 1)] for x in strata.values()])
         sizes = np.array([x.n_cases for x in strata.values()])
-        observed, completed = (
-            sizes / histogram.n_cases,
-            np.array([x.completed for x in strata.values()]),
-        )
+        observed = sizes / histogram.n_cases
+        completed = np.array([x.completed for x in strata.values()])
         shares = completed if at_random else observed
         number: dict[Blocks, int] = {}
         types = [number.setdefault(tuple(row), len(number)) for row in blocks.tolist()]
@@ -223,10 +207,8 @@ class LabelledCases:
         gain = np.nan_to_num(gain)
         least = np.where(self.possible, gain, math.inf).min(axis=1)
         most = np.where(self.possible, gain, -math.inf).max(axis=1)
-        least[unknown], most[unknown] = (
-            np.minimum(direction, 0).sum(),
-            np.maximum(direction, 0).sum(),
-        )
+        least[unknown] = np.minimum(direction, 0).sum()
+        most[unknown] = np.maximum(direction, 0).sum()
         n = self.counts.sum(axis=1)
         whole = self.is_whole & ~unknown
         least[whole] = most[whole] = (self.counts * gain).sum(axis=1)[whole] / n[whole]

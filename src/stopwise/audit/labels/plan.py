@@ -10,7 +10,8 @@ import numpy as np
 
 from stopwise.audit.bounds.regrets import possible_stages
 from stopwise.audit.histogram import MISSING, Histogram
-from stopwise.audit.labels.cases import Blocks, LabelledCases, agreement, level_of_each
+from stopwise.audit.labels.agreement import Blocks, agreement
+from stopwise.audit.labels.cases import LabelledCases, level_of_each
 from stopwise.audit.reading.engine import engine_errors
 from stopwise.audit.reading.log import Log
 from stopwise.cascade import Cascade, FloatArray

@@ -62,7 +62,7 @@ def read_labels(
     for _, label, _ in labelled:
         _check_label(label, histogram, space)
     return LabelledCases.of(
-        histogram, labelled, by_agreement=planned, labels=space, at_random=at_random
+        histogram, labelled, by_agreement=planned, space=space, at_random=at_random
     )
 
 

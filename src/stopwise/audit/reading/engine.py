@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -76,7 +76,7 @@ def check_names(columns: Any) -> None:
         raise LogError(f"columns must have different names, got {', '.join(twice)} twice")
 
 
-def arrow_table(array: Any, names: list[str]) -> Any:
+def arrow_table(array: Any, names: Sequence[str]) -> Any:
     """Return an array with one column a test as an Arrow table."""
     import pyarrow as pa
 

@@ -76,7 +76,7 @@ class Log:
     def frame(self) -> Any:
         """Return the log as an Ibis table, also where it is an array."""
         if isinstance(self.table, np.ndarray):
-            return memtable(arrow_table(self.table, list(self.columns)))
+            return memtable(arrow_table(self.table, self.columns))
         return self.table
 
     def ids(self, table: Any) -> Any:
@@ -85,7 +85,8 @@ class Log:
             return table[self.case_id]
         import ibis
 
-        backend = "duckdb" if isinstance(self.table, np.ndarray) else _backend_name(self.table)
+        counted = isinstance(self.table, np.ndarray)
+        backend = "duckdb" if counted else self.table.get_backend().name
         if backend not in {"duckdb", "polars", "sqlite"}:
             raise LogError(
                 f"case ids must be a column on {backend}: rows have no fixed order there"
@@ -118,42 +119,37 @@ def open_log(
     case_id
         The column that names a case.
     """
+    columns = _columns(cascade, tests)
     if isinstance(source, np.ndarray):
-        return Log(*_from_array(source, cascade, tests), cascade, None)
+        if (table, query, case_id) != (None, None, None):
+            raise LogError("table, query and case_id must come with named columns, not an array")
+        return Log(_from_array(source, columns), columns, cascade)
     found = source
     if not isinstance(source, Rows):
         found = open_rows(source, table=table, query=query)
-    columns = _columns(found.columns, cascade, tests)
+    for name in columns:
+        known_name("a test", name, found.columns, LogError)
     if case_id is not None:
         known_name("case id", case_id, found.columns, LogError)
     return Log(found.table, columns, cascade, case_id, found.parquet)
 
 
-def _from_array(
-    array: np.ndarray[Any, Any], cascade: Cascade, tests: Sequence[str] | None
-) -> tuple[Any, tuple[str, ...]]:
-    names = list(tests) if tests is not None else list(cascade.names)
-    K = cascade.n_stages
-    if array.ndim != 2 or array.shape[1] != K or len(names) != K:
+def _from_array(array: np.ndarray[Any, Any], columns: tuple[str, ...]) -> Any:
+    K = len(columns)
+    if array.ndim != 2 or array.shape[1] != K:
         raise LogError(f"an array must have shape (n, {K}), one column a test, got {array.shape}")
     if is_countable(array):
-        return array, tuple(names)
+        return array
     with engine_errors("the array"):
-        return memtable(arrow_table(array, names)), tuple(names)
+        return memtable(arrow_table(array, columns))
 
 
-def _backend_name(table: Any) -> str:
-    return str(table.get_backend().name)
-
-
-def _columns(found: list[str], cascade: Cascade, tests: Sequence[str] | None) -> tuple[str, ...]:
-    wanted = list(cascade.names if tests is None else tests)
+def _columns(cascade: Cascade, tests: Sequence[str] | None) -> tuple[str, ...]:
+    wanted = tuple(cascade.names if tests is None else tests)
     if len(wanted) != cascade.n_stages:
         raise LogError(
             f"tests must name one column a cost, got {len(wanted)} for {cascade.n_stages} costs"
         )
     if len(set(wanted)) != len(wanted):
         raise LogError(f"tests must be different columns, got {', '.join(wanted)}")
-    for name in wanted:
-        known_name("a test", name, found, LogError)
-    return tuple(wanted)
+    return wanted

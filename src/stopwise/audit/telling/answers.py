@@ -24,12 +24,11 @@ def bounds_section(report: AuditReport) -> list[str]:
     """Say what the right answers can still be."""
     names = report.cascade.names
     errors = [(names[k], b, span(b)) for k, b in enumerate(report.error_bounds)]
-    most = report.largest_differences
     pairs = [
-        (f"{names[i]} − {names[j]}", Interval(-float(most[j, i]), float(most[i, j])))
+        (f"{names[i]} − {names[j]}", report.difference(i, j))
         for i, j in combinations(range(len(names)), 2)
     ]
-    reach = max((max(-b.low, b.high) for _, b in pairs), default=1.0) or 1.0
+    reach = max(max(-b.low, b.high) for _, b in pairs) or 1.0
     regrets = [
         (
             names[k],
