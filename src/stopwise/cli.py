@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
@@ -45,6 +46,9 @@ app.command()(reproduce)
 
 def main() -> None:
     """Run the command line; what the user got wrong is one line on stderr and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")  # a letter that cannot be shown ends nothing
     try:
         app(prog_name="stopwise")
     except (StopwiseError, OSError) as error:

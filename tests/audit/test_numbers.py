@@ -129,15 +129,21 @@ def test_differences_by_labels(log, report):
             for s, y in zip(key[:200], labels[:200], strict=True)
             if s in weight
         ]
-        scale = max(weight.values())
-        mean = (np.sum(gains) / N / scale + 1) / 2
+        scale, squares = max(weight.values()), sum(weight[s] ** 2 * int(n[s]) for s in seen) / N
+        mean = np.sum(gains) / N
+        if scale**2 > 1.5 * squares:
+            off = math.sqrt(2 * math.log(2 / (SHARE / 6)) * squares / N)
+            low, high = mean - off, mean + off
+        else:
+            mean = (mean / scale + 1) / 2
 
-        def divergence(m, mean=mean):
-            return rel_entr(mean, m) + rel_entr(1 - mean, 1 - m)
+            def divergence(m, mean=mean):
+                return rel_entr(mean, m) + rel_entr(1 - mean, 1 - m)
 
-        low, high = ends(divergence, mean, math.log(2 / (SHARE / 6)) / N)
-        low = P * max(scale * (2 * low - 1), -1) - gaps - blind
-        high = P * min(scale * (2 * high - 1), 1) + gaps + blind
+            low, high = ends(divergence, mean, math.log(2 / (SHARE / 6)) / N)
+            low, high = scale * (2 * low - 1), scale * (2 * high - 1)
+        low = P * max(low, -1) - gaps - blind
+        high = P * min(high, 1) + gaps + blind
         found = told.interval(i, j)
         assert (found.low, found.high) == pytest.approx((max(low, -1), min(high, 1)), abs=1e-9)
         assert found.low <= told.estimates[i, j] <= found.high

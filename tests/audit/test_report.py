@@ -163,7 +163,7 @@ def test_missing_outputs_widen_the_bounds_unless_taken_to_be_random():
     assert (wide.largest_differences >= complete.largest_differences - 1e-9).all()
     assert narrow.guarantee < wide.guarantee
     np.testing.assert_allclose(narrow.largest_differences, complete.largest_differences, atol=0.03)
-    assert "Missing: in 750 cases" in wide.summary()
+    assert "Missing: 750 of 3,000 cases lack an output" in wide.summary()
 
 
 def test_a_report_into_no_folder_is_refused(world, tmp_path):

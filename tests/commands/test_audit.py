@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -82,7 +84,7 @@ def test_a_plan_comes_back_as_labels(visits, run):
     told = json.loads(out)
     assert (code, told["labels"]["n_labels"]) == (0, 40)
     code, out, _ = run(folder / "visits.parquet", *ARGUMENTS, "--labels", plan)
-    assert "Labels: 40 favour" in out
+    assert "Labels: 40 (40 where tests disagree) favour" in out
 
 
 def test_assumptions_on_the_command_line(visits, run):
@@ -136,6 +138,8 @@ BAD = {
         "cannot be at once that 'all' errs in at most 0 of the cases; and that 'history'",
     ),
     "no such labels": ([*ARGUMENTS, "--labels", "nowhere.csv"], "no such file"),
+    "a negative plan": ([*ARGUMENTS, "--plan-labels", "-3"], "--plan-labels must be a whole"),
+    "a negative seed": ([*ARGUMENTS, "--seed", "-1", "--plan-labels", "5"], "--seed must be a"),
     "bad SQL": ([*ARGUMENTS, "--query", "selekt 1"], "cannot be read"),
     "no table": ([*ARGUMENTS, "--table", "visits"], "is none"),
 }
@@ -275,3 +279,48 @@ def test_bad_logs_are_refused(name, run, tmp_path, monkeypatch):
     assert message in err
     assert len(err.splitlines()) == 1
     assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("json_wanted", [False, True])
+def test_letters_that_the_terminal_cannot_show(json_wanted, visits):
+    folder, frame, _ = visits
+    named = frame[["history", "all"]].rename(columns={"history": "früh"})
+    named.to_csv(folder / "log.csv", index=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "stopwise", "audit", folder / "log.csv", "--costs", "6,16",
+         *(["--json"] if json_wanted else [])],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = done.stdout.decode("ascii")
+    if json_wanted:
+        assert json.loads(shown)["cascade"]["names"] == ["früh", "all"]
+    else:
+        assert "fr?h" in shown
+
+
+def test_names_with_commas_are_quoted(visits, run):
+    folder, frame, _ = visits
+    named = frame.rename(columns={"history": "small, v1", "insulin": 'mid "q"'})
+    named.to_csv(folder / "log.csv", index=False)
+    code, out, err = run(
+        folder / "log.csv", "--tests", '"small, v1", mid "q",all', "--costs", "6,16,24", "--json"
+    )
+    assert (code, err) == (0, "")
+    assert json.loads(out)["cascade"]["names"] == ["small, v1", 'mid "q"', "all"]
+
+
+def test_nothing_is_written_where_one_file_cannot_be(visits, run, monkeypatch):
+    """The page comes first, the plan fails: neither is left."""
+    folder, *_ = visits
+    monkeypatch.chdir(folder)
+    before = sorted(p.name for p in folder.iterdir())
+    long = "p" * 254  # longer than a file's name may be, once it has an ending
+    code, out, err = run(
+        "visits.csv", *ARGUMENTS, "--out", "half.html", "--plan-labels", 5, "--plan-out", long
+    )
+    assert (code, out) == (2, "")
+    assert "Traceback" not in err
+    assert sorted(p.name for p in folder.iterdir()) == before

@@ -15,6 +15,8 @@ from stopwise.theory.dawid_skene import dawid_skene
 # Enough for the stage; an audit must not wait for the last digit.
 MAX_PATTERNS, MAX_STEPS = 5_000, 300
 MAX_CLASSES = 100  # each test has a table of classes by classes
+ITS_MODEL = "trusts its model of errors"
+TWO_TESTS = "a guess: with two tests many error rates fit its model"
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def _dawid_skene_choice(histogram: Histogram, cascade: Cascade) -> tuple[str, in
         return "Dawid–Skene", None, f"is not fitted to more than {MAX_CLASSES} values"
     total = dawid_skene_error_rates(histogram) + cascade.cumulative_costs
     stage = None if np.isnan(total).any() else int(np.argmin(total))
-    return "Dawid–Skene", stage, "trusts its model of errors"
+    return "Dawid–Skene", stage, TWO_TESTS if histogram.n_stages == 2 else ITS_MODEL
 
 
 def dawid_skene_error_rates(histogram: Histogram) -> FloatArray:

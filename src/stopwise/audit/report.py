@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
@@ -12,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.audit.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
+from stopwise.audit.bounds.grounds import Ground
+from stopwise.audit.bounds.regrets import (
+    TINY,
+    minimax_stage,
+    possible_stages,
+    worst_regrets,
+)
 from stopwise.audit.compare import Choice
 from stopwise.audit.evidence.dominance import StrongDominanceEvidence
 from stopwise.audit.evidence.missing import MissingOutputs
@@ -61,6 +68,12 @@ class AuditReport:
         What labels say, where there are some.
     plan, planned_cases
         Which cases to label, where that was asked for.
+    ground
+        The least from which it follows that the minimax stage is best, ``None`` where nothing does.
+    n_disputed
+        In how many cases stages that may still be best are seen to disagree: only those can tell.
+    odd_values
+        Outputs that may be slips of the log and count as answers.
     """
 
     source: str
@@ -77,6 +90,9 @@ class AuditReport:
     labels: LabelEvidence | None = None
     plan: LabelPlan | None = None
     planned_cases: tuple[PlannedCase, ...] = ()
+    ground: Ground | None = None
+    n_disputed: int = 0
+    odd_values: tuple[Hashable, ...] = ()
 
     @property
     def cascade(self) -> Cascade:
@@ -109,23 +125,32 @@ class AuditReport:
         return self.guarantee <= TINY
 
     @property
+    def is_assuming(self) -> bool:
+        """Whether something was taken for granted besides that labels were drawn at random."""
+        return len(self.assumptions) > (self.labels is not None)
+
+    @property
+    def has_telling_labels(self) -> bool:
+        """Whether some label is of a case on which tests disagree; the others compare nothing."""
+        return self.labels is not None and self.labels.n_telling > 0
+
+    @property
     def possible_stages(self) -> tuple[int, ...]:
-        """The stages that may be best, given the log, the assumptions and the labels."""
+        """The stages that may be best given the log, the assumptions and the labels."""
         return possible_stages(self.largest_differences, self.cascade.cumulative_costs)
 
     @property
     def recommended_stage(self) -> int:
-        """Where to stop: what is certain, else what labels favour, what is sound, or minimax.
-
-        What labels or weak dominance speak for is not recommended where it cannot be best given
-        what is assumed.
-        """
+        """Where to stop: what is certain, else what labels favour, what is sound, or minimax."""
         if self.is_known:
             return self.minimax_stage
-        favoured = self.verdict.stage if self.verdict.finding is Finding.SOUND else None
-        if self.labels is not None and self.labels.n_labels:
-            favoured = self.labels.stage
-        return favoured if favoured in self.possible_stages else self.minimax_stage
+        told = self.labels
+        if told is not None and told.n_telling and told.stage in self.possible_stages:
+            return told.stage
+        sound = self.verdict.stage if self.verdict.finding is Finding.SOUND else None
+        if sound is not None and sound in self.possible_stages:
+            return sound
+        return self.minimax_stage
 
     def summary(self) -> str:
         """Return the report for a terminal: at most 25 lines in plain words."""
@@ -159,6 +184,7 @@ class AuditReport:
         held["minimax_stage"] = self.minimax_stage
         held["guarantee"] = self.guarantee
         held["is_known"] = self.is_known
+        held["possible_stages"] = list(self.possible_stages)
         held["recommended_stage"] = self.recommended_stage
         return held
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from stopwise.audit.bounds.assumptions import Assumption
 from stopwise.audit.bounds.corners import LabelSpace
+from stopwise.audit.bounds.grounds import Ground, first_ground
 from stopwise.audit.bounds.identify import IdentifiedSet
-from stopwise.audit.bounds.regrets import worst_regrets
+from stopwise.audit.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
 from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
 from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
@@ -17,10 +19,10 @@ from stopwise.audit.evidence.pair_bounds import DisagreementBounds
 from stopwise.audit.evidence.verdict import judge
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels.evidence import LabelEvidence, label_evidence
-from stopwise.audit.labels.plan import draw_cases, plan_labels
+from stopwise.audit.labels.plan import disputed, draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
 from stopwise.audit.prices import price_map
-from stopwise.audit.reading.checks import check_log
+from stopwise.audit.reading.checks import check_log, odd_values
 from stopwise.audit.reading.log import open_log
 from stopwise.audit.report import AuditReport
 from stopwise.audit.values import known_value
@@ -55,7 +57,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     log
         A CSV or Parquet file, a folder or glob of them, a DuckDB or SQLite file; a pandas, Polars
         or Arrow table; a NumPy array with one column a test; any Ibis table; a `Histogram`, or
-        the `PatternCounts` that were kept while cases came in.
+        the `PatternCounts` that were kept while cases came in (their own prices do not count).
         One row a case; NULL, None or NaN where a test was not run or failed.
     cascade
         The tests and their prices; their names are the columns unless ``tests`` is given.
@@ -93,8 +95,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     >>> report.verdict.finding, report.verdict.stage, report.is_known
     (<Finding.SOUND: 'sound'>, 0, True)
     """
-    _check_settings(cascade, confidence)
+    taken, refused = _check_settings(cascade, confidence, assumptions, never_right)
     n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
+    seed = whole_number("seed", seed, SettingError, least=0)
     opened = None
     if isinstance(log, (Histogram, PatternCounts)):
         counted = log if isinstance(log, Histogram) else Histogram.from_counts(log)
@@ -104,7 +107,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         histogram = opened.histogram()
     check_log(histogram)
     rule = "never_right must be outputs in the log"
-    never = tuple(known_value(rule, value, histogram.classes) for value in never_right)
+    never = tuple(known_value(rule, value, histogram.classes) for value in refused)
     space = LabelSpace(never, unseen_label)
     # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
     # while there are no labels: asking for some must not change what the log says.
@@ -120,7 +123,6 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
             labels, label_column, opened, histogram, space, at_random=missing_at_random
         )
         evidence = label_evidence(cases, verdict, cascade, alpha=alpha)
-    taken = tuple(assumptions)
     drawn = () if evidence is None else evidence.as_assumptions()
     law = completed_law(histogram) if missing_at_random else observed_law(histogram)
     identified = IdentifiedSet(law, (*taken, *drawn), space)
@@ -128,21 +130,24 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     plan = None
     if n_planned:
         plan = plan_labels(histogram, differences, cascade, n_labels=n_planned, alpha=alpha)
+    possible = possible_stages(differences, cascade.cumulative_costs)
     strong = strong_dominance(histogram, space, alpha=alpha)
+    regrets = worst_regrets(differences, cascade.cumulative_costs)
+    at_random = missing_at_random and not histogram.is_complete
     return AuditReport(
         source=_described(log),
         histogram=histogram,
         confidence=confidence,
         verdict=verdict,
         strong_dominance=strong,
-        assumptions=_words(taken, space, evidence, missing_at_random and not histogram.is_complete),
+        assumptions=_words(taken, space, evidence, at_random),
         error_bounds=identified.error_rates,
         largest_differences=differences,
         prices=price_map(bounds, differences, cascade),
         choices=choices(
             histogram,
             bounds.middle,
-            worst_regrets(differences, cascade.cumulative_costs),
+            regrets,
             cascade,
             strong_is_refuted=strong.is_refuted,
         ),
@@ -150,14 +155,49 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         labels=evidence,
         plan=plan,
         planned_cases=() if plan is None or opened is None else draw_cases(opened, plan, seed=seed),
+        n_disputed=int(histogram.counts[disputed(histogram, possible)].sum()),
+        odd_values=tuple(v for v in odd_values(histogram) if v not in space.never_right),
+        ground=_ground(minimax_stage(regrets), histogram, identified, len(taken), at_random)
+        if regrets.min() <= TINY
+        else None,
     )
 
 
-def _check_settings(cascade: Cascade, confidence: float) -> None:
+def _check_settings(
+    cascade: Any, confidence: Any, assumptions: Any, never_right: Any
+) -> tuple[tuple[Assumption, ...], tuple[Hashable, ...]]:
+    """Return what is assumed and what is never right, or raise where a setting is no such thing."""
+    if not isinstance(cascade, Cascade):
+        raise SettingError(f"cascade must be a Cascade with the tests' prices, got {cascade!r}")
     if cascade.n_stages < 2:
         raise LogError("an audit needs at least two tests on the same cases, got 1")
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         raise SettingError(f"confidence must lie in (0, 1), got {confidence!r}")
+    taken = _listed("assumptions", assumptions)
+    for assumption in taken:
+        if not isinstance(assumption, Assumption):
+            raise SettingError(f"assumptions must be such as Ordered(), got {assumption!r}")
+    return taken, _listed("never_right", never_right)
+
+
+def _listed(name: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise SettingError(f"{name} must be a list, got {values!r}")
+    return tuple(values)
+
+
+def _ground(
+    stage: int, histogram: Histogram, identified: IdentifiedSet, n_taken: int, at_random: bool
+) -> Ground:
+    """Return the least that makes ``stage`` best for sure; what is not needed is not named."""
+    law, space = identified.law, identified.space
+    taken, drawn = identified.assumptions[:n_taken], identified.assumptions[n_taken:]
+    shown, free = observed_law(histogram), LabelSpace((), space.unseen)
+    sets = [(Ground.LOG, (shown, (), free)), (Ground.ASSUMED, (law, taken, space))]
+    if not (at_random or space.never_right):  # else the intervals from labels rest on that too
+        sets.append((Ground.LABELS, (shown, drawn, free)))
+    trials = ((ground, IdentifiedSet(*given)) for ground, given in sets)
+    return first_ground(stage, histogram.cascade.cumulative_costs, trials)
 
 
 def _words(
@@ -174,7 +214,8 @@ def _words(
     if at_random:
         words.append("outputs are missing by chance, given the outputs shown")
     if evidence is not None:
-        words.append(f"{evidence.n_labels} labels were drawn at random within patterns")
+        n = evidence.n_labels
+        words.append(f"{n:,} label{' was' if n == 1 else 's were'} drawn at random within patterns")
     return tuple(words)
 
 

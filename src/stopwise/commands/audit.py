@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,12 +15,14 @@ import typer
 from stopwise.audit.bounds.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
 from stopwise.audit.labels.reading import CASE
 from stopwise.audit.reading.rows import log_files, open_rows
+from stopwise.audit.report import AuditReport
 from stopwise.audit.run import audit as run_audit
 from stopwise.cascade import Cascade
+from stopwise.checks import whole_number
 from stopwise.commands.lists import comma_separated
 from stopwise.commands.plan_file import check_old_plan, check_plan_columns, plan_csv
 from stopwise.commands.waiting import waiting
-from stopwise.drafts import write_text
+from stopwise.drafts import draft
 from stopwise.errors import InputError, SettingError
 
 _log = partial(typer.Option, rich_help_panel="The log", show_default=False)
@@ -35,7 +40,8 @@ _Log = Annotated[
 _Tests = Annotated[
     str,
     _log(
-        help="The columns of the tests in order, as in history,insulin,all (default: all columns)."
+        help="The columns of the tests in order, as in history,insulin,all (default: all columns); "
+        "quote a name with a comma as in CSV."
     ),
 ]
 _Costs = Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")]
@@ -106,6 +112,8 @@ def audit(
 
     stopwise audit visits.csv --costs 6,16,24 --mistake-cost 1000 --ordered --plan-labels 50
     """
+    whole_number("--plan-labels", plan_labels, SettingError, least=0)
+    whole_number("--seed", seed, SettingError, least=0)
     targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
     _check_targets({option: path for option, path in targets.items() if path}, log, labels)
     if plan_labels:
@@ -133,11 +141,22 @@ def audit(
         texts = {out: report.to_html()} if out is not None else {}
         if report.plan is not None:
             texts[plan_out] = plan_csv(report, case_id or CASE)
-    for path, text in texts.items():
-        write_text(path, text)
-    print(report.to_json() if as_json else report.summary())
+    with ExitStack() as drafts:  # all of them or none
+        for path, text in texts.items():
+            drafts.enter_context(draft(path)).write_text(text, encoding="utf-8")
+    print(_json_text(report) if as_json else report.summary())
     if not as_json:
         print("".join(f"\nWritten: {path}" for path in texts), end="\n" if texts else "")
+
+
+def _json_text(report: AuditReport) -> str:
+    """Return the report as JSON, with escapes where the terminal cannot show its letters."""
+    text = report.to_json()
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(json.loads(text), indent=2)
+    return text
 
 
 def _assumptions(ordered: bool, errs_at_most: list[str], prevalence: list[str]) -> list[Assumption]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 
 def comma_separated(text: str) -> list[str]:
     """Return the parts between commas, without blanks around them and without empty ones.
 
-    >>> comma_separated("history, insulin,,all")
-    ['history', 'insulin', 'all']
+    A part with a comma of its own is in quotes, as in CSV.
+
+    >>> comma_separated('history, insulin,,"all, again"')
+    ['history', 'insulin', 'all, again']
     """
-    return [part.strip() for part in text.split(",") if part.strip()]
+    parts = next(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), [])
+    return [part.strip() for part in parts if part.strip()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from pathlib import Path
 
 from stopwise.audit.labels.reading import CASE, PLANNED
@@ -15,12 +14,16 @@ LABEL = "label"
 
 def plan_csv(report: AuditReport, case_id: str) -> str:
     """Return the cases to label as CSV, with an empty column for the label."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([case_id, *report.cascade.names, PLANNED, LABEL])
-    for case in report.planned_cases:
-        writer.writerow([case.case, *case.outputs, case.agreement, ""])
-    return text.getvalue()
+    rows: list[list[object]] = [[case_id, *report.cascade.names, PLANNED, LABEL]]
+    rows += [[case.case, *case.outputs, case.agreement, None] for case in report.planned_cases]
+    return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
+
+
+def _cell(value: object) -> str:
+    """Return a cell of a CSV file; text that is empty or begins or ends blank is in quotes."""
+    text = "" if value is None else str(value)
+    plain = value is None or (text == text.strip() != "" and not set(text) & set(',;|\t"\r\n'))
+    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def check_plan_columns(names: list[str], case_id: str) -> None:

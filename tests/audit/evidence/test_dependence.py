@@ -111,3 +111,4 @@ def test_gaps_that_depend_on_what_came_after_are_seen_and_not_adjusted_by_what_c
             assert report.verdict.pair(i, j).is_biased
             assert (outputs[:, i] != outputs[:, j]).mean() in report.verdict.pair(i, j).interval
     assert not plain.verdict.pair(1, 2).is_biased
+    assert "--missing-at-random" not in plain.summary()

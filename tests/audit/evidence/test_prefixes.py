@@ -146,8 +146,10 @@ def test_who_takes_gaps_to_be_chance_gets_a_verdict():
     blind = sw.audit(shown, cascade)
     assert blind.verdict.finding is Finding.UNDECIDED
     assert blind.verdict.n_more == np.inf
+    assert "or say --missing-at-random" in blind.summary().splitlines()[4]
     taken = sw.audit(shown, cascade, missing_at_random=True)
     assert (taken.verdict.finding, taken.verdict.stage) == (Finding.SOUND, 1)
+    assert "--missing-at-random" not in taken.summary()
     for pair in taken.verdict.pairs:
         assert not pair.is_biased
         assert pair.disagreement in pair.interval

@@ -174,3 +174,12 @@ def test_with_all_labels_nothing_is_left_open():
         assert bounds.low == pytest.approx(error, abs=1e-6)
         assert bounds.high == pytest.approx(error, abs=1e-6)
     assert report.guarantee == pytest.approx(0, abs=1e-6)
+
+
+def test_uneven_labels_widen_an_interval_by_their_mean_weight_not_by_the_largest():
+    """100 labels where there are two cases of five, 10 where there are three."""
+    rows = np.array([[0, 1, 1]] * 2_000 + [[1, 0, 0]] * 3_000)
+    told = [((0, 1, 1), 1, 50), ((0, 1, 1), 0, 50), ((1, 0, 0), 1, 5), ((1, 0, 0), 0, 5)]
+    found = LabelledCases.of(histogram_of(rows, CASCADE), told).difference(0, 1, alpha=0.05)
+    off = np.sqrt(2 * np.log(2 / 0.05) * (0.4**2 / 100 + 0.6**2 / 10))
+    assert (found.low, found.high) == pytest.approx((-off, off))

@@ -112,6 +112,17 @@ def test_every_source_gives_the_same_histogram(kind, all_sources):
     assert found.n_cases == len(ROWS) - 7
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, bool, float, object, "U1"])
+def test_what_is_masked_is_missing(dtype):
+    numbers = np.array([[0 if y is None else y for y in row] for row in ROWS]).astype(dtype)
+    masked = np.ma.masked_array(numbers, mask=[[y is None for y in row] for row in ROWS])
+    found = open_log(masked, CASCADE).histogram()
+    assert as_counter(found) == EXPECTED
+    assert found.n_blank == 7
+    plain = open_log(np.ma.masked_array(numbers), CASCADE).histogram()
+    assert as_counter(plain) == as_counter(open_log(numbers, CASCADE).histogram())
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool, np.int64])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays_of_zero_and_one(dtype, order):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.audit.telling.words import amount
+from stopwise.audit.telling.numbers import amount
 from tests.audit.worlds import NAMES, frame_of
 
 STATISTICS = r"confiden|interval|regret|dominan|ratio|margin|probab|%|estimat|signific"
@@ -118,7 +118,7 @@ def test_the_first_lines_say_for_how_many_cases_they_hold():
 def test_an_output_with_a_line_break_keeps_to_its_line():
     frame = pd.DataFrame({"a": ["x\ny", "z", "z"], "b": ["x\ny", "z", "x\ny"]})
     text = sw.audit(frame, sw.Cascade([1, 1], 6, ["a", "b"])).summary()
-    assert "2 values (x y, z)" in text
+    assert "2 values ('x y', 'z')" in text
 
 
 def test_undecided_says_how_many_cases(world):

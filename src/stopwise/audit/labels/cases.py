@@ -18,6 +18,7 @@ from stopwise.audit.labels.agreement import Blocks, agreement
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
 
+UNEVEN = 1.5  # how far the largest weight's square may exceed the mean square and count as even
 BORROWED = 1.0  # how many labels the average of similar patterns is worth to each of them
 
 
@@ -73,6 +74,12 @@ class LabelledCases:
     def n_labels(self) -> int:
         """The number of labels."""
         return int(self.counts.sum())
+
+    @property
+    def n_telling(self) -> int:
+        """The number of labels of cases on which tests disagree; the others compare nothing."""
+        low, high = np.nanmin(self.losses, axis=2), np.nanmax(self.losses, axis=2)
+        return int(self.counts[((low < high) & self.possible).any(axis=1)].sum())
 
     @property
     def is_whole(self) -> BoolArray:
@@ -196,10 +203,8 @@ class LabelledCases:
         A stratum whose cases all have labels is known, one without labels may be anything. Of the
         others, with m_s labels in stratum s, N in all, and p_s its share of their P cases, each
         label's direction · ℓ, brought to [-1, 1], gets the weight (p_s / P) / (m_s / N). Their mean
-        has the mean over the P cases as its expectation, and for independent values in [0, 1] the
-        divergence kl(mean, expectation) exceeds log(2 / α) / N with chance at most α, whether or
-        not they have one law (Hoeffding, Theorem 1; without replacement they are nearer still).
-        The numbers of labels must not depend on what the labels said.
+        has the mean over the P cases as its expectation; see `_mean_within`. The numbers of labels
+        must not depend on what the labels said.
         """
         asked = np.flatnonzero(direction)
         gain = self.losses[:, :, asked] @ direction[asked]
@@ -221,17 +226,32 @@ class LabelledCases:
             weights = (self.shares[told] / P) / (n[told] / N)
             values = (2 * gain[told] - bottom - top) / (top - bottom)
             mean = float(weights @ (self.counts[told] * values).sum(axis=1)) / N
-            scale = float(weights.max())
-            ball = kl_ball((mean / scale + 1) / 2, math.log(2 / alpha) / N)
-            ends = (
-                max(scale * (2 * ball.low - 1), -1.0),
-                min(scale * (2 * ball.high - 1), 1.0),
-            )
-            low, high = (
-                end + P * (bottom + top + (top - bottom) * x) / 2
-                for end, x in zip((low, high), ends, strict=True)
-            )
+            ends = _mean_within(mean, weights, n[told], alpha=alpha)
+            low += P * (bottom + top + (top - bottom) * ends.low) / 2
+            high += P * (bottom + top + (top - bottom) * ends.high) / 2
         return Interval(low - TOLERANCE, high + TOLERANCE)  # what is known exactly is rounded too
+
+
+def _mean_within(
+    mean: float, weights: FloatArray, n: IntArray | FloatArray, *, alpha: float
+) -> Interval:
+    """Bound the expectation of a weighted mean of N independent values in [-1, 1].
+
+    With v the largest weight, kl between (mean / v + 1) / 2 and its expectation exceeds
+    log(2 / α) / N with chance at most α, whether or not the values have one law (Hoeffding, Theorem
+    1). The mean itself is off by more than √(2 log(2 / α) Σ w² / N²) with chance at most α (Theorem
+    2). The first is narrower where the mean is near an end, the second where weights are uneven;
+    which is taken depends on the weights alone. Values drawn without replacement are nearer still.
+    """
+    N, largest = float(n.sum()), float(weights.max())
+    squares = float(weights**2 @ n) / N
+    if largest**2 > UNEVEN * squares:
+        off = math.sqrt(2 * math.log(2 / alpha) * squares / N)
+        low, high = mean - off, mean + off
+    else:
+        ball = kl_ball((mean / largest + 1) / 2, math.log(2 / alpha) / N)
+        low, high = largest * (2 * ball.low - 1), largest * (2 * ball.high - 1)
+    return Interval(max(low, -1.0), min(high, 1.0))
 
 
 def level_of_each(alpha: float, n_stages: int) -> float:

@@ -30,10 +30,12 @@ class LabelEvidence:
     """What the labels say: differences of error rates, the stage they favour, weak dominance.
 
     ``estimates`` and the two bounds are for γ_i - γ_j, shape (K, K), ``error_rates`` bounds for
-    each γ_k; all bounds hold together. ``possible_stages`` are those that may be best by them.
+    each γ_k; all bounds hold together. ``possible_stages`` are those that may be best by them;
+    ``n_telling`` of the labels are of cases on which tests disagree: only these compare tests.
     """
 
     n_labels: int
+    n_telling: int
     estimates: FloatArray
     low: FloatArray
     high: FloatArray
@@ -73,6 +75,7 @@ def label_evidence(
     possible = possible_stages(high, C)
     return LabelEvidence(
         n_labels=cases.n_labels,
+        n_telling=cases.n_telling,
         estimates=read_only(estimates),
         low=read_only(low),
         high=read_only(high),

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from stopwise.audit.bounds.regrets import possible_stages
+from stopwise.audit.bounds.regrets import TINY, possible_stages
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.labels.agreement import Blocks, agreement
 from stopwise.audit.labels.cases import LabelledCases, level_of_each
 from stopwise.audit.reading.engine import engine_errors
 from stopwise.audit.reading.log import Log
-from stopwise.cascade import Cascade, FloatArray
+from stopwise.cascade import BoolArray, Cascade, FloatArray
+from stopwise.errors import LogError
 
 AGAINST = " against "  # between the camps of a group; labels that say it are those of a plan
 MAX_NAMED = 4  # tests that agree are named one by one up to here
@@ -33,12 +34,14 @@ class PlanGroup:
         camps: dict[int, list[str]] = {}
         for k, block in enumerate(self.blocks):
             camps.setdefault(block, []).append(cascade.names[k])
+        missing = camps.pop(MISSING, [])
         words = {block: " = ".join(camp) for block, camp in camps.items()}
         largest = max(camps, key=lambda block: len(camps[block]))
         if len(camps[largest]) > MAX_NAMED:
             del words[largest]
             words[largest] = "all others"
-        return AGAINST.join(words.values())
+        gaps = f", without {', '.join(missing)}" if missing else ""
+        return AGAINST.join(words.values()) + gaps
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class LabelPlan:
     """How many cases of each agreement to label, and how fine a difference that would tell.
 
     ``resolution`` gives, for each pair of stages that may both be best, the difference between
-    γ_i - γ_j and the price of j against i from which on the labels would tell which is better.
+    γ_i - γ_j and the price of j against i from which on the labels would tell which is better;
+    pairs that cannot be that far apart, or that no labels of the plan can settle, are left out.
     """
 
     groups: tuple[PlanGroup, ...]
@@ -69,27 +73,40 @@ def plan_labels(
     """Return which cases to label.
 
     A case on which all stages that may be best agree says nothing about which of them is best. The
-    labels go to the other complete cases, in proportion to how many there are: drawn at random
-    among them, which weighs each pair by how often it disagrees.
+    labels go to the other cases, in proportion to how many there are: drawn at random among them,
+    which weighs each pair by how often it disagrees.
     """
-    stages = possible_stages(differences, cascade.cumulative_costs)
+    C = cascade.cumulative_costs
+    stages = possible_stages(differences, C)
     sizes: dict[Blocks, int] = {}
-    for row, n in zip(histogram.patterns.tolist(), histogram.counts.tolist(), strict=True):
+    apart = disputed(histogram, stages)
+    for row, n in zip(histogram.patterns[apart].tolist(), histogram.counts[apart], strict=True):
         blocks = agreement(row)
-        if MISSING not in blocks and len({blocks[k] for k in stages}) > 1:
-            sizes[blocks] = sizes.get(blocks, 0) + n
+        sizes[blocks] = sizes.get(blocks, 0) + int(n)
     shared = _shared_out(list(sizes.values()), n_labels)
     groups = tuple(
         PlanGroup(blocks, n, m) for (blocks, n), m in zip(sizes.items(), shared, strict=True)
     )
     asked = tuple(sorted((g for g in groups if g.n_labels), key=lambda g: (-g.n_labels, g.blocks)))
+    even, *ahead = _expected(histogram, asked)
     pairs = [(i, j) for i in stages for j in stages if i < j]
-    expected = _expected(histogram, asked)
-    widths = tuple(
-        (i, j, expected.difference(i, j, alpha=level_of_each(alpha, cascade.n_stages)).width / 2)
-        for i, j in pairs
-    )
-    return LabelPlan(asked, widths)
+    level, told = level_of_each(alpha, cascade.n_stages), []
+    for i, j in pairs:
+        price = float(C[j] - C[i])
+        width = even.difference(i, j, alpha=level).width / 2
+        reach = max(differences[i, j] - price, differences[j, i] + price)
+        low = ahead[j].difference(i, j, alpha=level).low
+        high = ahead[i].difference(i, j, alpha=level).high
+        if reach > width + TINY and not low <= price <= high:
+            told.append((i, j, width))
+    return LabelPlan(asked, tuple(told))
+
+
+def disputed(histogram: Histogram, stages: Sequence[int]) -> BoolArray:
+    """Return which patterns show a disagreement among ``stages``; shape (R,)."""
+    rows, shown = histogram.patterns[:, stages], histogram.shown[:, stages]
+    least = np.where(shown, rows, histogram.n_classes).min(axis=1)
+    return np.asarray(rows.max(axis=1) > least)
 
 
 def _shared_out(sizes: list[int], total: int) -> list[int]:
@@ -105,18 +122,26 @@ def _shared_out(sizes: list[int], total: int) -> list[int]:
     return shares
 
 
-def _expected(histogram: Histogram, groups: tuple[PlanGroup, ...]) -> LabelledCases:
-    """Return labelled cases as the plan would give them if each camp were right equally often."""
+def _expected(histogram: Histogram, groups: tuple[PlanGroup, ...]) -> list[LabelledCases]:
+    """Return labelled cases as the plan would give them if each camp were right equally often.
+
+    Then as they would be if one test were always right, for each test: labels cannot say more for
+    it than that.
+    """
     cases = LabelledCases.of(histogram, [], by_agreement=True)
     place: dict[Blocks, int] = {}
     for row in histogram.patterns.tolist():
         place.setdefault(agreement(row), len(place))
-    counts = np.zeros(cases.counts.shape)
-    for group in groups:
-        s = place[group.blocks]
-        camps = [b for b in range(len(group.blocks)) if b in group.blocks]
-        counts[s, camps] = group.n_labels / len(camps)
-    return replace(cases, counts=counts)
+    expected = []
+    for right in (None, *range(histogram.n_stages)):
+        counts = np.zeros(cases.counts.shape)
+        for group in groups:
+            camps = sorted(set(group.blocks) - {MISSING})
+            if right is not None and group.blocks[right] != MISSING:
+                camps = [group.blocks[right]]
+            counts[place[group.blocks], camps] = group.n_labels / len(camps)
+        expected.append(replace(cases, counts=counts))
+    return expected
 
 
 @dataclass(frozen=True)
@@ -137,11 +162,12 @@ def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase
 
     K = log.cascade.n_stages
     rng = np.random.default_rng(seed)
-    table = log.frame()
-    rows = log.outputs(case=log.ids(table))
     wanted = {_key(g.blocks): g for g in plan.groups}
     picked = []
     with engine_errors("the log"):
+        rows = log.cases()
+        if log.case_id is not None:
+            _check_ids(rows, log.case_id)
         keyed = rows.mutate(group=_group_key(rows, K))
         order = ibis.row_number().over(group_by=keyed.group, order_by=keyed.case)
         ranked = keyed.filter(keyed.group.isin(list(wanted))).mutate(rank=order)
@@ -160,24 +186,33 @@ def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase
     return tuple(picked)
 
 
+def _check_ids(rows: Any, name: str) -> None:
+    """Raise `LogError` where an id is missing or names several cases: labels would find none."""
+    times = rows.group_by("case").aggregate(times=rows.count())
+    wrong = times.filter((times.times > 1) | times.case.isnull()).limit(1).to_pyarrow().to_pylist()
+    if wrong:
+        case, n = wrong[0]["case"], wrong[0]["times"]
+        found = f"{n} cases without one" if case is None else f"{case!r} for {n} cases"
+        raise LogError(f"{name!r} must name one case each for a plan, got {found}")
+
+
 def _key(blocks: Blocks) -> str:
     return ",".join(map(str, blocks))
 
 
 def _group_key(rows: Any, K: int) -> Any:
-    """Return the expression for `_key` of a row's agreement; NULL where an output is missing."""
+    """Return the expression for `_key` of a row's agreement."""
     import ibis
 
-    key: Any = ibis.literal("0")
-    for k in range(1, K):
-        first: Any = ibis.literal(f",{k}")
+    key: Any = None
+    for k in range(K):
+        mark = "," if k else ""
+        first: Any = ibis.literal(f"{mark}{k}")
         for i in reversed(range(k)):
             first = ibis.ifelse(_same(rows[f"s{i}"], rows[f"s{k}"]), ibis.literal(f",{i}"), first)
-        key = key + first
-    shown = rows["s0"].notnull()
-    for k in range(1, K):
-        shown = shown & rows[f"s{k}"].notnull()
-    return ibis.ifelse(shown, key, ibis.null("string"))
+        shown = ibis.ifelse(rows[f"s{k}"].isnull(), ibis.literal(f"{mark}{MISSING}"), first)
+        key = shown if key is None else key + shown
+    return key
 
 
 def _same(first: Any, second: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -12,6 +13,21 @@ from stopwise.cascade import IntArray
 from stopwise.errors import LogError
 
 MAX_PATTERNS = 200_000
+RARE = 1_000  # a value seen less often than once in so many outputs may be a slip
+GAPS = {
+    "",
+    "none",
+    "null",
+    "nil",
+    "na",
+    "n/a",
+    "nan",
+    "nat",
+    "<na>",
+    "#n/a",
+    "undefined",
+    "missing",
+}
 MAX_FRACTIONS = 50  # different numbers with a fraction: more are scores, not labels
 
 
@@ -88,3 +104,30 @@ def _places(histogram: Histogram, value: Hashable) -> str:
     code = histogram.classes.index(value)
     columns = np.flatnonzero((histogram.patterns == code).any(axis=0))
     return "in " + ", ".join(repr(histogram.cascade.names[k]) for k in columns)
+
+
+def odd_values(histogram: Histogram) -> tuple[Hashable, ...]:
+    """Return values that may be slips: a word for a gap, and rare ones next to two others.
+
+    So are rare ones that are like another value but for signs, such as a stray quote.
+    """
+    times = np.zeros(histogram.n_classes, dtype=np.int64)
+    for k in range(histogram.n_stages):
+        shown = histogram.shown[:, k]
+        np.add.at(times, histogram.patterns[shown, k], histogram.counts[shown])
+    rare = times <= max(1, int(times.sum()) // RARE)
+    letters = [_letters(value) for value in histogram.classes]
+    alike = Counter(letters)
+    return tuple(
+        value
+        for value, is_rare, bare in zip(histogram.classes, rare.tolist(), letters, strict=True)
+        if (isinstance(value, str) and value.strip().casefold() in GAPS)
+        or (is_rare and ((~rare).sum() == 2 or (bare and alike[bare] > 1)))
+    )
+
+
+def _letters(value: Hashable) -> str:
+    """Return the letters and digits of a word, and a number as it is: its signs mean something."""
+    if not isinstance(looks_like(value), str):
+        return str(value)
+    return "".join(filter(str.isalnum, str(value).casefold()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from stopwise.audit.reading.rows import Rows, open_rows
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import LogError
+
+ORDERED = {"duckdb", "polars", "sqlite"}  # engines whose rows keep their order
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,7 @@ class Log:
             return self._grouped() if found is None else found
 
     def _grouped(self) -> Histogram:
-        rows = self.outputs()
+        rows = self.outputs(self.frame())
         keys = rows.columns
         grouped = rows.group_by(keys).aggregate(n_cases=rows.count())
         found = grouped.limit(MAX_PATTERNS + 1).to_pyarrow()
@@ -67,9 +69,8 @@ class Log:
         check_n_patterns(found.num_rows, histogram.patterns, self.columns)
         return histogram
 
-    def outputs(self, **more: Any) -> Any:
-        """Return the outputs as columns s0, s1, … of an Ibis table, and ``more`` columns."""
-        table = self.frame()
+    def outputs(self, table: Any, **more: Any) -> Any:
+        """Return the outputs as columns s0, s1, … of the log's frame, and ``more`` columns."""
         named = {f"s{k}": table[column] for k, column in enumerate(self.columns)}
         return table.select(**named, **more)
 
@@ -79,19 +80,38 @@ class Log:
             return memtable(arrow_table(self.table, self.columns))
         return self.table
 
-    def ids(self, table: Any) -> Any:
-        """Return the expression that names a case of ``table``."""
-        if self.case_id is not None:
-            return table[self.case_id]
+    @property
+    def has_ids(self) -> bool:
+        """Whether a case has a name: a column's, or its row number where rows have an order."""
+        return self.case_id is not None or self._backend in ORDERED
+
+    def cases(self) -> Any:
+        """Return the outputs as columns s0, s1, … and the name of each as ``case``."""
+        if not self.has_ids:
+            raise LogError(
+                f"case ids must be a column on {self._backend}: rows have no fixed order there"
+            )
         import ibis
 
-        counted = isinstance(self.table, np.ndarray)
-        backend = "duckdb" if counted else self.table.get_backend().name
-        if backend not in {"duckdb", "polars", "sqlite"}:
-            raise LogError(
-                f"case ids must be a column on {backend}: rows have no fixed order there"
-            )
-        return ibis.row_number() + 1
+        named = [] if self.case_id is None else [self.case_id]
+        log = self
+        if self._backend == "polars":  # which can number no rows for Ibis: the embedded engine can
+            wanted = list(dict.fromkeys([*self.columns, *named]))
+            log = replace(self, table=memtable(self.table.select(wanted).to_pyarrow()))
+        table = log.frame()
+        case = table[self.case_id] if named else ibis.row_number() + 1
+        rows = log.outputs(table, case=case)
+        floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
+        if not floats or self._backend == "sqlite":  # which has no NaN
+            return rows
+        return rows.mutate(
+            **{name: rows[name].isnan().ifelse(ibis.null("float64"), rows[name]) for name in floats}
+        )
+
+    @property
+    def _backend(self) -> str:
+        held = isinstance(self.table, np.ndarray)
+        return "duckdb" if held else str(self.table.get_backend().name)
 
 
 def open_log(
@@ -119,6 +139,8 @@ def open_log(
     case_id
         The column that names a case.
     """
+    if isinstance(tests, str):
+        raise LogError(f"tests must be a list of columns, got {tests!r}")
     columns = _columns(cascade, tests)
     if isinstance(source, np.ndarray):
         if (table, query, case_id) != (None, None, None):
@@ -138,8 +160,8 @@ def _from_array(array: np.ndarray[Any, Any], columns: tuple[str, ...]) -> Any:
     K = len(columns)
     if array.ndim != 2 or array.shape[1] != K:
         raise LogError(f"an array must have shape (n, {K}), one column a test, got {array.shape}")
-    if is_countable(array):
-        return array
+    if is_countable(array) and not np.ma.is_masked(array):
+        return np.ma.getdata(array)
     with engine_errors("the array"):
         return memtable(arrow_table(array, columns))
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stopwise.audit.reading.engine import check_names, engine_errors, load_ibis, memtable
+from stopwise.audit.reading.text import COMPRESSED, read_text
 from stopwise.checks import known_name
 from stopwise.errors import LogError
 
-# What stands for "not run or failed" in a text file; `none` is left alone, some tests answer it.
-NULLS = ["", "NULL", "null", "NaN", "nan", "NA", "N/A"]
-SEPARATORS = ",;\t|"
+WILD = set("*?[")
 TEXT = {".csv", ".tsv", ".txt", ".psv"}
-COMPRESSED = {".gz", ".zst"}
 PARQUET = {".parquet", ".pq", ".parq"}
 _HEADERS = {"duckdb": (8, b"DUCK"), "sqlite": (0, b"SQLite format 3\x00")}
 
@@ -33,12 +31,21 @@ class Rows:
         return list(self.table.columns)
 
 
-def open_rows(source: Any, *, table: str | None = None, query: str | None = None) -> Rows:
-    """Return any source of rows as an Ibis table."""
+def open_rows(
+    source: Any,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    values: Collection[Hashable] = (),
+) -> Rows:
+    """Return any source of rows as an Ibis table.
+
+    ``values`` are known to be outputs: a text file may hold ``NA`` where that is one of them.
+    """
     ibis = load_ibis()
     if isinstance(source, (str, Path)):
         with engine_errors(str(source)):
-            return _from_path(source, table, query)
+            return _from_path(source, table, query, values)
     if table is not None or query is not None:
         raise LogError("table and query must come with a file, not with a table in memory")
     if isinstance(source, ibis.Table):
@@ -47,7 +54,9 @@ def open_rows(source: Any, *, table: str | None = None, query: str | None = None
         return Rows(memtable(source))
 
 
-def _from_path(source: str | Path, table: str | None, query: str | None) -> Rows:
+def _from_path(
+    source: str | Path, table: str | None, query: str | None, values: Collection[Hashable]
+) -> Rows:
     ibis = load_ibis()
     path = Path(source)
     kind = _database(path)
@@ -58,7 +67,7 @@ def _from_path(source: str | Path, table: str | None, query: str | None) -> Rows
         return Rows(_from_database(ibis.sqlite.connect(path), path, table, query))
     con = ibis.duckdb.connect()
     files = _files(path)
-    rows = _from_files(con, files)
+    rows = _from_files(con, files, values)
     if table is not None:
         raise LogError(f"table must come with a database, {path} is none")
     if query is None:
@@ -105,7 +114,7 @@ def _files(path: Path) -> list[Path]:
     else:
         root = Path(path.anchor) if path.is_absolute() else Path()
         pattern = str(path.relative_to(path.anchor) if path.is_absolute() else path)
-        found = sorted(p for p in root.glob(pattern) if p.is_file()) if "*" in pattern else []
+        found = sorted(p for p in root.glob(pattern) if p.is_file()) if set(pattern) & WILD else []
     if not found:
         raise FileNotFoundError(f"{path} must be a log, no such file, or nothing to read in it")
     if not any(p.stat().st_size for p in found):
@@ -127,29 +136,11 @@ def _kind(path: Path) -> str | None:
     return "text" if last in TEXT else "parquet" if last in PARQUET else None
 
 
-def _from_files(con: Any, files: list[Path]) -> Any:
-    names = [str(p) for p in files]
-    if _kind(files[0]) == "parquet":
-        return con.read_parquet(names)
-    # As text: sniffed types would make 1 a number in one column and a word in the next.
-    table = con.read_csv(names, all_varchar=True, nullstr=NULLS, header=True)
-    check_names(_header(files[0], len(table.columns)))
-    (first, *others) = table.columns
-    if not others and any(mark in first for mark in SEPARATORS):
-        raise LogError(
-            f"{files[0]} must have as many fields in every row as in its header, {first!r}"
-        )
+def _from_files(con: Any, files: list[Path], values: Collection[Hashable]) -> Any:
+    if _kind(files[0]) == "text":
+        return read_text(con, [p for p in files if p.stat().st_size], values)
+    import pyarrow.parquet as pq
+
+    table = con.read_parquet([str(p) for p in files])
+    check_names(pq.read_schema(files[0]).names)
     return table
-
-
-def _header(path: Path, n_columns: int) -> list[str]:
-    """Return the names in the first line of a text file; none where it cannot be read plainly."""
-    if path.suffix.lower() in COMPRESSED:
-        return []
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as lines:
-        first = lines.readline()
-    for mark in SEPARATORS:
-        names = next(csv.reader([first], delimiter=mark), [])
-        if len(names) == n_columns:
-            return [name.strip() for name in names if name.strip()]
-    return []

@@ -8,14 +8,23 @@ from stopwise.audit.interval import Interval
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.drawing import bars_svg
 from stopwise.audit.telling.markup import folded, items, note, paragraph, table
-from stopwise.audit.telling.words import per_thousand, percent, span, stage_name, stage_names
+from stopwise.audit.telling.numbers import bound, cleaned, percent, span
+from stopwise.audit.telling.words import (
+    regret_words,
+    stage_name,
+    stage_names,
+    sureness,
+    unsettled_words,
+)
 
 MAX_PLANNED = 500
 SHARP = """Sharp bounds for the cases in the log: every value inside is reached by some right
 answers that fit the log and what is assumed."""
-NOT_SHARP = """Bounds for the cases in the log. Of the labels they use intervals for differences,
-those below, and for error rates, and nothing else: they hold with the confidence of these, and
-right answers that fit the single labels may not reach their ends."""
+NOT_SHARP = """Bounds for the cases in the log. Of the labels they use the intervals alone, so
+they hold with the confidence of these, and right answers that fit the single labels may not reach
+their ends."""
+NOTHING_TOLD = """None of the labels is of a case on which tests disagree. Where all agree, all are
+right or all are wrong: that says nothing about which of them is better."""
 FIXED_LABELS = """These intervals hold for a number of labels that was fixed beforehand. Whoever
 looks at the labels first and then decides whether to ask for more may not rely on them."""
 
@@ -23,7 +32,7 @@ looks at the labels first and then decides whether to ask for more may not rely 
 def bounds_section(report: AuditReport) -> list[str]:
     """Say what the right answers can still be."""
     names = report.cascade.names
-    errors = [(names[k], b, span(b)) for k, b in enumerate(report.error_bounds)]
+    errors = [(names[k], b, bound(b)) for k, b in enumerate(report.error_bounds)]
     pairs = [
         (f"{names[i]} − {names[j]}", report.difference(i, j))
         for i, j in combinations(range(len(names)), 2)
@@ -33,7 +42,7 @@ def bounds_section(report: AuditReport) -> list[str]:
         (
             names[k],
             Interval(0.0, max(float(r), 0.0)),
-            f"{percent(float(r))}, {per_thousand(report, float(r))}",
+            f"{percent(cleaned(float(r)))}, {regret_words(report, float(r))}",
         )
         for k, r in enumerate(report.worst_regrets)
     ]
@@ -50,7 +59,10 @@ def bounds_section(report: AuditReport) -> list[str]:
             len(pairs),
             "pairs",
             bars_svg(
-                [(n, b, span(b)) for n, b in pairs], "Bounds on differences", low=-reach, high=reach
+                [(n, b, bound(b)) for n, b in pairs],
+                "Bounds on differences",
+                low=-reach,
+                high=reach,
             ),
         ),
         "<h3>What stopping there costs too much, at worst</h3>",
@@ -64,8 +76,8 @@ def choices_section(report: AuditReport) -> list[str]:
         [
             c.rule,
             stage_name(report.cascade, c.stage),
-            "" if c.worst_regret is None else percent(c.worst_regret),
-            "" if c.worst_regret is None else per_thousand(report, c.worst_regret),
+            "" if c.worst_regret is None else percent(cleaned(c.worst_regret)),
+            "" if c.worst_regret is None else regret_words(report, c.worst_regret),
             c.note,
         ]
         for c in report.choices
@@ -92,12 +104,14 @@ def labels_section(report: AuditReport) -> list[str]:
         for i, j in combinations(range(cascade.n_stages), 2)
     ]
     possible = stage_names(cascade, told.possible_stages)
+    said = (
+        f"{told.n_labels:,} labels, {told.n_telling:,} of them where tests disagree, favour "
+        f"{stage_name(cascade, told.stage)}. Stages that may be cheapest by them: {possible}, with "
+        f"{sureness(report)} confidence. Weak dominance: {told.weak_dominance.value}."
+    )
     return [
         "<h2>What the labels say</h2>",
-        paragraph(
-            f"{told.n_labels:,} labels favour {stage_name(cascade, told.stage)}. Stages that may "
-            f"be cheapest by them: {possible}. Weak dominance: {told.weak_dominance.value}."
-        ),
+        paragraph(said if told.n_telling else NOTHING_TOLD),
         table(["difference in wrong answers", "estimate", "interval", "price of going on"], rows),
         note(FIXED_LABELS),
     ]
@@ -115,9 +129,11 @@ def plan_section(report: AuditReport) -> list[str]:
         for i, j, w in plan.resolution
     ]
     ids = ", ".join(str(c.case) for c in report.planned_cases[:MAX_PLANNED])
+    heads = ["who agrees with whom", "cases", "to label"]
+    nothing = f"{'These are' if rows else 'Label'} {unsettled_words(report)}."
     return [
         "<h2>Which cases to label</h2>",
-        folded(len(rows), "groups", table(["who agrees with whom", "cases", "to label"], rows)),
-        folded(len(settles), "pairs", items(settles)),
+        folded(len(rows), "groups", table(heads, rows)) if rows else "",
+        folded(len(settles), "pairs", items(settles)) if settles else paragraph(nothing),
         note(f"Cases: {ids}") if ids else "",
     ]

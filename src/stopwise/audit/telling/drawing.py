@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stopwise.audit.interval import Interval
+from stopwise.audit.telling.numbers import percent
 from stopwise.audit.telling.svg import (
     COLOURS,
     GREY,
@@ -22,6 +23,7 @@ from stopwise.audit.telling.words import cut
 from stopwise.cascade import FloatArray
 
 MAX_TEXT = 30  # letters beside a bar
+LETTER = 7  # how wide one is
 
 
 def matrix_svg(disagreement: FloatArray, names: Sequence[str]) -> str:
@@ -42,7 +44,7 @@ def matrix_svg(disagreement: FloatArray, names: Sequence[str]) -> str:
                 f'height="{size - 3}" fill="{shade}"/>'
             )
             if i != j:
-                shown = f"{100 * value:.1f}" if known else "?"
+                shown = percent(value).removesuffix(" %") if known else "?"
                 middle = left + size * j + 31
                 parts.append(
                     text_svg(middle, top + size * i + 36, shown, anchor="middle", fill=ink)
@@ -81,7 +83,7 @@ def bars_svg(
     rows: Sequence[tuple[str, Interval, str]], title: str, *, low: float, high: float
 ) -> str:
     """Draw intervals as bars on one axis, with their numbers beside them."""
-    right, step = 250, 30
+    right, step = max(250, 20 + LETTER * max(len(text) for *_, text in rows)), 30
     scale = (WIDTH - LEFT - right) / max(high - low, 1e-12)
 
     def x(value: float) -> float:

@@ -18,6 +18,7 @@ from stopwise.audit.telling.answers import (
 from stopwise.audit.telling.drawing import matrix_svg, patterns_svg
 from stopwise.audit.telling.headline import headline
 from stopwise.audit.telling.markup import STYLE, folded, items, note, paragraph, table
+from stopwise.audit.telling.numbers import figure, percent, span
 from stopwise.audit.telling.price_drawing import price_map_svg
 from stopwise.audit.telling.words import (
     SETTLED,
@@ -25,24 +26,29 @@ from stopwise.audit.telling.words import (
     blind_words,
     cut,
     finding_words,
+    gap_words,
+    given_words,
+    odd_words,
     pair_name,
-    percent,
-    span,
+    ruled_out_words,
     stage_name,
     stage_names,
     strong_words,
     sureness,
 )
+from stopwise.cascade import Cascade
 
 MAX_PATTERNS = 32
 MAX_CELL = 12  # letters in a cell of a picture
 PRICE_MAP = """Over all prices of a mistake, the costs of the tests as they are. Above: what
 disagreement alone says if weak dominance holds; hatched where the log does not say it yet, grey
 where it has no answer. Middle: the stage that can go wrong least. Below: where one stage is best
-whatever the right answers are, and where {blind}.
+{known}, and where {blind}.
 The curve is the regret of the middle row at worst, in mistakes per case."""
 MATRIX = """In percent of the cases where both ran: how often two tests disagree. This says how
 often an answer changes, not how often one is wrong."""
+ADJUSTED = """The adjusted ones are right if gaps depend on nothing but the outputs shown; else
+anything in the last column is possible."""
 BLIND = "The intervals below let a missing output be anything where that counts."
 BY_OUTPUTS = "The intervals below take it, as you assume, that nothing else decided."
 READING = (
@@ -63,6 +69,7 @@ def page(report: AuditReport) -> str:
         '<div class="lead">',
         *(f"<p>{escape(line)}</p>" for line in headline(report)),
         "</div>",
+        f'<div class="warn">{paragraph(odd_words(report))}</div>' if report.odd_values else "",
         *_missing(report),
         *_prices(report),
         *_verdict(report),
@@ -86,49 +93,48 @@ def _missing(report: AuditReport) -> list[str]:
     gaps, cascade, pairs = report.missing, report.cascade, report.verdict.pairs
     if gaps is None:
         return []
-    who = "Somebody stopped early" if gaps.is_prefix_censored else "Some tests gave nothing"
     names = stage_names(cascade, gaps.dependent_tests)
     bias = (
-        f"Whether {names} ran depends on earlier outputs, so the plain shares are biased: look at "
-        f"the adjusted ones. {BLIND if any(p.is_biased for p in pairs) else BY_OUTPUTS}"
+        f"Whether {names} ran depends on other outputs, so the plain shares are biased. "
+        f"{ADJUSTED} {BLIND if any(p.is_biased for p in pairs) else BY_OUTPUTS}"
         if names
-        else "There is no sign that this depends on earlier outputs; it may depend on what no "
-        "output shows."
+        else "There is no sign that this depends on other outputs; it may depend on what no "
+        f"output shows. {ADJUSTED}"
     )
     compared = "Each pair is compared in the cases where both ran."
     rows = [
         [
             pair_name(cascade, p),
             percent(p.plain),
-            adjusted_words(p).removesuffix(" adjusted"),
+            adjusted_words(p).replace(" adjusted", ""),
             span(p.worst),
         ]
         for p in gaps.pairs
     ]
-    adjusted = (
-        "adjusted that is open: some gaps have no complete case that shows the same"
-        if any(math.isnan(p.adjusted) for p in gaps.pairs)
-        else f"{stage_name(cascade, gaps.adjusted_stage)} adjusted"
-    )
-    shift = (
-        f"The stage that looks sound is {stage_name(cascade, gaps.plain_stage)} as it is; "
-        f"{adjusted}."
-    )
-    n, total = gaps.n_incomplete, report.histogram.n_cases
-    heads = ["answers changed", "where both ran", "adjusted for earlier outputs", "at worst"]
+    plain, adjusted = (_looks(cascade, k) for k in (gaps.plain_stage, gaps.adjusted_stage))
+    if any(math.isnan(p.adjusted) for p in gaps.pairs):
+        adjusted = "that is open: some gaps have no complete case that shows the same"
+    shift = f"Where both ran {plain}; adjusted {adjusted}."
+    heads = ["answers changed", "where both ran", "adjusted for outputs shown", "at worst"]
     return [
         '<h2>What is missing</h2><div class="warn">',
-        paragraph(f"{who} in {n:,} of {total:,} cases. {compared} {bias} {shift}"),
+        paragraph(f"{gap_words(report, gaps)}. {compared} {bias} {shift}"),
         table(heads, rows),
         "</div>",
     ]
 
 
+def _looks(cascade: Cascade, stage: int | None) -> str:
+    return f"{'no stage' if stage is None else stage_name(cascade, stage)} looks sound"
+
+
 def _prices(report: AuditReport) -> list[str]:
+    given, blind = given_words(report), blind_words(report)
+    known = f"given {given}" if given else "whatever the right answers are"
     return [
         "<h2>The price map</h2>",
-        price_map_svg(report.prices, report.cascade, blind=blind_words(report)),
-        note(PRICE_MAP.format(blind=blind_words(report))),
+        price_map_svg(report.prices, report.cascade, blind=blind),
+        note(PRICE_MAP.format(blind=blind, known=known)),
     ]
 
 
@@ -145,17 +151,17 @@ def _verdict(report: AuditReport) -> list[str]:
                 span(p.interval),
                 percent(p.price),
                 _ratio(p),
-                "" if math.isnan(p.margin) else f"{100 * p.margin:+.2f}",
+                "" if math.isnan(p.margin) else figure(100 * p.margin, sign="+"),
                 SETTLED[p.settled],
                 more,
             ]
         )
     heads = ["going on from", "cases", "answers changed", "interval", "price", "ratio", "margin"]
-    found = finding_words(report)
-    held = f"All intervals hold together, at any time, with {sureness(report)} confidence."
+    found, out = finding_words(report), ruled_out_words(report)
+    held = f"These intervals hold together, at any time, with {sureness(report)} confidence."
     return [
         "<h2>What disagreement says</h2>",
-        paragraph(f"{found[:1].upper()}{found[1:]}. {held} {strong_words(report)}"),
+        paragraph(f"{found[:1].upper()}{found[1:]}{out}. {held} {strong_words(report)}"),
         matrix_svg(report.histogram.disagreement, [_cell(name) for name in cascade.names]),
         note(MATRIX),
         folded(len(rows), "pairs", table([*heads, "going on", "cases to settle"], rows)),
@@ -182,8 +188,8 @@ def _patterns(report: AuditReport) -> list[str]:
 
 
 def _ratio(pair: PairEvidence) -> str:
-    ends = f"{pair.ratio_interval.low:.2f} to {pair.ratio_interval.high:.2f}"
-    return ends if math.isnan(pair.ratio) else f"{pair.ratio:.2f} ({ends})"
+    ends = f"{figure(pair.ratio_interval.low)} to {figure(pair.ratio_interval.high)}"
+    return ends if math.isnan(pair.ratio) else f"{figure(pair.ratio)} ({ends})"
 
 
 def _cell(value: object) -> str:

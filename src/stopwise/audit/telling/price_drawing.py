@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from stopwise.audit.evidence.verdict import Finding
 from stopwise.audit.prices import Band, PriceMap
+from stopwise.audit.telling.numbers import amount, percent
 from stopwise.audit.telling.svg import (
     GREY,
     LEFT,
@@ -20,10 +22,9 @@ from stopwise.audit.telling.svg import (
     picture_svg,
     text_svg,
 )
-from stopwise.audit.telling.words import amount
 from stopwise.cascade import Cascade
 
-DARK = {"#0072B2", "#009E73", "#D55E00"}  # white text is easier to read on these
+DARK = {"#0072B2", "#009E73", "#D55E00", "#8C6D46"}  # white text is easier to read on these
 HATCH = (
     '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" '
     'patternTransform="rotate(45)"><rect width="8" height="8" fill="#eceef1"/>'
@@ -38,7 +39,7 @@ def price_map_svg(prices: PriceMap, cascade: Cascade, *, blind: str) -> str:
         HATCH,
         _track(prices.sound, 30, "sound under weak dominance", x, _sound_style(cascade)),
         _track(prices.minimax, 75, "smallest worst-case regret", x, _stage_style(cascade, blind)),
-        _track(prices.known, 120, "best whatever the labels are", x, _stage_style(cascade, blind)),
+        _track(prices.known, 120, "sure to be best", x, _stage_style(cascade, blind)),
         _curve(prices, x, top=185, height=110),
         _ticks(prices.low, prices.high, x, 300),
         _own_price(cascade.mistake_cost, x, 300),
@@ -59,13 +60,13 @@ def _track(
     style: Callable[[Any], tuple[str, str]],
 ) -> str:
     parts = [text_svg(LEFT - 10, y + 20, title, anchor="end")]
-    for band in bands:
-        fill, words = style(band.value)
-        left, width = x(band.low), x(band.high) - x(band.low)
+    for (fill, words), alike in groupby(bands, key=lambda band: style(band.value)):
+        low, *_, high = (end for band in alike for end in (band.low, band.high))
+        ends = f"{amount(low)} to {amount(high)}"
+        left, width = x(low), x(high) - x(low)
         parts.append(
             f'<rect x="{left:.1f}" y="{y}" width="{max(width, 0.5):.1f}" height="32" '
-            f'fill="{fill}"><title>{escape(words)}: {band.low:.4g} to {band.high:.4g}</title>'
-            "</rect>"
+            f'fill="{fill}"><title>{escape(words)}: {ends}</title></rect>'
         )
         if width > 7 * len(words):
             parts.append(
@@ -104,7 +105,7 @@ def _curve(prices: PriceMap, x: Callable[[float], float], *, top: int, height: i
     return (
         f'<polyline points="{points}" fill="none" stroke="{LINE}" stroke-width="2"/>'
         + line_svg(LEFT, base, WIDTH - RIGHT, base)
-        + text_svg(LEFT - 10, top + 10, f"{100 * most:.1f} %", anchor="end")
+        + text_svg(LEFT - 10, top + 10, percent(most), anchor="end")
         + text_svg(LEFT - 10, top + 46, "the least regret that", anchor="end")
         + text_svg(LEFT - 10, top + 62, "can be guaranteed", anchor="end")
         + text_svg(LEFT - 10, base, "0", anchor="end")

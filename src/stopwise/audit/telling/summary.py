@@ -9,24 +9,30 @@ from stopwise.audit.evidence.verdict import Finding
 from stopwise.audit.prices import Band, PriceMap
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.headline import headline
+from stopwise.audit.telling.numbers import amount, bound, cleaned, percent, span
 from stopwise.audit.telling.words import (
     adjusted_words,
-    amount,
     finding_words,
+    gap_words,
+    given_words,
+    odd_words,
     one_line,
     pair_name,
     pair_words,
-    per_thousand,
-    percent,
-    span,
+    quoted,
+    regret_words,
+    ruled_out_words,
     stage_name,
     stage_names,
     strong_words,
     sureness,
+    unsettled_words,
 )
 
 MAX_LINES = 25
 MAX_PAIRS = 4
+MAX_SHOWN = 3  # groups of a plan, pairs that it would settle
+SETTLES = "That would settle it where what going on avoids is off its price by more than"
 
 
 def summary(report: AuditReport) -> str:
@@ -35,8 +41,9 @@ def summary(report: AuditReport) -> str:
         *headline(report),
         "",
         _log_line(report),
+        *([odd_words(report)] if report.odd_values else []),
         *_missing_lines(report),
-        f"Verdict: {finding_words(report)} ({sureness(report)} confidence, at any time).",
+        _verdict_line(report),
         *_pair_lines(report),
         strong_words(report),
         _assumed_line(report),
@@ -52,7 +59,7 @@ def summary(report: AuditReport) -> str:
 
 def _log_line(report: AuditReport) -> str:
     h = report.histogram
-    values = ", ".join(map(one_line, h.classes[:4])) + (", …" if h.n_classes > 4 else "")
+    values = ", ".join(map(quoted, h.classes[:4])) + (", …" if h.n_classes > 4 else "")
     blank = f", {h.n_blank:,} without any output left out" if h.n_blank else ""
     return (
         f"Log: {report.source}, {h.n_cases:,} cases, {h.n_stages} tests, "
@@ -64,15 +71,14 @@ def _missing_lines(report: AuditReport) -> list[str]:
     gaps = report.missing
     if gaps is None:
         return []
-    kind = "somebody stopped early" if gaps.is_prefix_censored else "tests gave nothing"
-    first = f"Missing: in {gaps.n_incomplete:,} cases {kind}; each pair is compared where both ran."
+    first = f"Missing: {gap_words(report, gaps)}. Each pair is compared where both ran."
     widest = max(gaps.pairs, key=lambda p: p.worst.width)
     where = pair_name(report.cascade, widest)
     if gaps.dependent_tests:
         names = stage_names(report.cascade, gaps.dependent_tests)
-        why = f"Biased: whether {names} ran depends on earlier outputs"
+        why = f"Biased: whether {names} ran depends on other outputs"
     else:
-        why = "No sign that gaps depend on earlier outputs, but they may depend on something else"
+        why = "No sign that gaps depend on other outputs, but they may depend on something else"
     moved = ""
     if any(math.isnan(p.adjusted) for p in gaps.pairs):
         moved = "; some gaps nothing like them fills"
@@ -82,10 +88,15 @@ def _missing_lines(report: AuditReport) -> list[str]:
         first,
         (
             f"  {why}; {where}: {percent(widest.plain)} as it is, "
-            f"{adjusted_words(widest)}, "
+            f"{adjusted_words(widest)} (right if gaps depend on nothing but the outputs shown), "
             f"anything in {span(widest.worst)} at worst{moved}."
         ),
     ]
+
+
+def _verdict_line(report: AuditReport) -> str:
+    sure = f"({sureness(report)} confidence, at any time)"
+    return f"Verdict: {finding_words(report)} {sure}{ruled_out_words(report)}."
 
 
 def _pair_lines(report: AuditReport) -> list[str]:
@@ -93,39 +104,41 @@ def _pair_lines(report: AuditReport) -> list[str]:
     centre = report.recommended_stage if stage is None else stage
     near = [p for p in report.verdict.pairs if centre in (p.shallow, p.deep)]
     near.sort(key=lambda p: (p.settled != 0, abs(p.margin) if not math.isnan(p.margin) else 0.0))
-    lines = [f"  {pair_words(report, p)}" for p in near[:MAX_PAIRS]]
-    if len(near) > MAX_PAIRS:
-        lines[-1] += f"; {len(near) - MAX_PAIRS} more in the report"
+    most = MAX_PAIRS - bool(report.odd_values)
+    lines = [f"  {pair_words(report, p)}" for p in near[:most]]
+    if len(near) > most:
+        lines[-1] += f"; {len(near) - most} more in the report"
     return lines
 
 
 def _assumed_line(report: AuditReport) -> str:
-    words = "; ".join(report.assumptions) if report.assumptions else "nothing"
-    return f"Bounds below hold for the cases in the log and assume: {words}."
+    words = "; ".join(map(one_line, report.assumptions)) if report.assumptions else "nothing"
+    sure = ""
+    if report.labels is not None:
+        sure = f", with {sureness(report)} confidence (of the labels they use the intervals alone),"
+    return f"Bounds below hold for the cases in the log{sure} and assume: {words}."
 
 
 def _bounds_line(report: AuditReport) -> str:
-    names = report.cascade.names
-    shown = [f"'{names[k]}' {span(b)}" for k, b in enumerate(report.error_bounds[:5])]
-    more = f"; {len(names) - 5} more in the report" if len(names) > 5 else ""
+    K, bounds = report.cascade.n_stages, report.error_bounds[:5]
+    shown = [f"{stage_name(report.cascade, k)} {bound(b)}" for k, b in enumerate(bounds)]
+    more = f"; {K - 5} more in the report" if K > 5 else ""
     return f"  Wrong answers: {', '.join(shown)}{more}."
 
 
 def _regret_line(report: AuditReport) -> str:
-    names = report.cascade.names
-    shown = [f"'{names[k]}' {percent(r)}" for k, r in enumerate(report.worst_regrets[:5])]
-    more = f"; {len(names) - 5} more in the report" if len(names) > 5 else ""
+    K, regrets = report.cascade.n_stages, map(cleaned, report.worst_regrets[:5])
+    shown = [f"{stage_name(report.cascade, k)} {percent(r)}" for k, r in enumerate(regrets)]
+    more = f"; {K - 5} more in the report" if K > 5 else ""
     safest = stage_name(report.cascade, report.minimax_stage)
-    return (
-        f"  Worst-case regret: {', '.join(shown)}{more}; minimax: {safest}, at most "
-        f"{per_thousand(report, report.guarantee)}."
-    )
+    most = "" if report.is_known else f", at most {regret_words(report, report.guarantee)}"
+    return f"  Worst-case regret: {', '.join(shown)}{more}; minimax: {safest}{most}."
 
 
 def _choices_line(report: AuditReport) -> str:
     shown = [
         f"{c.rule} {stage_name(report.cascade, c.stage)}"
-        + (f" ({percent(c.worst_regret)})" if c.worst_regret is not None else "")
+        + (f" ({percent(cleaned(c.worst_regret))})" if c.worst_regret is not None else "")
         for c in report.choices
         if not (c.stage is None and c.note)
     ]
@@ -142,12 +155,18 @@ def _price_lines(report: AuditReport) -> list[str]:
     known = [band for band in prices.known if band.value is not None]
     blind = [_range(band, prices) for band in prices.known if band.value is None]
     lines = [f"By price of a mistake, sound: {', '.join(sound[:6]) or 'no stage anywhere'}."]
+    given = given_words(report)
     if blind:
-        text = ", ".join(blind[:4])
-        who = "These labels do not settle" if report.labels else "No method without labels can know"
+        text = ", ".join(blind[:4]) + (", …" if len(blind) > 4 else "")
+        who = "No method without labels can know"
+        if report.labels is not None:
+            who = "These labels do not settle"
+        elif given:
+            who = f"Given {given}, no method without labels can know"
         lines.append(f"  {who} the best stage: {text}.")
     elif known:
-        lines.append("  At every price on the map one stage is best whatever the right answers.")
+        given = f", given {given}" if given else ", whatever the right answers are"
+        lines.append(f"  At every price on the map some stage is sure to be best{given}.")
     return lines
 
 
@@ -165,23 +184,34 @@ def _range(band: Band[Any], prices: PriceMap) -> str:
 
 def _label_lines(report: AuditReport) -> list[str]:
     lines = []
-    cascade = report.cascade
-    if report.labels is not None:
-        possible = stage_names(cascade, report.labels.possible_stages)
+    cascade, told, plan = report.cascade, report.labels, report.plan
+    if told is not None and not told.n_telling:
+        lines.append(f"Labels: {told.n_labels:,}, none of a case on which tests disagree.")
+    elif told is not None:
         lines.append(
-            f"Labels: {report.labels.n_labels} favour {stage_name(cascade, report.labels.stage)}; "
-            f"still possible: {possible}; weak dominance: {report.labels.weak_dominance.value}."
+            f"Labels: {told.n_labels:,} ({told.n_telling:,} where tests disagree) favour "
+            f"{stage_name(cascade, told.stage)}; with {sureness(report)} confidence still "
+            f"possible: {stage_names(cascade, told.possible_stages)}; weak dominance: "
+            f"{told.weak_dominance.value}."
         )
-    if report.plan is not None:
-        groups = "; ".join(
-            f"{g.n_labels} of {g.n_cases:,} with {g.describe(cascade)}"
-            for g in report.plan.groups[:3]
-        )
-        lines.append(f"Label: {groups or 'nothing, the stages that may be best always agree'}.")
+    if plan is not None:
+        groups = [
+            f"{g.n_labels} of {g.n_cases:,} with {one_line(g.describe(cascade))}"
+            for g in plan.groups
+        ]
+        lines.append(f"Label: {_first(groups) or unsettled_words(report)}.")
         fine = [
-            f"{stage_name(cascade, i)} and {stage_name(cascade, j)} if more than {percent(w)} apart"
-            for i, j, w in report.plan.resolution[:3]
+            f"{percent(w)} for {stage_name(cascade, i)} or {stage_name(cascade, j)}"
+            for i, j, w in plan.resolution
         ]
         if fine:
-            lines.append(f"  That would settle {'; '.join(fine)}.")
+            lines.append(f"  {SETTLES}: {_first(fine)}.")
+        elif groups:
+            lines.append(f"  These are {unsettled_words(report)}.")
     return lines
+
+
+def _first(texts: list[str]) -> str:
+    """Return the first few of some texts, and how many there are beyond."""
+    rest = len(texts) - MAX_SHOWN
+    return "; ".join(texts[:MAX_SHOWN]) + (f"; {rest} more in the report" if rest > 0 else "")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-# Okabe and Ito's colours, told apart by colour-blind readers too.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+# Okabe and Ito's colours, told apart by colour-blind readers too; brown for their grey, which would
+# look like "no answer".
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C6D46")
 GREY, LINE = "#c9ccd1", "#40454d"
 WIDTH, LEFT, RIGHT = 860, 220, 40  # of a picture, and its margins
 

@@ -1,17 +1,28 @@
-"""How numbers and stages are said in the summary and on the page: plainly, and alike in both."""
+"""How stages and findings are said in the summary and on the page: plainly, and alike in both."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
-from stopwise.audit.evidence.missing import PairRange
+from stopwise.audit.evidence.missing import MissingOutputs, PairRange
 from stopwise.audit.evidence.verdict import Finding, PairEvidence
-from stopwise.audit.interval import Interval
 from stopwise.audit.report import AuditReport
+from stopwise.audit.telling.numbers import (
+    amount,
+    cleaned,
+    count,
+    counted,
+    figure,
+    percent,
+    span,
+)
 from stopwise.cascade import Cascade
 
+MAX_ODD = 3
 SETTLED = {1: "cannot pay", -1: "may pay", 0: "open"}  # what going on is known to do
+BASES = (1_000, 10_000, 100_000, 1_000_000)  # cases in which numbers are given
+ENOUGH = 10  # answers that change in so many cases
 
 
 def one_line(value: object) -> str:
@@ -23,6 +34,11 @@ def one_line(value: object) -> str:
     return " ".join(str(value).split())
 
 
+def quoted(value: object) -> str:
+    """Return an output, text with marks that show where it begins and ends."""
+    return f"'{one_line(value)}'" if isinstance(value, str) else one_line(value)
+
+
 def cut(text: str, most: int) -> str:
     """Return a text of at most so many letters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
@@ -30,7 +46,7 @@ def cut(text: str, most: int) -> str:
 
 def stage_name(cascade: Cascade, stage: int | None) -> str:
     """Return the name of a test in quotes, or a dash."""
-    return "–" if stage is None else f"'{cascade.names[stage]}'"
+    return "–" if stage is None else f"'{one_line(cascade.names[stage])}'"
 
 
 def stage_names(cascade: Cascade, stages: Iterable[int]) -> str:
@@ -43,37 +59,32 @@ def pair_name(cascade: Cascade, pair: PairEvidence | PairRange) -> str:
     return f"{stage_name(cascade, pair.shallow)} to {stage_name(cascade, pair.deep)}"
 
 
-def percent(share: float) -> str:
-    """Return a share in percent with as many digits as matter."""
-    if math.isnan(share):
-        return "unknown"
-    value = 0.0 if abs(share) < 1e-7 else 100 * share
-    if value == 0 or abs(value) >= 10:
-        return f"{value:.1f} %"
-    return f"{value:.2g} %" if abs(value) < 1 else f"{value:.2f} %"
-
-
 def sureness(report: AuditReport) -> str:
     """Return the confidence in percent, with all its digits: 99.9 % is not 100."""
     return f"{100 * report.confidence:.6g} %"
 
 
-def span(interval: Interval) -> str:
-    """Return an interval in percent."""
-    return f"{percent(interval.low)} to {percent(interval.high)}"
+def n_cases_said(report: AuditReport) -> int:
+    """Return in how many cases numbers are given: 1,000, more where few answers change."""
+    shares = [p.disagreement for p in report.verdict.pairs] + [
+        p.interval.high for p in report.verdict.pairs if math.isnan(p.disagreement)
+    ]
+    most = max((s for s in shares if s > 0), default=1.0)
+    return next((n for n in BASES if n * most >= ENOUGH), BASES[-1])
 
 
-def per_thousand(report: AuditReport, regret: float) -> str:
-    """Return what 1,000 cases cost, in the user's unit where there is one."""
-    cost = report.cascade.mistake_cost
+def regret_words(report: AuditReport, regret: float) -> str:
+    """Return what many cases cost too much, in the user's unit where there is one."""
+    n, cost = n_cases_said(report), report.cascade.mistake_cost
+    many = n * max(cleaned(regret), 0.0)
     if cost == 1:
-        return f"{1000 * max(regret, 0.0):,.0f} mistakes in 1,000 cases"
-    return f"{amount(1000 * max(regret, 0.0) * cost)} per 1,000 cases"
+        return f"{counted(many, 'mistake')} in {n:,} cases"
+    return f"{amount(many * cost)} per {n:,} cases"
 
 
-def amount(value: float) -> str:
-    """Return a price or a sum of money without powers of ten."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+def more_cases(n: float) -> str:
+    """Return how many more cases are meant."""
+    return "1 more case" if n == 1 else f"{n:,.0f} more cases"
 
 
 def finding_words(report: AuditReport) -> str:
@@ -89,7 +100,7 @@ def finding_words(report: AuditReport) -> str:
     more = (
         "more cases of this kind would not settle it"
         if math.isinf(verdict.n_more)
-        else f"about {verdict.n_more:,.0f} more cases would settle it"
+        else f"about {more_cases(verdict.n_more)} would settle it"
     )
     looks = f"{name} looks sound" if verdict.stage is not None else "no stage looks sound"
     gaps = report.missing
@@ -98,13 +109,25 @@ def finding_words(report: AuditReport) -> str:
     return f"undecided: {looks}; {more}"
 
 
+def ruled_out_words(report: AuditReport) -> str:
+    """Return that the stage of the verdict cannot be best, and by what; nothing where it may be."""
+    if report.verdict.stage is None or report.verdict.stage in report.possible_stages:
+        return ""
+    name = stage_name(report.cascade, report.verdict.stage)
+    if report.labels is None:
+        return f"; what you assume rules out {name}"
+    who = "what you assume and the labels" if report.is_assuming else "the labels"
+    return f"; {who} rule out {name}"
+
+
 def strong_words(report: AuditReport) -> str:
     """Return what the log says about strong dominance in one sentence."""
     strong = report.strong_dominance
     if strong.is_refuted:
+        what = "flip-flop" if report.histogram.n_classes == 2 else "contradict it"
         return (
             "Strong dominance (a right answer stays right) is refuted: "
-            f"{percent(strong.rate)} of cases flip-flop ({span(strong.interval)})."
+            f"{percent(strong.rate)} of cases {what} ({span(strong.interval)})."
         )
     return (
         "Strong dominance (a right answer stays right) is compatible with the log: at most "
@@ -119,20 +142,38 @@ def blind_words(report: AuditReport) -> str:
     return "these labels do not settle it"
 
 
+def given_words(report: AuditReport) -> str:
+    """Return what bounds rest on besides the log; nothing where that is nothing."""
+    parts = ["what is assumed"] * report.is_assuming + ["the labels"] * (report.labels is not None)
+    return " and ".join(parts)
+
+
 def pair_words(report: AuditReport, pair: PairEvidence) -> str:
     """Return what is known of one pair in one line."""
     state = SETTLED[pair.settled]
     if pair.settled == 0 and math.isfinite(pair.n_more):
-        state = f"open, {pair.n_more:,.0f} more cases"
+        state = f"open, {more_cases(pair.n_more)}"
     where = pair_name(report.cascade, pair)
     gaps = "; gaps may be anything" if pair.is_biased else ""
     if math.isnan(pair.disagreement):
         return f"{where}: {span(pair.interval)} change{gaps}, price {percent(pair.price)}: {state}"
     return (
         f"{where}: {percent(pair.disagreement)} change ({span(pair.interval)}{gaps}), "
-        f"price {percent(pair.price)}, ratio {pair.ratio:.2f}, "
-        f"margin {100 * pair.margin:+.2f}: {state}"
+        f"price {percent(pair.price)}, ratio {figure(pair.ratio)}, "
+        f"margin {figure(100 * pair.margin, sign='+')}: {state}"
     )
+
+
+def gap_words(report: AuditReport, gaps: MissingOutputs) -> str:
+    """Return in how many cases outputs are missing, and which: at the end or in between."""
+    n, ended = gaps.n_incomplete, gaps.n_prefix
+    at_the_end = "all tests from some point on, as if somebody stopped early"
+    between = "a test gave nothing though a later one ran"
+    which = f"in {ended:,} {at_the_end}; in {n - ended:,} {between}"
+    if ended in (0, n):
+        which = at_the_end if ended else between
+    lack = "case lacks" if n == 1 else "cases lack"
+    return f"{n:,} of {report.histogram.n_cases:,} {lack} an output: {which}"
 
 
 def adjusted_words(pair: PairRange) -> str:
@@ -140,3 +181,38 @@ def adjusted_words(pair: PairRange) -> str:
     if math.isnan(pair.adjusted):
         return f"{span(pair.adjusted_range)} adjusted as far as it can be"
     return f"{percent(pair.adjusted)} adjusted"
+
+
+def many(report: AuditReport, share: float, noun: str) -> str:
+    """Return how many of what a share is, in as many cases as the report speaks of."""
+    return counted(n_cases_said(report) * share, noun)
+
+
+def changes(report: AuditReport, pair: PairEvidence) -> str:
+    """Return how many answers going on changes, with what gaps leave open."""
+    if pair.disagreement == 0 and not pair.is_biased:
+        return "no answers"
+    if not pair.is_biased and not math.isnan(pair.disagreement):
+        return many(report, pair.disagreement, "answer")
+    n = n_cases_said(report)
+    return f"{count(n * pair.interval.low)} to {count(n * pair.interval.high)} answers"
+
+
+def unsettled_words(report: AuditReport) -> str:
+    """Return why a plan promises nothing."""
+    if report.plan is not None and report.plan.groups:
+        return "too few, or the gaps too many, to be sure of settling anything"
+    return "nothing: no case shows stages that may be best disagree"
+
+
+def odd_words(report: AuditReport) -> str:
+    """Return which outputs may be slips, and what they do; nothing where there are none."""
+    h, odd = report.histogram, report.odd_values
+    shown = []
+    for value in odd[:MAX_ODD]:
+        n = int(h.counts[(h.patterns == h.classes.index(value)).any(axis=1)].sum())
+        shown.append(f"{quoted(value)} ({n:,} case{'s' * (n != 1)})")
+    more = f" and {len(odd) - MAX_ODD} more" if len(odd) > MAX_ODD else ""
+    left = h.n_classes - len(odd)
+    without = f" Without them there would be {left}." if left == 2 else ""
+    return f"Slips or gaps? Taken for values: {', '.join(shown)}{more}.{without}" if odd else ""

@@ -1,0 +1,155 @@
+"""Why to stop there: what going on would change and cost, and what stopping before would save."""
+
+from __future__ import annotations
+
+import math
+
+from stopwise.audit.bounds.grounds import Ground
+from stopwise.audit.bounds.regrets import TINY
+from stopwise.audit.evidence.verdict import Finding, PairEvidence
+from stopwise.audit.report import AuditReport
+from stopwise.audit.telling.numbers import count
+from stopwise.audit.telling.words import changes, many, n_cases_said, stage_name
+
+
+def going_on(report: AuditReport, stage: int) -> str:
+    """Say what the most tempting later test changes and costs, and whether that can pay."""
+    later = [p for p in report.verdict.pairs if p.shallow == stage]
+    if not later and stage == report.cascade.n_stages - 1:
+        return "It is the last test: there is nothing to go on to."
+    if not later:
+        return "No test comes after it: there is nothing to go on to."
+    pair = min(later, key=lambda p: (_cannot_pay(report, p), _spared(report, p)))
+    told = _cannot_pay(report, pair) or report.has_telling_labels
+    if pair.is_biased and not pair.settled and not told:
+        return _going_on_blindly(report, pair)
+    name = stage_name(report.cascade, pair.deep)
+    facts = f"Going on to {name} changes {changes(report, pair)} in {n_cases_said(report):,} and "
+    facts += _costs(report, pair)
+    return f"{facts}{_whether_it_pays(report, pair)}."
+
+
+def _whether_it_pays(report: AuditReport, pair: PairEvidence) -> str:
+    if pair.settled > 0:
+        return ": it cannot pay"
+    if _cannot_pay(report, pair):
+        return f": {_cannot_pay_words(report)}"
+    if report.has_telling_labels:
+        return f"; by the labels it {_avoids(report, pair)}"
+    if pair.settled < 0:
+        return ": it may pay, if enough of the changes are for the better"
+    if math.isnan(pair.disagreement):
+        return ": what is missing leaves it open"
+    if pair.margin >= 0:
+        return ": it looks as if it cannot pay, but that is too close to call"
+    return f": too close to call with {pair.n_seen:,} cases"
+
+
+def stopping_before(report: AuditReport, stage: int) -> str:
+    """Say what stopping one test earlier would save, and why it is better not to."""
+    earlier = [p for p in report.verdict.pairs if p.deep == stage]
+    if not earlier:
+        return "It is the first test: there is nothing to stop at before."
+    pair = max(earlier, key=lambda p: (not _surely_pays(report, p), _spared(report, p)))
+    n = n_cases_said(report)
+    saved = many(report, pair.price, "mistake")
+    text = f"Stopping at {stage_name(report.cascade, pair.shallow)} already would save "
+    text += f"the cost of {saved} in {n:,} cases" if pair.price > 0 else "nothing"
+    change = f"going on, which changes {changes(report, pair)},"
+    if _surely_pays(report, pair):
+        return f"{text}; {_why(report)}{change} is worth {'more' if pair.price > 0 else 'it'}."
+    if report.has_telling_labels:
+        return f"{text}; by the labels, going on from there {_avoids(report, pair)}."
+    if report.verdict.finding is Finding.SOUND and report.verdict.stage == stage:
+        return f"{text}; {change} is taken to be worth more."
+    return f"{text}; whether {change} is worth more cannot be known without labels."
+
+
+def open_by_gaps(report: AuditReport, stage: int) -> bool:
+    """Whether something about ``stage`` is open because outputs decided who was tested."""
+    return any(
+        not p.settled and (p.is_biased or math.isnan(p.disagreement))
+        for p in report.verdict.pairs
+        if stage in (p.shallow, p.deep)
+    )
+
+
+def _going_on_blindly(report: AuditReport, pair: PairEvidence) -> str:
+    """Say what going on changes where other outputs decided over who got the later test."""
+    assert report.missing is not None
+    read, n = report.missing.pair(pair.shallow, pair.deep), n_cases_said(report)
+    seen = f"{many(report, read.plain, 'answer')} in {n:,} where both ran"
+    over_all = f"{count(n * read.worst.low)} to {count(n * read.worst.high)}"
+    text = f"Going on to {stage_name(report.cascade, pair.deep)} {_costs(report, pair)} in {n:,} "
+    text += (
+        f"cases. It changed {seen}, but in all cases it may be " if seen else "cases. It changes "
+    )
+    if math.isnan(read.adjusted):
+        return f"{text}anything from {over_all}."
+    return (
+        f"{text}anything from {over_all}; about {count(n * read.adjusted)}, if nothing but the "
+        "outputs shown decided who was tested."
+    )
+
+
+def _costs(report: AuditReport, pair: PairEvidence) -> str:
+    if pair.price <= 0:
+        return "costs nothing"
+    return f"costs as much as {many(report, pair.price, 'mistake')}"
+
+
+def _avoids(report: AuditReport, pair: PairEvidence) -> str:
+    """Return by how much the labels make wrong answers fewer from one test to the other."""
+    assert report.labels is not None
+    fewer = float(report.labels.estimates[pair.shallow, pair.deep])
+    if math.isnan(fewer):
+        return "may avoid any number of mistakes"
+    verb = "avoids" if fewer >= 0 else "adds"
+    return f"{verb} about {many(report, abs(fewer), 'mistake')}"
+
+
+def _spared(report: AuditReport, pair: PairEvidence) -> float:
+    """Return how much more going on costs than it avoids, by the labels, or can avoid."""
+    if report.labels is not None and report.has_telling_labels:
+        spared = pair.price - float(report.labels.estimates[pair.shallow, pair.deep])
+        return pair.margin_interval.low if math.isnan(spared) else spared
+    if pair.is_biased or math.isnan(pair.disagreement):
+        return pair.margin_interval.low
+    return pair.margin
+
+
+def _cannot_pay(report: AuditReport, pair: PairEvidence) -> bool:
+    """Whether in this log going on costs more than any right answers let it avoid."""
+    return bool(report.largest_differences[pair.shallow, pair.deep] <= pair.price + TINY)
+
+
+def _surely_pays(report: AuditReport, pair: PairEvidence) -> bool:
+    """Whether in this log going on costs less than it avoids whatever the right answers are."""
+    return bool(pair.price + report.largest_differences[pair.deep, pair.shallow] <= TINY)
+
+
+def _ground(report: AuditReport) -> Ground:
+    """Return what a sure statement about the log rests on, all of it where that is not known."""
+    if report.ground is not None:
+        return report.ground
+    if report.labels is None:
+        return Ground.ASSUMED if report.is_assuming else Ground.LOG
+    return Ground.BOTH if report.is_assuming else Ground.LABELS
+
+
+def _cannot_pay_words(report: AuditReport) -> str:
+    return {
+        Ground.LOG: "here it cannot pay, but for new cases that is too close to be sure",
+        Ground.ASSUMED: "given what you assume it cannot pay",
+        Ground.LABELS: "the labels show that it does not pay",
+        Ground.BOTH: "given what you assume, the labels show that it does not pay",
+    }[_ground(report)]
+
+
+def _why(report: AuditReport) -> str:
+    return {
+        Ground.LOG: "",
+        Ground.ASSUMED: "given what you assume, ",
+        Ground.LABELS: "the labels show that ",
+        Ground.BOTH: "given what you assume, the labels show that ",
+    }[_ground(report)]

@@ -1,0 +1,132 @@
+"""Numbers that one can read of rare events, and gaps said as they are."""
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stopwise as sw
+from stopwise.audit.telling.headline import headline
+from stopwise.audit.telling.numbers import amount, count, figure, percent
+from tests.audit.worlds import draw
+
+ABC = ["a", "b", "c"]
+
+
+@pytest.fixture(scope="module")
+def rare():
+    rng = np.random.default_rng(1)
+    labels = rng.random(200_000) < 0.001
+    outputs = {t: labels ^ (rng.random(200_000) < e)
+               for t, e in (("kw", 0.0005), ("clf", 0.0002), ("llm", 0.0001))}  # fmt: skip
+    return pd.DataFrame(outputs)
+
+
+@pytest.mark.parametrize("costs", [(0, 1e-4, 1e-4), (0, 5e-4, 6e-4), (0, 7e-4, 1e-4), (1e-8,) * 3])
+@pytest.mark.parametrize("mistake_cost", [1, 40])
+def test_rare_events_are_not_rounded_away(rare, costs, mistake_cost):
+    paid = [c * mistake_cost for c in costs]
+    report = sw.audit(rare, sw.Cascade(paid, mistake_cost, list(rare)))
+    text, lines = report.summary(), headline(report)
+    assert not re.search(r"\b[01] (answers|mistakes)|\d[eE]-?\d|cases are few", text)
+    assert not re.search(r">-?0\.0<|\b0\.0+ %|\d[eE]-\d", report.to_html())
+    assert set(re.findall(r"(?:in|per) (1[0,]+)\b", " ".join(lines))) == {"100,000"}
+    stage = report.recommended_stage
+    for pair in report.verdict.pairs:
+        if pair.shallow == stage and f"to '{list(rare)[pair.deep]}'" in lines[1]:
+            said = re.search(r"changes (\S+) answers in 100,000", lines[1])
+            assert int(said[1]) == pytest.approx(1e5 * pair.disagreement, abs=0.5)
+    if not report.is_known:
+        worst = amount(1e5 * report.worst_regrets[stage] * mistake_cost)
+        if mistake_cost == 1:
+            worst = f"{count(1e5 * report.worst_regrets[stage])} mistakes"
+        assert f"it costs at most {worst}" in lines[3]
+
+
+def test_numbers_keep_two_digits_and_one_is_singular():
+    shares = (0.5, 0.0999999999, 0.009999999999, 1.6e-7, 1.0, 0.0, math.nan)
+    said = ["50.0 %", "10.00 %", "1.00 %", "0.000016 %", "100 %", "0 %", "unknown"]
+    assert [percent(share) for share in shares] == said
+    assert [amount(x) for x in (1234.4, 99.96, 0.333333, 1.5e-5)] == [
+        "1,234",
+        "100",
+        "0.333",
+        "0.000015",
+    ]
+    assert figure(math.inf) == "∞"
+    frame = pd.DataFrame({"a": [0, 1] * 500, "b": [0, 1] * 499 + [0, 0]})
+    report = sw.audit(frame, sw.Cascade([0.001, 0.001], names=["a", "b"]))
+    assert "changes 10 answers in 10,000 and costs as much as 10 mistakes" in headline(report)[1]
+    frame = pd.DataFrame({"a": [0, 1] * 75, "b": [0, 1] * 75})
+    same = sw.audit(frame, sw.Cascade([1, 1], 6, ["a", "b"]))
+    assert "changes no answers in 1,000" in same.summary()
+    assert "ratio ∞" in same.summary()
+
+
+def test_gaps_at_the_end_and_in_between_are_told_apart():
+    frame = pd.DataFrame([[0, 0, 1], [1, 1, 0], [0, 1, 1]] * 40, columns=ABC).astype("Int64")
+    frame.loc[:6, "c"] = pd.NA
+    frame.loc[:2, "b"] = pd.NA
+    frame.loc[50:53, "b"] = pd.NA
+    report = sw.audit(frame, sw.Cascade([1, 1, 1], 25, ABC))
+    assert (report.missing.n_incomplete, report.missing.n_prefix) == (11, 7)
+    for text in (report.summary(), report.to_html()):
+        assert "11 of 120 cases lack an output: in 7 all tests from some point on, as if" in text
+        assert "if somebody stopped early; in 4 a test gave nothing though a later one ran" in text
+    between = sw.audit(frame[7:], sw.Cascade([1, 1, 1], 25, ABC)).summary()
+    assert (
+        "Missing: 4 of 113 cases lack an output: a test gave nothing though a later one ran."
+        in between
+    )
+    assert "stopped early" not in between
+
+
+@pytest.fixture(scope="module")
+def hidden_gaps():
+    """A log whose third test is skipped mostly where it changes nothing, as no output shows."""
+    rng = np.random.default_rng(2)
+    _, outputs = draw(rng, 20_000, (0.16, 0.1, 0.03))
+    frame = pd.DataFrame(outputs, columns=ABC).astype("Int64")
+    truth = (frame.b != frame.c).mean()
+    frame.loc[(rng.random(20_000) < 0.8) & (frame.a == frame.c), "c"] = pd.NA
+    return frame, truth
+
+
+def test_an_adjusted_share_comes_with_its_condition_and_its_range(hidden_gaps):
+    frame, truth = hidden_gaps
+    report = sw.audit(frame, sw.Cascade([1, 2, 4], 25, ABC))
+    assert report.recommended_stage == 1
+    line = headline(report)[1]
+    low, high, middle = map(int, re.search(r"from (\d+) to (\d+); about (\d+), if nothing but the "
+                                           r"outputs shown decided", line).groups())  # fmt: skip
+    both = frame.dropna()
+    apart = (both.b != both.c).sum()
+    assert low == round(1000 * apart / len(frame))
+    assert high == round(1000 * (apart + frame.c.isna().sum()) / len(frame))
+    assert low <= 1000 * truth <= high
+    assert middle == round(1000 * report.missing.pair(1, 2).adjusted)
+    assert "cannot be known without labels" in headline(report)[2]
+    assert "run all tests on some cases drawn at random" in headline(report)[4]
+    page = report.to_html()
+    assert "look at the adjusted" not in page
+    assert "right if gaps depend on nothing but the outputs shown" in " ".join(page.split())
+    assert "adjusted (right if gaps depend on nothing but the outputs shown)" in report.summary()
+
+
+def test_what_nothing_like_a_gap_fills_stays_open_whatever_is_assumed_of_gaps():
+    rng = np.random.default_rng(3)
+    _, outputs = draw(rng, 4_000, (0.2, 0.1))
+    frame = pd.DataFrame(outputs, columns=ABC[:2]).astype("Int64")
+    frame.loc[frame.a == 0, "b"] = pd.NA  # nobody went on after 0
+    cascade = sw.Cascade([1, 8], 20, ABC[:2])
+    report = sw.audit(frame, cascade, missing_at_random=True)
+    lines = headline(report)
+    (pair,) = report.verdict.pairs
+    low, high = 1000 * pair.interval.low, 1000 * pair.interval.high
+    assert math.isnan(pair.disagreement)
+    assert "was not left to chance, so this log cannot tell" in lines[0]
+    assert f"changes {low:.0f} to {high:.0f} answers in 1,000" in lines[1]
+    assert lines[1].endswith(": what is missing leaves it open.")
+    assert "run all tests on some cases drawn at random" in lines[4]
