@@ -79,6 +79,9 @@ CHECKS = {
     "minimax_stage": same(lambda a: a.safest),
     "guarantee": same(lambda a: min(a.regrets())),
     "is_known": same(lambda a: a.is_known),
+    "ground": same(lambda a: a.ground),
+    "possible_stages[]": same(lambda a: a.rivals),
+    "n_disputed": same(lambda a: a.n_disputed),
     "recommended_stage": same(lambda a: a.recommended),
     "prices.low": same(lambda a: map_ends(a)[0]),
     "prices.high": same(lambda a: map_ends(a)[1]),
@@ -92,7 +95,11 @@ CHECKS = {
     "choices[].note": same(
         lambda a: [
             "this log refutes it" if a.contradicting else "",
-            *("", "", "trusts its model of errors", ""),
+            *("", ""),
+            "a guess: with two tests many error rates fit its model"
+            if a.K == 2
+            else "trusts its model of errors",
+            "",
         ]
     ),
     "missing.n_incomplete": if_any("missing", lambda a: sum(None in row for row in a.rows)),
@@ -114,6 +121,7 @@ CHECKS = {
     "missing.adjusted_stage": if_any("missing", lambda a: a.sound(a.adjusted)),
     "missing.biased_pairs[][]": if_any("missing", lambda a: a.biased),
     "labels.n_labels": if_any("labels", lambda a: len(a.labelled)),
+    "labels.n_telling": if_any("labels", lambda a: a.n_telling),
     "labels.estimates[][]": if_any("labels", lambda a: a.estimates),
     "labels.low[][]": label_table("low"),
     "labels.high[][]": label_table("high"),

@@ -17,11 +17,15 @@ class Bounded(Labelled):
 
     @cached_property
     def programme(self):
+        return self._programme(assuming=True, labelled=True)
+
+    def _programme(self, *, assuming, labelled):
+        """The programme with what is assumed, with the labels, with both or with neither."""
         log = self.log
-        law = self.completed if log.at_random else {
+        law = self.completed if assuming and log.at_random else {
             row: times / self.n for row, times in self.counts.items()
         }  # fmt: skip
-        labels = [y for y in self.classes if y not in log.never_right]
+        labels = [y for y in self.classes if not (assuming and y in log.never_right)]
         labels += [NO_TEST_SAYS_IT] * log.unseen
         losses, owner, said = [], [], []
         for s, row in enumerate(law):
@@ -36,17 +40,17 @@ class Bounded(Labelled):
                     said.append(y)
         losses = np.array(losses, dtype=float)
         sums = np.array(owner)[None, :] == np.arange(len(law))[:, None]
-        rows, limits = self._conditions(losses, said)
+        rows, limits = self._conditions(losses, said, assuming, labelled)
         return losses, sums.astype(float), [float(p) for p in law.values()], rows, limits
 
-    def _conditions(self, losses, said):
+    def _conditions(self, losses, said, assuming, labelled):
         rows, limits = [], []
 
         def within(row, low, high):
             rows.extend([row, -row])
             limits.extend([high, -low])
 
-        for taken in self.log.assumptions:
+        for taken in self.log.assumptions if assuming else ():
             if isinstance(taken, Ordered):
                 for k, parent in enumerate(self.parents):
                     if parent is not None:
@@ -55,16 +59,16 @@ class Bounded(Labelled):
                 within(losses[:, self.log.names.index(taken.test)], taken.low, taken.high)
             elif isinstance(taken, Prevalence):
                 within(np.array([float(y == taken.value) for y in said]), taken.low, taken.high)
-        if self.log.labels:
+        if self.log.labels and labelled:
             for (i, j), (low, high) in self.label_intervals.items():
                 within(losses[:, i] - losses[:, j], low - 1e-12, high + 1e-12)
             for k, (low, high) in enumerate(self.label_rates):
                 within(losses[:, k], low - 1e-12, high + 1e-12)
         return rows, limits
 
-    def most(self, direction):
+    def most(self, direction, programme=None):
         """The largest direction · γ, by one programme for HiGHS."""
-        losses, sums, law, rows, limits = self.programme
+        losses, sums, law, rows, limits = programme or self.programme
         found = linprog(
             -(losses @ np.asarray(direction, dtype=float)),
             A_ub=np.array(rows) if rows else None,
@@ -106,10 +110,50 @@ class Bounded(Labelled):
         return self.may_be_best(-self.differences.T)
 
     @cached_property
+    def is_assuming(self):
+        """Whether anything is taken for granted besides how labels were drawn."""
+        log = self.log
+        gaps = log.at_random and not self.complete
+        return bool(log.assumptions or log.never_right or log.unseen or gaps)
+
+    @cached_property
+    def ground(self):
+        """The least that makes the safest stage best for sure, None where nothing does.
+
+        Intervals from labels rest on what is never right and on how gaps came about, too.
+        """
+        if not self.is_known:
+            return None
+        alone = not (self.log.at_random and not self.complete) and not self.log.never_right
+        for ground, given in (
+            ("the log", {"assuming": False, "labelled": False}),
+            ("assumptions", {"assuming": True, "labelled": False}),
+            *([("labels", {"assuming": False, "labelled": True})] if alone else []),
+        ):
+            programme, k = self._programme(**given), self.safest
+            unit = np.eye(self.K)
+            if all(
+                self.most(unit[k] - unit[j], programme) + self.C[k] - self.C[j] <= 1e-9
+                for j in self.stages
+                if j != k
+            ):
+                return ground
+        return "assumptions and labels"
+
+    @cached_property
+    def n_disputed(self):
+        """Cases that show two stages disagree of which either may be best."""
+        return sum(self.is_disputed(row) for row in self.rows)
+
+    def is_disputed(self, row):
+        return len({row[k] for k in self.rivals} - {None}) > 1
+
+    @cached_property
     def recommended(self):
         """What is certain, else what labels or disagreement favour if it may be best."""
         if self.is_known:
             return self.safest
         finding, stage = self.finding()
-        favoured = self.label_stage if self.labelled else stage if finding == "sound" else None
-        return favoured if favoured in self.rivals else self.safest
+        favoured = [self.label_stage] if self.n_telling else []
+        favoured += [stage] if finding == "sound" else []
+        return next((k for k in favoured if k in self.rivals), self.safest)

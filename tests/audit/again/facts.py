@@ -43,7 +43,9 @@ def patterns(a):
 
 
 def groups(a):
-    asked = [(camp, n, m) for camp, (n, m) in a.plan.items() if m]
+    asked = [
+        (tuple(-1 if c is None else c for c in camp), n, m) for camp, (n, m) in a.plan.items() if m
+    ]
     return sorted(asked, key=lambda group: (-group[2], group[0]))
 
 
@@ -58,5 +60,5 @@ def words(a):
     said += [f"never right: {', '.join(map(repr, a.log.never_right))}"] * bool(a.log.never_right)
     said += ["the right answer may be a value that no test gives"] * a.log.unseen
     said += ["outputs are missing by chance, given the outputs shown"] * a.log.at_random
-    many = f"{len(a.labelled)} labels were drawn at random within patterns"
+    many = f"{len(a.labelled):,} labels were drawn at random within patterns"
     return [*said, *[many] * bool(a.log.labels)]

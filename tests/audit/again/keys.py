@@ -126,7 +126,9 @@ def check_planned(a, found, report):
         groups = {}
         for name, camp in zip(a.log.names, camps(row), strict=True):
             groups.setdefault(camp, []).append(name)
-        assert case["agreement"] == " against ".join(" = ".join(g) for g in groups.values())
+        gaps = groups.pop(None, [])
+        who = " against ".join(" = ".join(g) for g in groups.values())
+        assert case["agreement"] == who + (f", without {', '.join(gaps)}" if gaps else "")
         drawn[camps(row)] = drawn.get(camps(row), 0) + 1
     assert drawn == {key: n for key, (_, n) in a.plan.items() if n}
 

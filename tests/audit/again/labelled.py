@@ -51,6 +51,11 @@ class Labelled(Disagreed):
         rows = self.log.rows
         return [(rows[r], y) for r, y in self.log.labels if any(x is not None for x in rows[r])]
 
+    @cached_property
+    def n_telling(self):
+        """Labels of cases in which two tests say different things."""
+        return sum(len({x for x in row if x is not None}) > 1 for row, _ in self.labelled)
+
     def strata(self, *, pooled, never_right=(), unseen=False):
         """The strata before anybody has labelled anything: patterns, or agreements if pooled."""
         found = {}
@@ -98,24 +103,43 @@ class Labelled(Disagreed):
         return low, high
 
     def _by_some_labels(self, some, weights):
-        """A mean of labels that count by the share of their stratum, in a ball around it."""
+        """Each label counts by the share of its stratum: two ways to bound the mean of them.
+
+        Which one depends on how uneven the labels count, never on what they said.
+        """
         bottom, top = min(min(g) for *_, g in some), max(max(g) for *_, g in some)
-        P, N = sum(share for _, share, _, _ in some), sum(n for _, _, n, _ in some)
-        scale = max((share / P) / (n / N) for _, share, n, _ in some)
         total = sum(
-            times * (share / n) * (held.gain(weights, right) - (bottom + top) / 2)
+            times * (share / n) * held.gain(weights, right)
             for held, share, n, _ in some
             for right, times in held.right.items()
         )
-        mean = (total / P / ((top - bottom) / 2) / scale + 1) / 2
+        counts_for = [(share / n, n) for _, share, n, _ in some]
+        N = sum(n for _, n in counts_for)
+        largest = max(each for each, _ in counts_for)
+        squares = sum(n * each**2 for each, n in counts_for)
+        P = sum(share for _, share, _, _ in some)
+        level = self.alpha / (self.K + self.K * (self.K - 1) / 2)  # rates and differences
+        if largest**2 > 1.5 * squares / N:
+            # a sum of independent terms, each with a range of its own
+            off = (top - bottom) * math.sqrt(math.log(2 / level) * squares / 2)
+            ends = total - off, total + off
+        else:
+            ends = self._by_divergence(total, (bottom, top), P, N * largest, level, N)
+        return max(ends[0], P * bottom), min(ends[1], P * top)
+
+    @staticmethod
+    def _by_divergence(total, span, P, most, level, N):
+        """The total as a mean of N values in [0, 1]: those that count less stay near the middle."""
+        middle, half = P * sum(span) / 2, most * (span[1] - span[0]) / 2
+        mean = ((total - middle) / half + 1) / 2
 
         def divergence(m):
             return rel_entr(mean, m) + rel_entr(1 - mean, 1 - m)
 
-        level = self.alpha / (self.K + self.K * (self.K - 1) / 2)  # rates and differences
-        ends = edges(divergence, mean, math.log(2 / level) / N)
-        reach = [min(max(scale * (2 * end - 1), -1), 1) for end in ends]
-        return [P * ((bottom + top) / 2 + x * (top - bottom) / 2) for x in reach]
+        return [
+            middle + half * (2 * end - 1)
+            for end in edges(divergence, mean, math.log(2 / level) / N)
+        ]
 
     @cached_property
     def label_intervals(self):
