@@ -81,6 +81,7 @@ CHECKS = {
     "is_known": same(lambda a: a.is_known),
     "ground": same(lambda a: a.ground),
     "possible_stages[]": same(lambda a: a.rivals),
+    "odd_values[]": same(lambda a: a.odd_values),
     "n_disputed": same(lambda a: a.n_disputed),
     "recommended_stage": same(lambda a: a.recommended),
     "prices.low": same(lambda a: map_ends(a)[0]),
@@ -111,7 +112,9 @@ CHECKS = {
     "missing.p_values_of_others[]": if_any("missing", lambda a: a.p_values_of_others),
     "missing.pairs[].shallow": each_gap(lambda _a, i, _j: i),
     "missing.pairs[].deep": each_gap(lambda _a, _i, j: j),
-    "missing.pairs[].plain": each_gap(lambda a, i, j: float(a.plain[i, j])),
+    "missing.pairs[].plain": each_gap(
+        lambda a, i, j: None if a.plain[i, j] is None else float(a.plain[i, j])
+    ),
     "missing.pairs[].adjusted": each_gap(lambda a, i, j: a.adjusted[i, j]),
     "missing.pairs[].adjusted_range.low": each_gap(lambda a, i, j: a.adjusted_range[i, j][0]),
     "missing.pairs[].adjusted_range.high": each_gap(lambda a, i, j: a.adjusted_range[i, j][1]),

@@ -24,25 +24,37 @@ from tests.audit.again.sentences import assert_said
 def lead(said, blocks):
     for template, values in said.headline():
         assert_said(take(blocks, "p"), template, values)
+    if said.a.odd_values:
+        assert_said(take(blocks, "p"), *said.odd())
 
 
 def missing(said, blocks):
     a = said.a
-    incomplete = sum(None in row for row in a.rows)
-    text = take(blocks, "p")
-    adjusted = "adjusted that is open{t}." if None in a.adjusted.values() else "{s} adjusted."
-    assert_said(
-        text,
-        "{t} in {n} of {n} cases. {t} The stage that looks sound is {s} as it is; " + adjusted,
-        [incomplete, a.n, said.name(a.sound(a.plain))]
-        + [said.name(a.sound(a.adjusted))] * ("{s}" in adjusted),
-    )
+    gaps, values = said.gaps()
+    bias = "There is no sign that this depends on other outputs; {t}"
     if a.dependent:
-        assert f"Whether {said.names(a.dependent)} ran depends" in text
+        bias = "Whether {x} ran depends on other outputs, {t}. The intervals below " + (
+            "let a missing output be anything{t}"
+            if a.blind
+            else "take it, as you assume, that nothing else decided."
+        )
+        values = [*values, said.names(a.dependent)]
+    looks = {None: "no stage looks sound"}
+    plain, adjusted = (
+        looks.get(k, f"{said.name(k)} looks sound") for k in (a.sound(a.plain), a.sound(a.adjusted))
+    )
+    if None in a.adjusted.values():
+        adjusted = "that is open: some gaps have no complete case that shows the same"
+    assert_said(
+        take(blocks, "p"),
+        f"{gaps}. Each pair is compared in the cases where both ran. {bias} "
+        f"Where both ran {plain}; adjusted {adjusted}.",
+        values,
+    )
     rows = [
         [
             ("{s} to {s}", [*map(said.name, pair)]),
-            ("{n} %", said.percent(float(a.plain[pair]))),
+            said.plain(pair),
             adjusted_cell(said, pair),
             ("{n} % to {n} %", said.percent(*a.worst(*pair))),
         ]
@@ -53,7 +65,7 @@ def missing(said, blocks):
 
 def adjusted_cell(said, pair):
     template, values = said.adjusted(pair)
-    return template.removesuffix(" adjusted"), values
+    return template.replace(" adjusted", ""), values
 
 
 def prices(said, blocks):
@@ -65,11 +77,13 @@ def prices(said, blocks):
 def verdict(said, blocks):
     a = said.a
     (found, values), (strong, more) = said.finding(), said.strong()
+    out, ruled_out = said.ruled_out()
     found = found[:1].upper() + found[1:]
+    held = "These intervals hold together, at any time, with {n} % confidence."
     assert_said(
         take(blocks, "p"),
-        f"{found}. All intervals hold together, at any time, with {{n}} % confidence. {strong}",
-        [*values, 100 * a.log.confidence, *more],
+        f"{found}{out}. {held} {strong}",
+        [*values, *ruled_out, 100 * a.log.confidence, *more],
     )
     check_matrix(a, take(blocks, "svg"))
     plain_words(take(blocks, "p"))
@@ -139,9 +153,10 @@ def bounds(said, blocks):
     plain_words(take(blocks, "h3"))
     regrets = a.regrets()
     rows = [
-        (names[k], (0, regrets[k]), "{n} %, {n}{u}", [100 * regrets[k], *said.cost(regrets[k])])
+        (names[k], (0, max(regrets[k], 0)), "{n} %, " + said.cost(regrets[k])[0],
+         [*said.percent(regrets[k]), *said.cost(regrets[k])[1]])
         for k in a.stages
-    ]
+    ]  # fmt: skip
     check_bars(take(blocks, "svg"), 0, max(regrets), rows)
 
 
@@ -152,7 +167,7 @@ def side_by_side(said, blocks):
             (rule, []),
             ("{s}", [said.name(stage)]),
             ("", []) if stage is None else ("{n} %", said.percent(regrets[stage])),
-            ("", []) if stage is None else ("{n}{u}", said.cost(regrets[stage])),
+            ("", []) if stage is None else said.cost(regrets[stage]),
             ("{t}", []),
         ]
         for rule, stage in zip(RULES, chosen(said.a), strict=True)
@@ -162,12 +177,18 @@ def side_by_side(said, blocks):
 
 def labels(said, blocks):
     a = said.a
-    assert_said(
-        take(blocks, "p"),
-        "{n} labels favour {s}. Stages that may be cheapest by them: {x}. Weak dominance: {x}.",
-        [len(a.labelled), said.name(a.label_stage), said.names(a.may_be_best(a.label_least)),
-         a.weak_dominance],
-    )  # fmt: skip
+    if a.n_telling:
+        assert_said(
+            take(blocks, "p"),
+            "{n} labels, {n} of them where tests disagree, favour {s}. Stages that may be cheapest "
+            "by them: {x}, with {n} % confidence. Weak dominance: {x}.",
+            [len(a.labelled), a.n_telling, said.name(a.label_stage),
+             said.names(a.may_be_best(a.label_least)), 100 * a.log.confidence, a.weak_dominance],
+        )  # fmt: skip
+    else:
+        assert_said(
+            take(blocks, "p"), "None of the labels is of a case on which tests disagree. {t}", []
+        )
     rows = [
         [
             ("{s} − {s}", [said.name(i), said.name(j)]),
@@ -185,14 +206,22 @@ def labels(said, blocks):
 def plan(said, blocks):
     a = said.a
     rows = [[(said.camps(camps), []), ("{n}", [n]), ("{n}", [m])] for camps, n, m in groups(a)]
-    check_table(take(blocks, "table"), *rows)
+    if len(rows) > 15:
+        assert take(blocks, "summary") == f"All {len(rows)} groups"
+    if rows:
+        check_table(take(blocks, "table"), *rows)
     for pair, width in sorted(a.resolution.items()):
         assert_said(
             take(blocks, "li"), "{s} or {s}: settled if {t} more than {n} % away from the price",
             [*map(said.name, pair), 100 * width],
         )  # fmt: skip
+    if not a.resolution:
+        settles = "These are too few, or the gaps too many, to be sure of settling anything."
+        nothing = "Label nothing: no case shows stages that may be best disagree."
+        assert take(blocks, "p") == (settles if rows else nothing)
     ids = [case["case"] for case in said.told["planned_cases"]]
-    assert take(blocks, "p") == f"Cases: {', '.join(map(str, ids))}"
+    if ids:
+        assert take(blocks, "p") == f"Cases: {', '.join(map(str, ids))}"
 
 
 def reading(_said, blocks):

@@ -19,17 +19,18 @@ def expected(name):
     a, report = again(name), told(name)
     said = Said(a, report)
     found, values = said.finding()
+    out, ruled_out = said.ruled_out()
     return [
         *said.headline(),
         ("", []),
         log_line(a),
+        *([said.odd()] if a.odd_values else []),
         *said.missing(),
-        (f"Verdict: {found} ({{n}} % confidence, at any time).",
-         [*values, 100 * a.log.confidence]),
+        (f"Verdict: {found} ({{n}} % confidence, at any time){out}.",
+         [*values, 100 * a.log.confidence, *ruled_out]),
         *said.pairs(),
         said.strong(),
-        ("Bounds below hold for the cases in the log and assume: {x}.",
-         ["; ".join(words(a)) or "nothing"]),
+        assumed_line(a),
         bounds_line(said),
         regret_line(said),
         choices_line(said),
@@ -40,31 +41,47 @@ def expected(name):
 
 def log_line(a):
     blank = len(a.log.rows) - a.n
+    quoted = [f"'{y}'" if isinstance(y, str) else str(y) for y in a.classes[:4]]
     return (
         "Log: a table in memory, {n} cases, {n} tests, {n} patterns of {n} values ({x})"
         + (", {n} without any output left out." if blank else "."),
-        [a.n, a.K, len(a.counts), len(a.classes), ", ".join(map(str, a.classes)),
-         *([blank] if blank else [])],
+        [a.n, a.K, len(a.counts), len(a.classes),
+         ", ".join([*quoted, *["…"] * (len(a.classes) > 4)]), *([blank] if blank else [])],
     )  # fmt: skip
+
+
+def assumed_line(a):
+    sure, values = "", []
+    if a.labelled:
+        sure = ", with {n} % confidence (of the labels they use the intervals alone),"
+        values = [100 * a.log.confidence]
+    return (
+        f"Bounds below hold for the cases in the log{sure} and assume: {{x}}.",
+        [*values, "; ".join(words(a)) or "nothing"],
+    )
 
 
 def bounds_line(said):
     a = said.a
     text, values = join(
-        ("{s} {n} % to {n} %", [said.name(k), *said.percent(*a.error_bounds[k])]) for k in a.stages
+        ("{s} {n} % to {n} %", [said.name(k), *said.percent(*a.error_bounds[k])])
+        for k in a.stages[:5]
     )
-    return f"  Wrong answers: {text}.", values
+    more = ("; {n} more in the report", [a.K - 5]) if a.K > 5 else ("", [])
+    return f"  Wrong answers: {text}{more[0]}.", [*values, *more[1]]
 
 
 def regret_line(said):
     a = said.a
     text, values = join(
-        ("{s} {n} %", [said.name(k), *said.percent(a.regrets()[k])]) for k in a.stages
+        ("{s} {n} %", [said.name(k), *said.percent(a.regrets()[k])]) for k in a.stages[:5]
     )
-    return (
-        f"  Worst-case regret: {text}; minimax: {{s}}, at most {{n}}{{u}}.",
-        [*values, said.name(a.safest), *said.cost(min(a.regrets()))],
-    )
+    more = ("; {n} more in the report", [a.K - 5]) if a.K > 5 else ("", [])
+    text, values = f"  Worst-case regret: {text}{more[0]}; minimax: {{s}}", [*values, *more[1]]
+    cost, most = said.cost(min(a.regrets()))
+    if a.is_known:
+        return f"{text}.", [*values, said.name(a.safest)]
+    return f"{text}, at most {cost}.", [*values, said.name(a.safest), *most]
 
 
 def choices_line(said):
@@ -81,44 +98,76 @@ def choices_line(said):
 
 
 def price_lines(said):
-    prices = said.told["prices"]
+    a, prices = said.a, said.told["prices"]
     sound = []
     for band in prices["sound"]:
         if band["value"][0] == "sound":
             text, values = said.band(band)
             sound.append((f"{{s}} {text}", [said.name(band["value"][1]), *values]))
-    text, values = join(sound)
-    yield f"By price of a mistake, sound: {text}.", values
-    blind, values = join(said.band(band) for band in prices["known"] if band["value"] is None)
+    text, values = join(sound[:6])
+    yield f"By price of a mistake, sound: {text or 'no stage anywhere'}.", values
+    given = ["what is assumed"] * a.is_assuming + ["the labels"] * bool(a.labelled)
+    bands = [said.band(band) for band in prices["known"] if band["value"] is None]
+    blind, values = join(bands[:4])
     if not blind:
-        yield "  At every price on the map one stage is best whatever the right answers.", []
+        rest = f"given {' and '.join(given)}" if given else "whatever the right answers are"
+        yield f"  At every price on the map some stage is sure to be best, {rest}.", []
         return
-    who = "These labels do not settle" if said.a.labelled else "No method without labels can know"
-    yield f"  {who} the best stage: {blind}.", values
+    who = "No method without labels can know"
+    if a.labelled:
+        who = "These labels do not settle"
+    elif given:
+        who = f"Given {given[0]}, no method without labels can know"
+    yield f"  {who} the best stage: {blind}{', …' if len(bands) > 4 else ''}.", values
 
 
 def label_lines(said):
     a = said.a
-    if a.labelled:
+    if a.labelled and not a.n_telling:
+        yield "Labels: {n}, none of a case on which tests disagree.", [len(a.labelled)]
+    elif a.labelled:
         yield (
-            "Labels: {n} favour {s}; still possible: {x}; weak dominance: {x}.",
-            [len(a.labelled), said.name(a.label_stage),
+            (
+                "Labels: {n} ({n} where tests disagree) favour {s}; with {n} % confidence still "
+                "possible: {x}; weak dominance: {x}."
+            ),
+            [len(a.labelled), a.n_telling, said.name(a.label_stage), 100 * a.log.confidence,
              said.names(a.may_be_best(a.label_least)), a.weak_dominance],
         )  # fmt: skip
     if a.log.n_planned:
-        text, values = join(
-            (("{n} of {n} with {x}", [m, n, said.camps(camps)]) for camps, n, m in groups(a)[:3]),
-            "; ",
-        )
-        yield f"Label: {text}.", values
-        text, values = join(
+        yield from plan_lines(said)
+
+
+def plan_lines(said):
+    asked = groups(said.a)
+    if not asked:
+        yield "Label: nothing: no case shows stages that may be best disagree.", []
+        return
+    text, values = first_three(
+        ("{n} of {n} with {x}", [m, n, said.camps(camps)]) for camps, n, m in asked
+    )
+    yield f"Label: {text}.", values
+    text, values = first_three(
+        ("{n} % for {s} or {s}", [100 * width, *map(said.name, pair)])
+        for pair, width in sorted(said.a.resolution.items())
+    )
+    if text:
+        yield (
             (
-                ("{s} and {s} if more than {n} % apart", [*map(said.name, pair), 100 * width])
-                for pair, width in sorted(a.resolution.items())
+                "  That would settle it where what going on avoids is off its price by more than: "
+                f"{text}."
             ),
-            "; ",
+            values,
         )
-        yield f"  That would settle {text}.", values
+    else:
+        yield "  These are too few, or the gaps too many, to be sure of settling anything.", []
+
+
+def first_three(sentences):
+    """Three of some sentences, and how many there are beyond."""
+    parts = list(sentences)
+    rest = [("{n} more in the report", [len(parts) - 3])] if len(parts) > 3 else []
+    return join([*parts[:3], *rest], "; ")
 
 
 @pytest.mark.parametrize("name", logs.NAMES)

@@ -56,7 +56,26 @@ class Counted:
         """Shares of disagreement where both ran, exact; None where none did."""
         return {p: Fraction(self.differ[p], m) if m else None for p, m in self.seen.items()}
 
-    # What is missing
+    # What is odd or missing
+
+    @cached_property
+    def odd_values(self):
+        """Words for gaps; what one output in a thousand says, next to two others or a lookalike."""
+        times = Counter(y for row in self.rows for y in row if y is not None)
+        few = max(1, sum(times.values()) // 1000)
+        usual = [y for y in self.classes if times[y] > few]
+        bare = {y: "".join(c for c in str(y).lower() if c.isalnum()) for y in self.classes}
+        gaps = {"", "none", "null", "nil", "na", "n/a", "nan", "nat", "<na>", "#n/a"}
+        return [
+            y
+            for y in self.classes
+            if y not in self.log.never_right
+            and (
+                str(y).strip().lower() in {*gaps, "undefined", "missing"}
+                or (times[y] <= few and len(usual) == 2)
+                or (times[y] <= few and bare[y] and list(bare.values()).count(bare[y]) > 1)
+            )
+        ]
 
     def _dependence(self, test, on, given):
         """Whether a test ran against what others said, among cases alike in the rest.

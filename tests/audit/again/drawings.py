@@ -11,7 +11,7 @@ from tests.audit.again.price_bands import guarantee
 from tests.audit.again.sentences import assert_said
 
 PIXEL = 0.11  # drawings are rounded to a tenth
-LEFT, WIDE, BAR = 220, 600, 390
+LEFT, WIDE = 220, 600
 
 
 def take(blocks, kind):
@@ -39,8 +39,14 @@ def check_bars(drawing, low, high, rows):
     """Bars from ``low`` to ``high``: (name, ends, template, values) of each."""
     assert isinstance(drawing, Drawing)
 
+    ((whole, wide),) = {
+        (float(shape["x"]), float(shape["width"]))
+        for shape, _ in drawing.of("rect", fill_opacity=None)
+    }
+    assert whole == LEFT
+
     def x(value):
-        return LEFT + BAR * (value - low) / (high - low)
+        return LEFT + wide * (value - low) / max(high - low, 1e-9)
 
     bars = drawing.of("rect", fill_opacity=".7")
     names, texts = drawing.texts(text_anchor="end"), drawing.texts(text_anchor="start")
@@ -52,8 +58,8 @@ def check_bars(drawing, low, high, rows):
         assert float(bar["y"]) < y < float(bar["y"]) + float(bar["height"])
         assert name == label
         assert float(bar["x"]) == pytest.approx(x(ends[0]), abs=PIXEL)
-        wide = max(x(ends[1]) - x(ends[0]), 2)  # a bar of no width is still seen
-        assert float(bar["width"]) == pytest.approx(wide, abs=PIXEL)
+        width = max(x(ends[1]) - x(ends[0]), 2)  # a bar of no width is still seen
+        assert float(bar["width"]) == pytest.approx(width, abs=PIXEL)
         assert_said(text, template, values)
     for line, _ in drawing.of("line"):
         assert float(line["x1"]) == float(line["x2"]) == pytest.approx(x(0), abs=PIXEL)
@@ -70,40 +76,57 @@ class PriceDrawing:
         return LEFT + WIDE * math.log(price / self.low) / math.log(self.high / self.low)
 
     def check(self):
-        names, colours = self.said.a.log.names, {}
+        names, colours, n_shapes = self.said.a.log.names, {}, 0
         for y, track in ((30, "sound"), (75, "minimax"), (120, "known")):
-            shapes = self.drawing.of("rect", y=str(y))
-            for (shape, title), band in zip(shapes, self.prices[track], strict=True):
-                ends = self.x(band["low"]), self.x(band["high"])
+            shapes, bands = self.drawing.of("rect", y=str(y)), self.joined(track)
+            n_shapes += len(bands)
+            for (shape, title), (low, high, kind, stage) in zip(shapes, bands, strict=True):
+                ends = self.x(low), self.x(high)
                 assert float(shape["x"]) == pytest.approx(ends[0], abs=PIXEL)
                 assert float(shape["width"]) == pytest.approx(
                     max(ends[1] - ends[0], 0.5), abs=PIXEL
                 )
-                stage = band["value"]
-                if track == "sound":
-                    stage = band["value"][1] if band["value"][0] == "sound" else None
-                start = names[stage] if stage is not None else "{t}"
-                assert_said(title, f"{start}: {{n}} to {{n}}", [band["low"], band["high"]])
+                start = names[stage] if stage is not None else self.words(kind)
+                assert_said(title, f"{start}: {{n}} to {{n}}", [low, high])
                 colours.setdefault(stage, set()).add(shape["fill"])
-        assert len(self.drawing.of("rect")) == sum(len(self.prices[t]) for t in (
-            "sound", "minimax", "known"))  # fmt: skip
+        assert len(self.drawing.of("rect")) == n_shapes
         used = [fills for stage, fills in colours.items() if stage is not None]
         assert all(len(fills) == 1 for fills in used)  # a stage has one colour, no two the same
         assert len(set().union(*used)) == len(used)
         self.check_curve()
         self.check_numbers()
 
+    def joined(self, track):
+        """The bands as they are seen: (low, high, finding, stage), neighbours that look alike one.
+
+        What looks sound where that is undecided is not drawn.
+        """
+        found = []
+        for band in self.prices[track]:
+            kind, stage = band["value"] if track == "sound" else ("known", band["value"])
+            stage = None if kind in {"undecided", "none"} else stage
+            if found and found[-1][2:] == (kind, stage):
+                found[-1] = (found[-1][0], band["high"], kind, stage)
+            else:
+                found.append((band["low"], band["high"], kind, stage))
+        return found
+
+    def words(self, kind):
+        blind = "these labels do not settle it"
+        if not self.said.a.labelled:
+            blind = "no method without labels can know"
+        return {"undecided": "undecided", "none": "no stage is sound"}.get(kind, blind)
+
     def check_curve(self):
         ((line, _),) = self.drawing.of("polyline")
         points = [tuple(map(float, p.split(","))) for p in line["points"].split()]
         along = curve(self.said.a)
         values = [guarantee(self.said.a, price) for price in along]
-        most = max(values)
+        most = max(*values, 1e-9)
         top, base = 185, 295
         for (x, y), price, value in zip(points, along, values, strict=True):
             assert x == pytest.approx(self.x(price), abs=PIXEL)
-            share = value / most if most > 1e-9 else 0
-            assert y == pytest.approx(base - (base - top) * share, abs=PIXEL)
+            assert y == pytest.approx(base - (base - top) * value / most, abs=PIXEL)
         self.most = most
 
     def check_numbers(self):
@@ -137,7 +160,12 @@ def check_matrix(a, drawing):
     heads, *rows = drawing.rows()
     columns = [x for x, _ in heads[1]]
     assert [name for _, name in heads[1]] == list(a.log.names)
-    shares = {pair: 100 * float(p) for pair, p in a.plain.items() if pair[0] != pair[1]}
+    shares = {
+        pair: None if p is None else 100 * float(p)
+        for pair, p in a.plain.items()
+        if pair[0] != pair[1]
+    }
+    most = max(share or 0 for share in shares.values())
     lines = {y: texts[0][1] for y, texts in rows if texts[0][1] in a.log.names}
     heights = {name: y for y, name in lines.items()}
     found = {}
@@ -148,11 +176,14 @@ def check_matrix(a, drawing):
             found[i, j] = text
     assert set(found) == set(shares)
     for pair, text in found.items():
-        assert_said(text, "{n}", [shares[pair]])
+        known = shares[pair] is not None
+        assert_said(text, "{n}" if known else "?", [shares[pair]] * known)
     shades = iter(shape["fill"] for shape, _ in drawing.of("rect"))
     for i in a.stages:
         for j in a.stages:
             shade = next(shades)
-            if i != j:
-                depth = 0.08 + 0.8 * shares[i, j] / max(shares.values())
+            if i != j and shares[i, j] is not None:
+                depth = 0.08 + (0.8 * shares[i, j] / most if most else 0)
                 assert_said(shade, "rgba(0,114,178,{n})", [depth])
+            else:
+                assert not shade.startswith("rgba")

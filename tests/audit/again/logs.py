@@ -209,7 +209,7 @@ def labels_against_disagreement():
 def nothing_to_know():
     """The later tests cost more than all they change: no label is needed."""
     _, _, outputs = _drawn(8, 1_500, (0.1, 0.1, 0.05))
-    return RawLog(_rows(outputs), (5, 80, 20), 100)
+    return RawLog(_rows(outputs), (5, 80, 20), 100, n_planned=5)
 
 
 def little_to_know():
@@ -245,6 +245,95 @@ def tree():
     )
 
 
+def slips():
+    """Two answers, one of them rarely with a stray sign, and a word that may be a gap."""
+    _, _, outputs = _drawn(17, 700, (0.3, 0.2, 0.12, 0.1))
+    words = WORDS[2 * outputs]
+    words[5, 0] = words[9, 2] = "yes."
+    words[np.arange(3, 700, 70), 1] = "None"
+    words[11, 3] = "#"
+    names = ("a", "b", "c", "d")
+    return RawLog(_rows(words), (0.01, 0.02, 0.05, 0.01), names=names, n_planned=45)
+
+
+def rarely_apart():
+    """Two in a thousand cases change, and one stage costs nothing."""
+    first = np.arange(2_000) % 2
+    outputs = np.column_stack([first] * 3)
+    outputs[:3, 1] ^= 1
+    outputs[2:6, 2] ^= 1
+    return RawLog(_rows(outputs), (0, 0, 0.00051), n_planned=4)
+
+
+def labels_where_all_agree():
+    _, labels, outputs = _drawn(18, 300, (0.2, 0.2, 0.1))
+    alike = np.flatnonzero((outputs[:, :1] == outputs).all(axis=1))[:20]
+    told = tuple((int(r), int(labels[r])) for r in alike)
+    return RawLog(_rows(outputs), (1, 1, 1), 20, labels=told)
+
+
+def labels_and_assumptions():
+    """Neither what is assumed nor the labels alone show what is best, and both together do."""
+    _, labels, outputs = _drawn(19, 500, (0.4, 0.1))
+    told = tuple((r, int(labels[r])) for r in range(150))
+    taken = (ErrsWithin("a", 1.0, 0.35),)
+    return RawLog(_rows(outputs), (1, 7), 50, ("a", "b"), assumptions=taken, labels=told)
+
+
+def all_disputed_labelled():
+    """Every case that can tell has a label; what the gaps hide is open."""
+    rng, labels, outputs = _drawn(20, 200, (0.3, 0.2, 0.2))
+    gaps = (rng.random(200) < 0.6)[:, None] & np.array([False, True, True])
+    apart = (outputs[:, :1] != outputs).any(axis=1) & ~gaps.any(axis=1)
+    told = tuple((int(r), int(labels[r])) for r in np.flatnonzero(apart))
+    return RawLog(_rows(outputs, gaps), (1, 1, 1), 40, labels=told)
+
+
+def never_together():
+    """No case shows the first and the last test, and a decided over b."""
+    rng, _, outputs = _drawn(21, 600, (0.3, 0.2, 0.1))
+    first = rng.random(600) < 0.6
+    gaps = first[:, None] & np.array([False, False, True])
+    gaps[~first, 0] = True
+    gaps[first & (outputs[:, 0] == 0) & (rng.random(600) < 0.6), 1] = True
+    return RawLog(_rows(outputs, gaps), (1, 22, 1), 40)
+
+
+def routed_as_assumed():
+    """The sound stage where outputs decided, taken to be by these alone."""
+    log = routed()
+    return RawLog(log.rows, (1, 2, 24), 40, at_random=True)
+
+
+def too_few_planned():
+    """A plan of two labels settles nothing."""
+    _, _, outputs = _drawn(22, 200)
+    return RawLog(_rows(outputs), (1, 2, 3), 30, n_planned=2)
+
+
+def holes_and_labels_adjusted():
+    """Gaps taken to be by chance given what is shown, and labels: filled shares count."""
+    rng, labels, outputs = _drawn(23, 400, (0.4, 0.2, 0.1))
+    gaps = rng.random(outputs.shape) < 0.15
+    told = tuple((r, int(labels[r])) for r in range(160) if not gaps[r].all())
+    return RawLog(_rows(outputs, gaps), (1, 5, 4), 60, labels=told, at_random=True)
+
+
+def agree_where_seen():
+    """Two tests that agree wherever both ran: no label can tell them apart."""
+    rows = [(0, 0)] * 50 + [(1, 1)] * 50 + [(0, None)] * 25 + [(1, None)] * 25
+    return RawLog(tuple(rows), (0.01, 0.01), names=("a", "b"), n_planned=4)
+
+
+def star():
+    """After the first test any of five others: many pairs, and many ways to agree."""
+    _, _, outputs = _drawn(24, 300, (0.4, 0.3, 0.25, 0.2, 0.15, 0.1))
+    return RawLog(
+        _rows(outputs), (1, 2, 4, 7, 9, 13), 70, tuple("abcdef"), (None, 0, 0, 0, 0, 0),
+        n_planned=70,
+    )  # fmt: skip
+
+
 MAKERS = (
     two_classes,
     three_words,
@@ -268,6 +357,17 @@ MAKERS = (
     no_stage,
     no_stage_yet,
     tree,
+    slips,
+    rarely_apart,
+    labels_where_all_agree,
+    labels_and_assumptions,
+    all_disputed_labelled,
+    never_together,
+    routed_as_assumed,
+    too_few_planned,
+    holes_and_labels_adjusted,
+    agree_where_seen,
+    star,
 )
 NAMES = tuple(maker.__name__ for maker in MAKERS)
 

@@ -1,132 +1,12 @@
 """The sentences of a report with their numbers, from the rows of the log."""
 
+from tests.audit.again.headlines import Headline
+
 STATES = {1: "cannot pay", -1: "may pay", 0: "open"}
 
 
-class Said:
-    """The sentences of one report; ``told`` gives what is only bounded from outside."""
-
-    def __init__(self, again, told):
-        self.a, self.told = again, told
-        self.stage = again.recommended
-        self.forecast = {(p["shallow"], p["deep"]): p["n_more"] for p in told["verdict"]["pairs"]}
-
-    def name(self, stage):
-        return "–" if stage is None else f"'{self.a.log.names[stage]}'"
-
-    def names(self, stages):
-        return ", ".join(map(self.name, stages))
-
-    def cost(self, regret):
-        """A regret per case as the cost of 1,000 cases, and its unit."""
-        cost = self.a.log.mistake_cost
-        unit = " mistakes in 1,000 cases" if cost == 1 else " per 1,000 cases"
-        return [1000 * max(regret, 0) * cost, unit]
-
-    def percent(self, *shares):
-        return [100 * share for share in shares]
-
-    # The first five lines
-
-    def headline(self):
-        return [
-            ("Stop after {s} (test {n} of {n}){t}", [self.name(self.stage), self.stage + 1,
-                                                     self.a.K]),
-            self.going_on(),
-            self.stopping_before(),
-            self.at_most(),
-            self.next_step(),
-        ]  # fmt: skip
-
-    def margin(self, pair):
-        change = self.a.interval[pair][1] if self.is_vague(pair) else self.a.share[pair]
-        return self.a.price(*pair) - (0 if change is None else change)
-
-    def is_vague(self, pair):
-        """Whether the interval is said instead of the share."""
-        return pair in self.a.blind or self.a.share[pair] is None
-
-    def changed(self, pair):
-        if self.is_vague(pair):
-            return "{n} to {n}", [1000 * end for end in self.a.interval[pair]]
-        return "{n}", [1000 * self.a.share[pair]]
-
-    def going_on(self):
-        a = self.a
-        later = [pair for pair in a.pairs if pair[0] == self.stage]
-        if not later:
-            return "It is the last test: there is nothing to go on to.", []
-        pair = min(later, key=self.margin)
-        name, price, settled = self.name(pair[1]), 1000 * a.price(*pair), a.settled(*pair)
-        if pair in a.blind and not settled:
-            known = a.adjusted[pair] is not None
-            over_all = [a.adjusted[pair]] if known else a.worst(*pair)
-            return (
-                "Going on to {s} costs as much as {n} mistakes in 1,000 cases. It changed {n} "
-                "answers in 1,000 where both ran, but in all cases it may be "
-                + ("about {n}." if known else "{n} to {n}."),
-                [name, price, 1000 * float(a.plain[pair]), *(1000 * x for x in over_all)],
-            )
-        change, values = self.changed(pair)
-        end = {1: "it cannot pay.", -1: "it may pay, if {t}.", 0: "{t}"}[settled]
-        if not settled:
-            few = a.share[pair] is not None and a.price(*pair) >= a.share[pair]
-            end = "it could not pay here, but {n} cases are few." if few else (
-                "too close to call with {n} cases.")  # fmt: skip
-        return (
-            (
-                f"Going on to {{s}} changes {change} answers in 1,000 "
-                f"and costs as much as {{n}} mistakes: {end}"
-            ),
-            [name, *values, price, *([] if settled else [a.seen[pair]])],
-        )
-
-    def stopping_before(self):
-        earlier = [pair for pair in self.a.pairs if pair[1] == self.stage]
-        if not earlier:
-            return "It is the first test: there is nothing to stop at before.", []
-        pair = max(earlier, key=self.margin)
-        change, values = self.changed(pair)
-        return (
-            (
-                "Stopping at {s} already saves the cost of {n} mistakes in 1,000 cases; "
-                f"the {change} answers changed since are taken to be worth it."
-            ),
-            [self.name(pair[0]), 1000 * self.a.price(*pair), *values],
-        )
-
-    def at_most(self):
-        worst = self.a.regrets()[self.stage]
-        if worst <= 1e-9:
-            return "This holds for any right answers to these cases, {t}.", []
-        text = "If that is wrong in these {n} cases it costs at most {n}{u} too much"
-        values = [self.a.n, *self.cost(worst)]
-        if self.stage != self.a.safest:
-            text += "; the safest choice, {s}, at most {n}{u}"
-            values += [self.name(self.a.safest), *self.cost(min(self.a.regrets()))]
-        return f"{text}, {{t}}.", values
-
-    def next_step(self):
-        a, planned = self.a, len(self.told["planned_cases"])
-        near = [pair for pair in a.pairs if self.stage in pair]
-        if a.is_known:
-            waits = [self.forecast[pair] for pair in near if not a.settled(*pair)]
-            if not waits or None in waits:
-                return "No labels are needed{t}.", []
-            return "No labels are needed; about {n} more cases would {t}.", [max(waits)]
-        if planned:
-            new = "new plan and hand in these alone" if a.labelled else "plan and audit again with"
-            return f"Label the {{n}} cases of the {new}{{t}}.", [planned]
-        if a.labelled and len(a.may_be_best(a.label_least)) > 1:
-            return (
-                "To be sure, label a larger plan (--plan-labels {n}) and hand in its cases alone.",
-                [4 * len(a.labelled)],
-            )
-        if a.labelled:
-            return "No more labels are needed.", []
-        return "To be sure, label a few cases on which {t}: --plan-labels 50 chooses them.", []
-
-    # Verdict, pairs, strong dominance
+class Said(Headline):
+    """The sentences on pairs, gaps, prices and plans."""
 
     def finding(self):
         kind, stage = self.a.finding()
@@ -135,12 +15,26 @@ class Said:
             return f"{{s}} is sound under weak dominance{but}", [self.name(stage)]
         if kind == "none":
             return "no stage is sound: {t}", []
-        looks, values = ("{s} looks sound{t}; ", [self.name(stage)]) if stage is not None else (
-            "no stage looks sound; ", [])  # fmt: skip
+        looks, values = ("{s} looks sound", [self.name(stage)]) if stage is not None else (
+            "no stage looks sound", [])  # fmt: skip
+        if not self.a.complete and stage == self.a.sound(self.a.plain) != self.a.sound(
+            self.a.adjusted
+        ):
+            looks += " where tests ran"
         more = self.told["verdict"]["n_more"]
         if more is None:
-            return f"undecided: {looks}more cases of this kind would not settle it", values
-        return f"undecided: {looks}about {{n}} more cases would settle it", [*values, more]
+            return f"undecided: {looks}; more cases of this kind would not settle it", values
+        return f"undecided: {looks}; about {self.more_cases(more)} would settle it", [*values, more]
+
+    def ruled_out(self):
+        """That the stage of the verdict cannot be best given what is assumed or labelled."""
+        stage = self.a.finding()[1]
+        if stage is None or stage in self.a.rivals:
+            return "", []
+        if not self.a.labelled:
+            return "; what you assume rules out {s}", [self.name(stage)]
+        who = "what you assume and the labels" if self.a.is_assuming else "the labels"
+        return f"; {who} rule out {{s}}", [self.name(stage)]
 
     def ratio(self, pair):
         return self.a.price(*pair) / self.a.share[pair] if self.a.share[pair] else None
@@ -149,7 +43,7 @@ class Said:
         a, more = self.a, self.forecast[pair]
         state, values = STATES[a.settled(*pair)], []
         if state == "open" and more is not None:
-            state, values = "open, {n} more cases", [more]
+            state, values = f"open, {self.more_cases(more)}", [more]
         gaps = "; gaps may be anything" if pair in a.blind else ""
         if a.share[pair] is None:  # of a choice of cases, and nothing is like the others
             return (
@@ -182,16 +76,21 @@ class Said:
                 0 if a.share[p] is None else abs(a.price(*p) - a.share[p]),
             )
         )
-        assert len(near) <= 4
-        return [self.pair(pair) for pair in near]
+        most = 3 if a.odd_values else 4
+        lines = [self.pair(pair) for pair in near[:most]]
+        if len(near) > most:
+            lines[-1] = f"{lines[-1][0]}; {{n}} more in the report", [
+                *lines[-1][1], len(near) - most]  # fmt: skip
+        return lines
 
     def strong(self):
         low, high = self.a.contradiction_interval
         if self.a.contradicting:
+            what = "flip-flop" if len(self.a.classes) == 2 else "contradict it"
             return (
                 (
                     "Strong dominance (a right answer stays right) is refuted: {n} % of cases "
-                    "flip-flop ({n} % to {n} %)."
+                    f"{what} ({{n}} % to {{n}} %)."
                 ),
                 self.percent(self.a.contradicting / self.a.n, low, high),
             )
@@ -203,7 +102,26 @@ class Said:
             self.percent(high),
         )
 
-    # What is missing
+    # What is odd or missing
+
+    def odd(self):
+        """Values that may be slips, the cases in which each occurs, and what would be left."""
+        a, parts, values = self.a, [], []
+        for y in a.odd_values[:3]:
+            n = sum(y in row for row in a.rows)
+            parts.append(f"{{x}} ({{n}} case{'s' * (n != 1)})")
+            values += [f"'{y}'" if isinstance(y, str) else str(y), n]
+        text = f"Slips or gaps? Taken for values: {', '.join(parts)}"
+        if len(a.odd_values) > 3:
+            text, values = f"{text} and {{n}} more", [*values, len(a.odd_values) - 3]
+        left = len(a.classes) - len(a.odd_values)
+        without = " Without them there would be 2." if left == 2 else ""
+        return f"{text}.{without}", values
+
+    def plain(self, pair):
+        """The share where both ran, where any did."""
+        share = self.a.plain[pair]
+        return ("unknown", []) if share is None else ("{n} %", self.percent(float(share)))
 
     def adjusted(self, pair):
         share = self.a.adjusted[pair]
@@ -211,28 +129,46 @@ class Said:
             return "{n} % to {n} % adjusted{t}", self.percent(*self.a.adjusted_range[pair])
         return "{n} % adjusted", self.percent(share)
 
+    def gaps(self):
+        """In how many cases tests stopped from some point on, and in how many between others."""
+        a = self.a
+        incomplete = sum(None in row for row in a.rows)
+        between = incomplete - a.n_prefix
+        lack = "case lacks" if incomplete == 1 else "cases lack"
+        ended, failed = "all tests from some point on, {t}", "a test gave nothing {t}"
+        if a.n_prefix and between:
+            which, values = f"in {{n}} {ended}; in {{n}} {failed}", [a.n_prefix, between]
+        else:
+            which, values = ended if a.n_prefix else failed, []
+        return f"{{n}} of {{n}} {lack} an output: {which}", [incomplete, a.n, *values]
+
     def missing(self):
         a = self.a
         if a.complete:
             return []
-        incomplete = sum(None in row for row in a.rows)
-        kind = "somebody stopped early" if 2 * a.n_prefix > incomplete else "tests gave nothing"
         pair = max(a.pairs, key=lambda p: a.worst(*p)[1] - a.worst(*p)[0])
-        why, values = ("Biased: whether {x} ran {t}", [self.names(a.dependent)]) if (
-            a.dependent) else ("No sign that gaps {t}", [])  # fmt: skip
-        adjusted, its_values = self.adjusted(pair)
+        why, values = ("Biased: whether {x} ran depends on other outputs",
+                       [self.names(a.dependent)]) if (
+            a.dependent) else ("No sign that gaps depend on other outputs{t}", [])  # fmt: skip
+        (plain, as_it_is), (adjusted, filled) = self.plain(pair), self.adjusted(pair)
+        moved, stage = "", a.sound(a.adjusted)
+        if None in a.adjusted.values():
+            moved = "; some gaps nothing like them fills"
+        elif stage != a.sound(a.plain):
+            moved = f"; adjusted, {self.name(stage)} looks sound"
+        gaps, counts = self.gaps()
         return [
-            (f"Missing: in {{n}} cases {kind}; each pair is {{t}}.", [incomplete]),
+            (f"Missing: {gaps}. Each pair is compared where both ran.", counts),
             (
                 (
-                    f"  {why}; {{s}} to {{s}}: {{n}} % as it is, {adjusted}, "
-                    "anything in {n} % to {n} % at worst{t}."
+                    f"  {why}; {{s}} to {{s}}: {plain} as it is, {adjusted} (right if {{t}}), "
+                    f"anything in {{n}} % to {{n}} % at worst{moved}."
                 ),
                 [
                     *values,
                     *map(self.name, pair),
-                    *self.percent(float(a.plain[pair])),
-                    *its_values,
+                    *as_it_is,
+                    *filled,
                     *self.percent(*a.worst(*pair)),
                 ],
             ),
@@ -251,7 +187,11 @@ class Said:
             "{n} to {n}", [band["low"], band["high"]])  # fmt: skip
 
     def camps(self, camps):
+        """Who agrees with whom; -1 stands for a gap."""
         groups = {}
         for name, camp in zip(self.a.log.names, camps, strict=True):
             groups.setdefault(camp, []).append(name)
-        return " against ".join(" = ".join(group) for group in groups.values())
+        gaps = groups.pop(-1, [])
+        parts = [" = ".join(group) for group in groups.values() if len(group) <= 4]
+        parts += ["all others"] * any(len(group) > 4 for group in groups.values())
+        return " against ".join(parts) + (f", without {', '.join(gaps)}" if gaps else "")
