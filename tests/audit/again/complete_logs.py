@@ -109,6 +109,13 @@ def star():
     )  # fmt: skip
 
 
+def no_answer():
+    """The second test differs where it gives no answer: that is never right, so it cannot pay."""
+    rows = [("no", "no")] * 90 + [("yes", "yes")] * 70
+    rows += [("no", "perhaps")] * 35 + [("yes", "perhaps")] * 25
+    return RawLog(tuple(rows), (0.01, 0.01), names=("a", "b"), never_right=("perhaps",))
+
+
 MAKERS = (
     two_classes,
     three_words,
@@ -122,4 +129,5 @@ MAKERS = (
     rarely_apart,
     too_few_planned,
     star,
+    no_answer,
 )

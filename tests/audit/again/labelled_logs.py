@@ -96,6 +96,24 @@ def holes_and_labels_adjusted():
     return RawLog(rows_of(outputs, gaps), (1, 5, 4), 60, labels=told, at_random=True)
 
 
+def labels_and_no_answer():
+    """Labels settle it, and what they say rests on an output that is never right."""
+    _, labels, outputs = drawn(26, 500, (0.35, 0.1))
+    words = WORDS[2 * outputs]
+    words[::9, 0] = "perhaps"
+    told = tuple((r, WORDS[2 * labels[r]]) for r in range(350))
+    return RawLog(rows_of(words), (1, 2), 50, ("a", "b"), never_right=("perhaps",), labels=told)
+
+
+def few_holes_all_labelled():
+    """All complete cases have labels, but some count for others whose gaps they fill."""
+    rng, labels, outputs = drawn(27, 150, (0.35, 0.2, 0.1))
+    gaps = np.zeros(outputs.shape, dtype=bool)
+    gaps[rng.random(150) < 0.2, 2] = True
+    told = tuple((int(r), int(labels[r])) for r in np.flatnonzero(~gaps[:, 2]))
+    return RawLog(rows_of(outputs, gaps), (1, 2, 2), 20, labels=told, at_random=True)
+
+
 MAKERS = (
     labels_against_assumptions,
     words_and_labels,
@@ -108,4 +126,6 @@ MAKERS = (
     labels_and_assumptions,
     all_disputed_labelled,
     holes_and_labels_adjusted,
+    labels_and_no_answer,
+    few_holes_all_labelled,
 )

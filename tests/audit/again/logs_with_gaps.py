@@ -3,7 +3,7 @@
 import numpy as np
 
 from stopwise.audit import Ordered
-from tests.audit.again.raw_log import RawLog, drawn, rows_of
+from tests.audit.again.raw_log import WORDS, RawLog, drawn, rows_of
 
 
 def stopped_by_chance():
@@ -79,6 +79,25 @@ def agree_where_seen():
     return RawLog(tuple(rows), (0.01, 0.01), names=("a", "b"), n_planned=4)
 
 
+def words_routed():
+    """Three values; who got the first from a test rarely got the next one."""
+    rng, _, outputs = drawn(25, 900, (0.25, 0.15, 0.1), 3)
+    gaps = np.zeros(outputs.shape, dtype=bool)
+    gaps[(outputs[:, 0] == 0) & (rng.random(900) < 0.5), 1:] = True
+    gaps[(outputs[:, 1] == 2) & (rng.random(900) < 0.4), 2] = True
+    words = WORDS[outputs]
+    words[gaps] = None
+    return RawLog(rows_of(words), (1, 4, 20), 40, at_random=True)
+
+
+def rare_answer():
+    """A value too rare to say by itself what gaps depend on: it counts with the next rarest."""
+    rows = [("no", "no")] * 200 + [("no", "yes")] * 60 + [("no", None)] * 60
+    rows += [("yes", "yes")] * 110 + [("yes", "no")] * 40 + [("yes", None)] * 32
+    rows += [("perhaps", "no")] * 4 + [("perhaps", "perhaps")] * 3 + [("perhaps", None)] * 4
+    return RawLog(tuple(rows), (1, 6), 40, ("a", "b"), n_planned=20)
+
+
 MAKERS = (
     stopped_by_chance,
     routed,
@@ -90,4 +109,6 @@ MAKERS = (
     never_together,
     routed_as_assumed,
     agree_where_seen,
+    words_routed,
+    rare_answer,
 )
