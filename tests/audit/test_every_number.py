@@ -192,6 +192,9 @@ def test_the_logs_meet_every_kind_of_finding():
     kinds = {told(name)["verdict"]["finding"] for name in logs.NAMES}
     assert kinds == {"sound", "undecided", "none"}
     assert {told(name)["is_known"] for name in logs.NAMES} == {True, False}
+    assert {told(name)["ground"] for name in logs.NAMES} == {
+        None, "the log", "assumptions", "labels", "assumptions and labels"
+    }  # fmt: skip
     settled = {p["settled"] for name in logs.NAMES for p in told(name)["verdict"]["pairs"]}
     assert settled == {-1, 0, 1}
     waits = [told(name)["verdict"] for name in logs.NAMES]

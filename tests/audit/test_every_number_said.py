@@ -177,6 +177,51 @@ def test_every_line_of_the_summary(name):
         assert_said(line, template, values)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "No other choice can be cheaper",
+        "in this log no other choice is cheaper, whatever is right",
+        "given what you assume, no other choice is cheaper",
+        "the labels show that no other choice is cheaper",
+        "the labels show it to be the cheapest in this log, given what you assume",
+        "all labels are of cases on which the tests agree",
+        "the labels favour a test that you rule out otherwise",
+        "skipped by chance",
+        "skipped as you assume",
+        "even with what you assume nobody can know",
+        "No test comes after it",
+        "if nothing but the outputs shown decided",
+        "It changes anything from",
+        "what is missing leaves it open",
+        "it looks as if it cannot pay",
+        "too close to call with",
+        "by the labels it adds",
+        "would save nothing",
+        "costs nothing",
+        " in 10,000 ",
+        "or say --missing-at-random",
+        "Labels would not help",
+        "disagree in",
+        "other cases may make sure",
+        "Slips or gaps?",
+        "looks sound where tests ran",
+        "; what you assume rules out",
+        "; the labels rule out",
+        "; adjusted, ",
+        "more in the report",
+        "against all others",
+        "too few, or the gaps too many",
+        "none of a case on which",
+        "Given what is assumed, no method",
+        "some stage is sure to be best",
+    ],
+)
+def test_some_log_brings_out(words):
+    """A sentence that no log leads to would be checked by nobody."""
+    assert any(words in logs.report(name).summary() for name in logs.NAMES)
+
+
 def test_a_number_is_shown_only_by_its_own_digits():
     assert shows("12.5", 12.54)
     assert shows("1,235", 1234.6)

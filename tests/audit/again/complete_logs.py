@@ -116,6 +116,12 @@ def no_answer():
     return RawLog(tuple(rows), (0.01, 0.01), names=("a", "b"), never_right=("perhaps",))
 
 
+def better_for_nothing():
+    """The second test costs nothing and errs at most as often."""
+    _, _, outputs = drawn(28, 200, (0.2, 0.1))
+    return RawLog(rows_of(outputs), (1, 0), 20, ("a", "b"), assumptions=(Ordered(),))
+
+
 MAKERS = (
     two_classes,
     three_words,
@@ -130,4 +136,5 @@ MAKERS = (
     too_few_planned,
     star,
     no_answer,
+    better_for_nothing,
 )

@@ -98,6 +98,15 @@ def rare_answer():
     return RawLog(tuple(rows), (1, 6), 40, ("a", "b"), n_planned=20)
 
 
+def routed_blindly():
+    """What the gaps hide leaves open whether b pays; where both ran it does, adjusted not."""
+    return RawLog(routed().rows, (1, 14.8, 20), 40)
+
+
+def never_together_adjusted():
+    return RawLog(never_together().rows, (1, 22, 1), 40, at_random=True)
+
+
 MAKERS = (
     stopped_by_chance,
     routed,
@@ -111,4 +120,6 @@ MAKERS = (
     agree_where_seen,
     words_routed,
     rare_answer,
+    routed_blindly,
+    never_together_adjusted,
 )
