@@ -122,6 +122,12 @@ def better_for_nothing():
     return RawLog(rows_of(outputs), (1, 0), 20, ("a", "b"), assumptions=(Ordered(),))
 
 
+def branches():
+    """The second test is dearer than the third: a few labels could only speak for the third."""
+    _, _, outputs = drawn(29, 300, (0.3, 0.25, 0.2))
+    return RawLog(rows_of(outputs), (1, 4, 1), 40, parents=(None, 0, 0), n_planned=20)
+
+
 MAKERS = (
     two_classes,
     three_words,
@@ -137,4 +143,5 @@ MAKERS = (
     star,
     no_answer,
     better_for_nothing,
+    branches,
 )

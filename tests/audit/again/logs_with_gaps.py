@@ -107,6 +107,13 @@ def never_together_adjusted():
     return RawLog(never_together().rows, (1, 22, 1), 40, at_random=True)
 
 
+def planned_with_gaps():
+    """Some of the cases that a plan draws lack a test."""
+    rng, _, outputs = drawn(30, 400, (0.4, 0.25, 0.1))
+    gaps = rng.random(outputs.shape) < np.array([0.02, 0.15, 0.02])
+    return RawLog(rows_of(outputs, gaps), (1, 1, 1), 40, n_planned=97)
+
+
 MAKERS = (
     stopped_by_chance,
     routed,
@@ -122,4 +129,5 @@ MAKERS = (
     rare_answer,
     routed_blindly,
     never_together_adjusted,
+    planned_with_gaps,
 )
