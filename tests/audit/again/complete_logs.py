@@ -86,7 +86,7 @@ def slips():
 
 
 def rarely_apart():
-    """Two in a thousand cases change, and one stage costs nothing."""
+    """Two in a thousand cases change, so numbers are for ten times as many; b costs nothing."""
     first = np.arange(2_000) % 2
     outputs = np.column_stack([first] * 3)
     outputs[:3, 1] ^= 1
@@ -128,6 +128,15 @@ def branches():
     return RawLog(rows_of(outputs), (1, 4, 1), 40, parents=(None, 0, 0), n_planned=20)
 
 
+def seldom_apart():
+    """Ten to twenty in a thousand cases change: numbers are for a thousand, in two digits."""
+    first = np.arange(200) % 2
+    outputs = np.column_stack([first] * 3)
+    outputs[:3, 1] ^= 1
+    outputs[1:3, 2] ^= 1
+    return RawLog(rows_of(outputs), (0, 0.0051, 0))
+
+
 MAKERS = (
     two_classes,
     three_words,
@@ -144,4 +153,5 @@ MAKERS = (
     no_answer,
     better_for_nothing,
     branches,
+    seldom_apart,
 )

@@ -114,6 +114,11 @@ def planned_with_gaps():
     return RawLog(rows_of(outputs, gaps), (1, 1, 1), 40, n_planned=97)
 
 
+def routed_and_sound():
+    """The second test is sound whatever the gaps hide."""
+    return RawLog(routed().rows, (1, 2, 26), 40)
+
+
 MAKERS = (
     stopped_by_chance,
     routed,
@@ -130,4 +135,5 @@ MAKERS = (
     routed_blindly,
     never_together_adjusted,
     planned_with_gaps,
+    routed_and_sound,
 )

@@ -54,7 +54,7 @@ def check_bands(a, bands, at):
         assert _fits(left["value"], at(a, edge * (1 - NEXT_TO))), edge
         assert _fits(right["value"], at(a, edge * (1 + NEXT_TO))), edge
         # the edge is no accident: a step further the value to the left is no longer right
-        assert not _fits(left["value"], at(a, edge * (1 + 100 * NEXT_TO))), edge
+        assert not _fits(left["value"], at(a, edge * (1 + 1000 * NEXT_TO))), edge
     for price in np.geomspace(low * (1 + NEXT_TO), high * (1 - NEXT_TO), N_PRICES).tolist():
         if min(abs(price / band["low"] - 1) for band in bands) < NEXT_TO:
             continue
