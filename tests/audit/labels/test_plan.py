@@ -133,3 +133,13 @@ def test_a_plan_for_columns_of_different_types(kinds, tmp_path):
     for case in report.planned_cases:
         assert tuple(frame.iloc[case.case - 1]) == case.outputs
         assert case.outputs[0] != case.outputs[1]
+
+
+def test_a_larger_plan_is_a_draw_of_its_own():
+    """Of 100 and of 101 cases among some 2,000, about five are the same, as chance has it."""
+    _, outputs, cascade, _, plan = planned(100)
+    *_, larger = planned(101)
+    log = open_log(outputs.astype(np.uint8), cascade)
+    drawn, others = ({case.case for case in draw_cases(log, p, seed=0)} for p in (plan, larger))
+    assert (len(drawn), len(others)) == (100, 101)
+    assert len(drawn & others) < 20

@@ -161,7 +161,8 @@ def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase
     import ibis
 
     K = log.cascade.n_stages
-    rng = np.random.default_rng(seed)
+    # A larger plan after a look at the labels of a smaller one is a draw of its own.
+    rng = np.random.default_rng([seed, plan.n_labels])
     wanted = {_key(g.blocks): g for g in plan.groups}
     picked = []
     with engine_errors("the log"):
