@@ -1,4 +1,8 @@
-"""Every number of the summary against the rows of the log, and no number beside these."""
+"""Every number of the summary against the rows of the log, and no number beside these.
+
+No log here has more than four values or three slips, a single label, only a histogram, or changes
+so rare that numbers are for more than 10,000 cases; such sentences have tests of their own or none.
+"""
 
 import csv
 import io
