@@ -69,6 +69,7 @@ CHECKS = {
     "verdict.pairs[].is_biased": each_pair(lambda a, i, j: (i, j) in a.blind),
     "strong_dominance.n_cases": same(lambda a: len(a.rows)),
     "strong_dominance.n_contradicting": same(lambda a: a.contradicting),
+    "strong_dominance.n_open": same(lambda a: a.may_contradict),
     "strong_dominance.interval.low": same(lambda a: a.contradiction_interval[0]),
     "strong_dominance.interval.high": same(lambda a: a.contradiction_interval[1]),
     "assumptions[]": same(words),

@@ -22,9 +22,7 @@ class Bounded(Labelled):
     def _programme(self, *, assuming, labelled):
         """The programme with what is assumed, with the labels, with both or with neither."""
         log = self.log
-        law = self.completed if assuming and log.at_random else {
-            row: times / self.n for row, times in self.counts.items()
-        }  # fmt: skip
+        law = {row: times / self.n for row, times in self.counts.items()}
         labels = [y for y in self.classes if not (assuming and y in log.never_right)]
         labels += [NO_TEST_SAYS_IT] * log.unseen
         losses, owner, said = [], [], []
@@ -59,6 +57,10 @@ class Bounded(Labelled):
                 within(losses[:, self.log.names.index(taken.test)], taken.low, taken.high)
             elif isinstance(taken, Prevalence):
                 within(np.array([float(y == taken.value) for y in said]), taken.low, taken.high)
+        if assuming and self.log.at_random:  # who rarely disagree err about as often
+            for i, j in set(self.biased) - set(self.blind):
+                most = self.interval[i, j][1]
+                within(losses[:, i] - losses[:, j], -most, most)
         if self.log.labels and labelled:
             for (i, j), (low, high) in self.label_intervals.items():
                 within(losses[:, i] - losses[:, j], low - 1e-12, high + 1e-12)
@@ -120,11 +122,11 @@ class Bounded(Labelled):
     def ground(self):
         """The least that makes the safest stage best for sure, None where nothing does.
 
-        Intervals from labels rest on what is never right and on how gaps came about, too.
+        Intervals from labels rest on what is never right, too.
         """
         if not self.is_known:
             return None
-        alone = not (self.log.at_random and not self.complete) and not self.log.never_right
+        alone = not self.log.never_right
         for ground, given in (
             ("the log", {"assuming": False, "labelled": False}),
             ("assumptions", {"assuming": True, "labelled": False}),

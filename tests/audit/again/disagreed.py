@@ -9,6 +9,7 @@ from tests.audit.again.counted import Counted
 from tests.audit.again.prefixes import Prefixes
 
 SAME = 1e-12
+NEW = object()  # an output that no test gave
 
 
 class Disagreed(Counted):
@@ -103,20 +104,34 @@ class Disagreed(Counted):
         price = self.price(i, j)
         return 1 if price >= high - SAME else 0 if price >= low - SAME else -1
 
+    def _contradicts(self, row):
+        """Whether every label makes some right answer wrong again on its path."""
+        return not any(
+            all(not (row[i] == y and row[j] not in (y, None)) for i, j in self.pairs)
+            for y in self.classes
+            if y not in self.log.never_right
+        )
+
     @cached_property
     def contradicting(self):
-        """Cases in which every label makes some right answer wrong again on its path."""
+        return 0 if self.log.unseen else sum(self._contradicts(row) for row in self.rows)
+
+    @cached_property
+    def may_contradict(self):
+        """Cases that do not contradict, but would with some outputs in place of the gaps."""
         if self.log.unseen:
             return 0
-        labels = [y for y in self.classes if y not in self.log.never_right]
-        total = 0
-        for row in self.rows:
-            total += not any(
-                all(not (row[i] == y and row[j] not in (y, None)) for i, j in self.pairs)
-                for y in labels
+        return sum(
+            times
+            for row, times in self.counts.items()
+            if not self._contradicts(row)
+            and any(
+                self._contradicts(full)
+                for full in product(*([*self.classes, NEW] if y is None else [y] for y in row))
             )
-        return total
+        )
 
     @cached_property
     def contradiction_interval(self):
-        return betting(self.contradicting, self.n, self.alpha)
+        at_least, at_most = self.contradicting, self.contradicting + self.may_contradict
+        return betting(at_least, self.n, self.alpha)[0], betting(at_most, self.n, self.alpha)[1]

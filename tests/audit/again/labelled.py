@@ -70,28 +70,38 @@ class Labelled(Disagreed):
             found[camps(row) if pooled else row].filled += p
         return found
 
+    def home(self, row):
+        """Where a label of a plan counts: with cases that agree alike and fill as many gaps."""
+        return camps(row), round(self.completed.get(row, 0) * self.n / self.counts[row], 9)
+
     @cached_property
     def told(self):
         """The strata with their labels."""
-        log, pooled = self.log, self.log.planned_labels
-        found = self.strata(pooled=pooled, never_right=log.never_right, unseen=log.unseen)
+        log, found = self.log, {}
+        key = self.home if log.planned_labels else (lambda row: row)
+        for row, held in self.strata(
+            pooled=False, never_right=log.never_right, unseen=log.unseen
+        ).items():
+            joined = found.setdefault(key(row), Stratum(held.camps))
+            joined.n_cases += held.n_cases
+            joined.filled += held.filled
+            joined.may_be |= held.may_be
         for row, y in self.labelled:
-            held = found[camps(row) if pooled else row]
-            held.right[row.index(y) if y in row else None] += 1
+            found[key(row)].right[row.index(y) if y in row else None] += 1
         return found
 
-    def bounds_by_labels(self, strata, weights, *, at_random=False):
+    def bounds_by_labels(self, strata, weights):
         """What Σ weights · γ can be: known where all are labelled, free where none is."""
         low = high = 0.0
         some = []
         for held in strata.values():
             n = sum(held.right.values())
-            share = held.filled if at_random else held.n_cases / self.n
+            share = held.n_cases / self.n
             gains = [held.gain(weights, right) for right in held.may_be]
             if any(held.camps[k] is None for k in weights):
                 gains = [sum(min(w, 0) for w in weights.values()),
                          sum(max(w, 0) for w in weights.values())]  # fmt: skip
-            elif abs(n - held.n_cases) < 0.5 and share <= held.n_cases / self.n + 1e-12:
+            elif abs(n - held.n_cases) < 0.5:
                 gains = [sum(t * held.gain(weights, r) for r, t in held.right.items()) / n]
             elif n and max(gains) > min(gains) and share:
                 some.append((held, share, n, gains))
@@ -144,17 +154,14 @@ class Labelled(Disagreed):
     @cached_property
     def label_intervals(self):
         return {
-            (i, j): self.bounds_by_labels(self.told, {i: 1, j: -1}, at_random=self.log.at_random)
+            (i, j): self.bounds_by_labels(self.told, {i: 1, j: -1})
             for j in self.stages
             for i in range(j)
         }
 
     @cached_property
     def label_rates(self):
-        return [
-            self.bounds_by_labels(self.told, {k: 1}, at_random=self.log.at_random)
-            for k in self.stages
-        ]
+        return [self.bounds_by_labels(self.told, {k: 1}) for k in self.stages]
 
     @cached_property
     def estimates(self):
@@ -181,8 +188,7 @@ class Labelled(Disagreed):
     def _rates(self, held, alike):
         """How likely each camp of a stratum is to be right."""
         n = sum(held.right.values())
-        whole = not self.log.at_random or held.filled <= held.n_cases / self.n + 1e-12
-        if n == held.n_cases and whole:
+        if n == held.n_cases:
             return [(right, times / n) for right, times in held.right.items()]
         n_alike = sum(alike[held.camps, right] for right in held.may_be)
         rates = []

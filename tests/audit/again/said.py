@@ -89,8 +89,9 @@ class Said(Headline):
             what = "flip-flop" if len(self.a.classes) == 2 else "contradict it"
             return (
                 (
-                    "Strong dominance (a right answer stays right) is refuted: {n} % of cases "
-                    f"{what} ({{n}} % to {{n}} %)."
+                    "Strong dominance (a right answer stays right) is refuted: "
+                    f"{'at least ' * bool(self.a.may_contradict)}{{n}} % of cases {what} "
+                    "({n} % to {n} %)."
                 ),
                 self.percent(self.a.contradicting / self.a.n, low, high),
             )

@@ -127,7 +127,8 @@ def strong_words(report: AuditReport) -> str:
         what = "flip-flop" if report.histogram.n_classes == 2 else "contradict it"
         return (
             "Strong dominance (a right answer stays right) is refuted: "
-            f"{percent(strong.rate)} of cases {what} ({span(strong.interval)})."
+            f"{'at least ' if strong.n_open else ''}{percent(strong.rate)} of cases {what} "
+            f"({span(strong.interval)})."
         )
     return (
         "Strong dominance (a right answer stays right) is compatible with the log: at most "
