@@ -29,7 +29,7 @@ class _Stratum:
     blocks: Blocks
     n_cases: int = 0
     completed: float = 0.0
-    is_open: bool = False  # whether all tests that gave something may be wrong
+    outcomes: set[int] = field(default_factory=set)  # whose answer may be right, K for nobody's
     found: Counter[int] = field(default_factory=Counter)
 
 
@@ -117,7 +117,9 @@ class LabelledCases:
             )
             stratum.n_cases += n
             stratum.completed += share
-            stratum.is_open |= space.unseen or bool(possible.difference(row)) or MISSING in row
+            stratum.outcomes |= {row.index(y) for y in possible.intersection(row)}
+            if space.unseen or MISSING in row or possible.difference(row):
+                stratum.outcomes.add(len(row))
             home[tuple(row)] = stratum
         n_labels: Counter[tuple[int, ...]] = Counter()
         for outputs, label, times in labelled:
@@ -131,7 +133,7 @@ class LabelledCases:
             right = code.get(label)
             outcome = row.index(right) if right is not None and right in row else len(row)
             home[tuple(row)].found[outcome] += times
-            home[tuple(row)].is_open |= outcome == len(row)
+            home[tuple(row)].outcomes.add(outcome)
             n_labels[tuple(row)] += times
         _check_numbers(n_labels, histogram)
         return cls._arrays(list(strata.values()), histogram)
@@ -145,8 +147,7 @@ class LabelledCases:
         losses[np.broadcast_to((blocks == MISSING)[:, None, :], losses.shape)] = math.nan
         possible = np.zeros((len(strata), K + 1), dtype=bool)
         for s, stratum in enumerate(strata):
-            possible[s, [b for b in stratum.blocks if b != MISSING]] = True
-            possible[s, K] = stratum.is_open
+            possible[s, list(stratum.outcomes)] = True
         sizes = np.array([stratum.n_cases for stratum in strata])
         number: dict[Blocks, int] = {}
         types = [number.setdefault(stratum.blocks, len(number)) for stratum in strata]
@@ -172,7 +173,7 @@ class LabelledCases:
         by_type = np.zeros((n_types, self.counts.shape[1]))
         np.add.at(by_type, self.types, self.counts)
         even = self.possible / self.possible.sum(axis=1, keepdims=True)
-        alike = by_type[self.types]
+        alike = by_type[self.types] * self.possible  # what was right there may be never right here
         alike = (alike + even) / (alike.sum(axis=1, keepdims=True) + 1)
         own = self.counts.sum(axis=1, keepdims=True)
         rates = (self.counts + BORROWED * alike) / (own + BORROWED)

@@ -43,6 +43,8 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
         return f"{stop} for now: {NO_CHANCE}."
     if report.labels is not None and not report.has_telling_labels:
         return f"{stop} for now: {ALL_AGREE}."
+    if report.labels is not None and report.labels.stage != stage:
+        return f"{stop} for now: the labels favour a test that you rule out otherwise."
     if report.labels is not None:
         return f"{stop}: the labels suggest that it is cheapest{_told_if(report)}."
     if report.verdict.finding is Finding.SOUND and report.verdict.stage == stage:

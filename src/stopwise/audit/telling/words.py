@@ -113,7 +113,9 @@ def finding_words(report: AuditReport) -> str:
     name = stage_name(report.cascade, verdict.stage)
     skipped = if_skipped(report, verdict.pairs)
     if verdict.finding is Finding.SOUND:
-        return f"{name} is sound under weak dominance{skipped}"
+        refuted = verdict.stage not in report.possible_stages
+        but = ", but what is assumed below rules it out" if refuted else ""
+        return f"{name} is sound under weak dominance{skipped}{but}"
     if verdict.finding is Finding.NONE:
         return f"no stage is sound{skipped}: disagreement alone cannot choose at these prices"
     more = (
