@@ -67,6 +67,7 @@ CHECKS = {
     "verdict.pairs[].settled": each_pair(lambda a, i, j: a.settled(i, j)),
     "verdict.pairs[].n_more": check_pair_forecasts,
     "verdict.pairs[].is_biased": each_pair(lambda a, i, j: (i, j) in a.blind),
+    "verdict.pairs[].is_adjusted": each_pair(lambda a, i, j: (i, j) in a.taken),
     "strong_dominance.n_cases": same(lambda a: len(a.rows)),
     "strong_dominance.n_contradicting": same(lambda a: a.contradicting),
     "strong_dominance.n_open": same(lambda a: a.may_contradict),
@@ -111,6 +112,7 @@ CHECKS = {
     ),
     "missing.p_values[]": if_any("missing", lambda a: a.p_values),
     "missing.p_values_of_others[]": if_any("missing", lambda a: a.p_values_of_others),
+    "missing.p_values_of_labels[]": if_any("missing", lambda a: a.p_values_of_labels),
     "missing.pairs[].shallow": each_gap(lambda _a, i, _j: i),
     "missing.pairs[].deep": each_gap(lambda _a, _i, j: j),
     "missing.pairs[].plain": each_gap(

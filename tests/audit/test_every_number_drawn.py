@@ -33,12 +33,15 @@ def missing(said, blocks):
     gaps, values = said.gaps()
     bias = "There is no sign that this depends on other outputs; {t}"
     if a.dependent:
-        bias = "Whether {x} ran depends on other outputs, {t}. The intervals below " + (
-            "let a missing output be anything{t}"
-            if a.blind
-            else "take it, as you assume, that nothing else decided."
-        )
+        bias = "Whether {x} ran depends on other outputs, {t}"
         values = [*values, said.names(a.dependent)]
+    elif a.unseen:
+        bias = "Whether the gaps of {x} depend on other outputs cannot be seen here. {t}"
+        values = [*values, said.names(a.unseen)]
+    if a.blind:
+        bias += ". The intervals below let a missing output be anything{t}"
+    elif a.taken:
+        bias += ". The intervals below take it, as you assume, that nothing else decided."
     looks = {None: "no stage looks sound"}
     plain, adjusted = (
         looks.get(k, f"{said.name(k)} looks sound") for k in (a.sound(a.plain), a.sound(a.adjusted))
@@ -183,7 +186,8 @@ def labels(said, blocks):
             "{n} labels, {n} of them where tests disagree, favour {s}. Stages that may be cheapest "
             "by them: {x}, with {n} % confidence. Weak dominance: {x}.",
             [len(a.labelled), a.n_telling, said.name(a.label_stage),
-             said.names(a.may_be_best(a.label_least)), 100 * a.log.confidence, a.weak_dominance],
+             said.names(a.may_be_best(a.label_least)), 100 * a.log.confidence,
+             said.weak_dominance()],
         )  # fmt: skip
     else:
         assert_said(

@@ -136,7 +136,7 @@ def label_lines(said):
                 "possible: {x}; weak dominance: {x}."
             ),
             [len(a.labelled), a.n_telling, said.name(a.label_stage), 100 * a.log.confidence,
-             said.names(a.may_be_best(a.label_least)), a.weak_dominance],
+             said.names(a.may_be_best(a.label_least)), said.weak_dominance()],
         )  # fmt: skip
     if a.log.n_planned:
         yield from plan_lines(said)

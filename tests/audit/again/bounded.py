@@ -57,8 +57,8 @@ class Bounded(Labelled):
                 within(losses[:, self.log.names.index(taken.test)], taken.low, taken.high)
             elif isinstance(taken, Prevalence):
                 within(np.array([float(y == taken.value) for y in said]), taken.low, taken.high)
-        if assuming and self.log.at_random:  # who rarely disagree err about as often
-            for i, j in set(self.biased) - set(self.blind):
+        if assuming:  # who rarely disagree err about as often
+            for i, j in self.taken:
                 most = self.interval[i, j][1]
                 within(losses[:, i] - losses[:, j], -most, most)
         if self.log.labels and labelled:

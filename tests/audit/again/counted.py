@@ -80,13 +80,23 @@ class Counted:
     def _dependence(self, test, on, given):
         """Whether a test ran against what others said, among cases alike in the rest.
 
-        One chi-square test over all groups; rare outputs of a group count as one.
+        Once what they said, once who agrees with whom; the smaller chance counts for each tried.
         """
-        groups = defaultdict(Counter)
+        values, camps = [], []
         for row in self.rows:
-            gaps = tuple(row[k] is None for k in (*given, *on))
-            alike = (*(row[k] for k in given), *gaps)
-            groups[alike][tuple(row[k] for k in on), row[test] is None] += 1
+            said = [row[k] for k in (*given, *on)]
+            alike = (*said[: len(given)], *(y is None for y in said))
+            values.append((alike, tuple(said), row[test] is None))
+            same = tuple(y is not None and x == y for x in said for y in said)
+            camps.append((alike, same, row[test] is None))
+        found = [p for p in map(self._chance, (values, camps)) if not math.isnan(p)]
+        return min(1.0, len(found) * min(found)) if found else math.nan
+
+    def _chance(self, cases):
+        """One chi-square test over all groups; rare outputs of a group count as one."""
+        groups = defaultdict(Counter)
+        for alike, said, gap in cases:
+            groups[alike][said, gap] += 1
         square, freedom = 0.0, 0
         for cells in groups.values():
             table = [[cells[key, gap] for gap in (False, True)] for key in {k for k, _ in cells}]
@@ -125,9 +135,50 @@ class Counted:
         ]
 
     @cached_property
+    def p_values_of_labels(self):
+        """Whether a test ran against which of those before it are right, where that can be seen."""
+        if self.complete or not self.log.labels:
+            return []
+        told = {r for r, _ in self.log.labels}
+        cases = [(r, row) for r, row in enumerate(self.log.rows) if any(y is not None for y in row)]
+        ran = {r: tuple(y is not None for y in row) for r, row in cases}
+        same = {r: tuple(row.index(y) if y is not None else None for y in row) for r, row in cases}
+        drawn = [self._chance([(ran[r], key[r], r in told) for r, _ in cases])
+                 for key in (dict(cases), same)]  # fmt: skip
+        pooled = self.log.planned_labels and len(set(same.values())) < len(self.counts)
+        if pooled or min(drawn) < 0.01 or drawn[1] < 0.01:
+            return [math.nan] * self.K
+        found = []
+        for k in self.stages:
+            before = self.paths[k][:-1]
+            found.append(self._chance([
+                (tuple(row[i] for i in before), tuple(row[i] == y for i in before), row[k] is None)
+                for row, y in ((self.log.rows[r], y) for r, y in self.log.labels)
+                if any(x is not None for x in row)
+            ]))  # fmt: skip
+        return found
+
+    @cached_property
+    def refuted(self):
+        """The tests that ran or not by what is right."""
+        return [k for k, p in enumerate(self.p_values_of_labels) if p < 0.01 / (2 * self.K)]
+
+    @cached_property
     def by_others(self):
-        """The tests whose gaps depend on tests that do not come before."""
-        return [k for k in self.stages if self.p_values_of_others[k] < 0.01 / (2 * self.K)]
+        """The tests whose gaps depend on what does not come before."""
+        low = [k for k in self.stages if self.p_values_of_others[k] < 0.01 / (2 * self.K)]
+        return sorted({*low, *self.refuted})
+
+    @cached_property
+    def unseen(self):
+        """The tests with gaps of which nothing can be compared."""
+        return [
+            k
+            for k in self.stages
+            if any(row[k] is None for row in self.rows)
+            and math.isnan(self.p_values[k])
+            and math.isnan(self.p_values_of_others[k])
+        ]
 
     @cached_property
     def dependent(self):
@@ -140,6 +191,15 @@ class Counted:
             (i, j)
             for i, j in self.pairs
             if self.seen[i, j] < self.n and any(k in self.dependent for k in self.paths[j])
+        ]
+
+    @cached_property
+    def taken(self):
+        """The pairs with gaps that are taken to depend on the outputs before alone."""
+        return [
+            (i, j)
+            for i, j in self.pairs
+            if self.log.at_random and self.seen[i, j] < self.n and (i, j) not in self.blind
         ]
 
     @cached_property

@@ -32,6 +32,8 @@ class Headline(Reasons):
             why = ": in this log no other choice is cheaper, whatever is right."
         elif a.ground is not None:
             why = SURE[a.ground]
+        elif any(k in a.refuted for k in a.stages):
+            why = " for now: who got which tests was not left to chance, so this log cannot tell."
         elif a.labelled and not a.n_telling:
             why = (
                 " for now: all labels are of cases on which the tests agree, so they cannot say "
@@ -40,10 +42,12 @@ class Headline(Reasons):
         elif a.labelled and a.label_stage != self.stage:
             why = " for now: the labels favour a test that you rule out otherwise."
         elif a.labelled:
-            why = ": the labels suggest that it is cheapest."
+            shown = ", if nothing but the outputs shown decided who was tested"
+            given = shown if a.blind else self.if_skipped()
+            why = f": the labels suggest that it is cheapest{given}."
         elif (kind, stage) == ("sound", self.stage):
             conditions = ["what the third line says is believable"] if self.stage else []
-            conditions += self.skipped()
+            conditions += self.skipped(a.pairs)
             why = f", if {' and '.join(conditions)}." if conditions else "."
         elif self.open_by_gaps:
             why = " for now: who got which tests was not left to chance, so this log cannot tell."
@@ -51,15 +55,6 @@ class Headline(Reasons):
             granted = "even with what you assume " if a.is_assuming else ""
             why = f" for now: {granted}nobody can know without labels which test is best here."
         return stop + why, values
-
-    def skipped(self):
-        """What has to be true of gaps where the verdict does not let them be anything."""
-        a = self.a
-        taken = [pair for pair in a.pairs if a.seen[pair] < a.n and pair not in a.blind]
-        if not taken:
-            return []
-        assumed = any(pair in a.biased for pair in taken)
-        return [f"tests were skipped {'as you assume' if assumed else 'by chance'}"]
 
     def at_most(self):
         a, worst = self.a, self.a.regrets()[self.stage]

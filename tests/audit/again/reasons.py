@@ -67,6 +67,18 @@ class Reasons(Spoken):
             (True, True): "assumptions and labels",
         }[assumed, told]
 
+    def skipped(self, pairs):
+        """What has to be true of gaps where the verdict does not let them be anything."""
+        a = self.a
+        rests = [pair for pair in pairs if a.seen[pair] < a.n and pair not in a.blind]
+        if not rests:
+            return []
+        assumed = any(pair in a.taken for pair in rests)
+        return [f"tests were skipped {'as you assume' if assumed else 'by chance'}"]
+
+    def if_skipped(self, pairs=None):
+        return "".join(f", if {s}" for s in self.skipped(self.a.pairs if pairs is None else pairs))
+
     def going_on(self):
         a = self.a
         later = [pair for pair in a.pairs if pair[0] == self.stage]
@@ -88,7 +100,11 @@ class Reasons(Spoken):
     def whether_it_pays(self, pair):
         a, settled = self.a, self.a.settled(*pair)
         if settled > 0:
-            return ": it cannot pay", []
+            skipped, here = self.if_skipped([pair]), self.costs_too_much(pair)
+            if not skipped or (here and self.rests_on == "the log"):
+                return ": it cannot pay", []
+            if not here:
+                return f": it cannot pay{skipped}", []
         if self.costs_too_much(pair):
             return f": {CANNOT_PAY[self.rests_on]}", []
         if a.n_telling:

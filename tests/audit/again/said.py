@@ -12,9 +12,11 @@ class Said(Headline):
         kind, stage = self.a.finding()
         if kind == "sound":
             but = "" if stage in self.a.rivals else ", but what is assumed below rules it out"
-            return f"{{s}} is sound under weak dominance{but}", [self.name(stage)]
+            return f"{{s}} is sound under weak dominance{self.if_skipped()}{but}", [
+                self.name(stage)
+            ]
         if kind == "none":
-            return "no stage is sound: {t}", []
+            return f"no stage is sound{self.if_skipped()}: {{t}}", []
         looks, values = ("{s} looks sound", [self.name(stage)]) if stage is not None else (
             "no stage looks sound", [])  # fmt: skip
         if not self.a.complete and stage == self.a.sound(self.a.plain) != self.a.sound(
@@ -25,6 +27,10 @@ class Said(Headline):
         if more is None:
             return f"undecided: {looks}; more cases of this kind would not settle it", values
         return f"undecided: {looks}; about {self.more_cases(more)} would settle it", [*values, more]
+
+    def weak_dominance(self):
+        holds = self.a.weak_dominance
+        return holds if holds == "open" else f"{holds}{self.if_skipped()}"
 
     def ruled_out(self):
         """That the stage of the verdict cannot be best given what is assumed or labelled."""
@@ -148,9 +154,13 @@ class Said(Headline):
         if a.complete:
             return []
         pair = max(a.pairs, key=lambda p: a.worst(*p)[1] - a.worst(*p)[0])
-        why, values = ("Biased: whether {x} ran depends on other outputs",
-                       [self.names(a.dependent)]) if (
-            a.dependent) else ("No sign that gaps depend on other outputs{t}", [])  # fmt: skip
+        why, values = "No sign that gaps depend on other outputs{t}", []
+        if a.dependent:
+            why, values = "Biased: whether {x} ran depends on other outputs", [
+                self.names(a.dependent)]  # fmt: skip
+        elif a.unseen:
+            why, values = "Whether the gaps of {x} depend on other outputs cannot be seen", [
+                self.names(a.unseen)]  # fmt: skip
         (plain, as_it_is), (adjusted, filled) = self.plain(pair), self.adjusted(pair)
         moved, stage = "", a.sound(a.adjusted)
         if None in a.adjusted.values():

@@ -71,7 +71,7 @@ def drawn(rng, frame, how):
     if how == "at random":
         return rng.choice(len(frame), 400, replace=False)
     return np.concatenate([
-        rng.permutation(np.flatnonzero(pattern == p))[:40] for p in np.unique(pattern)
+        rng.permutation(np.flatnonzero(pattern == p))[:150] for p in np.unique(pattern)
     ])  # fmt: skip
 
 
