@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 import stopwise as sw
+from stopwise.audit.agreement import agreement
 from stopwise.audit.bounds.identify import IdentifiedSet
 from stopwise.audit.evidence.missing import observed_law
 from stopwise.audit.histogram import Histogram
-from stopwise.audit.labels.agreement import agreement
 from stopwise.audit.labels.cases import LabelledCases
 from stopwise.audit.labels.plan import plan_labels
 from stopwise.problem.families import relaxed_errors

@@ -113,7 +113,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     # while there are no labels: asking for some must not change what the log says.
     alpha = (1 - confidence) / 3
     gaps = missing_outputs(histogram)
-    biased = {} if gaps is None else gaps.biased_shares(adjusted=missing_at_random)
+    biased = {} if gaps is None else gaps.shares(adjusted=missing_at_random)
     adjusted = gaps.adjustable_pairs(cascade) if gaps is not None and missing_at_random else ()
     bounds = DisagreementBounds.of(histogram, alpha=alpha, biased=biased, at_random=adjusted)
     verdict = judge(bounds, cascade)

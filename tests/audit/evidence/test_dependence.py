@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2_contingency
+from scipy.stats import binom, chi2, chi2_contingency
 
 import stopwise as sw
 from stopwise.audit.evidence.dependence import dependence
@@ -31,10 +31,9 @@ def test_the_groups_are_those_in_which_the_same_is_missing():
     )  # fmt: skip
     tables = [[[40, 10], [30, 20]], [[15, 25], [50, 10]]]
     found = [chi2_contingency(t, correction=False) for t in tables]
-    from scipy.stats import chi2
-
     expected = chi2.sf(sum(f.statistic for f in found), 2)
-    assert dependence(log, 2, [0, 1]) == pytest.approx(expected)
+    assert expected < found[0].pvalue  # that of who agrees with whom, seen in the first alone
+    assert dependence(log, 2, [0, 1]) == pytest.approx(2 * expected)
     # Given the first output nothing is left to compare with the second, which is always 0.
     assert math.isnan(dependence(log, 2, [1], given=[0]))
     assert math.isnan(dependence(log, 0, []))
@@ -54,6 +53,61 @@ def test_what_is_rare_is_taken_together():
     assert dependence(few, 1, [0]) == pytest.approx(
         chi2_contingency(table, correction=False).pvalue
     )
+
+
+def intents(rng, n, n_classes=77):
+    """Many values, each of them rare; the large model runs where the others are not at one."""
+    _, outputs = draw(rng, n, [0.15, 0.10, 0.03], n_classes=n_classes)
+    shown = outputs.astype(object)
+    shown[outputs[:, 0] == outputs[:, 1], 2] = None
+    return outputs, shown
+
+
+def test_of_many_values_who_agrees_with_whom_is_tried():
+    rng = np.random.default_rng(4)
+    outputs, shown = intents(rng, 1_000)
+    ran = (outputs[:, 0] != outputs[:, 1]) ^ (rng.random(1_000) < 0.4)
+    blurred = outputs.astype(object)
+    blurred[~ran, 2] = None
+    apart = outputs[:, 0] != outputs[:, 1]
+    table = [[(apart & ran).sum(), (apart & ~ran).sum()],
+             [(~apart & ran).sum(), (~apart & ~ran).sum()]]  # fmt: skip
+    expected = chi2_contingency(table, correction=False).pvalue
+    one_by_one = dependence(histogram_of(blurred[:, [0, 2]], Cascade([0.1, 0.1])), 1, [0])
+    assert 1e-20 < expected < 1e-6 < one_by_one
+    assert dependence(histogram_of(blurred, CASCADE), 2, [0, 1]) == pytest.approx(2 * expected)
+    assert missing_outputs(histogram_of(shown, CASCADE)).dependent_tests == (2,)
+
+
+def test_agreement_with_what_is_given_counts_too():
+    """Given the first output, the gaps of the second follow whether the third is at one with it."""
+    values, n = 40, 4_000
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 2, n)
+    third = np.where(rng.random(n) < 0.5, first, rng.integers(2, values, n))
+    ran = rng.random(n) < np.where(first == third, 0.05, 0.25)
+    shown = np.column_stack([first, np.where(ran, 0, -1), third]).astype(object)
+    shown[~ran, 1] = None
+    alike = [chi2_contingency(
+        [[((first == y) & (agree == at) & (ran == r)).sum() for r in (0, 1)] for at in (0, 1)],
+        correction=False,
+    ) for agree in [first == third] for y in (0, 1)]  # fmt: skip
+    expected = chi2.sf(sum(f.statistic for f in alike), 2)
+    found = dependence(histogram_of(shown, CASCADE), 1, [2], given=[0])
+    assert found == pytest.approx(2 * expected)
+
+
+def test_a_router_over_many_values_is_covered():
+    world = np.random.default_rng(6)
+    outputs, _ = intents(world, 200_000)
+    cascade = Cascade([0, 0.05, 0.2])
+    for seed in range(6):
+        _, shown = intents(np.random.default_rng(seed), 1_000)
+        for taken in (False, True):
+            report = sw.audit(shown, cascade, missing_at_random=taken)
+            for pair in report.verdict.pairs:
+                truth = (outputs[:, pair.shallow] != outputs[:, pair.deep]).mean()
+                assert truth in pair.interval, (seed, taken)
 
 
 @pytest.mark.parametrize(("K", "n_classes"), [(3, 2), (3, 40), (6, 5), (8, 2)])

@@ -5,6 +5,8 @@ import pytest
 
 import stopwise as sw
 from stopwise.audit.evidence.missing import completed_law, missing_outputs
+from stopwise.audit.evidence.prefixes import interval_at_random
+from stopwise.audit.evidence.sequences import BettingSequence
 from stopwise.audit.evidence.verdict import Finding
 from stopwise.cascade import Cascade
 from tests.audit.worlds import draw, histogram_of
@@ -167,3 +169,55 @@ def test_the_first_test_with_gaps_by_chance_is_not_said_to_rest_on_the_third_lin
     assert report.summary().startswith(
         "Stop after 'a' (test 1 of 2), if tests were skipped by chance."
     )
+
+
+def test_what_is_assumed_of_gaps_is_used_where_no_sign_of_it_is_seen():
+    """Too few cases show that the router went by the first output; who knows it does says so."""
+    rng = np.random.default_rng(7)
+    _, outputs = draw(rng, 60, [0.3, 0.1])
+    shown = outputs.astype(object)
+    shown[rng.random(60) < np.where(outputs[:, 0] == 1, 0.6, 0.3), 1] = None
+    h = histogram_of(shown, Cascade([0.1, 0.1]))
+    found = missing_outputs(h)
+    assert found.biased_pairs == ()
+    assert found.adjustable_pairs(h.cascade) == {(0, 1)}
+    plain, taken = (
+        sw.audit(shown, h.cascade, missing_at_random=at).verdict.pairs[0] for at in (False, True)
+    )
+    assert (plain.is_adjusted, plain.disagreement) == (False, found.pairs[0].plain)
+    assert (taken.is_adjusted, taken.disagreement) == (True, found.pairs[0].adjusted)
+    assert taken.disagreement != plain.disagreement
+    half = 0.05 / 3 / 2
+    bounds = interval_at_random(h, 0, 1, alpha=half)
+    least = BettingSequence(half).interval(h.n_disagreed[0, 1], 60).low
+    assert taken.interval.low == max(least, bounds.low)
+    assert taken.interval.high < 1
+    assert not taken.is_biased
+
+
+def test_a_pair_that_every_case_shows_is_not_adjusted():
+    rng = np.random.default_rng(8)
+    _, outputs = draw(rng, 500, [0.3, 0.2, 0.1])
+    shown = outputs.astype(object)
+    shown[rng.random(500) < 0.5, 2] = None
+    plain, taken = (sw.audit(shown, CASCADE, missing_at_random=at) for at in (False, True))
+    assert plain.missing.pairs_with_gaps == ((0, 2), (1, 2))
+    assert [p.is_adjusted for p in taken.verdict.pairs] == [False, True, True]
+    assert taken.verdict.pair(0, 1) == plain.verdict.pair(0, 1)
+
+
+def test_what_too_few_gaps_hide_is_not_said_to_be_absent():
+    _, outputs = draw(np.random.default_rng(9), 400, [0.3, 0.1])
+    shown = outputs.astype(object)
+    shown[:3, 1] = None
+    report = sw.audit(shown, Cascade([0.1, 0.1], names=["a", "b"]))
+    assert report.missing.unseen_tests == (1,)
+    said = "Whether the gaps of 'b' depend on other outputs cannot be seen"
+    assert said in report.summary()
+    assert said in report.to_html().replace("&#x27;", "'")
+    assert "o sign that" not in report.summary() + report.to_html()
+    shown[:200:2, 1] = None
+    report = sw.audit(shown, Cascade([0.1, 0.1], names=["a", "b"]))
+    assert report.missing.unseen_tests == ()
+    assert "No sign that gaps depend on other outputs" in report.summary()
+    assert "There is no sign that this depends on other outputs" in report.to_html()

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 import stopwise as sw
-from stopwise.audit.labels.agreement import agreement
+from stopwise.audit.agreement import agreement
 from stopwise.audit.labels.cases import LabelledCases
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
+from stopwise.audit.agreement import agreement
 from stopwise.audit.bounds.assumptions import Ordered
 from stopwise.audit.bounds.identify import IdentifiedSet
 from stopwise.audit.bounds.regrets import possible_stages
-from stopwise.audit.labels.agreement import agreement
 from stopwise.audit.labels.cases import LabelledCases
 from stopwise.audit.labels.plan import draw_cases, plan_labels
 from stopwise.audit.reading.log import open_log

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.audit.labels.agreement import agreement
+from stopwise.audit.agreement import agreement
 from tests.audit.worlds import draw, histogram_of
 
 NAMES = ["a", "b", "c"]

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
+from stopwise.audit import ErrsWithin
 from stopwise.audit.telling.headline import headline
 from stopwise.audit.telling.numbers import amount, count, figure, percent
 from tests.audit.worlds import draw
@@ -142,3 +143,77 @@ def test_tests_that_never_ran_together_may_change_anything():
     frame.loc[early & (outputs[:, 0] == 0) & (rng.random(600) < 0.6), "b"] = None
     report = sw.audit(frame, sw.Cascade([1, 22, 1], 40, ABC))
     assert headline(report)[1].endswith("It changes anything from 0 to 1,000.")
+
+
+@pytest.fixture(scope="module")
+def by_a_coin():
+    rng = np.random.default_rng(4)
+    labels, outputs = draw(rng, 4_000, (0.1, 0.1))
+    frame = pd.DataFrame(outputs, columns=ABC[:2]).astype("Int64")
+    frame.loc[rng.random(4_000) < 0.5, "b"] = pd.NA
+    return frame, frame.assign(label=labels)[:150]
+
+
+CHANCE, ASSUMED = "if tests were skipped by chance", "if tests were skipped as you assume"
+
+
+def verdict_line(report):
+    (line,) = (x for x in report.summary().splitlines() if x.startswith("Verdict: "))
+    return line
+
+
+def test_that_tests_were_skipped_by_chance_is_said_wherever_it_counts(by_a_coin):
+    frame, told = by_a_coin
+    cascade = sw.Cascade([0, 0.3], 1, ABC[:2])
+    plain, labelled = sw.audit(frame, cascade), sw.audit(frame, cascade, labels=told[:40])
+    sound = f"Verdict: 'a' is sound under weak dominance, {CHANCE} (95 %"
+    for report in (plain, labelled):
+        assert headline(report)[1].endswith(f": it cannot pay, {CHANCE}.")
+        assert verdict_line(report).startswith(sound)
+        assert f"is sound under weak dominance, {CHANCE}." in report.to_html()
+    assert headline(plain)[0].endswith(f", {CHANCE}.")
+    assert headline(labelled)[0].endswith(f": the labels suggest that it is cheapest, {CHANCE}.")
+    assert f"weak dominance: holds, {CHANCE}." in labelled.summary()
+    assert f"Weak dominance: holds, {CHANCE}." in labelled.to_html()
+    neither = sw.audit(frame, sw.Cascade([0, 0.4], 5, ABC[:2]))
+    assert headline(neither)[0].endswith(f"believable and {CHANCE[3:]}.")
+
+
+def test_what_was_assumed_of_gaps_is_said_instead(by_a_coin):
+    frame, told = by_a_coin
+    cascade = sw.Cascade([0, 0.15], 1, ABC[:2])
+    report = sw.audit(frame, cascade, labels=told, missing_at_random=True)
+    assert report.ground is None
+    assert headline(report)[0].endswith(f": the labels suggest that it is cheapest, {ASSUMED}.")
+    report = sw.audit(frame, sw.Cascade([0, 0.4], 1, ABC[:2]), missing_at_random=True)
+    assert f", {ASSUMED} (95 %" in verdict_line(report)
+    assert headline(report)[1].endswith(": given what you assume it cannot pay.")
+    assert CHANCE not in report.summary()
+
+
+def test_what_holds_whatever_was_skipped_has_no_such_condition(by_a_coin):
+    frame, told = by_a_coin
+    known = sw.audit(frame, sw.Cascade([0, 0.9], 1, ABC[:2]))
+    assert known.is_known
+    assert headline(known)[1].endswith(": it cannot pay.")
+    assert CHANCE not in " ".join(headline(known))
+    whole = frame.dropna()
+    labels = told.dropna()
+    report = sw.audit(whole, sw.Cascade([0, 0.4], 1, ABC[:2]), labels=labels)
+    assert "skipped" not in report.summary()
+    given = sw.audit(frame, sw.Cascade([0, 0.4], 1, ABC[:2]), assumptions=[ErrsWithin("a", 0.2)])
+    assert headline(given)[1].endswith(": given what you assume it cannot pay.")
+
+
+def test_labels_where_outputs_decided_rest_on_these_alone():
+    rng = np.random.default_rng(5)
+    labels, outputs = draw(rng, 4_000, (0.3, 0.1))
+    frame = pd.DataFrame(outputs, columns=ABC[:2]).astype("Int64")
+    frame.loc[(frame.a == 1) & (rng.random(4_000) < 0.7), "b"] = pd.NA
+    told = frame.assign(label=labels)[:150]
+    report = sw.audit(frame, sw.Cascade([0, 0.05], 1, ABC[:2]), labels=told)
+    assert report.missing.biased_pairs == ((0, 1),)
+    assert headline(report)[0].endswith(
+        "suggest that it is cheapest, if nothing but the outputs shown decided who was tested."
+    )
+    assert "by chance" not in " ".join(headline(report))

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
-from stopwise.audit.histogram import Histogram
+from stopwise.audit.agreement import agreement
+from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.cascade import FloatArray
 
 ENOUGH = 5.0  # cases expected in each cell, so that their squares follow the chi-square law
+
+Cells = dict[Hashable, list[int]]  # in how many cases a test did not run, and in how many it did
 
 
 def dependence(
@@ -21,22 +24,44 @@ def dependence(
 
     Cases are compared that are alike in the outputs of ``given`` and in which of all these tests
     gave nothing: whether ``test`` ran against what ``on`` said, a chi-square test over all such
-    groups. What is rare within a group is taken together. NaN where there is nothing to compare.
+    groups. What is rare within a group is taken together. Of many values each may be rare, so who
+    agrees with whom among all these tests is tried too, and the smaller of both chances counts, as
+    often as there are some. NaN where there is nothing to compare.
     """
-    columns = [*given, *on]
-    groups: dict[tuple[object, ...], dict[tuple[int, ...], list[int]]] = defaultdict(
-        lambda: defaultdict(lambda: [0, 0])
-    )
+
+    def said(row: Sequence[int]) -> Hashable:
+        return tuple(row[len(given) :])
+
+    tried = (_chance(_groups(histogram, test, [*given, *on], len(given), by))
+             for by in (said, agreement))  # fmt: skip
+    found = [p for p in tried if not math.isnan(p)]
+    return min(1.0, len(found) * min(found)) if found else math.nan
+
+
+def _groups(
+    histogram: Histogram,
+    test: int,
+    columns: Sequence[int],
+    n_given: int,
+    by: Callable[[Sequence[int]], Hashable],
+) -> Iterable[Cells]:
+    """Return the groups of cases that are alike, each sorted by what is to be compared."""
+    groups: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     for row, ran, n in zip(
         histogram.patterns[:, columns].tolist(),
         histogram.shown[:, test].tolist(),
         histogram.counts.tolist(),
         strict=True,
     ):
-        alike = (*row[: len(given)], *(y < 0 for y in row))
-        groups[alike][tuple(row[len(given) :])][ran] += n
+        alike = (*row[:n_given], *(y == MISSING for y in row))
+        groups[alike][by(row)][ran] += n
+    return groups.values()
+
+
+def _chance(groups: Iterable[Cells]) -> float:
+    """Return the p-value of a chi-square test over all groups, NaN where none has two cells."""
     square, freedom = 0.0, 0
-    for cells in groups.values():
+    for cells in groups:
         table = _pooled(np.array(list(cells.values()), dtype=np.float64))
         expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
         if len(table) > 1:

@@ -84,17 +84,36 @@ class MissingOutputs:
         """The tests whose gaps depend on other outputs, so that plain estimates are biased."""
         return tuple(sorted({*_suspicious(self.p_values), *_suspicious(self.p_values_of_others)}))
 
-    def adjustable_pairs(self, cascade: Cascade) -> frozenset[tuple[int, int]]:
-        """Return the biased pairs whose gaps may depend on nothing but the outputs before them."""
-        others = set(_suspicious(self.p_values_of_others))
-        return frozenset((i, j) for i, j in self.biased_pairs if not others & {*cascade.paths[j]})
+    @property
+    def unseen_tests(self) -> tuple[int, ...]:
+        """The tests of whose gaps nobody can see whether they depend on other outputs."""
+        chances = zip(self.n_missing, self.p_values, self.p_values_of_others, strict=True)
+        return tuple(
+            k for k, (n, *both) in enumerate(chances) if n > 0 and all(map(math.isnan, both))
+        )
 
-    def biased_shares(self, *, adjusted: bool) -> dict[tuple[int, int], float]:
-        """Return the share of disagreement of each biased pair, as it is or adjusted."""
+    @property
+    def pairs_with_gaps(self) -> tuple[tuple[int, int], ...]:
+        """The pairs that some case does not show."""
+        return tuple((p.shallow, p.deep) for p in self.pairs if p.worst.low < p.worst.high)
+
+    def adjustable_pairs(self, cascade: Cascade) -> frozenset[tuple[int, int]]:
+        """Return the pairs whose gaps may depend on nothing but the outputs before them."""
+        others = set(_suspicious(self.p_values_of_others))
+        return frozenset(
+            (i, j) for i, j in self.pairs_with_gaps if not others & {*cascade.paths[j]}
+        )
+
+    def shares(self, *, adjusted: bool) -> dict[tuple[int, int], float]:
+        """Return the share of each biased pair as it is or, adjusted, that of each with gaps.
+
+        Who takes it that outputs decide over gaps takes it where no sign of that is seen, too.
+        """
+        chosen = self.pairs_with_gaps if adjusted else self.biased_pairs
         return {
             (p.shallow, p.deep): p.adjusted if adjusted else p.plain
             for p in self.pairs
-            if (p.shallow, p.deep) in self.biased_pairs
+            if (p.shallow, p.deep) in chosen
         }
 
     def pair(self, shallow: int, deep: int) -> PairRange:

@@ -59,7 +59,7 @@ class DisagreementBounds:
     ) -> DisagreementBounds:
         """Bound the pairs of a log so that all bounds hold at all times with chance 1 - alpha.
 
-        ``biased`` gives the pairs that were seen together in a choice of cases, with the share to
+        ``biased`` gives the pairs that may be seen together in a choice of cases, with the share to
         show for each; ``at_random`` those of them where outputs before a test alone chose.
         """
         K = histogram.n_stages

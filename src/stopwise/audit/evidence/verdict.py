@@ -36,7 +36,8 @@ class PairEvidence:
     where that is open; ``n_more`` is how many more cases would settle it if they are like those of
     the log, with as many gaps. Where ``is_biased``, which cases show both was decided by earlier
     outputs: the interval then allows the missing outputs to be anything, and that room stays
-    however many cases of that kind there are.
+    however many cases of that kind there are. Where ``is_adjusted``, it takes them to be missing by
+    the outputs before them alone.
     """
 
     shallow: int
@@ -49,6 +50,7 @@ class PairEvidence:
     settled: int
     n_more: float
     is_biased: bool = False
+    is_adjusted: bool = False
 
     @property
     def margin(self) -> float:
@@ -106,7 +108,7 @@ def judge(bounds: DisagreementBounds, cascade: Cascade) -> Verdict:
 def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairEvidence:
     n, d = int(bounds.seen[i, j]), int(bounds.disagreed[i, j])
     low, high = float(bounds.low[i, j]), float(bounds.high[i, j])
-    biased = (i, j) in bounds.biased
+    biased, adjusted = (i, j) in bounds.biased, (i, j) in bounds.adjusted
     settled = 1 if price_covers(price, high) else 0 if price_covers(price, low) else -1
     return PairEvidence(
         shallow=i,
@@ -119,6 +121,7 @@ def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairE
         settled=settled,
         n_more=0 if settled else bounds.n_more(i, j, price),
         is_biased=biased,
+        is_adjusted=adjusted,
     )
 
 

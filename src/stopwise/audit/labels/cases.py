@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stopwise.audit.agreement import Blocks, agreement
 from stopwise.audit.bounds.corners import LabelSpace
 from stopwise.audit.evidence.missing import completed_law
 from stopwise.audit.evidence.sequences import kl_ball
 from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.interval import Interval
-from stopwise.audit.labels.agreement import Blocks, agreement
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
 

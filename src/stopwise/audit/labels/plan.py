@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from stopwise.audit.agreement import Blocks, agreement
 from stopwise.audit.bounds.regrets import TINY, possible_stages
 from stopwise.audit.histogram import MISSING, Histogram
-from stopwise.audit.labels.agreement import Blocks, agreement
 from stopwise.audit.labels.cases import LabelledCases, level_of_each
 from stopwise.audit.reading.engine import engine_errors
 from stopwise.audit.reading.log import Log

@@ -10,6 +10,7 @@ from stopwise.audit.telling.drawing import bars_svg
 from stopwise.audit.telling.markup import folded, items, note, paragraph, table
 from stopwise.audit.telling.numbers import bound, cleaned, percent, span
 from stopwise.audit.telling.words import (
+    dominance_words,
     regret_words,
     stage_name,
     stage_names,
@@ -107,7 +108,7 @@ def labels_section(report: AuditReport) -> list[str]:
     said = (
         f"{told.n_labels:,} labels, {told.n_telling:,} of them where tests disagree, favour "
         f"{stage_name(cascade, told.stage)}. Stages that may be cheapest by them: {possible}, with "
-        f"{sureness(report)} confidence. Weak dominance: {told.weak_dominance.value}."
+        f"{sureness(report)} confidence. Weak dominance: {dominance_words(report, told)}."
     )
     return [
         "<h2>What the labels say</h2>",

@@ -9,7 +9,13 @@ from stopwise.audit.bounds.regrets import TINY
 from stopwise.audit.evidence.verdict import Finding
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.steps import going_on, open_by_gaps, stopping_before
-from stopwise.audit.telling.words import more_cases, regret_words, stage_name
+from stopwise.audit.telling.words import (
+    if_skipped,
+    more_cases,
+    regret_words,
+    skipped_words,
+    stage_name,
+)
 
 FEW = 50  # labels to begin with
 ALL_AGREE = "all labels are of cases on which the tests agree, so they cannot say which is better"
@@ -38,10 +44,10 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
     if report.labels is not None and report.labels.stage != stage:
         return f"{stop} for now: the labels favour a test that you rule out otherwise."
     if report.labels is not None:
-        return f"{stop}: the labels suggest that it is cheapest."
+        return f"{stop}: the labels suggest that it is cheapest{_told_if(report)}."
     if report.verdict.finding is Finding.SOUND and report.verdict.stage == stage:
         conditions = ["what the third line says is believable"] if stage else []
-        conditions += _skipped(report)
+        conditions += [words] if (words := skipped_words(report, report.verdict.pairs)) else []
         return f"{stop}{', if ' if conditions else ''}{' and '.join(conditions)}."
     if open_by_gaps(report, stage):
         return f"{stop} for now: {NO_CHANCE}."
@@ -60,14 +66,12 @@ def _surely(report: AuditReport, ground: Ground) -> str:
     }[ground]
 
 
-def _skipped(report: AuditReport) -> list[str]:
-    """Return what has to be true of the gaps: nothing where they were allowed to be anything."""
-    n, pairs = report.histogram.n_cases, report.verdict.pairs
-    rests = [(p.shallow, p.deep) for p in pairs if p.n_seen < n and not p.is_biased]
-    if report.missing is None or not rests:
-        return []
-    assumed = set(rests) & set(report.missing.biased_pairs)
-    return [f"tests were skipped {'as you assume' if assumed else 'by chance'}"]
+def _told_if(report: AuditReport) -> str:
+    """Return on what estimates from labels rest: cases that show the same stand in for gaps."""
+    pairs = report.verdict.pairs
+    if any(p.is_biased for p in pairs):
+        return ", if nothing but the outputs shown decided who was tested"
+    return if_skipped(report, pairs)
 
 
 def _at_most(report: AuditReport, stage: int) -> str:

@@ -49,6 +49,8 @@ MATRIX = """In percent of the cases where both ran: how often two tests disagree
 often an answer changes, not how often one is wrong."""
 ADJUSTED = """The adjusted ones are right if gaps depend on nothing but the outputs shown; else
 anything in the last column is possible."""
+NO_SIGN = """There is no sign that this depends on other outputs; it may depend on what no output
+shows."""
 BLIND = "The intervals below let a missing output be anything where that counts."
 BY_OUTPUTS = "The intervals below take it, as you assume, that nothing else decided."
 READING = (
@@ -93,14 +95,18 @@ def _missing(report: AuditReport) -> list[str]:
     gaps, cascade, pairs = report.missing, report.cascade, report.verdict.pairs
     if gaps is None:
         return []
-    names = stage_names(cascade, gaps.dependent_tests)
-    bias = (
-        f"Whether {names} ran depends on other outputs, so the plain shares are biased. "
-        f"{ADJUSTED} {BLIND if any(p.is_biased for p in pairs) else BY_OUTPUTS}"
-        if names
-        else "There is no sign that this depends on other outputs; it may depend on what no "
-        f"output shows. {ADJUSTED}"
-    )
+    names, unseen = (stage_names(cascade, k) for k in (gaps.dependent_tests, gaps.unseen_tests))
+    if names:
+        bias = f"Whether {names} ran depends on other outputs, so the plain shares are biased."
+    elif unseen:
+        bias = f"Whether the gaps of {unseen} depend on other outputs cannot be seen here."
+    else:
+        bias = NO_SIGN
+    bias += f" {ADJUSTED}"
+    if any(p.is_biased for p in pairs):
+        bias += f" {BLIND}"
+    elif any(p.is_adjusted for p in pairs):
+        bias += f" {BY_OUTPUTS}"
     compared = "Each pair is compared in the cases where both ran."
     rows = [
         [

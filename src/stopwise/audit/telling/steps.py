@@ -9,7 +9,7 @@ from stopwise.audit.bounds.regrets import TINY
 from stopwise.audit.evidence.verdict import Finding, PairEvidence
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.numbers import count
-from stopwise.audit.telling.words import changes, many, n_cases_said, stage_name
+from stopwise.audit.telling.words import changes, if_skipped, many, n_cases_said, stage_name
 
 
 def going_on(report: AuditReport, stage: int) -> str:
@@ -31,7 +31,11 @@ def going_on(report: AuditReport, stage: int) -> str:
 
 def _whether_it_pays(report: AuditReport, pair: PairEvidence) -> str:
     if pair.settled > 0:
-        return ": it cannot pay"
+        skipped, here = if_skipped(report, [pair]), _cannot_pay(report, pair)
+        if not skipped or (here and _ground(report) is Ground.LOG):
+            return ": it cannot pay"
+        if not here:  # else the log shows it without that
+            return f": it cannot pay{skipped}"
     if _cannot_pay(report, pair):
         return f": {_cannot_pay_words(report)}"
     if report.has_telling_labels:

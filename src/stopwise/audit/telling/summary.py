@@ -12,6 +12,7 @@ from stopwise.audit.telling.headline import headline
 from stopwise.audit.telling.numbers import amount, bound, cleaned, percent, span
 from stopwise.audit.telling.words import (
     adjusted_words,
+    dominance_words,
     finding_words,
     gap_words,
     given_words,
@@ -77,6 +78,9 @@ def _missing_lines(report: AuditReport) -> list[str]:
     if gaps.dependent_tests:
         names = stage_names(report.cascade, gaps.dependent_tests)
         why = f"Biased: whether {names} ran depends on other outputs"
+    elif gaps.unseen_tests:
+        names = stage_names(report.cascade, gaps.unseen_tests)
+        why = f"Whether the gaps of {names} depend on other outputs cannot be seen"
     else:
         why = "No sign that gaps depend on other outputs, but they may depend on something else"
     moved = ""
@@ -192,7 +196,7 @@ def _label_lines(report: AuditReport) -> list[str]:
             f"Labels: {told.n_labels:,} ({told.n_telling:,} where tests disagree) favour "
             f"{stage_name(cascade, told.stage)}; with {sureness(report)} confidence still "
             f"possible: {stage_names(cascade, told.possible_stages)}; weak dominance: "
-            f"{told.weak_dominance.value}."
+            f"{dominance_words(report, told)}."
         )
     if plan is not None:
         groups = [

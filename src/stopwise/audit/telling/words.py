@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from stopwise.audit.evidence.missing import MissingOutputs, PairRange
 from stopwise.audit.evidence.verdict import Finding, PairEvidence
+from stopwise.audit.labels.evidence import Holds, LabelEvidence
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.numbers import (
     amount,
@@ -87,16 +88,34 @@ def more_cases(n: float) -> str:
     return "1 more case" if n == 1 else f"{n:,.0f} more cases"
 
 
+def skipped_words(report: AuditReport, pairs: Iterable[PairEvidence]) -> str:
+    """Return what has to be true of gaps for what is said of some pairs to hold.
+
+    Nothing where there are none, or where the missing outputs were allowed to be anything.
+    """
+    n = report.histogram.n_cases
+    rests = [p for p in pairs if p.n_seen < n and not p.is_biased]
+    if not rests:
+        return ""
+    assumed = any(p.is_adjusted for p in rests)
+    return f"tests were skipped {'as you assume' if assumed else 'by chance'}"
+
+
+def if_skipped(report: AuditReport, pairs: Iterable[PairEvidence]) -> str:
+    """Return `skipped_words` as a condition at the end of a sentence."""
+    words = skipped_words(report, pairs)
+    return f", if {words}" if words else ""
+
+
 def finding_words(report: AuditReport) -> str:
     """Return the verdict under weak dominance in one sentence."""
     verdict = report.verdict
     name = stage_name(report.cascade, verdict.stage)
+    skipped = if_skipped(report, verdict.pairs)
     if verdict.finding is Finding.SOUND:
-        refuted = verdict.stage not in report.possible_stages
-        but = ", but what is assumed below rules it out" if refuted else ""
-        return f"{name} is sound under weak dominance{but}"
+        return f"{name} is sound under weak dominance{skipped}"
     if verdict.finding is Finding.NONE:
-        return "no stage is sound: disagreement alone cannot choose at these prices"
+        return f"no stage is sound{skipped}: disagreement alone cannot choose at these prices"
     more = (
         "more cases of this kind would not settle it"
         if math.isinf(verdict.n_more)
@@ -118,6 +137,13 @@ def ruled_out_words(report: AuditReport) -> str:
         return f"; what you assume rules out {name}"
     who = "what you assume and the labels" if report.is_assuming else "the labels"
     return f"; {who} rule out {name}"
+
+
+def dominance_words(report: AuditReport, told: LabelEvidence) -> str:
+    """Return whether labels show that weak dominance holds, and what of gaps that rests on."""
+    holds = told.weak_dominance
+    skipped = "" if holds is Holds.OPEN else if_skipped(report, report.verdict.pairs)
+    return f"{holds.value}{skipped}"
 
 
 def strong_words(report: AuditReport) -> str:
