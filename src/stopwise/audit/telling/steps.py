@@ -10,6 +10,9 @@ from stopwise.audit.evidence.verdict import Finding, PairEvidence
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.numbers import count
 from stopwise.audit.telling.words import changes, if_skipped, many, n_cases_said, stage_name
+from stopwise.disagreement import price_covers
+
+HERE_NOT = "here it cannot pay, but for new cases that is too close to be sure"
 
 
 def going_on(report: AuditReport, stage: int) -> str:
@@ -37,7 +40,7 @@ def _whether_it_pays(report: AuditReport, pair: PairEvidence) -> str:
         if not here:  # else the log shows it without that
             return f": it cannot pay{skipped}"
     if _cannot_pay(report, pair):
-        return f": {_cannot_pay_words(report)}"
+        return f": {_cannot_pay_words(report, pair)}"
     if report.has_telling_labels:
         return f"; by the labels it {_avoids(report, pair)}"
     if pair.settled < 0:
@@ -143,9 +146,13 @@ def _ground(report: AuditReport) -> Ground:
     return Ground.BOTH if report.is_assuming else Ground.LABELS
 
 
-def _cannot_pay_words(report: AuditReport) -> str:
+def _cannot_pay_words(report: AuditReport, pair: PairEvidence) -> str:
+    # What the price covers whatever is right rests on the log alone, whatever else is known.
+    seen_in_all = pair.n_seen == report.histogram.n_cases
+    if seen_in_all and price_covers(pair.price, pair.disagreement):
+        return HERE_NOT
     return {
-        Ground.LOG: "here it cannot pay, but for new cases that is too close to be sure",
+        Ground.LOG: HERE_NOT,
         Ground.ASSUMED: "given what you assume it cannot pay",
         Ground.LABELS: "the labels show that it does not pay",
         Ground.BOTH: "given what you assume, the labels show that it does not pay",

@@ -228,7 +228,8 @@ def changes(report: AuditReport, pair: PairEvidence) -> str:
 def unsettled_words(report: AuditReport) -> str:
     """Return why a plan promises nothing."""
     if report.plan is not None and report.plan.groups:
-        return "too few, or the gaps too many, to be sure of settling anything"
+        gaps = "" if report.missing is None else ", or the gaps too many,"
+        return f"too few{gaps} to be sure of settling anything"
     return "nothing: no case shows stages that may be best disagree"
 
 
