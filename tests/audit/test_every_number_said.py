@@ -136,7 +136,7 @@ def label_lines(said):
                 "possible: {x}; weak dominance: {x}."
             ),
             [len(a.labelled), a.n_telling, said.name(a.label_stage), 100 * a.log.confidence,
-             said.names(a.may_be_best(a.label_least)), a.weak_dominance],
+             said.names(a.may_be_best(a.label_least)), said.weak_dominance()],
         )  # fmt: skip
     if a.log.n_planned:
         yield from plan_lines(said)
@@ -164,7 +164,7 @@ def plan_lines(said):
             values,
         )
     else:
-        yield "  These are too few, or the gaps too many, to be sure of settling anything.", []
+        yield f"  {said.settles_nothing()}", []
 
 
 def first_three(sentences):
@@ -207,7 +207,17 @@ def test_every_line_of_the_summary(name):
         "or say --missing-at-random",
         "Labels would not help",
         "disagree in",
-        "other cases may make sure",
+        "for new ones it is too close to be sure",
+        "suggest that it is cheapest",
+        "do not clearly say otherwise",
+        "it cannot pay, if tests were skipped",
+        "cheapest, if tests were skipped by chance",
+        "cheapest, if nothing but the outputs shown decided",
+        "sound under weak dominance, if tests were skipped as you assume",
+        "weak dominance: holds, if tests were skipped",
+        "of which each has a label",
+        "cannot be seen",
+        "too few to be sure",
         "Slips or gaps?",
         "looks sound where tests ran",
         "; what you assume rules out",

@@ -12,6 +12,11 @@ from functools import cached_property
 from scipy.stats import chi2, chi2_contingency
 
 
+def camps(row):
+    """For each test the first test that says the same, None where it says nothing."""
+    return tuple(None if y is None else row.index(y) for y in row)
+
+
 class Counted:
     """Counts of a log and the prices of its tests."""
 
@@ -78,15 +83,25 @@ class Counted:
         ]
 
     def _dependence(self, test, on, given):
-        """Whether a test ran against what others said, among cases alike in the rest.
+        """Whether a test ran against what others said, and against who agrees with whom.
 
-        One chi-square test over all groups; rare outputs of a group count as one.
+        The smaller chance of the two, twice: it had two tries. Once where only one could be tried.
+        """
+        said = self._chance(test, on, given, lambda row: tuple(row[k] for k in on))
+        agreed = self._chance(test, on, given, lambda row: camps([row[k] for k in (*given, *on)]))
+        tried = [p for p in (said, agreed) if not math.isnan(p)]
+        return min(1.0, len(tried) * min(tried)) if tried else math.nan
+
+    def _chance(self, test, on, given, what):
+        """One chi-square test over all groups of cases that are alike in what was given.
+
+        Rare outputs of a group count as one.
         """
         groups = defaultdict(Counter)
         for row in self.rows:
             gaps = tuple(row[k] is None for k in (*given, *on))
             alike = (*(row[k] for k in given), *gaps)
-            groups[alike][tuple(row[k] for k in on), row[test] is None] += 1
+            groups[alike][what(row), row[test] is None] += 1
         square, freedom = 0.0, 0
         for cells in groups.values():
             table = [[cells[key, gap] for gap in (False, True)] for key in {k for k, _ in cells}]
@@ -135,6 +150,21 @@ class Counted:
         return sorted({*low, *self.by_others})
 
     @cached_property
+    def unseen_tests(self):
+        """The tests with gaps of which nobody can say what they depend on."""
+        return [
+            k
+            for k in self.stages
+            if any(row[k] is None for row in self.rows)
+            and math.isnan(self.p_values[k])
+            and math.isnan(self.p_values_of_others[k])
+        ]
+
+    @cached_property
+    def with_gaps(self):
+        return [pair for pair in self.pairs if self.seen[pair] < self.n]
+
+    @cached_property
     def biased(self):
         return [
             (i, j)
@@ -150,6 +180,11 @@ class Counted:
             for i, j in self.biased
             if not self.log.at_random or any(k in self.by_others for k in self.paths[j])
         ]
+
+    @cached_property
+    def by_outputs(self):
+        """The pairs whose gaps are taken to be by the outputs before, with a sign of it or not."""
+        return [p for p in self.with_gaps if self.log.at_random and p not in self.blind]
 
     @cached_property
     def completed(self):

@@ -20,7 +20,7 @@ class Disagreed(Counted):
         """The share of disagreement that the report shows for each pair; None if unknown."""
         return {
             pair: self.adjusted[pair]
-            if pair in self.biased and self.log.at_random
+            if pair in self.with_gaps and self.log.at_random
             else None if self.plain[pair] is None else float(self.plain[pair])
             for pair in self.pairs
         }  # fmt: skip
@@ -33,7 +33,7 @@ class Disagreed(Counted):
             d, m, n = (x * factor for x in (self.differ[i, j], self.seen[i, j], self.n))
             if (i, j) in self.blind:  # gaps may hide anything: two means over all cases
                 found[i, j] = betting(d, n, level)[0], betting(d + n - m, n, level)[1]
-            elif (i, j) in self.biased:
+            elif (i, j) in self.by_outputs:
                 found[i, j] = self._by_outputs(i, j, level / 2, factor)
             else:
                 found[i, j] = betting(d, m, level)
@@ -60,6 +60,10 @@ class Disagreed(Counted):
     def price(self, i, j, mistake_cost=None):
         cost = Fraction(self.log.mistake_cost if mistake_cost is None else mistake_cost)
         return float((self.spent[j] - self.spent[i]) / cost)
+
+    def is_covered(self, pair):
+        """Whether the price is at least the share of the log."""
+        return self.price(*pair) >= self.plain[pair] - SAME
 
     def beyond(self, stage):
         """The pairs that leave the path to a stage, or go on from it: none of them may pay."""

@@ -87,9 +87,14 @@ class Reasons(Spoken):
 
     def whether_it_pays(self, pair):
         a, settled = self.a, self.a.settled(*pair)
-        if settled > 0:
+        here, skipped = self.costs_too_much(pair), self.if_skipped([pair])
+        if settled > 0 and (not here or not skipped):
+            return f": it cannot pay{skipped}", []
+        if settled > 0 and self.rests_on == "the log":
             return ": it cannot pay", []
-        if self.costs_too_much(pair):
+        if here and a.seen[pair] == a.n and a.is_covered(pair):
+            return f": {CANNOT_PAY['the log']}", []
+        if here:
             return f": {CANNOT_PAY[self.rests_on]}", []
         if a.n_telling:
             text, values = self.avoids(pair)

@@ -10,11 +10,11 @@ class Said(Headline):
 
     def finding(self):
         kind, stage = self.a.finding()
+        skipped = self.if_skipped(self.a.pairs)
         if kind == "sound":
-            but = "" if stage in self.a.rivals else ", but what is assumed below rules it out"
-            return f"{{s}} is sound under weak dominance{but}", [self.name(stage)]
+            return f"{{s}} is sound under weak dominance{skipped}", [self.name(stage)]
         if kind == "none":
-            return "no stage is sound: {t}", []
+            return f"no stage is sound{skipped}: disagreement alone cannot {{t}}", []
         looks, values = ("{s} looks sound", [self.name(stage)]) if stage is not None else (
             "no stage looks sound", [])  # fmt: skip
         if not self.a.complete and stage == self.a.sound(self.a.plain) != self.a.sound(
@@ -148,9 +148,13 @@ class Said(Headline):
         if a.complete:
             return []
         pair = max(a.pairs, key=lambda p: a.worst(*p)[1] - a.worst(*p)[0])
-        why, values = ("Biased: whether {x} ran depends on other outputs",
-                       [self.names(a.dependent)]) if (
-            a.dependent) else ("No sign that gaps depend on other outputs{t}", [])  # fmt: skip
+        why, values = "No sign that gaps depend on other outputs, but they may {t}", []
+        if a.dependent:
+            why = "Biased: whether {x} ran depends on other outputs"
+            values = [self.names(a.dependent)]
+        elif a.unseen_tests:
+            why = "Whether the gaps of {x} depend on other outputs cannot be seen"
+            values = [self.names(a.unseen_tests)]
         (plain, as_it_is), (adjusted, filled) = self.plain(pair), self.adjusted(pair)
         moved, stage = "", a.sound(a.adjusted)
         if None in a.adjusted.values():
@@ -176,6 +180,14 @@ class Said(Headline):
         ]
 
     # Prices, labels, plan
+
+    def weak_dominance(self):
+        holds = self.a.weak_dominance
+        return holds if holds == "open" else f"{holds}{self.if_skipped(self.a.pairs)}"
+
+    def settles_nothing(self):
+        gaps = "" if self.a.complete else ", or the gaps too many,"
+        return f"These are too few{gaps} to be sure of settling anything."
 
     def band(self, band):
         prices = self.told["prices"]
