@@ -16,7 +16,6 @@ from stopwise.audit.labels.cases import LabelledCases, level_of_each
 from stopwise.cascade import Cascade, FloatArray, read_only
 from stopwise.disagreement import dominated_pairs
 
-
 EVEN_ODDS = 0.5  # the level of the bound by which labels outweigh a sound stage
 
 

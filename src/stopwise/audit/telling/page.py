@@ -160,7 +160,8 @@ def _verdict(report: AuditReport) -> list[str]:
         )
     heads = ["going on from", "cases", "answers changed", "interval", "price", "ratio", "margin"]
     found, out = finding_words(report), ruled_out_words(report)
-    held = f"The intervals of all pairs hold together, at any time, with {sureness(report)} confidence."
+    sure = f"with {sureness(report)} confidence"
+    held = f"The intervals of all pairs hold together, at any time, {sure}."
     return [
         "<h2>What disagreement says</h2>",
         paragraph(f"{found[:1].upper()}{found[1:]}{out}. {held} {strong_words(report)}"),

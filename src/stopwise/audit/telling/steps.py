@@ -12,7 +12,6 @@ from stopwise.audit.telling.numbers import count
 from stopwise.audit.telling.words import changes, many, n_cases_said, stage_name
 from stopwise.disagreement import price_covers
 
-
 HERE_NOT = "here it cannot pay, but for new cases that is too close to be sure"
 
 
