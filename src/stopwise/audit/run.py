@@ -7,14 +7,14 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from stopwise.audit.bounds.assumptions import Assumption
+from stopwise.audit.bounds.assumptions import Assumption, DisagreeAtMost
 from stopwise.audit.bounds.corners import LabelSpace
 from stopwise.audit.bounds.grounds import Ground, first_ground
 from stopwise.audit.bounds.identify import IdentifiedSet
 from stopwise.audit.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
 from stopwise.audit.compare import choices
 from stopwise.audit.evidence.dominance import strong_dominance
-from stopwise.audit.evidence.missing import completed_law, missing_outputs, observed_law
+from stopwise.audit.evidence.missing import missing_outputs, observed_law
 from stopwise.audit.evidence.pair_bounds import DisagreementBounds
 from stopwise.audit.evidence.verdict import judge
 from stopwise.audit.histogram import Histogram
@@ -74,8 +74,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     unseen_label
         Whether the right answer may be a value that no test ever gives.
     missing_at_random
-        Take it that whether an output is missing depends on nothing but the outputs shown, the
-        verdict: on those before it. By default both allow a missing output to be anything.
+        Take it that whether an output is missing depends on nothing but the outputs before it. By
+        default a missing output may be anything.
     labels
         Labels for some cases, drawn at random within each pattern: a table with the columns of the
         tests or with ``case_id`` (or ``case``), and ``label_column``.
@@ -119,13 +119,11 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     verdict = judge(bounds, cascade)
     evidence = None
     if labels is not None:
-        cases = read_labels(
-            labels, label_column, opened, histogram, space, at_random=missing_at_random
-        )
+        cases = read_labels(labels, label_column, opened, histogram, space)
         evidence = label_evidence(cases, verdict, cascade, alpha=alpha)
     drawn = () if evidence is None else evidence.as_assumptions()
-    law = completed_law(histogram) if missing_at_random else observed_law(histogram)
-    identified = IdentifiedSet(law, (*taken, *drawn), space)
+    near = tuple(DisagreeAtMost(i, j, float(bounds.high[i, j])) for i, j in bounds.adjusted)
+    identified = IdentifiedSet(observed_law(histogram), (*taken, *near, *drawn), space)
     differences = identified.largest_differences
     plan = None
     if n_planned:
@@ -157,7 +155,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         planned_cases=() if plan is None or opened is None else draw_cases(opened, plan, seed=seed),
         n_disputed=int(histogram.counts[disputed(histogram, possible)].sum()),
         odd_values=tuple(v for v in odd_values(histogram) if v not in space.never_right),
-        ground=_ground(minimax_stage(regrets), histogram, identified, len(taken), at_random)
+        ground=_ground(minimax_stage(regrets), identified, len(taken) + len(near))
         if regrets.min() <= TINY
         else None,
     )
@@ -186,18 +184,16 @@ def _listed(name: str, values: Any) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _ground(
-    stage: int, histogram: Histogram, identified: IdentifiedSet, n_taken: int, at_random: bool
-) -> Ground:
+def _ground(stage: int, identified: IdentifiedSet, n_taken: int) -> Ground:
     """Return the least that makes ``stage`` best for sure; what is not needed is not named."""
     law, space = identified.law, identified.space
     taken, drawn = identified.assumptions[:n_taken], identified.assumptions[n_taken:]
-    shown, free = observed_law(histogram), LabelSpace((), space.unseen)
-    sets = [(Ground.LOG, (shown, (), free)), (Ground.ASSUMED, (law, taken, space))]
-    if not (at_random or space.never_right):  # else the intervals from labels rest on that too
-        sets.append((Ground.LABELS, (shown, drawn, free)))
+    free = LabelSpace((), space.unseen)
+    sets = [(Ground.LOG, (law, (), free)), (Ground.ASSUMED, (law, taken, space))]
+    if not space.never_right:  # else the intervals from labels rest on that too
+        sets.append((Ground.LABELS, (law, drawn, free)))
     trials = ((ground, IdentifiedSet(*given)) for ground, given in sets)
-    return first_ground(stage, histogram.cascade.cumulative_costs, trials)
+    return first_ground(stage, law.cascade.cumulative_costs, trials)
 
 
 def _words(

@@ -150,6 +150,10 @@ def test_who_takes_gaps_to_be_chance_gets_a_verdict():
     taken = sw.audit(shown, cascade, missing_at_random=True)
     assert (taken.verdict.finding, taken.verdict.stage) == (Finding.SOUND, 1)
     assert "--missing-at-random" not in taken.summary()
+    assert taken.guarantee < blind.guarantee
+    assert (taken.largest_differences <= blind.largest_differences + 1e-9).all()
+    most = np.array([[p.interval.high for p in taken.verdict.pairs]])
+    assert abs(taken.largest_differences).max() <= most.max() + 1e-9
     for pair in taken.verdict.pairs:
         assert not pair.is_biased
         assert pair.disagreement in pair.interval
@@ -159,6 +163,14 @@ def test_who_takes_gaps_to_be_chance_gets_a_verdict():
     assert head.endswith("and tests were skipped as you assume.")
     assert "let a missing output be anything" in blind.to_html()
     assert "let a missing output be anything" not in taken.to_html()
+
+
+def test_six_cases_of_a_thousand_are_no_ground_even_if_gaps_are_chance():
+    shown = [[0, None], [1, None]] * 497 + [[0, 0], [1, 1]] * 3
+    report = sw.audit(np.array(shown, dtype=object), Cascade([0, 0.2]), missing_at_random=True)
+    assert report.ground is None
+    assert not report.is_known
+    assert report.verdict.finding is Finding.UNDECIDED
 
 
 @pytest.mark.parametrize("n_cases", [40, 400, 4_000])

@@ -28,7 +28,7 @@ def counts_to_bounds(seen, disagreed, cascade, alpha=0.05):
         low[i, j] = low[j, i] = interval.low
         high[i, j] = high[j, i] = interval.high
         middle[i, j] = middle[j, i] = disagreed[i, j] / seen[i, j]
-    return DisagreementBounds(seen, disagreed, sequence, low, high, middle)
+    return DisagreementBounds(seen, disagreed, sequence, low, high, middle, seen.max())
 
 
 @given(cascades(stages=(2, 4)), seeds)

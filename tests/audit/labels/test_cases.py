@@ -9,6 +9,7 @@ import stopwise as sw
 from stopwise.audit.labels.agreement import agreement
 from stopwise.audit.labels.cases import LabelledCases
 from stopwise.cascade import Cascade
+from stopwise.errors import LogError
 from tests.audit.worlds import draw, histogram_of, labelled
 from tests.strategies import hoeffding
 
@@ -87,7 +88,7 @@ def test_the_chance_that_an_interval_misses(chance):
 
 def test_patterns_count_by_their_share_however_many_labels_they_have():
     """Test 1 is wrong in all of one pattern, test 2 in all of a rarer one with as many labels."""
-    rows = np.array([[0, 1, 1]] * 30 + [[1, 0, 0]] * 10 + [[0, 0, 0]] * 60)
+    rows = np.array([[0, 1, 1]] * 900 + [[1, 0, 0]] * 300 + [[0, 0, 0]] * 1_800)
     told = [((0, 1, 1), 1, 200), ((1, 0, 0), 1, 200)]
     cases = LabelledCases.of(histogram_of(rows, CASCADE), told)
     interval = cases.difference(0, 1, alpha=0.05)
@@ -122,8 +123,8 @@ def test_missing_outputs_leave_room():
     assert cases.difference(0, 2, alpha=0.05).low < 0.8 - 0.2 - 1e-6
 
 
-@pytest.mark.parametrize("at_random", [True, False])
-def test_gaps_by_chance_do_not_shrink_an_estimate(at_random):
+@pytest.mark.parametrize("by_agreement", [True, False])
+def test_gaps_by_chance_do_not_shrink_an_estimate(by_agreement):
     """Cases without the third output are taken to be like those with it, not to be without gain."""
     rng = np.random.default_rng(12)
     labels, outputs = draw(rng, 20_000, [0.25, 0.2, 0.05])
@@ -132,15 +133,43 @@ def test_gaps_by_chance_do_not_shrink_an_estimate(at_random):
     errors = (outputs != labels[:, None]).mean(axis=0)
     complete = [c for c in range(20_000) if shown[c, 2] is not None][:2_000]
     cases = LabelledCases.of(
-        histogram_of(shown, CASCADE), labelled(shown, labels, complete), at_random=at_random
+        histogram_of(shown, CASCADE), labelled(shown, labels, complete), by_agreement=by_agreement
     )
     assert cases.estimate(0, 2) == pytest.approx(errors[0] - errors[2], abs=0.03)
     assert errors[0] - errors[2] in cases.difference(0, 2, alpha=0.05)
-    assert (cases.difference(0, 2, alpha=0.05).width < 0.3) == at_random
     never = [[0, None, 1], [1, None, 0], [0, 1, None], [1, 1, None]]
     apart = LabelledCases.of(histogram_of(never, CASCADE), [((0, None, 1), 0, 1)])
     assert np.isnan(apart.estimate(1, 2))
     assert apart.difference(1, 2, alpha=0.05).width == pytest.approx(2)
+
+
+def test_a_plan_of_a_router_counts_each_pattern_for_what_it_stands_for():
+    """After 0 one in ten went on, after 1 all: among those who disagree, labels of 0 weigh more."""
+    rng = np.random.default_rng(15)
+    n = 30_000
+    labels = (rng.random(n) < 0.4).astype(int)
+    first = np.where(rng.random(n) < np.where(labels == 1, 0.4, 0.02), 1 - labels, labels)
+    second = np.where(rng.random(n) < 0.08, 1 - labels, labels)
+    shown = np.column_stack([first, second]).astype(object)
+    shown[(first == 0) & (rng.random(n) < 0.9), 1] = None
+    truth = (first != labels).mean() - (second != labels).mean()
+    apart = [c for c in range(n) if shown[c, 1] is not None and shown[c, 0] != shown[c, 1]]
+    cascade = Cascade([0.1, 0.1])
+    for by_agreement in (True, False):
+        chosen = rng.choice(apart, 400, replace=False)
+        cases = LabelledCases.of(
+            histogram_of(shown, cascade),
+            labelled(shown, labels, chosen),
+            by_agreement=by_agreement,
+        )
+        assert cases.estimate(0, 1) == pytest.approx(truth, abs=0.03)
+        assert truth in cases.difference(0, 1, alpha=0.05)
+
+
+def test_more_labels_than_cases_are_refused():
+    log = histogram_of([[0, 1, 1]] * 3 + [[1, 0, 0]] * 5, CASCADE)
+    with pytest.raises(LogError, match=r"got 4 labels for outputs \[0, 1, 1\], .* has 3 times"):
+        LabelledCases.of(log, [((0, 1, 1), 1, 2), ((0, 1, 1), 0, 2)])
 
 
 def test_error_rates_by_random_labels_hold_and_are_of_use():

@@ -72,13 +72,13 @@ def test_the_ground_is_the_least_that_is_enough(world):
     assert kinds >= {Ground.LOG, Ground.ASSUMED, Ground.LABELS, None}
 
 
-def test_intervals_that_rest_on_how_gaps_came_about_are_no_ground_by_themselves(world):
+def test_labels_are_a_ground_by_themselves_whatever_is_taken_of_gaps(world):
     _, told = world
     gaps, cascade = told.astype("Int64"), abc(0, 0.5, 4)
     gaps.loc[::9, "c"] = pd.NA
     report = sw.audit(gaps[ABC], cascade, labels=gaps[:3_000], missing_at_random=True)
-    assert report.ground is Ground.BOTH
-    assert headline(report)[0].endswith("the cheapest in this log, given what you assume.")
+    assert report.ground is Ground.LABELS
+    assert report.ground is sw.audit(gaps[ABC], cascade, labels=gaps[:3_000]).ground
 
 
 def test_under_assumptions_the_first_lines_are_of_one_mind():

@@ -131,6 +131,25 @@ class RateWithin(Assumption):
 
 
 @dataclass(frozen=True)
+class DisagreeAtMost(Assumption):
+    """Two stages disagree in at most a share of the cases, so their error rates are as near."""
+
+    first: int
+    second: int
+    share: float
+
+    def conditions(self, axes: Axes) -> Conditions:
+        """-p <= γ_i - γ_j <= p."""
+        return _between(axes, {self.first: 1.0, self.second: -1.0}, -self.share, self.share)
+
+    def __str__(self) -> str:
+        return (
+            f"if gaps depend on outputs before them alone, test {self.first + 1} and test "
+            f"{self.second + 1} disagree in at most {self.share:.4g} of the cases"
+        )
+
+
+@dataclass(frozen=True)
 class DifferenceWithin(Assumption):
     """The error rates of two stages differ by an amount between two bounds (from labels)."""
 

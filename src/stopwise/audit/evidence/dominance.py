@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 from stopwise.audit.bounds.corners import LabelSpace
 from stopwise.audit.evidence.sequences import BettingSequence
-from stopwise.audit.histogram import Histogram
+from stopwise.audit.histogram import MISSING, Histogram
 from stopwise.audit.interval import Interval
 from stopwise.cascade import Cascade
+
+MAX_TRIALS = 4096  # of outputs in place of missing ones
 
 
 @dataclass(frozen=True)
 class StrongDominanceEvidence:
     """How many cases contradict "a right answer stays right", whatever the label.
 
-    For two classes these are the flip-flops, cases in which the output changes more than once.
+    For two classes these are the flip-flops, cases in which the output changes more than once. Of
+    ``n_open`` more nobody can tell, as outputs are missing; the interval allows for them.
     """
 
     n_cases: int
     n_contradicting: int
+    n_open: int
     interval: Interval
 
     @property
@@ -54,11 +59,33 @@ def strong_dominance(
 ) -> StrongDominanceEvidence:
     """Count the cases that contradict strong dominance."""
     possible = set(space.possible(histogram.classes))
-    total = 0
+    total = n_open = 0
     for row, n in zip(histogram.patterns.tolist(), histogram.counts.tolist(), strict=True):
-        total += n * contradicts(row, histogram.cascade, possible, space.unseen)
-    n_cases = histogram.n_cases
-    return StrongDominanceEvidence(n_cases, total, BettingSequence(alpha).interval(total, n_cases))
+        if contradicts(row, histogram.cascade, possible, space.unseen):
+            total += n
+        elif not space.unseen and _may_contradict(row, histogram.cascade, possible):
+            n_open += n
+    sequence, n_cases = BettingSequence(alpha), histogram.n_cases
+    low, high = (
+        sequence.interval(total, n_cases).low,
+        sequence.interval(total + n_open, n_cases).high,
+    )
+    return StrongDominanceEvidence(n_cases, total, n_open, Interval(low, high))
+
+
+def _may_contradict(row: list[int], cascade: Cascade, possible: set[int]) -> bool:
+    """Whether some outputs in place of the missing ones contradict; taken to be so if too many."""
+    gaps = [k for k, y in enumerate(row) if y == MISSING]
+    values = [*possible, -2]  # one that is no label stands for all of these
+    if len(values) ** len(gaps) > MAX_TRIALS:
+        return True
+    for filled in product(values, repeat=len(gaps)):
+        trial = row.copy()
+        for k, y in zip(gaps, filled, strict=True):
+            trial[k] = y
+        if contradicts(trial, cascade, possible, False):
+            return True
+    return False
 
 
 def _stays_right(pattern: list[int], cascade: Cascade, label: int) -> bool:
@@ -66,7 +93,7 @@ def _stays_right(pattern: list[int], cascade: Cascade, label: int) -> bool:
     was_right = [False] * len(pattern)
     for k, parent in enumerate(cascade.parents):
         before = parent is not None and was_right[parent]
-        if pattern[k] < 0:
+        if pattern[k] == MISSING:
             was_right[k] = before
         elif before and pattern[k] != label:
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -9,10 +10,10 @@ from types import MappingProxyType
 import numpy as np
 
 from stopwise.audit.evidence.prefixes import interval_at_random
-from stopwise.audit.evidence.sequences import BettingSequence
+from stopwise.audit.evidence.sequences import NEVER, BettingSequence
 from stopwise.audit.histogram import Histogram
 from stopwise.audit.interval import Interval
-from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
+from stopwise.cascade import TOLERANCE, Cascade, FloatArray, IntArray, read_only
 
 Pair = tuple[int, int]
 
@@ -29,6 +30,8 @@ class DisagreementBounds:
         The confidence sequence of a single pair, its level divided among them.
     low, high, middle
         The ends of the intervals and the shares themselves; shape (K, K).
+    n_cases
+        The number of cases, with gaps or without.
     biased
         The pairs whose intervals allow the missing outputs to be anything.
     adjusted
@@ -41,6 +44,7 @@ class DisagreementBounds:
     low: FloatArray
     high: FloatArray
     middle: FloatArray
+    n_cases: float
     biased: frozenset[Pair] = frozenset()
     adjusted: frozenset[Pair] = frozenset()
 
@@ -78,9 +82,31 @@ class DisagreementBounds:
             read_only(low),
             read_only(high),
             read_only(middle),
+            histogram.n_cases,
             frozenset(pair for pair in biased if pair not in at_random),
             frozenset(pair for pair in biased if pair in at_random),
         )
+
+    def n_more(self, i: int, j: int, price: float) -> float:
+        """Return how many more cases like these would tell ``price`` from the disagreement."""
+        d, m, n = float(self.disagreed[i, j]), float(self.seen[i, j]), self.n_cases
+        if (i, j) in self.adjusted:
+            return self._n_more_by_width(i, j, price)
+        if (i, j) not in self.biased:
+            more = self.sequence.n_more(price, d, m)  # only some of the cases to come show both
+            return math.ceil(more * n / m) if math.isfinite(more) else NEVER
+        most = d + n - m
+        if d <= price * n <= most:  # gaps alone leave that open
+            return NEVER
+        return self.sequence.n_more(price, most if price * n > most else d, n)
+
+    def _n_more_by_width(self, i: int, j: int, price: float) -> float:
+        """Forecast when an end comes between share and price, if it nears as 1/√n."""
+        share = float(self.middle[i, j])
+        if math.isnan(share) or abs(price - share) <= TOLERANCE:
+            return NEVER
+        end = float(self.high[i, j] if price > share else self.low[i, j])
+        return math.ceil(self.n_cases * (((end - share) / (price - share)) ** 2 - 1))
 
 
 def _of_a_choice(

@@ -10,7 +10,7 @@ from enum import Enum
 from stopwise.audit.evidence.pair_bounds import DisagreementBounds, Pair, path_pairs
 from stopwise.audit.evidence.sequences import NEVER
 from stopwise.audit.interval import Interval
-from stopwise.cascade import TOLERANCE, Cascade
+from stopwise.cascade import Cascade
 from stopwise.disagreement import (
     dominance_ratio,
     dominated_pairs,
@@ -33,9 +33,10 @@ class PairEvidence:
     """What is known of one pair of stages: whether the price of going on covers what it can change.
 
     ``settled`` is +1 where the price covers the disagreement for sure, -1 where it does not, 0
-    where that is open; ``n_more`` is how many more cases that show both would settle it.
-    Where ``is_biased``, which cases show both was decided by earlier outputs: the interval then
-    allows the missing outputs to be anything, and more cases of that kind do not narrow it.
+    where that is open; ``n_more`` is how many more cases would settle it if they are like those of
+    the log, with as many gaps. Where ``is_biased``, which cases show both was decided by earlier
+    outputs: the interval then allows the missing outputs to be anything, and that room stays
+    however many cases of that kind there are.
     """
 
     shallow: int
@@ -107,11 +108,6 @@ def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairE
     low, high = float(bounds.low[i, j]), float(bounds.high[i, j])
     biased = (i, j) in bounds.biased
     settled = 1 if price_covers(price, high) else 0 if price_covers(price, low) else -1
-    n_more: float = 0
-    if not settled and (i, j) in bounds.adjusted:
-        n_more = _n_more_by_width(float(bounds.middle[i, j]), Interval(low, high), price, n)
-    elif not settled:
-        n_more = NEVER if biased else bounds.sequence.n_more(price, d, n)
     return PairEvidence(
         shallow=i,
         deep=j,
@@ -121,17 +117,9 @@ def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairE
         interval=Interval(low, high),
         price=price,
         settled=settled,
-        n_more=n_more,
+        n_more=0 if settled else bounds.n_more(i, j, price),
         is_biased=biased,
     )
-
-
-def _n_more_by_width(share: float, interval: Interval, price: float, n: int) -> float:
-    """Forecast how many more cases bring an end between share and price, if it nears as 1/√n."""
-    if math.isnan(share) or abs(price - share) <= TOLERANCE:
-        return NEVER
-    end = interval.high if price > share else interval.low
-    return math.ceil(n * (((end - share) / (price - share)) ** 2 - 1))
 
 
 def _conditions(cascade: Cascade, stage: int) -> Iterable[tuple[Pair, int]]:

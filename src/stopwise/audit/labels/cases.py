@@ -26,9 +26,10 @@ BORROWED = 1.0  # how many labels the average of similar patterns is worth to ea
 class _Stratum:
     """Cases that count as alike: how many, with gaps filled, and which outcomes were found."""
 
+    blocks: Blocks
     n_cases: int = 0
     completed: float = 0.0
-    is_open: bool = False  # whether all tests that gave something may be wrong
+    outcomes: set[int] = field(default_factory=set)  # whose answer may be right, K for nobody's
     found: Counter[int] = field(default_factory=Counter)
 
 
@@ -54,7 +55,7 @@ class LabelledCases:
     completed
         The same if outputs are missing by chance given those shown, for estimates; shape (S,).
     sizes
-        How many cases of a stratum stand for its share, 0 where others count too; shape (S,).
+        The number of cases in each stratum; shape (S,).
     types
         Strata with the same number here agree in the same way; shape (S,).
     cascade
@@ -83,8 +84,8 @@ class LabelledCases:
 
     @property
     def is_whole(self) -> BoolArray:
-        """For each stratum whether every case that counts has a label; shape (S,)."""
-        return np.asarray((np.abs(self.counts.sum(axis=1) - self.sizes) < 0.5) & (self.sizes > 0))
+        """For each stratum whether every case has a label; shape (S,)."""
+        return np.asarray(np.abs(self.counts.sum(axis=1) - self.sizes) < 0.5)
 
     @classmethod
     def of(
@@ -94,66 +95,69 @@ class LabelledCases:
         *,
         by_agreement: bool = False,
         space: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
-        at_random: bool = False,
     ) -> LabelledCases:
         """Sort labelled cases, given as (outputs, label, times), into the strata of a log.
 
-        ``at_random`` says that outputs are missing by chance given those shown: then the shares are
-        those of `completed_law`.
+        Patterns that agree in the same way are one stratum only where as many gaps are filled from
+        each of their cases: else a label would count for the wrong share.
         """
         code = {value: c for c, value in enumerate(histogram.classes)}
         possible = set(space.possible(histogram.classes))
-        law = completed_law(histogram)
-        filled = dict(zip(map(tuple, law.patterns.tolist()), law.probabilities, strict=True))
-        strata: dict[tuple[int, ...], _Stratum] = {}
-        for row, n in zip(histogram.patterns.tolist(), histogram.counts.tolist(), strict=True):
-            stratum = strata.setdefault(agreement(row) if by_agreement else tuple(row), _Stratum())
+        strata: dict[tuple[object, ...], _Stratum] = {}
+        home: dict[tuple[int, ...], _Stratum] = {}
+        for row, n, share in zip(
+            histogram.patterns.tolist(),
+            histogram.counts.tolist(),
+            _completed(histogram),
+            strict=True,
+        ):
+            alike = (agreement(row), round(share / n * histogram.n_cases, 9))
+            stratum = strata.setdefault(
+                alike if by_agreement else tuple(row), _Stratum(agreement(row))
+            )
             stratum.n_cases += n
-            stratum.completed += float(filled.get(tuple(row), 0.0))
-            others = possible.difference(row)
-            stratum.is_open |= space.unseen or bool(others) or MISSING in row
+            stratum.completed += share
+            stratum.outcomes |= {row.index(y) for y in possible.intersection(row)}
+            if space.unseen or MISSING in row or possible.difference(row):
+                stratum.outcomes.add(len(row))
+            home[tuple(row)] = stratum
+        n_labels: Counter[tuple[int, ...]] = Counter()
         for outputs, label, times in labelled:
             row = [MISSING if y is None else code.get(y, MISSING - 1) for y in outputs]
             if all(y == MISSING for y in row):
                 continue  # such cases are not in the histogram either
-            key = agreement(row) if by_agreement else tuple(row)
-            if key not in strata:
+            if tuple(row) not in home:
                 raise LogError(
                     f"a labelled case must be one of the log, got outputs {list(outputs)!r}"
                 )
             right = code.get(label)
             outcome = row.index(right) if right is not None and right in row else len(row)
-            strata[key].found[outcome] += times
-            strata[key].is_open |= outcome == len(row)
-        return cls._arrays(strata, histogram, at_random)
+            home[tuple(row)].found[outcome] += times
+            home[tuple(row)].outcomes.add(outcome)
+            n_labels[tuple(row)] += times
+        _check_numbers(n_labels, histogram)
+        return cls._arrays(list(strata.values()), histogram)
 
     @classmethod
-    def _arrays(
-        cls, strata: dict[tuple[int, ...], _Stratum], histogram: Histogram, at_random: bool
-    ) -> LabelledCases:
+    def _arrays(cls, strata: list[_Stratum], histogram: Histogram) -> LabelledCases:
         K = histogram.n_stages
-        blocks = np.array([agreement(key) for key in strata])  # (S, K)
+        blocks = np.array([stratum.blocks for stratum in strata])  # (S, K)
         outcomes = np.arange(K + 1)
         losses = (blocks[:, None, :] != outcomes[None, :, None]).astype(np.float64)
         losses[np.broadcast_to((blocks == MISSING)[:, None, :], losses.shape)] = math.nan
         possible = np.zeros((len(strata), K + 1), dtype=bool)
-        for s, (row, stratum) in enumerate(zip(blocks.tolist(), strata.values(), strict=True)):
-            possible[s, [b for b in row if b != MISSING]] = True
-            possible[s, K] = stratum.is_open
-        counts = np.array([[x.found[o] for o in range(K + 1)] for x in strata.values()])
-        sizes = np.array([x.n_cases for x in strata.values()])
-        observed = sizes / histogram.n_cases
-        completed = np.array([x.completed for x in strata.values()])
-        shares = completed if at_random else observed
+        for s, stratum in enumerate(strata):
+            possible[s, list(stratum.outcomes)] = True
+        sizes = np.array([stratum.n_cases for stratum in strata])
         number: dict[Blocks, int] = {}
-        types = [number.setdefault(tuple(row), len(number)) for row in blocks.tolist()]
+        types = [number.setdefault(stratum.blocks, len(number)) for stratum in strata]
         return cls(
             read_only(losses),
             possible,
-            read_only(counts),
-            read_only(shares),
-            read_only(completed),
-            read_only(np.where(shares <= observed + TOLERANCE, sizes, 0)),
+            read_only(np.array([[x.found[o] for o in range(K + 1)] for x in strata])),
+            read_only(sizes / histogram.n_cases),
+            read_only(np.array([stratum.completed for stratum in strata])),
+            read_only(sizes),
             read_only(np.array(types, dtype=np.int64)),
             histogram.cascade,
         )
@@ -169,7 +173,7 @@ class LabelledCases:
         by_type = np.zeros((n_types, self.counts.shape[1]))
         np.add.at(by_type, self.types, self.counts)
         even = self.possible / self.possible.sum(axis=1, keepdims=True)
-        alike = by_type[self.types]
+        alike = by_type[self.types] * self.possible  # what was right there may be never right here
         alike = (alike + even) / (alike.sum(axis=1, keepdims=True) + 1)
         own = self.counts.sum(axis=1, keepdims=True)
         rates = (self.counts + BORROWED * alike) / (own + BORROWED)
@@ -230,6 +234,23 @@ class LabelledCases:
             low += P * (bottom + top + (top - bottom) * ends.low) / 2
             high += P * (bottom + top + (top - bottom) * ends.high) / 2
         return Interval(low - TOLERANCE, high + TOLERANCE)  # what is known exactly is rounded too
+
+
+def _completed(histogram: Histogram) -> list[float]:
+    """Return the share of each pattern if gaps are filled as `completed_law` does."""
+    law = completed_law(histogram)
+    filled = dict(zip(map(tuple, law.patterns.tolist()), law.probabilities.tolist(), strict=True))
+    return [filled.get(tuple(row), 0.0) for row in histogram.patterns.tolist()]
+
+
+def _check_numbers(n_labels: Counter[tuple[int, ...]], histogram: Histogram) -> None:
+    for row, n in zip(histogram.patterns.tolist(), histogram.counts.tolist(), strict=True):
+        if n_labels[tuple(row)] > n:
+            outputs = [None if c == MISSING else histogram.classes[c] for c in row]
+            raise LogError(
+                f"a case must have one label, got {n_labels[tuple(row)]:,} labels for outputs "
+                f"{outputs!r}, which the log has {n:,} times"
+            )
 
 
 def _mean_within(

@@ -139,7 +139,10 @@ def _expected(histogram: Histogram, groups: tuple[PlanGroup, ...]) -> list[Label
             camps = sorted(set(group.blocks) - {MISSING})
             if right is not None and group.blocks[right] != MISSING:
                 camps = [group.blocks[right]]
-            counts[place[group.blocks], camps] = group.n_labels / len(camps)
+            # Those that agree alike may be several strata, of which a plan draws in proportion.
+            alike = np.flatnonzero(cases.types == place[group.blocks])
+            part = cases.sizes[alike] / cases.sizes[alike].sum()
+            counts[alike[:, None], camps] = part[:, None] * group.n_labels / len(camps)
         expected.append(replace(cases, counts=counts))
     return expected
 

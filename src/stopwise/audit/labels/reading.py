@@ -29,8 +29,6 @@ def read_labels(
     log: Log | None,
     histogram: Histogram,
     space: LabelSpace,
-    *,
-    at_random: bool = False,
 ) -> LabelledCases:
     """Return labelled cases sorted into the strata of a log.
 
@@ -68,9 +66,7 @@ def read_labels(
     for _, label in labelled:
         _check_label(label, histogram, space)
     sorted_in = [(outputs, label, n) for (outputs, label), n in labelled.items()]
-    return LabelledCases.of(
-        histogram, sorted_in, by_agreement=planned, space=space, at_random=at_random
-    )
+    return LabelledCases.of(histogram, sorted_in, by_agreement=planned, space=space)
 
 
 def _is_plan(column: Any) -> bool:

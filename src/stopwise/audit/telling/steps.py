@@ -81,7 +81,9 @@ def _going_on_blindly(report: AuditReport, pair: PairEvidence) -> str:
     """Say what going on changes where other outputs decided over who got the later test."""
     assert report.missing is not None
     read, n = report.missing.pair(pair.shallow, pair.deep), n_cases_said(report)
-    seen = f"{many(report, read.plain, 'answer')} in {n:,} where both ran"
+    seen = ""
+    if not math.isnan(read.plain):  # else no case shows both
+        seen = f"{many(report, read.plain, 'answer')} in {n:,} where both ran"
     over_all = f"{count(n * read.worst.low)} to {count(n * read.worst.high)}"
     text = f"Going on to {stage_name(report.cascade, pair.deep)} {_costs(report, pair)} in {n:,} "
     text += (

@@ -92,7 +92,9 @@ def finding_words(report: AuditReport) -> str:
     verdict = report.verdict
     name = stage_name(report.cascade, verdict.stage)
     if verdict.finding is Finding.SOUND:
-        return f"{name} is sound under weak dominance"
+        refuted = verdict.stage not in report.possible_stages
+        but = ", but what is assumed below rules it out" if refuted else ""
+        return f"{name} is sound under weak dominance{but}"
     if verdict.finding is Finding.NONE:
         return "no stage is sound: disagreement alone cannot choose at these prices"
     more = (
@@ -125,7 +127,8 @@ def strong_words(report: AuditReport) -> str:
         what = "flip-flop" if report.histogram.n_classes == 2 else "contradict it"
         return (
             "Strong dominance (a right answer stays right) is refuted: "
-            f"{percent(strong.rate)} of cases {what} ({span(strong.interval)})."
+            f"{'at least ' if strong.n_open else ''}{percent(strong.rate)} of cases {what} "
+            f"({span(strong.interval)})."
         )
     return (
         "Strong dominance (a right answer stays right) is compatible with the log: at most "

@@ -1,0 +1,200 @@
+"""What can be counted in a log: pairs, gaps, and what gaps depend on.
+
+Nothing in this package calls the code under test: all comes from single rows, by loops, fractions,
+root finding and linear programmes.
+"""
+
+import math
+from collections import Counter, defaultdict
+from fractions import Fraction
+from functools import cached_property
+
+from scipy.stats import chi2, chi2_contingency
+
+
+class Counted:
+    """Counts of a log and the prices of its tests."""
+
+    def __init__(self, log):
+        self.log = log
+        self.K = len(log.names)
+        self.stages = range(self.K)
+        parents = log.parents or (None, *range(self.K - 1))
+        self.parents = parents
+        self.paths = []
+        for k in self.stages:
+            before = [] if parents[k] is None else self.paths[parents[k]]
+            self.paths.append([*before, k])
+        self.rows = [row for row in log.rows if any(y is not None for y in row)]
+        self.n = len(self.rows)
+        self.counts = Counter(self.rows)
+        self.classes = sorted({y for row in self.rows for y in row if y is not None})
+        spent = [sum(Fraction(log.costs[k]) for k in path) for path in self.paths]
+        self.spent = spent
+        self.C = [float(s / Fraction(log.mistake_cost)) for s in spent]
+        self.pairs = [(i, j) for j in self.stages for i in self.paths[j][:-1]]
+        self.alpha = (1 - log.confidence) / 3
+        self.complete = all(y is not None for row in self.rows for y in row)
+
+    def both(self, i, j):
+        return [(r[i], r[j]) for r in self.rows if r[i] is not None and r[j] is not None]
+
+    @cached_property
+    def seen(self):
+        return {(i, j): len(self.both(i, j)) for i in self.stages for j in self.stages}
+
+    @cached_property
+    def differ(self):
+        return {
+            (i, j): sum(x != y for x, y in self.both(i, j))
+            for i in self.stages
+            for j in self.stages
+        }
+
+    @cached_property
+    def plain(self):
+        """Shares of disagreement where both ran, exact; None where none did."""
+        return {p: Fraction(self.differ[p], m) if m else None for p, m in self.seen.items()}
+
+    # What is odd or missing
+
+    @cached_property
+    def odd_values(self):
+        """Words for gaps; what one output in a thousand says, next to two others or a lookalike."""
+        times = Counter(y for row in self.rows for y in row if y is not None)
+        few = max(1, sum(times.values()) // 1000)
+        usual = [y for y in self.classes if times[y] > few]
+        bare = {y: "".join(c for c in str(y).lower() if c.isalnum()) for y in self.classes}
+        gaps = {"", "none", "null", "nil", "na", "n/a", "nan", "nat", "<na>", "#n/a"}
+        return [
+            y
+            for y in self.classes
+            if y not in self.log.never_right
+            and (
+                str(y).strip().lower() in {*gaps, "undefined", "missing"}
+                or (times[y] <= few and len(usual) == 2)
+                or (times[y] <= few and bare[y] and list(bare.values()).count(bare[y]) > 1)
+            )
+        ]
+
+    def _dependence(self, test, on, given):
+        """Whether a test ran against what others said, among cases alike in the rest.
+
+        One chi-square test over all groups; rare outputs of a group count as one.
+        """
+        groups = defaultdict(Counter)
+        for row in self.rows:
+            gaps = tuple(row[k] is None for k in (*given, *on))
+            alike = (*(row[k] for k in given), *gaps)
+            groups[alike][tuple(row[k] for k in on), row[test] is None] += 1
+        square, freedom = 0.0, 0
+        for cells in groups.values():
+            table = [[cells[key, gap] for gap in (False, True)] for key in {k for k, _ in cells}]
+            table = self._without_rare(table)
+            if len(table) > 1:
+                found = chi2_contingency(table, correction=False)
+                square, freedom = square + found.statistic, freedom + found.dof
+        return float(chi2.sf(square, freedom)) if freedom else math.nan
+
+    @staticmethod
+    def _without_rare(table):
+        """Rows that expect fewer than five in some column together, or with the smallest other."""
+        least = min(sum(row[c] for row in table) for c in (0, 1)) / sum(map(sum, table))
+        common = [row for row in table if sum(row) * least >= 5]
+        rare = [row for row in table if sum(row) * least < 5]
+        rest = [sum(row[c] for row in rare) for c in (0, 1)]
+        if not common or not any(rest):
+            return common or [rest]
+        if sum(rest) * least >= 5:
+            return [*common, rest]
+        smallest = min(range(len(common)), key=lambda r: sum(common[r]))
+        common[smallest] = [x + y for x, y in zip(common[smallest], rest, strict=True)]
+        return common
+
+    @cached_property
+    def p_values(self):
+        return [self._dependence(k, self.paths[k][:-1], []) for k in self.stages]
+
+    @cached_property
+    def p_values_of_others(self):
+        return [
+            self._dependence(
+                k, [j for j in self.stages if j not in self.paths[k]], self.paths[k][:-1]
+            )
+            for k in self.stages
+        ]
+
+    @cached_property
+    def by_others(self):
+        """The tests whose gaps depend on tests that do not come before."""
+        return [k for k in self.stages if self.p_values_of_others[k] < 0.01 / (2 * self.K)]
+
+    @cached_property
+    def dependent(self):
+        low = [k for k in self.stages if self.p_values[k] < 0.01 / (2 * self.K)]
+        return sorted({*low, *self.by_others})
+
+    @cached_property
+    def biased(self):
+        return [
+            (i, j)
+            for i, j in self.pairs
+            if self.seen[i, j] < self.n and any(k in self.dependent for k in self.paths[j])
+        ]
+
+    @cached_property
+    def blind(self):
+        """The biased pairs whose gaps may hide anything: nothing is assumed, or it is refuted."""
+        return [
+            (i, j)
+            for i, j in self.biased
+            if not self.log.at_random or any(k in self.by_others for k in self.paths[j])
+        ]
+
+    @cached_property
+    def completed(self):
+        """The law if gaps are by chance given what is shown: each gap goes to its likes."""
+        mass = {row: times / self.n for row, times in self.counts.items()}
+        rank = {None: -1, **{y: c for c, y in enumerate(self.classes)}}
+        full = [row for row in mass if None not in row]
+        for row in sorted(
+            (row for row in mass if None in row),
+            key=lambda row: (row.count(None), [rank[y] for y in row]),
+        ):
+            likes = [f for f in full if all(x in (None, y) for x, y in zip(row, f, strict=True))]
+            total = sum(mass[f] for f in likes)
+            if likes:
+                for f in likes:
+                    mass[f] += mass[row] * mass[f] / total
+                mass[row] = 0.0
+        return {row: p for row, p in mass.items() if p}
+
+    @cached_property
+    def adjusted_range(self):
+        found = {}
+        for i, j in self.pairs:
+            low = sum(p for r, p in self.completed.items()
+                      if None not in (r[i], r[j]) and r[i] != r[j])  # fmt: skip
+            still = sum(p for r, p in self.completed.items() if None in (r[i], r[j]))
+            found[i, j] = float(low), float(low + still)
+        return found
+
+    @cached_property
+    def adjusted(self):
+        """One number where the range is narrow, None where it is not."""
+        return {
+            pair: (low + high) / 2 if high - low <= 0.01 else None
+            for pair, (low, high) in self.adjusted_range.items()
+        }
+
+    def worst(self, i, j):
+        d, m = self.differ[i, j], self.seen[i, j]
+        return d / self.n, (d + self.n - m) / self.n
+
+    @cached_property
+    def n_prefix(self):
+        """Cases with gaps in which each test that ran had all those before it."""
+        return sum(
+            None in row and all(row[i] is not None or row[j] is None for i, j in self.pairs)
+            for row in self.rows
+        )

@@ -1,0 +1,219 @@
+"""What labels say: strata of the log, the share of each, and what was found in it."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.special import rel_entr
+
+from tests.audit.again.betting import edges
+from tests.audit.again.disagreed import Disagreed
+
+
+def camps(row):
+    """For each test the first test that says the same, None where it says nothing."""
+    return tuple(None if y is None else row.index(y) for y in row)
+
+
+@dataclass
+class Stratum:
+    """Cases that count as alike: how many, with gaps filled, and whose answer was how often right.
+
+    ``right`` counts camps, None where no test was right; ``may_be`` are those that can be.
+    """
+
+    camps: tuple
+    n_cases: int = 0
+    filled: float = 0.0
+    right: Counter = field(default_factory=Counter)
+    may_be: set = field(default_factory=set)
+
+    def gain(self, weights, right):
+        return sum(w * (self.camps[k] != right) for k, w in weights.items())
+
+
+class Labelled(Disagreed):
+    """Differences and error rates by labels, and the stages that may be best by them."""
+
+    def may_be_best(self, least):
+        """The stages that trail no other one for sure; least[k, j] bounds γ_k - γ_j from below."""
+        return [
+            k
+            for k in self.stages
+            if all(least[k][j] + self.C[k] - self.C[j] <= 1e-9 for j in self.stages)
+        ]
+
+    @cached_property
+    def labelled(self):
+        """The labelled rows, without those that show nothing."""
+        rows = self.log.rows
+        return [(rows[r], y) for r, y in self.log.labels if any(x is not None for x in rows[r])]
+
+    @cached_property
+    def n_telling(self):
+        """Labels of cases in which two tests say different things."""
+        return sum(len({x for x in row if x is not None}) > 1 for row, _ in self.labelled)
+
+    def strata(self, *, pooled, never_right=(), unseen=False):
+        """The strata before anybody has labelled anything: patterns, or agreements if pooled."""
+        found = {}
+        can_be = set(self.classes) - set(never_right)
+        for row in self.rows:
+            held = found.setdefault(camps(row) if pooled else row, Stratum(camps(row)))
+            held.n_cases += 1
+            held.may_be |= {row.index(y) for y in row if y in can_be}
+            if unseen or None in row or can_be - set(row):
+                held.may_be.add(None)
+        for row, p in self.completed.items():
+            found[camps(row) if pooled else row].filled += p
+        return found
+
+    def home(self, row):
+        """Where a label of a plan counts: with cases that agree alike and fill as many gaps."""
+        return camps(row), round(self.completed.get(row, 0) * self.n / self.counts[row], 9)
+
+    @cached_property
+    def told(self):
+        """The strata with their labels."""
+        log, found = self.log, {}
+        key = self.home if log.planned_labels else (lambda row: row)
+        for row, held in self.strata(
+            pooled=False, never_right=log.never_right, unseen=log.unseen
+        ).items():
+            joined = found.setdefault(key(row), Stratum(held.camps))
+            joined.n_cases += held.n_cases
+            joined.filled += held.filled
+            joined.may_be |= held.may_be
+        for row, y in self.labelled:
+            found[key(row)].right[row.index(y) if y in row else None] += 1
+        return found
+
+    def bounds_by_labels(self, strata, weights):
+        """What Σ weights · γ can be: known where all are labelled, free where none is."""
+        low = high = 0.0
+        some = []
+        for held in strata.values():
+            n = sum(held.right.values())
+            share = held.n_cases / self.n
+            gains = [held.gain(weights, right) for right in held.may_be]
+            if any(held.camps[k] is None for k in weights):
+                gains = [sum(min(w, 0) for w in weights.values()),
+                         sum(max(w, 0) for w in weights.values())]  # fmt: skip
+            elif abs(n - held.n_cases) < 0.5:
+                gains = [sum(t * held.gain(weights, r) for r, t in held.right.items()) / n]
+            elif n and max(gains) > min(gains) and share:
+                some.append((held, share, n, gains))
+                continue
+            low, high = low + share * min(gains), high + share * max(gains)
+        if some:
+            ends = self._by_some_labels(some, weights)
+            low, high = low + ends[0], high + ends[1]
+        return low, high
+
+    def _by_some_labels(self, some, weights):
+        """Each label counts by the share of its stratum: two ways to bound the mean of them.
+
+        Which one depends on how uneven the labels count, never on what they said.
+        """
+        bottom, top = min(min(g) for *_, g in some), max(max(g) for *_, g in some)
+        total = sum(
+            times * (share / n) * held.gain(weights, right)
+            for held, share, n, _ in some
+            for right, times in held.right.items()
+        )
+        counts_for = [(share / n, n) for _, share, n, _ in some]
+        N = sum(n for _, n in counts_for)
+        largest = max(each for each, _ in counts_for)
+        squares = sum(n * each**2 for each, n in counts_for)
+        P = sum(share for _, share, _, _ in some)
+        level = self.alpha / (self.K + self.K * (self.K - 1) / 2)  # rates and differences
+        if largest**2 > 1.5 * squares / N:
+            # a sum of independent terms, each with a range of its own
+            off = (top - bottom) * math.sqrt(math.log(2 / level) * squares / 2)
+            ends = total - off, total + off
+        else:
+            ends = self._by_divergence(total, (bottom, top), P, N * largest, level, N)
+        return max(ends[0], P * bottom), min(ends[1], P * top)
+
+    @staticmethod
+    def _by_divergence(total, span, P, most, level, N):
+        """The total as a mean of N values in [0, 1]: those that count less stay near the middle."""
+        middle, half = P * sum(span) / 2, most * (span[1] - span[0]) / 2
+        mean = ((total - middle) / half + 1) / 2
+
+        def divergence(m):
+            return rel_entr(mean, m) + rel_entr(1 - mean, 1 - m)
+
+        return [
+            middle + half * (2 * end - 1)
+            for end in edges(divergence, mean, math.log(2 / level) / N)
+        ]
+
+    @cached_property
+    def label_intervals(self):
+        return {
+            (i, j): self.bounds_by_labels(self.told, {i: 1, j: -1})
+            for j in self.stages
+            for i in range(j)
+        }
+
+    @cached_property
+    def label_rates(self):
+        return [self.bounds_by_labels(self.told, {k: 1}) for k in self.stages]
+
+    @cached_property
+    def estimates(self):
+        """γ_i - γ_j: each stratum's own labels, one borrowed from its likes, who borrow one.
+
+        Strata that show both count by what they have when gaps are filled.
+        """
+        alike, found = Counter(), np.zeros((self.K, self.K))
+        for held in self.told.values():
+            for right, times in held.right.items():
+                alike[held.camps, right] += times
+        for i in self.stages:
+            for j in self.stages:
+                shown = [h for h in self.told.values() if None not in (h.camps[i], h.camps[j])]
+                total = sum(held.filled for held in shown)
+                found[i, j] = sum(
+                    held.filled / total * rate * held.gain({i: 1, j: -1}, right)
+                    for held in shown
+                    for right, rate in self._rates(held, alike)
+                    if i != j
+                )
+        return found
+
+    def _rates(self, held, alike):
+        """How likely each camp of a stratum is to be right."""
+        n = sum(held.right.values())
+        if n == held.n_cases:
+            return [(right, times / n) for right, times in held.right.items()]
+        n_alike = sum(alike[held.camps, right] for right in held.may_be)
+        rates = []
+        for right in held.may_be:
+            lent = (alike[held.camps, right] + 1 / len(held.may_be)) / (n_alike + 1)
+            rates.append((right, (held.right[right] + lent) / (n + 1)))
+        return rates
+
+    @cached_property
+    def label_stage(self):
+        return min(self.stages, key=lambda k: self.estimates[k, 0] + self.C[k])
+
+    @cached_property
+    def label_least(self):
+        least = np.zeros((self.K, self.K))
+        for (i, j), (low, high) in self.label_intervals.items():
+            least[i, j], least[j, i] = low, -high
+        return least
+
+    @cached_property
+    def weak_dominance(self):
+        """Over all stages that may be best and all disagreements inside the intervals."""
+        found = {
+            self.is_dominant(k, p)
+            for k in self.may_be_best(self.label_least)
+            for p in self.corners(self.interval)
+        }
+        return "open" if len(found) > 1 else "holds" if found.pop() else "fails"
