@@ -10,6 +10,7 @@ import stopwise as sw
 from stopwise.audit import ErrsWithin, Ordered
 from stopwise.audit.bounds.grounds import Ground
 from stopwise.audit.telling.headline import _at_most, headline
+from stopwise.audit.telling.steps import going_on
 from tests.audit.worlds import draw
 
 ABC = ["a", "b", "c"]
@@ -253,3 +254,20 @@ def test_the_page_says_once_what_looks_sound():
     page = sw.audit(frame, sw.Cascade([0, 0.1], 1, ABC[:2])).to_html()
     assert "Where both ran &#x27;b&#x27; looks sound, and adjusted too." in page
     assert "The intervals of all pairs hold together" in page
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"), [(0.3, "costs as much as 200 mistakes more"), (0.05, "costs no more")]
+)
+def test_the_other_branch_of_a_tree_is_named(cost, words):
+    """Disagreement compares tests on one path; of another branch its bounds are said."""
+    rows = np.array([[0, 1, 1], [1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1]] * 400)
+    cascade = sw.Cascade([0, 0.1, cost], 1, ["root", "left", "right"], parents=[None, 0, 0])
+    report = sw.audit(pd.DataFrame(rows, columns=["root", "left", "right"]), cascade)
+    line = going_on(report, 1)
+    assert line == (
+        f"No test comes after it; 'right', on another branch, {words} and avoids at most 200 in "
+        "1,000."
+    )
+    chain = sw.audit(rows, sw.Cascade([0, 0.1, 0.1]))
+    assert going_on(chain, 2) == "It is the last test: there is nothing to go on to."

@@ -65,10 +65,8 @@ def _by_labels(report: AuditReport, told: LabelEvidence, stage: int) -> str:
         labels += f" ({told.n_telling:,} where tests disagree)"
     if stage == told.stage:
         return f": {labels} suggest{'s' * few} that it is cheapest"
-    if stage == report.verdict.stage:
-        unclear = f"{labels} do{'es' * few} not clearly say otherwise"
-        return f": disagreement suggests that it is cheapest, and {unclear}"
-    return f" for now: {labels} do{'es' * few} not say which test is cheapest"
+    unclear = f"{labels} do{'es' * few} not clearly say otherwise"
+    return f": disagreement suggests that it is cheapest, and {unclear}"
 
 
 def _surely(report: AuditReport, ground: Ground) -> str:

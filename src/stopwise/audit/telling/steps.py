@@ -18,10 +18,8 @@ HERE_NOT = "here it cannot pay, but for new cases that is too close to be sure"
 def going_on(report: AuditReport, stage: int) -> str:
     """Say what the most tempting later test changes and costs, and whether that can pay."""
     later = [p for p in report.verdict.pairs if p.shallow == stage]
-    if not later and stage == report.cascade.n_stages - 1:
-        return "It is the last test: there is nothing to go on to."
     if not later:
-        return "No test comes after it: there is nothing to go on to."
+        return _at_the_end(report, stage)
     pair = min(later, key=lambda p: (_cannot_pay(report, p), _spared(report, p)))
     told = _cannot_pay(report, pair) or report.has_telling_labels
     if pair.is_biased and not pair.settled and not told:
@@ -30,6 +28,25 @@ def going_on(report: AuditReport, stage: int) -> str:
     facts = f"Going on to {name} changes {changes(report, pair)} in {n_cases_said(report):,} and "
     facts += _costs(report, pair)
     return f"{facts}{_whether_it_pays(report, pair)}."
+
+
+def _at_the_end(report: AuditReport, stage: int) -> str:
+    """Say that no test comes after ``stage``, and what another branch may be worth at most."""
+    K, C = report.cascade.n_stages, report.cascade.cumulative_costs
+    met = {
+        k for p in report.verdict.pairs if stage in (p.shallow, p.deep) for k in (p.shallow, p.deep)
+    }
+    others = [k for k in range(K) if k not in met]
+    if not others:
+        return "It is the last test: there is nothing to go on to."
+    avoided = report.largest_differences[stage]
+    other = max(others, key=lambda k: float(avoided[k] - C[k]))
+    more, n = float(C[other] - C[stage]), n_cases_said(report)
+    costs = (
+        "costs no more" if more <= 0 else f"costs as much as {many(report, more, 'mistake')} more"
+    )
+    text = f"No test comes after it; {stage_name(report.cascade, other)}, on another branch, "
+    return f"{text}{costs} and avoids at most {count(n * max(avoided[other], 0.0))} in {n:,}."
 
 
 def _whether_it_pays(report: AuditReport, pair: PairEvidence) -> str:
