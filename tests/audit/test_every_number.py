@@ -112,6 +112,7 @@ CHECKS = {
     ),
     "missing.p_values[]": if_any("missing", lambda a: a.p_values),
     "missing.p_values_of_others[]": if_any("missing", lambda a: a.p_values_of_others),
+    "missing.p_values_of_labels[]": if_any("missing", lambda a: a.p_values_of_labels),
     "missing.pairs[].shallow": each_gap(lambda _a, i, _j: i),
     "missing.pairs[].deep": each_gap(lambda _a, _i, j: j),
     "missing.pairs[].plain": each_gap(

@@ -32,13 +32,18 @@ def missing(said, blocks):
     a = said.a
     gaps, values = said.gaps()
     bias = "There is no sign that this depends on other outputs; it may {t}."
-    if a.dependent:
+    right_if = " The adjusted ones are right if gaps depend on nothing but the outputs shown; "
+    right_if += "else {t}."
+    if a.by_truth:
+        bias = "Whether {x} ran depends on what is right, as the labels show: the shares below {t}."
+        values, right_if = [*values, said.names(a.by_truth)], ""
+    elif a.dependent:
         bias = "Whether {x} ran depends on other outputs, so the plain shares are biased."
         values = [*values, said.names(a.dependent)]
     elif a.unseen_tests:
         bias = "Whether the gaps of {x} depend on other outputs cannot be seen here."
         values = [*values, said.names(a.unseen_tests)]
-    bias += " The adjusted ones are right if gaps depend on nothing but the outputs shown; else {t}"
+    bias += right_if
     if a.blind:
         bias += " The intervals below let a missing output be anything where that counts."
     elif a.by_outputs:
@@ -188,7 +193,8 @@ def labels(said, blocks):
             "{n} labels, {n} of them where tests disagree, favour {s}. Stages that may be cheapest "
             "by them: {x}, with {n} % confidence. Weak dominance: {x}.",
             [len(a.labelled), a.n_telling, said.name(a.label_stage),
-             said.names(a.may_be_best(a.label_least)), 100 * a.log.confidence, said.weak_dominance()],
+             said.names(a.may_be_best(a.label_least)), 100 * a.log.confidence,
+             said.weak_dominance()],
         )  # fmt: skip
     else:
         assert_said(

@@ -21,6 +21,7 @@ from stopwise.audit.histogram import Histogram
 from stopwise.audit.labels.evidence import LabelEvidence, label_evidence
 from stopwise.audit.labels.plan import disputed, draw_cases, plan_labels
 from stopwise.audit.labels.reading import read_labels
+from stopwise.audit.labels.skipped import skipped_by_truth
 from stopwise.audit.prices import price_map
 from stopwise.audit.reading.checks import check_log, odd_values
 from stopwise.audit.reading.log import open_log
@@ -113,14 +114,15 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     # while there are no labels: asking for some must not change what the log says.
     alpha = (1 - confidence) / 3
     gaps = missing_outputs(histogram)
+    cases = None
+    if labels is not None:
+        cases = read_labels(labels, label_column, opened, histogram, space)
+        gaps = None if gaps is None else gaps.with_labels(skipped_by_truth(histogram, cases))
     biased = {} if gaps is None else gaps.shares(adjusted=missing_at_random)
     adjusted = gaps.adjustable_pairs(cascade) if gaps is not None and missing_at_random else ()
     bounds = DisagreementBounds.of(histogram, alpha=alpha, biased=biased, at_random=adjusted)
     verdict = judge(bounds, cascade)
-    evidence = None
-    if labels is not None:
-        cases = read_labels(labels, label_column, opened, histogram, space)
-        evidence = label_evidence(cases, verdict, cascade, alpha=alpha)
+    evidence = None if cases is None else label_evidence(cases, verdict, cascade, alpha=alpha)
     drawn = () if evidence is None else evidence.as_assumptions()
     near = tuple(DisagreeAtMost(i, j, float(bounds.high[i, j])) for i, j in bounds.adjusted)
     identified = IdentifiedSet(observed_law(histogram), (*taken, *near, *drawn), space)

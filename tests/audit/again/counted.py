@@ -87,21 +87,23 @@ class Counted:
 
         The smaller chance of the two, twice: it had two tries. Once where only one could be tried.
         """
-        said = self._chance(test, on, given, lambda row: tuple(row[k] for k in on))
-        agreed = self._chance(test, on, given, lambda row: camps([row[k] for k in (*given, *on)]))
-        tried = [p for p in (said, agreed) if not math.isnan(p)]
+        said, agreed = [], []
+        for row in self.rows:
+            shown = [row[k] for k in (*given, *on)]
+            alike = (*shown[: len(given)], *(y is None for y in shown))
+            said.append((alike, tuple(shown), row[test] is None))
+            agreed.append((alike, camps(shown), row[test] is None))
+        tried = [p for p in (self._chance(said), self._chance(agreed)) if not math.isnan(p)]
         return min(1.0, len(tried) * min(tried)) if tried else math.nan
 
-    def _chance(self, test, on, given, what):
-        """One chi-square test over all groups of cases that are alike in what was given.
+    def _chance(self, cases):
+        """One chi-square test over all groups of cases, given as (group, what it is, yes or no).
 
-        Rare outputs of a group count as one.
+        What is rare in a group counts as one.
         """
         groups = defaultdict(Counter)
-        for row in self.rows:
-            gaps = tuple(row[k] is None for k in (*given, *on))
-            alike = (*(row[k] for k in given), *gaps)
-            groups[alike][what(row), row[test] is None] += 1
+        for alike, what, gap in cases:
+            groups[alike][what, gap] += 1
         square, freedom = 0.0, 0
         for cells in groups.values():
             table = [[cells[key, gap] for gap in (False, True)] for key in {k for k, _ in cells}]
@@ -140,14 +142,59 @@ class Counted:
         ]
 
     @cached_property
+    def p_values_of_labels(self):
+        """Whether a test ran against which of those before it are right, where labels show that.
+
+        Unknown where cases were labelled by what the tests said, or labels count for several
+        patterns.
+        """
+        if not self.log.labels:
+            return []
+        told = dict(self.log.labels)
+        cases = [(row, told.get(r)) for r, row in enumerate(self.log.rows)]
+        cases = [(row, y) for row, y in cases if any(x is not None for x in row)]
+        if len(set(map(self.stratum, self.counts))) < len(self.counts):
+            return [math.nan] * self.K
+        for what in (tuple, camps):
+            drawn = [([x is None for x in row], what(row), y is None) for row, y in cases]
+            if self._chance([(tuple(gaps), *rest) for gaps, *rest in drawn]) < 0.01:
+                return [math.nan] * self.K
+        found = []
+        for k in self.stages:
+            before = self.paths[k][:-1]
+            found.append(self._chance([
+                (tuple(row[i] for i in before), tuple(row[i] == y for i in before), row[k] is None)
+                for row, y in cases
+                if y is not None
+            ]))  # fmt: skip
+        return found
+
+    def stratum(self, row):
+        """Where a label counts: with the same outputs, of a plan with who agrees alike.
+
+        With these only if as many gaps are filled from each of their cases.
+        """
+        if not self.log.planned_labels:
+            return row
+        return camps(row), round(self.completed.get(row, 0) * self.n / self.counts[row], 9)
+
+    def _low(self, p_values):
+        return [k for k, p in enumerate(p_values) if p < 0.01 / (2 * self.K)]
+
+    @cached_property
+    def by_truth(self):
+        """The tests that ran or not by what is right, as labels show."""
+        return self._low(self.p_values_of_labels)
+
+    @cached_property
     def by_others(self):
-        """The tests whose gaps depend on tests that do not come before."""
-        return [k for k in self.stages if self.p_values_of_others[k] < 0.01 / (2 * self.K)]
+        """The tests whose gaps depend on what does not come before."""
+        return sorted({*self._low(self.p_values_of_others), *self.by_truth})
 
     @cached_property
     def dependent(self):
-        low = [k for k in self.stages if self.p_values[k] < 0.01 / (2 * self.K)]
-        return sorted({*low, *self.by_others})
+        """The tests whose gaps depend on outputs."""
+        return sorted({*self._low(self.p_values), *self._low(self.p_values_of_others)})
 
     @cached_property
     def unseen_tests(self):
@@ -169,8 +216,14 @@ class Counted:
         return [
             (i, j)
             for i, j in self.pairs
-            if self.seen[i, j] < self.n and any(k in self.dependent for k in self.paths[j])
+            if self.seen[i, j] < self.n
+            and any(k in self.dependent or k in self.by_truth for k in self.paths[j])
         ]
+
+    @cached_property
+    def refuted(self):
+        """The pairs that nothing seen makes up for."""
+        return [p for p in self.with_gaps if any(k in self.by_truth for k in self.paths[p[1]])]
 
     @cached_property
     def blind(self):

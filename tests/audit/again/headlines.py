@@ -9,6 +9,7 @@ SURE = {
     "assumptions and labels": ": the labels show it to be the cheapest in this log, given what you "
     "assume.",
 }
+NO_CHANCE = " for now: who got which tests was not left to chance, so this log cannot tell."
 
 
 class Headline(Reasons):
@@ -32,6 +33,8 @@ class Headline(Reasons):
             why = ": in this log no other choice is cheaper, whatever is right."
         elif a.ground is not None:
             why = SURE[a.ground]
+        elif a.refuted:
+            why = NO_CHANCE
         elif a.labelled and not a.n_telling:
             why = (
                 " for now: all labels are of cases on which the tests agree, so they cannot say "
@@ -47,7 +50,7 @@ class Headline(Reasons):
             conditions += [words] if (words := self.skipped(a.pairs)) else []
             why = f", if {' and '.join(conditions)}." if conditions else "."
         elif self.open_by_gaps:
-            why = " for now: who got which tests was not left to chance, so this log cannot tell."
+            why = NO_CHANCE
         else:
             granted = "even with what you assume " if a.is_assuming else ""
             why = f" for now: {granted}nobody can know without labels which test is best here."

@@ -66,15 +66,10 @@ class Labelled(Disagreed):
             found[camps(row) if pooled else row].filled += p
         return found
 
-    def home(self, row):
-        """Where a label of a plan counts: with cases that agree alike and fill as many gaps."""
-        return camps(row), round(self.completed.get(row, 0) * self.n / self.counts[row], 9)
-
     @cached_property
     def told(self):
         """The strata with their labels."""
-        log, found = self.log, {}
-        key = self.home if log.planned_labels else (lambda row: row)
+        log, key, found = self.log, self.stratum, {}
         for row, held in self.strata(
             pooled=False, never_right=log.never_right, unseen=log.unseen
         ).items():

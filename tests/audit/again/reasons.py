@@ -71,10 +71,9 @@ class Reasons(Spoken):
         a = self.a
         later = [pair for pair in a.pairs if pair[0] == self.stage]
         if not later:
-            last = "It is the last test" if self.stage == a.K - 1 else "No test comes after it"
-            return f"{last}: there is nothing to go on to.", []
+            return self.at_the_end()
         pair = min(later, key=lambda p: (self.costs_too_much(p), self.spared(p)))
-        known = self.costs_too_much(pair) or a.n_telling
+        known = self.costs_too_much(pair) or (a.n_telling and pair not in a.refuted)
         if pair in a.blind and not a.settled(*pair) and not known:
             return self.going_on_blindly(pair)
         change, values = self.changes(pair)
@@ -83,6 +82,25 @@ class Reasons(Spoken):
         return (
             f"Going on to {{s}} changes {change} in {self.base:,} and {cost}{end}.",
             [self.name(pair[1]), *values, *price, *more],
+        )
+
+    def at_the_end(self):
+        """What the stage of another branch that may be worth most costs, and avoids at most."""
+        a, own = self.a, self.stage
+        others = [
+            k for k in a.stages if k != own and not {(k, own), (own, k)}.intersection(a.pairs)
+        ]
+        if not others:
+            return "It is the last test: there is nothing to go on to.", []
+        other = max(others, key=lambda k: a.differences[own, k] - a.C[k])
+        more, cost, values = a.C[other] - a.C[own], "costs no more", []
+        if more > 0:
+            cost, values = self.many(more, "mistake")
+            cost = f"costs as much as {cost} more"
+        return (
+            f"No test comes after it; {{s}}, on another branch, {cost} and avoids at most {{n}} in "
+            f"{self.base:,}.",
+            [self.name(other), *values, self.base * max(a.differences[own, other], 0)],
         )
 
     def whether_it_pays(self, pair):
@@ -96,7 +114,7 @@ class Reasons(Spoken):
             return f": {CANNOT_PAY['the log']}", []
         if here:
             return f": {CANNOT_PAY[self.rests_on]}", []
-        if a.n_telling:
+        if a.n_telling and pair not in a.refuted:
             text, values = self.avoids(pair)
             return f"; by the labels it {text}", values
         if settled < 0:
@@ -119,7 +137,7 @@ class Reasons(Spoken):
             values = [*values, *more]
         text += " anything from {n} to {n}"
         values = [self.name(pair[1]), *values, *(self.base * end for end in a.worst(*pair))]
-        if a.adjusted[pair] is None:
+        if a.adjusted[pair] is None or pair in a.refuted:
             return f"{text}.", values
         return (
             f"{text}; about {{n}}, if nothing but the outputs shown decided who was tested.",
@@ -143,6 +161,11 @@ class Reasons(Spoken):
         if self.surely_pays(pair):
             worth = "more" if a.price(*pair) > 0 else "it"
             text += f"; {PAYS[self.rests_on]}going on, which changes {change}, is worth {worth}."
+        elif pair in a.refuted:
+            text += (
+                f"; whether going on, which changes {change}, is worth more, what is missing "
+                "leaves open."
+            )
         elif a.n_telling:
             told, shares = self.avoids(pair)
             text += f"; by the labels, going on from there {told}."

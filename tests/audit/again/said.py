@@ -149,7 +149,10 @@ class Said(Headline):
             return []
         pair = max(a.pairs, key=lambda p: a.worst(*p)[1] - a.worst(*p)[0])
         why, values = "No sign that gaps depend on other outputs, but they may {t}", []
-        if a.dependent:
+        if a.by_truth:
+            why = "Biased: whether {x} ran depends on what is right, as the labels show"
+            values = [self.names(a.by_truth)]
+        elif a.dependent:
             why = "Biased: whether {x} ran depends on other outputs"
             values = [self.names(a.dependent)]
         elif a.unseen_tests:
@@ -161,12 +164,13 @@ class Said(Headline):
             moved = "; some gaps nothing like them fills"
         elif stage != a.sound(a.plain):
             moved = f"; adjusted, {self.name(stage)} looks sound"
+        right_if = "" if a.by_truth else " (right if {t})"
         gaps, counts = self.gaps()
         return [
             (f"Missing: {gaps}. Each pair is compared where both ran.", counts),
             (
                 (
-                    f"  {why}; {{s}} to {{s}}: {plain} as it is, {adjusted} (right if {{t}}), "
+                    f"  {why}; {{s}} to {{s}}: {plain} as it is, {adjusted}{right_if}, "
                     f"anything in {{n}} % to {{n}} % at worst{moved}."
                 ),
                 [

@@ -81,7 +81,7 @@ def test_of_many_values_who_agrees_with_whom_is_tried():
 
 def test_agreement_with_what_is_given_counts_too():
     """Given the first output, the gaps of the second follow whether the third is at one with it."""
-    values, n = 40, 4_000
+    values, n = 6, 400
     rng = np.random.default_rng(5)
     first = rng.integers(0, 2, n)
     third = np.where(rng.random(n) < 0.5, first, rng.integers(2, values, n))
@@ -94,7 +94,7 @@ def test_agreement_with_what_is_given_counts_too():
     ) for agree in [first == third] for y in (0, 1)]  # fmt: skip
     expected = chi2.sf(sum(f.statistic for f in alike), 2)
     found = dependence(histogram_of(shown, CASCADE), 1, [2], given=[0])
-    assert found == pytest.approx(2 * expected)
+    assert found == pytest.approx(2 * expected, abs=0)
 
 
 def test_a_router_over_many_values_is_covered():

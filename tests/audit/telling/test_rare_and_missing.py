@@ -133,18 +133,6 @@ def test_what_nothing_like_a_gap_fills_stays_open_whatever_is_assumed_of_gaps():
     assert "run all tests on some cases drawn at random" in lines[4]
 
 
-def test_tests_that_never_ran_together_may_change_anything():
-    rng = np.random.default_rng(21)
-    _, outputs = draw(rng, 600, (0.3, 0.2, 0.1))
-    frame = pd.DataFrame(outputs, columns=ABC).astype(object)
-    early = rng.random(600) < 0.6
-    frame.loc[early, "c"] = None
-    frame.loc[~early, "a"] = None
-    frame.loc[early & (outputs[:, 0] == 0) & (rng.random(600) < 0.6), "b"] = None
-    report = sw.audit(frame, sw.Cascade([1, 22, 1], 40, ABC))
-    assert headline(report)[1].endswith("It changes anything from 0 to 1,000.")
-
-
 @pytest.fixture(scope="module")
 def by_a_coin():
     rng = np.random.default_rng(4)
@@ -217,3 +205,15 @@ def test_labels_where_outputs_decided_rest_on_these_alone():
         "suggest that it is cheapest, if nothing but the outputs shown decided who was tested."
     )
     assert "by chance" not in " ".join(headline(report))
+
+
+def test_tests_that_never_ran_together_may_change_anything():
+    rng = np.random.default_rng(21)
+    _, outputs = draw(rng, 600, (0.3, 0.2, 0.1))
+    frame = pd.DataFrame(outputs, columns=ABC).astype(object)
+    early = rng.random(600) < 0.6
+    frame.loc[early, "c"] = None
+    frame.loc[~early, "a"] = None
+    frame.loc[early & (outputs[:, 0] == 0) & (rng.random(600) < 0.6), "b"] = None
+    report = sw.audit(frame, sw.Cascade([1, 22, 1], 40, ABC))
+    assert headline(report)[1].endswith("It changes anything from 0 to 1,000.")

@@ -32,7 +32,7 @@ def dependence(
     def said(row: Sequence[int]) -> Hashable:
         return tuple(row[len(given) :])
 
-    tried = (_chance(_groups(histogram, test, [*given, *on], len(given), by))
+    tried = (chance(_groups(histogram, test, [*given, *on], len(given), by))
              for by in (said, agreement))  # fmt: skip
     found = [p for p in tried if not math.isnan(p)]
     return min(1.0, len(found) * min(found)) if found else math.nan
@@ -58,7 +58,7 @@ def _groups(
     return groups.values()
 
 
-def _chance(groups: Iterable[Cells]) -> float:
+def chance(groups: Iterable[Cells]) -> float:
     """Return the p-value of a chi-square test over all groups, NaN where none has two cells."""
     square, freedom = 0.0, 0
     for cells in groups:

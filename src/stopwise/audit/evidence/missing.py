@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -62,6 +62,9 @@ class MissingOutputs:
     biased_pairs
         The pairs of which a share of cases with gaps says nothing: some test on the way to the
         deeper one was run or not by what others said, so those that show both are a choice.
+    p_values_of_labels
+        How likely the gaps of each test are if they ignore which tests before it are right, as far
+        as labels show that; empty where there are none.
     """
 
     n_incomplete: int
@@ -73,6 +76,7 @@ class MissingOutputs:
     plain_stage: int | None
     adjusted_stage: int | None
     biased_pairs: tuple[tuple[int, int], ...] = ()
+    p_values_of_labels: tuple[float, ...] = ()
 
     @property
     def is_prefix_censored(self) -> bool:
@@ -83,6 +87,27 @@ class MissingOutputs:
     def dependent_tests(self) -> tuple[int, ...]:
         """The tests whose gaps depend on other outputs, so that plain estimates are biased."""
         return tuple(sorted({*_suspicious(self.p_values), *_suspicious(self.p_values_of_others)}))
+
+    @property
+    def refuted_tests(self) -> tuple[int, ...]:
+        """The tests that ran or not by what is right, as labels show: nothing adjusts for that."""
+        return _suspicious(self.p_values_of_labels)
+
+    @property
+    def refuted_pairs(self) -> tuple[tuple[int, int], ...]:
+        """The biased pairs that nothing seen makes up for, as labels show."""
+        ways = {(p.shallow, p.deep) for p in self.pairs}
+        return tuple(
+            (i, j)
+            for i, j in self.pairs_with_gaps
+            if any(k == j or (k, j) in ways for k in self.refuted_tests)
+        )
+
+    def with_labels(self, p_values: tuple[float, ...]) -> MissingOutputs:
+        """Return the same where labels were held against the gaps of each test."""
+        held = replace(self, p_values_of_labels=p_values)
+        biased = {*self.biased_pairs, *held.refuted_pairs}
+        return replace(held, biased_pairs=tuple(p for p in self.pairs_with_gaps if p in biased))
 
     @property
     def unseen_tests(self) -> tuple[int, ...]:
@@ -99,7 +124,7 @@ class MissingOutputs:
 
     def adjustable_pairs(self, cascade: Cascade) -> frozenset[tuple[int, int]]:
         """Return the pairs whose gaps may depend on nothing but the outputs before them."""
-        others = set(_suspicious(self.p_values_of_others))
+        others = {*_suspicious(self.p_values_of_others), *self.refuted_tests}
         return frozenset(
             (i, j) for i, j in self.pairs_with_gaps if not others & {*cascade.paths[j]}
         )

@@ -9,7 +9,7 @@ from stopwise.audit.bounds.regrets import TINY
 from stopwise.audit.evidence.verdict import Finding
 from stopwise.audit.labels.evidence import LabelEvidence
 from stopwise.audit.report import AuditReport
-from stopwise.audit.telling.steps import going_on, open_by_gaps, stopping_before
+from stopwise.audit.telling.steps import going_on, open_by_gaps, refuted, stopping_before
 from stopwise.audit.telling.words import (
     if_skipped,
     more_cases,
@@ -41,6 +41,8 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
     stop = f"Stop after {name} (test {stage + 1} of {K})"
     if report.ground is not None:
         return f"{stop}{_surely(report, report.ground)}"
+    if any(refuted(report, p) for p in report.verdict.pairs):
+        return f"{stop} for now: {NO_CHANCE}."
     if report.labels is not None and not report.has_telling_labels:
         return f"{stop} for now: {ALL_AGREE}."
     if report.labels is not None and report.labels.stage not in report.possible_stages:

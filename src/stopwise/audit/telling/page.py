@@ -49,6 +49,7 @@ MATRIX = """In percent of the cases where both ran: how often two tests disagree
 often an answer changes, not how often one is wrong."""
 ADJUSTED = """The adjusted ones are right if gaps depend on nothing but the outputs shown; else
 anything in the last column is possible."""
+REFUTED = "the shares below are biased, adjusted or not, but for the last column."
 NO_SIGN = """There is no sign that this depends on other outputs; it may depend on what no output
 shows."""
 BLIND = "The intervals below let a missing output be anything where that counts."
@@ -96,13 +97,16 @@ def _missing(report: AuditReport) -> list[str]:
     if gaps is None:
         return []
     names, unseen = (stage_names(cascade, k) for k in (gaps.dependent_tests, gaps.unseen_tests))
-    if names:
+    if gaps.refuted_tests:
+        refuted = stage_names(cascade, gaps.refuted_tests)
+        bias = f"Whether {refuted} ran depends on what is right, as the labels show: {REFUTED}"
+    elif names:
         bias = f"Whether {names} ran depends on other outputs, so the plain shares are biased."
     elif unseen:
         bias = f"Whether the gaps of {unseen} depend on other outputs cannot be seen here."
     else:
         bias = NO_SIGN
-    bias += f" {ADJUSTED}"
+    bias += "" if gaps.refuted_tests else f" {ADJUSTED}"
     if any(p.is_biased for p in pairs):
         bias += f" {BLIND}"
     elif any(p.is_adjusted for p in pairs):

@@ -21,7 +21,7 @@ def going_on(report: AuditReport, stage: int) -> str:
     if not later:
         return _at_the_end(report, stage)
     pair = min(later, key=lambda p: (_cannot_pay(report, p), _spared(report, p)))
-    told = _cannot_pay(report, pair) or report.has_telling_labels
+    told = _cannot_pay(report, pair) or (report.has_telling_labels and not refuted(report, pair))
     if pair.is_biased and not pair.settled and not told:
         return _going_on_blindly(report, pair)
     name = stage_name(report.cascade, pair.deep)
@@ -58,7 +58,7 @@ def _whether_it_pays(report: AuditReport, pair: PairEvidence) -> str:
             return f": it cannot pay{skipped}"
     if _cannot_pay(report, pair):
         return f": {_cannot_pay_words(report, pair)}"
-    if report.has_telling_labels:
+    if report.has_telling_labels and not refuted(report, pair):
         return f"; by the labels it {_avoids(report, pair)}"
     if pair.settled < 0:
         return ": it may pay, if enough of the changes are for the better"
@@ -82,6 +82,8 @@ def stopping_before(report: AuditReport, stage: int) -> str:
     change = f"going on, which changes {changes(report, pair)},"
     if _surely_pays(report, pair):
         return f"{text}; {_why(report)}{change} is worth {'more' if pair.price > 0 else 'it'}."
+    if refuted(report, pair):
+        return f"{text}; whether {change} is worth more, what is missing leaves open."
     if report.has_telling_labels:
         return f"{text}; by the labels, going on from there {_avoids(report, pair)}."
     if report.verdict.finding is Finding.SOUND and report.verdict.stage == stage:
@@ -98,6 +100,11 @@ def open_by_gaps(report: AuditReport, stage: int) -> bool:
     )
 
 
+def refuted(report: AuditReport, pair: PairEvidence) -> bool:
+    """Whether labels show that a test on the way was run or not by more than outputs show."""
+    return report.missing is not None and (pair.shallow, pair.deep) in report.missing.refuted_pairs
+
+
 def _going_on_blindly(report: AuditReport, pair: PairEvidence) -> str:
     """Say what going on changes where other outputs decided over who got the later test."""
     assert report.missing is not None
@@ -110,7 +117,7 @@ def _going_on_blindly(report: AuditReport, pair: PairEvidence) -> str:
     text += (
         f"cases. It changed {seen}, but in all cases it may be " if seen else "cases. It changes "
     )
-    if math.isnan(read.adjusted):
+    if math.isnan(read.adjusted) or refuted(report, pair):
         return f"{text}anything from {over_all}."
     return (
         f"{text}anything from {over_all}; about {count(n * read.adjusted)}, if nothing but the "

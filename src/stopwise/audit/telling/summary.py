@@ -75,7 +75,10 @@ def _missing_lines(report: AuditReport) -> list[str]:
     first = f"Missing: {gap_words(report, gaps)}. Each pair is compared where both ran."
     widest = max(gaps.pairs, key=lambda p: p.worst.width)
     where = pair_name(report.cascade, widest)
-    if gaps.dependent_tests:
+    if gaps.refuted_tests:
+        names = stage_names(report.cascade, gaps.refuted_tests)
+        why = f"Biased: whether {names} ran depends on what is right, as the labels show"
+    elif gaps.dependent_tests:
         names = stage_names(report.cascade, gaps.dependent_tests)
         why = f"Biased: whether {names} ran depends on other outputs"
     elif gaps.unseen_tests:
@@ -83,6 +86,8 @@ def _missing_lines(report: AuditReport) -> list[str]:
         why = f"Whether the gaps of {names} depend on other outputs cannot be seen"
     else:
         why = "No sign that gaps depend on other outputs, but they may depend on something else"
+    right_if = " (right if gaps depend on nothing but the outputs shown)"
+    right_if = "" if gaps.refuted_tests else right_if
     moved = ""
     if any(math.isnan(p.adjusted) for p in gaps.pairs):
         moved = "; some gaps nothing like them fills"
@@ -92,7 +97,7 @@ def _missing_lines(report: AuditReport) -> list[str]:
         first,
         (
             f"  {why}; {where}: {percent(widest.plain)} as it is, "
-            f"{adjusted_words(widest)} (right if gaps depend on nothing but the outputs shown), "
+            f"{adjusted_words(widest)}{right_if}, "
             f"anything in {span(widest.worst)} at worst{moved}."
         ),
     ]
