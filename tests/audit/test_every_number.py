@@ -201,6 +201,9 @@ def test_the_logs_meet_every_kind_of_finding():
     }  # fmt: skip
     settled = {p["settled"] for name in logs.NAMES for p in told(name)["verdict"]["pairs"]}
     assert settled == {-1, 0, 1}
+    labelled = [told(name)["labels"] for name in logs.NAMES if told(name)["labels"]]
+    assert {held["overrules"] for held in labelled} == {True, False}
+    assert {held["weak_dominance"] for held in labelled} == {"holds", "fails", "open"}
     waits = [told(name)["verdict"] for name in logs.NAMES]
     assert any(v["finding"] == "undecided" and v["n_more"] is None for v in waits)
     assert any(v["n_more"] for v in waits)

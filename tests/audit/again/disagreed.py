@@ -5,14 +5,14 @@ from functools import cached_property
 from itertools import product
 
 from tests.audit.again.betting import betting
-from tests.audit.again.counted import Counted
+from tests.audit.again.gaps import Gaps
 from tests.audit.again.prefixes import Prefixes
 
 SAME = 1e-12
 NEW = object()  # an output that no test gave
 
 
-class Disagreed(Counted):
+class Disagreed(Gaps):
     """Shares of disagreement with their intervals, and what follows at any price."""
 
     @cached_property

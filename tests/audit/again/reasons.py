@@ -97,23 +97,14 @@ class Reasons(Spoken):
         if more > 0:
             cost, values = self.many(more, "mistake")
             cost = f"costs as much as {cost} more"
-        return (
-            f"No test comes after it; {{s}}, on another branch, {cost} and avoids at most {{n}} in "
-            f"{self.base:,}.",
-            [self.name(other), *values, self.base * max(a.differences[own, other], 0)],
-        )
+        text = f"No test comes after it; {{s}}, on another branch, {cost} and avoids at most {{n}}"
+        most = self.base * max(a.differences[own, other], 0)
+        return f"{text} in {self.base:,}.", [self.name(other), *values, most]
 
     def whether_it_pays(self, pair):
         a, settled = self.a, self.a.settled(*pair)
-        here, skipped = self.costs_too_much(pair), self.if_skipped([pair])
-        if settled > 0 and (not here or not skipped):
-            return f": it cannot pay{skipped}", []
-        if settled > 0 and self.rests_on == "the log":
-            return ": it cannot pay", []
-        if here and a.seen[pair] == a.n and a.is_covered(pair):
-            return f": {CANNOT_PAY['the log']}", []
-        if here:
-            return f": {CANNOT_PAY[self.rests_on]}", []
+        if settled > 0 or self.costs_too_much(pair):
+            return f": {self.it_cannot_pay(pair)}", []
         if a.n_telling and pair not in a.refuted:
             text, values = self.avoids(pair)
             return f"; by the labels it {text}", values
@@ -124,6 +115,17 @@ class Reasons(Spoken):
         if a.price(*pair) >= a.share[pair]:
             return ": it looks as if it cannot pay, but that is too close to call", []
         return ": too close to call with {n} cases", [a.seen[pair]]
+
+    def it_cannot_pay(self, pair):
+        """For new cases too, or in these alone; and by what."""
+        a, skipped, here = self.a, self.if_skipped([pair]), self.costs_too_much(pair)
+        if a.settled(*pair) > 0:
+            if not here or not skipped:
+                return f"it cannot pay{skipped}"
+            if self.rests_on == "the log":
+                return "it cannot pay"
+        covered = a.seen[pair] == a.n and a.is_covered(pair)
+        return CANNOT_PAY["the log" if covered else self.rests_on]
 
     def going_on_blindly(self, pair):
         a = self.a
