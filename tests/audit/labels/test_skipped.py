@@ -70,17 +70,22 @@ def drawn(rng, frame, how):
     pattern = frame.astype("string").fillna("-").agg("".join, axis=1).to_numpy()
     if how == "at random":
         return rng.choice(len(frame), 400, replace=False)
+    if how == "not where two agree":
+        apart = np.flatnonzero((frame.a != frame.b).fillna(True))
+        return rng.choice(apart, 400, replace=False)
     return np.concatenate([
-        rng.permutation(np.flatnonzero(pattern == p))[:150] for p in np.unique(pattern)
+        rng.permutation(np.flatnonzero(pattern == p))[:40] for p in np.unique(pattern)
     ])  # fmt: skip
 
 
-@pytest.mark.parametrize("how", ["at random", "as many of each pattern", "by a plan"])
+@pytest.mark.parametrize(
+    "how", ["at random", "as many of each pattern", "not where two agree", "by a plan"]
+)
 def test_a_router_by_outputs_is_rarely_called_one_by_what_is_right(how):
-    """At 1 % or less: of 30 logs more than five are called so with chance 1e-6."""
-    assert binom.sf(5, 30, 0.01) < 1e-6
+    """At 1 % or less: of 15 logs more than four are called so with chance 1e-6."""
+    assert binom.sf(4, 15, 0.01) < 1e-6
     called, cascade = 0, sw.Cascade([0, 0.1, 0.1], 1, ABC)
-    for seed in range(30):
+    for seed in range(15):
         rng = np.random.default_rng(seed)
         labels = rng.integers(0, 2, 3_000)
         wrong = rng.random((3_000, 3)) < [0.3, 0.2, 0.1]
@@ -95,4 +100,4 @@ def test_a_router_by_outputs_is_rarely_called_one_by_what_is_right(how):
         else:
             told = frame.assign(label=labels).iloc[drawn(rng, frame, how)]
         called += bool(sw.audit(frame, cascade, labels=told).missing.refuted_tests)
-    assert called <= 5
+    assert called <= 4
