@@ -159,6 +159,20 @@ def skipped_where_right_against_assumed():
     return skipped_where_right((1, 2, 1), at_random=True)
 
 
+def labelled_by_outputs():
+    """Cases in which a and b differ were labelled more often: of gaps such labels are no proof."""
+    log = skipped_where_right()
+    apart = [(r, y) for r, y in log.labels if log.rows[r][0] != log.rows[r][1]]
+    alike = [(r, y) for r, y in log.labels if log.rows[r][0] == log.rows[r][1]]
+    return RawLog(log.rows, (1, 2, 6), 40, labels=(*apart, *alike[::2]))
+
+
+def planned_and_skipped():
+    """Labels of a plan count for all that agree alike, whatever was skipped."""
+    log = skipped_where_right()
+    return RawLog(log.rows, (1, 2, 6), 40, labels=log.labels, planned_labels=True)
+
+
 def clear_against_disagreement():
     """The last test is sound and worse: labels say so clearly, but not for sure."""
     rng, labels, outputs = drawn(34, 900, (0.1, 0.3))
@@ -186,5 +200,7 @@ MAKERS = (
     routed_and_labelled,
     skipped_where_right,
     skipped_where_right_against_assumed,
+    labelled_by_outputs,
+    planned_and_skipped,
     clear_against_disagreement,
 )
