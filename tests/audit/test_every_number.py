@@ -67,7 +67,7 @@ CHECKS = {
     "verdict.pairs[].settled": each_pair(lambda a, i, j: a.settled(i, j)),
     "verdict.pairs[].n_more": check_pair_forecasts,
     "verdict.pairs[].is_biased": each_pair(lambda a, i, j: (i, j) in a.blind),
-    "verdict.pairs[].is_adjusted": each_pair(lambda a, i, j: (i, j) in a.taken),
+    "verdict.pairs[].is_adjusted": each_pair(lambda a, i, j: (i, j) in a.by_outputs),
     "strong_dominance.n_cases": same(lambda a: len(a.rows)),
     "strong_dominance.n_contradicting": same(lambda a: a.contradicting),
     "strong_dominance.n_open": same(lambda a: a.may_contradict),
@@ -136,6 +136,7 @@ CHECKS = {
     "labels.stage": if_any("labels", lambda a: a.label_stage),
     "labels.possible_stages[]": if_any("labels", lambda a: a.may_be_best(a.label_least)),
     "labels.weak_dominance": if_any("labels", lambda a: a.weak_dominance),
+    "labels.overrules": if_any("labels", lambda a: a.overrules),
     "plan.groups[].blocks[]": if_any("plan", lambda a: [camp for camp, _, _ in groups(a)]),
     "plan.groups[].n_cases": if_any("plan", lambda a: [n for _, n, _ in groups(a)]),
     "plan.groups[].n_labels": if_any("plan", lambda a: [m for _, _, m in groups(a)]),
@@ -200,6 +201,9 @@ def test_the_logs_meet_every_kind_of_finding():
     }  # fmt: skip
     settled = {p["settled"] for name in logs.NAMES for p in told(name)["verdict"]["pairs"]}
     assert settled == {-1, 0, 1}
+    labelled = [told(name)["labels"] for name in logs.NAMES if told(name)["labels"]]
+    assert {held["overrules"] for held in labelled} == {True, False}
+    assert {held["weak_dominance"] for held in labelled} == {"holds", "fails", "open"}
     waits = [told(name)["verdict"] for name in logs.NAMES]
     assert any(v["finding"] == "undecided" and v["n_more"] is None for v in waits)
     assert any(v["n_more"] for v in waits)

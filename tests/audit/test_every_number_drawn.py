@@ -31,27 +31,34 @@ def lead(said, blocks):
 def missing(said, blocks):
     a = said.a
     gaps, values = said.gaps()
-    bias = "There is no sign that this depends on other outputs; {t}"
-    if a.dependent:
-        bias = "Whether {x} ran depends on other outputs, {t}"
+    bias = "There is no sign that this depends on other outputs; it may {t}."
+    right_if = " The adjusted ones are right if gaps depend on nothing but the outputs shown; "
+    right_if += "else {t}."
+    if a.by_truth:
+        bias = "Whether {x} ran depends on what is right, as the labels show: the shares below {t}."
+        values, right_if = [*values, said.names(a.by_truth)], ""
+    elif a.dependent:
+        bias = "Whether {x} ran depends on other outputs, so the plain shares are biased."
         values = [*values, said.names(a.dependent)]
-    elif a.unseen:
-        bias = "Whether the gaps of {x} depend on other outputs cannot be seen here. {t}"
-        values = [*values, said.names(a.unseen)]
+    elif a.unseen_tests:
+        bias = "Whether the gaps of {x} depend on other outputs cannot be seen here."
+        values = [*values, said.names(a.unseen_tests)]
+    bias += right_if
     if a.blind:
-        bias += ". The intervals below let a missing output be anything{t}"
-    elif a.taken:
-        bias += ". The intervals below take it, as you assume, that nothing else decided."
+        bias += " The intervals below let a missing output be anything where that counts."
+    elif a.by_outputs:
+        bias += " The intervals below take it, as you assume, that nothing else decided."
     looks = {None: "no stage looks sound"}
     plain, adjusted = (
         looks.get(k, f"{said.name(k)} looks sound") for k in (a.sound(a.plain), a.sound(a.adjusted))
     )
     if None in a.adjusted.values():
         adjusted = "that is open: some gaps have no complete case that shows the same"
+    shift = "and adjusted too" if plain == adjusted else f"adjusted {adjusted}"
+    shift = f"Where both ran {plain}{',' if plain == adjusted else ';'} {shift}."
     assert_said(
         take(blocks, "p"),
-        f"{gaps}. Each pair is compared in the cases where both ran. {bias} "
-        f"Where both ran {plain}; adjusted {adjusted}.",
+        f"{gaps}. Each pair is compared in the cases where both ran. {bias} {shift}",
         values,
     )
     rows = [
@@ -82,7 +89,7 @@ def verdict(said, blocks):
     (found, values), (strong, more) = said.finding(), said.strong()
     out, ruled_out = said.ruled_out()
     found = found[:1].upper() + found[1:]
-    held = "These intervals hold together, at any time, with {n} % confidence."
+    held = "The intervals of all pairs hold together, at any time, with {n} % confidence."
     assert_said(
         take(blocks, "p"),
         f"{found}{out}. {held} {strong}",
@@ -220,9 +227,8 @@ def plan(said, blocks):
             [*map(said.name, pair), 100 * width],
         )  # fmt: skip
     if not a.resolution:
-        settles = "These are too few, or the gaps too many, to be sure of settling anything."
         nothing = "Label nothing: no case shows stages that may be best disagree."
-        assert take(blocks, "p") == (settles if rows else nothing)
+        assert take(blocks, "p") == (said.settles_nothing() if rows else nothing)
     ids = [case["case"] for case in said.told["planned_cases"]]
     if ids:
         assert take(blocks, "p") == f"Cases: {', '.join(map(str, ids))}"

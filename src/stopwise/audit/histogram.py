@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -75,8 +75,18 @@ class Histogram:
         return cls.from_rows(counts.table, counts.table.values(), counts.cascade)
 
     @classmethod
-    def from_arrow(cls, columns: Sequence[Any], counts: IntArray, cascade: Cascade) -> Histogram:
-        """Count patterns given as Arrow columns, one a test, without a loop over rows."""
+    def from_arrow(
+        cls,
+        columns: Sequence[Any],
+        counts: IntArray,
+        cascade: Cascade,
+        *,
+        read: Callable[[Any], Hashable] = present,
+    ) -> Histogram:
+        """Count patterns given as Arrow columns, one a test, without a loop over rows.
+
+        ``read`` says what each value stands for.
+        """
         codes = np.empty((len(counts), len(columns)), dtype=np.int64)
         values = []
         for k, column in enumerate(columns):
@@ -84,7 +94,7 @@ class Histogram:
             if chunk.type.num_fields:
                 raise LogError(f"outputs must be labels, got {chunk.type} from test {k + 1}")
             encoded = chunk.dictionary_encode()
-            values.append([*encoded.dictionary.to_pylist(), None])
+            values.append([*map(read, encoded.dictionary.to_pylist()), None])
             codes[:, k] = encoded.indices.fill_null(len(values[k]) - 1)
         return cls.from_codes(codes, values, np.asarray(counts, dtype=np.int64), cascade)
 

@@ -141,16 +141,19 @@ class AuditReport:
 
     @property
     def recommended_stage(self) -> int:
-        """Where to stop: what is certain, else what labels favour, what is sound, or minimax."""
+        """Where to stop: what is certain, else what is sound or what labels favour, or minimax.
+
+        Labels go before a sound stage where they are clear about it.
+        """
         if self.is_known:
             return self.minimax_stage
-        told = self.labels
-        if told is not None and told.n_telling and told.stage in self.possible_stages:
-            return told.stage
+        possible, told = self.possible_stages, self.labels
         sound = self.verdict.stage if self.verdict.finding is Finding.SOUND else None
-        if sound is not None and sound in self.possible_stages:
-            return sound
-        return self.minimax_stage
+        if sound not in possible:
+            sound = None
+        if told is not None and told.n_telling and told.stage in possible:
+            return told.stage if sound is None or told.overrules else sound
+        return self.minimax_stage if sound is None else sound
 
     def summary(self) -> str:
         """Return the report for a terminal: at most 25 lines in plain words."""

@@ -57,8 +57,8 @@ class Bounded(Labelled):
                 within(losses[:, self.log.names.index(taken.test)], taken.low, taken.high)
             elif isinstance(taken, Prevalence):
                 within(np.array([float(y == taken.value) for y in said]), taken.low, taken.high)
-        if assuming:  # who rarely disagree err about as often
-            for i, j in self.taken:
+        if assuming and self.log.at_random:  # who rarely disagree err about as often
+            for i, j in self.by_outputs:
                 most = self.interval[i, j][1]
                 within(losses[:, i] - losses[:, j], -most, most)
         if self.log.labels and labelled:
@@ -152,10 +152,14 @@ class Bounded(Labelled):
 
     @cached_property
     def recommended(self):
-        """What is certain, else what labels or disagreement favour if it may be best."""
+        """What is certain, else the sound stage unless labels clearly favour another, or theirs.
+
+        Only if it may be best; the safest one where none of that is left.
+        """
         if self.is_known:
             return self.safest
         finding, stage = self.finding()
-        favoured = [self.label_stage] if self.n_telling else []
-        favoured += [stage] if finding == "sound" else []
+        sound = [stage] if finding == "sound" else []
+        told = [self.label_stage] if self.n_telling else []
+        favoured = [*told, *sound] if told and self.overrules else [*sound, *told]
         return next((k for k in favoured if k in self.rivals), self.safest)

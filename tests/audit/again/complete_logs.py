@@ -128,6 +128,13 @@ def branches():
     return RawLog(rows_of(outputs), (1, 4, 1), 40, parents=(None, 0, 0), n_planned=20)
 
 
+def cheaper_branch():
+    """The second test is known to err rarely; the third, on a branch of its own, costs less."""
+    _, _, outputs = drawn(29, 900, (0.4, 0.1, 0.35))
+    taken = (ErrsWithin("b", 0.15),)
+    return RawLog(rows_of(outputs), (1, 4, 3), 40, parents=(None, 0, 0), assumptions=taken)
+
+
 def seldom_apart():
     """Ten to twenty in a thousand cases change: numbers are for a thousand, in two digits."""
     first = np.arange(200) % 2
@@ -153,5 +160,6 @@ MAKERS = (
     no_answer,
     better_for_nothing,
     branches,
+    cheaper_branch,
     seldom_apart,
 )

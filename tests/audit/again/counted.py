@@ -1,15 +1,17 @@
-"""What can be counted in a log: pairs, gaps, and what gaps depend on.
+"""What can be counted in a log: pairs and odd values.
 
 Nothing in this package calls the code under test: all comes from single rows, by loops, fractions,
 root finding and linear programmes.
 """
 
-import math
-from collections import Counter, defaultdict
+from collections import Counter
 from fractions import Fraction
 from functools import cached_property
 
-from scipy.stats import chi2, chi2_contingency
+
+def camps(row):
+    """For each test the first test that says the same, None where it says nothing."""
+    return tuple(None if y is None else row.index(y) for y in row)
 
 
 class Counted:
@@ -56,8 +58,6 @@ class Counted:
         """Shares of disagreement where both ran, exact; None where none did."""
         return {p: Fraction(self.differ[p], m) if m else None for p, m in self.seen.items()}
 
-    # What is odd or missing
-
     @cached_property
     def odd_values(self):
         """Words for gaps; what one output in a thousand says, next to two others or a lookalike."""
@@ -76,185 +76,3 @@ class Counted:
                 or (times[y] <= few and bare[y] and list(bare.values()).count(bare[y]) > 1)
             )
         ]
-
-    def _dependence(self, test, on, given):
-        """Whether a test ran against what others said, among cases alike in the rest.
-
-        Once what they said, once who agrees with whom; the smaller chance counts for each tried.
-        """
-        values, camps = [], []
-        for row in self.rows:
-            said = [row[k] for k in (*given, *on)]
-            alike = (*said[: len(given)], *(y is None for y in said))
-            values.append((alike, tuple(said), row[test] is None))
-            same = tuple(y is not None and x == y for x in said for y in said)
-            camps.append((alike, same, row[test] is None))
-        found = [p for p in map(self._chance, (values, camps)) if not math.isnan(p)]
-        return min(1.0, len(found) * min(found)) if found else math.nan
-
-    def _chance(self, cases):
-        """One chi-square test over all groups; rare outputs of a group count as one."""
-        groups = defaultdict(Counter)
-        for alike, said, gap in cases:
-            groups[alike][said, gap] += 1
-        square, freedom = 0.0, 0
-        for cells in groups.values():
-            table = [[cells[key, gap] for gap in (False, True)] for key in {k for k, _ in cells}]
-            table = self._without_rare(table)
-            if len(table) > 1:
-                found = chi2_contingency(table, correction=False)
-                square, freedom = square + found.statistic, freedom + found.dof
-        return float(chi2.sf(square, freedom)) if freedom else math.nan
-
-    @staticmethod
-    def _without_rare(table):
-        """Rows that expect fewer than five in some column together, or with the smallest other."""
-        least = min(sum(row[c] for row in table) for c in (0, 1)) / sum(map(sum, table))
-        common = [row for row in table if sum(row) * least >= 5]
-        rare = [row for row in table if sum(row) * least < 5]
-        rest = [sum(row[c] for row in rare) for c in (0, 1)]
-        if not common or not any(rest):
-            return common or [rest]
-        if sum(rest) * least >= 5:
-            return [*common, rest]
-        smallest = min(range(len(common)), key=lambda r: sum(common[r]))
-        common[smallest] = [x + y for x, y in zip(common[smallest], rest, strict=True)]
-        return common
-
-    @cached_property
-    def p_values(self):
-        return [self._dependence(k, self.paths[k][:-1], []) for k in self.stages]
-
-    @cached_property
-    def p_values_of_others(self):
-        return [
-            self._dependence(
-                k, [j for j in self.stages if j not in self.paths[k]], self.paths[k][:-1]
-            )
-            for k in self.stages
-        ]
-
-    @cached_property
-    def p_values_of_labels(self):
-        """Whether a test ran against which of those before it are right, where that can be seen."""
-        if self.complete or not self.log.labels:
-            return []
-        told = {r for r, _ in self.log.labels}
-        cases = [(r, row) for r, row in enumerate(self.log.rows) if any(y is not None for y in row)]
-        ran = {r: tuple(y is not None for y in row) for r, row in cases}
-        same = {r: tuple(row.index(y) if y is not None else None for y in row) for r, row in cases}
-        drawn = [self._chance([(ran[r], key[r], r in told) for r, _ in cases])
-                 for key in (dict(cases), same)]  # fmt: skip
-        pooled = self.log.planned_labels and len(set(same.values())) < len(self.counts)
-        if pooled or min(drawn) < 0.01 or drawn[1] < 0.01:
-            return [math.nan] * self.K
-        found = []
-        for k in self.stages:
-            before = self.paths[k][:-1]
-            found.append(self._chance([
-                (tuple(row[i] for i in before), tuple(row[i] == y for i in before), row[k] is None)
-                for row, y in ((self.log.rows[r], y) for r, y in self.log.labels)
-                if any(x is not None for x in row)
-            ]))  # fmt: skip
-        return found
-
-    @cached_property
-    def refuted(self):
-        """The tests that ran or not by what is right."""
-        return [k for k, p in enumerate(self.p_values_of_labels) if p < 0.01 / (2 * self.K)]
-
-    @cached_property
-    def by_others(self):
-        """The tests whose gaps depend on what does not come before."""
-        low = [k for k in self.stages if self.p_values_of_others[k] < 0.01 / (2 * self.K)]
-        return sorted({*low, *self.refuted})
-
-    @cached_property
-    def unseen(self):
-        """The tests with gaps of which nothing can be compared."""
-        return [
-            k
-            for k in self.stages
-            if any(row[k] is None for row in self.rows)
-            and math.isnan(self.p_values[k])
-            and math.isnan(self.p_values_of_others[k])
-        ]
-
-    @cached_property
-    def dependent(self):
-        low = [k for k in self.stages if self.p_values[k] < 0.01 / (2 * self.K)]
-        return sorted({*low, *self.by_others})
-
-    @cached_property
-    def biased(self):
-        return [
-            (i, j)
-            for i, j in self.pairs
-            if self.seen[i, j] < self.n and any(k in self.dependent for k in self.paths[j])
-        ]
-
-    @cached_property
-    def taken(self):
-        """The pairs with gaps that are taken to depend on the outputs before alone."""
-        return [
-            (i, j)
-            for i, j in self.pairs
-            if self.log.at_random and self.seen[i, j] < self.n and (i, j) not in self.blind
-        ]
-
-    @cached_property
-    def blind(self):
-        """The biased pairs whose gaps may hide anything: nothing is assumed, or it is refuted."""
-        return [
-            (i, j)
-            for i, j in self.biased
-            if not self.log.at_random or any(k in self.by_others for k in self.paths[j])
-        ]
-
-    @cached_property
-    def completed(self):
-        """The law if gaps are by chance given what is shown: each gap goes to its likes."""
-        mass = {row: times / self.n for row, times in self.counts.items()}
-        rank = {None: -1, **{y: c for c, y in enumerate(self.classes)}}
-        full = [row for row in mass if None not in row]
-        for row in sorted(
-            (row for row in mass if None in row),
-            key=lambda row: (row.count(None), [rank[y] for y in row]),
-        ):
-            likes = [f for f in full if all(x in (None, y) for x, y in zip(row, f, strict=True))]
-            total = sum(mass[f] for f in likes)
-            if likes:
-                for f in likes:
-                    mass[f] += mass[row] * mass[f] / total
-                mass[row] = 0.0
-        return {row: p for row, p in mass.items() if p}
-
-    @cached_property
-    def adjusted_range(self):
-        found = {}
-        for i, j in self.pairs:
-            low = sum(p for r, p in self.completed.items()
-                      if None not in (r[i], r[j]) and r[i] != r[j])  # fmt: skip
-            still = sum(p for r, p in self.completed.items() if None in (r[i], r[j]))
-            found[i, j] = float(low), float(low + still)
-        return found
-
-    @cached_property
-    def adjusted(self):
-        """One number where the range is narrow, None where it is not."""
-        return {
-            pair: (low + high) / 2 if high - low <= 0.01 else None
-            for pair, (low, high) in self.adjusted_range.items()
-        }
-
-    def worst(self, i, j):
-        d, m = self.differ[i, j], self.seen[i, j]
-        return d / self.n, (d + self.n - m) / self.n
-
-    @cached_property
-    def n_prefix(self):
-        """Cases with gaps in which each test that ran had all those before it."""
-        return sum(
-            None in row and all(row[i] is not None or row[j] is None for i, j in self.pairs)
-            for row in self.rows
-        )

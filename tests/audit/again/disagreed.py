@@ -5,14 +5,14 @@ from functools import cached_property
 from itertools import product
 
 from tests.audit.again.betting import betting
-from tests.audit.again.counted import Counted
+from tests.audit.again.gaps import Gaps
 from tests.audit.again.prefixes import Prefixes
 
 SAME = 1e-12
 NEW = object()  # an output that no test gave
 
 
-class Disagreed(Counted):
+class Disagreed(Gaps):
     """Shares of disagreement with their intervals, and what follows at any price."""
 
     @cached_property
@@ -20,7 +20,7 @@ class Disagreed(Counted):
         """The share of disagreement that the report shows for each pair; None if unknown."""
         return {
             pair: self.adjusted[pair]
-            if self.seen[pair] < self.n and self.log.at_random
+            if pair in self.with_gaps and self.log.at_random
             else None if self.plain[pair] is None else float(self.plain[pair])
             for pair in self.pairs
         }  # fmt: skip
@@ -33,7 +33,7 @@ class Disagreed(Counted):
             d, m, n = (x * factor for x in (self.differ[i, j], self.seen[i, j], self.n))
             if (i, j) in self.blind:  # gaps may hide anything: two means over all cases
                 found[i, j] = betting(d, n, level)[0], betting(d + n - m, n, level)[1]
-            elif (i, j) in self.taken:
+            elif (i, j) in self.by_outputs:
                 found[i, j] = self._by_outputs(i, j, level / 2, factor)
             else:
                 found[i, j] = betting(d, m, level)
@@ -60,6 +60,10 @@ class Disagreed(Counted):
     def price(self, i, j, mistake_cost=None):
         cost = Fraction(self.log.mistake_cost if mistake_cost is None else mistake_cost)
         return float((self.spent[j] - self.spent[i]) / cost)
+
+    def is_covered(self, pair):
+        """Whether the price is at least the share of the log."""
+        return self.price(*pair) >= self.plain[pair] - SAME
 
     def beyond(self, stage):
         """The pairs that leave the path to a stage, or go on from it: none of them may pay."""

@@ -77,6 +77,7 @@ class PriceDrawing:
 
     def check(self):
         names, colours, n_shapes = self.said.a.log.names, {}, 0
+        named, too_narrow = set(), False
         for y, track in ((30, "sound"), (75, "minimax"), (120, "known")):
             shapes, bands = self.drawing.of("rect", y=str(y)), self.joined(track)
             n_shapes += len(bands)
@@ -89,12 +90,25 @@ class PriceDrawing:
                 start = names[stage] if stage is not None else self.words(kind)
                 assert_said(title, f"{start}: {{n}} to {{n}}", [low, high])
                 colours.setdefault(stage, set()).add(shape["fill"])
-        assert len(self.drawing.of("rect")) == n_shapes
+                named.add((shape["fill"], start))
+                room = ends[1] - ends[0] > 7 * len(start)
+                too_narrow |= stage is not None and not room
+        legend = self.legend()
+        assert set(legend) == (named if too_narrow else set())
+        assert len(self.drawing.of("rect")) == n_shapes + len(legend)
         used = [fills for stage, fills in colours.items() if stage is not None]
         assert all(len(fills) == 1 for fills in used)  # a stage has one colour, no two the same
         assert len(set().union(*used)) == len(used)
         self.check_curve()
         self.check_numbers()
+
+    def legend(self):
+        """The colours below the map with the words beside them."""
+        words = {(x, y): text for x, y, text in self.drawing.texts()}
+        return [
+            (shape["fill"], words[float(shape["x"]) + 20, float(shape["y"]) + 12])
+            for shape, _ in self.drawing.of("rect", height="14")
+        ]
 
     def joined(self, track):
         """The bands as they are seen: (low, high, finding, stage), neighbours that look alike one.

@@ -9,6 +9,7 @@ SURE = {
     "assumptions and labels": ": the labels show it to be the cheapest in this log, given what you "
     "assume.",
 }
+NO_CHANCE = " for now: who got which tests was not left to chance, so this log cannot tell."
 
 
 class Headline(Reasons):
@@ -32,44 +33,63 @@ class Headline(Reasons):
             why = ": in this log no other choice is cheaper, whatever is right."
         elif a.ground is not None:
             why = SURE[a.ground]
-        elif any(k in a.refuted for k in a.stages):
-            why = " for now: who got which tests was not left to chance, so this log cannot tell."
+        elif a.refuted:
+            why = NO_CHANCE
         elif a.labelled and not a.n_telling:
             why = (
                 " for now: all labels are of cases on which the tests agree, so they cannot say "
                 "which is better."
             )
-        elif a.labelled and a.label_stage != self.stage:
+        elif a.labelled and a.label_stage not in a.rivals:
             why = " for now: the labels favour a test that you rule out otherwise."
         elif a.labelled:
-            shown = ", if nothing but the outputs shown decided who was tested"
-            given = shown if a.blind else self.if_skipped()
-            why = f": the labels suggest that it is cheapest{given}."
+            why, counts = self.by_labels()
+            values += counts
         elif (kind, stage) == ("sound", self.stage):
             conditions = ["what the third line says is believable"] if self.stage else []
-            conditions += self.skipped(a.pairs)
+            conditions += [words] if (words := self.skipped(a.pairs)) else []
             why = f", if {' and '.join(conditions)}." if conditions else "."
         elif self.open_by_gaps:
-            why = " for now: who got which tests was not left to chance, so this log cannot tell."
+            why = NO_CHANCE
         else:
             granted = "even with what you assume " if a.is_assuming else ""
             why = f" for now: {granted}nobody can know without labels which test is best here."
         return stop + why, values
 
+    def by_labels(self):
+        """What labels say of the stage, or that they do not clearly speak against it."""
+        a = self.a
+        labels, counts = "the {n} labels", [len(a.labelled)]
+        if a.n_telling < len(a.labelled):
+            labels += " ({n} where tests disagree)"
+            counts.append(a.n_telling)
+        rests = self.if_skipped(a.pairs)
+        if a.blind:
+            rests = ", if nothing but the outputs shown decided who was tested"
+        why = f": {labels} suggest that it is cheapest"
+        if self.stage != a.label_stage:
+            why = ": disagreement suggests that it is cheapest, and "
+            why += f"{labels} do not clearly say otherwise"
+        return f"{why}{rests}.", counts
+
     def at_most(self):
         a, worst = self.a, self.a.regrets()[self.stage]
         conditions = ["given what you assume"] * a.is_assuming
-        conditions += ["if labels were given to random cases"] * bool(a.labelled)
+        if a.all_labelled:
+            conditions.append("of which each has a label")
+        elif a.labelled:
+            conditions.append("if labels were given to random cases")
         under = ", " + (" and ".join(conditions) or "with nothing assumed")
         if a.ground in {"the log", "assumptions"}:
             fit = ", with nothing assumed" if a.ground == "the log" else " that fit what you assume"
             return f"This holds for any right answers to these {{n}} cases{fit}.", [a.n]
         if worst <= 1e-9:
-            return f"This holds for these {{n}} cases{under}; how surely is said below.", [a.n]
+            sure = "" if a.all_labelled else "; how surely is said below"
+            return f"This holds for these {{n}} cases{under}{sure}.", [a.n]
         cost, values = self.cost(worst)
         text = f"If that is wrong in these {{n}} cases it costs at most {cost} too much"
         values = [a.n, *values]
-        if self.stage != a.safest:
+        if worst > min(a.regrets()) + 1e-9:
             cost, least = self.cost(min(a.regrets()))
             text += f"; the safest choice, {{s}}, at most {cost}"
             values += [self.name(a.safest), *least]
@@ -129,5 +149,8 @@ class Headline(Reasons):
         more = self.told["verdict"]["n_more"]
         end = "make sure that it holds for new cases too."
         if more is None:
-            return f"No labels are needed; other cases may {end}", []
+            return (
+                "No labels are needed for these cases; for new ones it is too close to be sure.",
+                [],
+            )
         return f"No labels are needed; about {self.more_cases(more)} would {end}", [more]

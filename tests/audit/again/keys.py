@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.audit.again.labelled import camps
+from tests.audit.again.counted import camps
 
 
 def leaves(value, path=""):

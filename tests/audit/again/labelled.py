@@ -9,12 +9,8 @@ import numpy as np
 from scipy.special import rel_entr
 
 from tests.audit.again.betting import edges
+from tests.audit.again.counted import camps
 from tests.audit.again.disagreed import Disagreed
-
-
-def camps(row):
-    """For each test the first test that says the same, None where it says nothing."""
-    return tuple(None if y is None else row.index(y) for y in row)
 
 
 @dataclass
@@ -70,15 +66,10 @@ class Labelled(Disagreed):
             found[camps(row) if pooled else row].filled += p
         return found
 
-    def home(self, row):
-        """Where a label of a plan counts: with cases that agree alike and fill as many gaps."""
-        return camps(row), round(self.completed.get(row, 0) * self.n / self.counts[row], 9)
-
     @cached_property
     def told(self):
         """The strata with their labels."""
-        log, found = self.log, {}
-        key = self.home if log.planned_labels else (lambda row: row)
+        log, key, found = self.log, self.stratum, {}
         for row, held in self.strata(
             pooled=False, never_right=log.never_right, unseen=log.unseen
         ).items():
@@ -90,7 +81,7 @@ class Labelled(Disagreed):
             found[key(row)].right[row.index(y) if y in row else None] += 1
         return found
 
-    def bounds_by_labels(self, strata, weights):
+    def bounds_by_labels(self, strata, weights, level=None):
         """What Σ weights · γ can be: known where all are labelled, free where none is."""
         low = high = 0.0
         some = []
@@ -108,11 +99,16 @@ class Labelled(Disagreed):
                 continue
             low, high = low + share * min(gains), high + share * max(gains)
         if some:
-            ends = self._by_some_labels(some, weights)
+            ends = self._by_some_labels(some, weights, level or self.level_of_labels)
             low, high = low + ends[0], high + ends[1]
         return low, high
 
-    def _by_some_labels(self, some, weights):
+    @property
+    def level_of_labels(self):
+        """Of one interval: all error rates and differences share the level."""
+        return self.alpha / (self.K + self.K * (self.K - 1) / 2)
+
+    def _by_some_labels(self, some, weights, level):
         """Each label counts by the share of its stratum: two ways to bound the mean of them.
 
         Which one depends on how uneven the labels count, never on what they said.
@@ -128,7 +124,6 @@ class Labelled(Disagreed):
         largest = max(each for each, _ in counts_for)
         squares = sum(n * each**2 for each, n in counts_for)
         P = sum(share for _, share, _, _ in some)
-        level = self.alpha / (self.K + self.K * (self.K - 1) / 2)  # rates and differences
         if largest**2 > 1.5 * squares / N:
             # a sum of independent terms, each with a range of its own
             off = (top - bottom) * math.sqrt(math.log(2 / level) * squares / 2)
@@ -200,6 +195,21 @@ class Labelled(Disagreed):
     @cached_property
     def label_stage(self):
         return min(self.stages, key=lambda k: self.estimates[k, 0] + self.C[k])
+
+    @cached_property
+    def overrules(self):
+        """Whether labels say at even odds that their stage is cheaper than the sound one."""
+        kind, sound = self.finding()
+        if kind != "sound" or sound == self.label_stage:
+            return False
+        # an interval both ends of which hold with chance 0 has each end right with chance 1/2
+        low, _ = self.bounds_by_labels(self.told, {sound: 1, self.label_stage: -1}, level=1)
+        return bool(low > self.C[self.label_stage] - self.C[sound])
+
+    @cached_property
+    def all_labelled(self):
+        """Whether each case has its label and each output is there."""
+        return self.complete and len(self.labelled) == self.n
 
     @cached_property
     def label_least(self):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from stopwise.audit import ErrsWithin
+from tests.audit.again.logs_with_gaps import routed
 from tests.audit.again.raw_log import WORDS, RawLog, drawn, rows_of
 
 
@@ -114,6 +115,71 @@ def few_holes_all_labelled():
     return RawLog(rows_of(outputs, gaps), (1, 2, 2), 20, labels=told, at_random=True)
 
 
+def all_labelled():
+    _, labels, outputs = drawn(31, 200, (0.35, 0.1))
+    told = tuple((r, int(y)) for r, y in enumerate(labels))
+    return RawLog(rows_of(outputs), (1, 2), 50, ("a", "b"), labels=told)
+
+
+def _last_test_skipped(costs, n_labels):
+    rng, labels, outputs = drawn(32, 800, (0.4, 0.2, 0.18))
+    gaps = (rng.random(800) < 0.3)[:, None] & np.array([False, False, True])
+    told = tuple((r, int(labels[r])) for r in rng.permutation(800)[:n_labels].tolist())
+    return RawLog(rows_of(outputs, gaps), costs, 50, labels=told)
+
+
+def labels_and_skipped_by_chance():
+    """Labels settle it; that prices cover what follows rests on how tests were skipped."""
+    return _last_test_skipped((1, 2, 24), 500)
+
+
+def few_labels_and_skipped_by_chance():
+    """What labels favour, and no stage is surely sound."""
+    return _last_test_skipped((1, 4, 14), 60)
+
+
+def routed_and_labelled():
+    """Outputs decided who was tested, and labels count for the gaps they fill."""
+    rng, labels, _ = drawn(5, 800, (0.3, 0.2, 0.12))
+    told = tuple((r, int(labels[r])) for r in rng.permutation(800)[:200].tolist())
+    return RawLog(routed().rows, (1, 2, 6), 40, labels=told)
+
+
+def skipped_where_right(costs=(1, 2, 6), *, at_random=False):
+    """Who had the right answer from b often got no c: labels show it, nothing makes up for it."""
+    rng, labels, outputs = drawn(33, 800, (0.3, 0.2, 0.1))
+    gaps = np.zeros(outputs.shape, dtype=bool)
+    gaps[(outputs[:, 1] == labels) & (rng.random(800) < 0.6), 2] = True
+    told = tuple((r, int(labels[r])) for r in rng.permutation(800)[:300].tolist())
+    return RawLog(rows_of(outputs, gaps), costs, 40, labels=told, at_random=at_random)
+
+
+def skipped_where_right_against_assumed():
+    """The same where it is taken that outputs alone decided."""
+    return skipped_where_right((1, 2, 1), at_random=True)
+
+
+def labelled_by_outputs():
+    """Cases in which a and b differ were labelled more often: of gaps such labels are no proof."""
+    log = skipped_where_right()
+    apart = [(r, y) for r, y in log.labels if log.rows[r][0] != log.rows[r][1]]
+    alike = [(r, y) for r, y in log.labels if log.rows[r][0] == log.rows[r][1]]
+    return RawLog(log.rows, (1, 2, 6), 40, labels=(*apart, *alike[::2]))
+
+
+def planned_and_skipped():
+    """Labels of a plan count for all that agree alike, whatever was skipped."""
+    log = skipped_where_right()
+    return RawLog(log.rows, (1, 2, 6), 40, labels=log.labels, planned_labels=True)
+
+
+def clear_against_disagreement():
+    """The last test is sound and worse: labels say so clearly, but not for sure."""
+    rng, labels, outputs = drawn(34, 900, (0.1, 0.3))
+    told = tuple((r, int(labels[r])) for r in rng.permutation(900)[:40].tolist())
+    return RawLog(rows_of(outputs), (1, 1), 50, ("a", "b"), labels=told)
+
+
 MAKERS = (
     labels_against_assumptions,
     words_and_labels,
@@ -128,4 +194,13 @@ MAKERS = (
     holes_and_labels_adjusted,
     labels_and_no_answer,
     few_holes_all_labelled,
+    all_labelled,
+    labels_and_skipped_by_chance,
+    few_labels_and_skipped_by_chance,
+    routed_and_labelled,
+    skipped_where_right,
+    skipped_where_right_against_assumed,
+    labelled_by_outputs,
+    planned_and_skipped,
+    clear_against_disagreement,
 )

@@ -119,6 +119,11 @@ def routed_and_sound():
     return RawLog(routed().rows, (1, 2, 26), 40)
 
 
+def stopped_by_chance_and_dear():
+    """The last test cannot pay if tests were skipped by chance; what gaps hide could pay."""
+    return RawLog(stopped_by_chance().rows, (0.02, 0.02, 0.45))
+
+
 MAKERS = (
     stopped_by_chance,
     routed,
@@ -136,4 +141,5 @@ MAKERS = (
     never_together_adjusted,
     planned_with_gaps,
     routed_and_sound,
+    stopped_by_chance_and_dear,
 )

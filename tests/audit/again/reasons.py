@@ -67,26 +67,13 @@ class Reasons(Spoken):
             (True, True): "assumptions and labels",
         }[assumed, told]
 
-    def skipped(self, pairs):
-        """What has to be true of gaps where the verdict does not let them be anything."""
-        a = self.a
-        rests = [pair for pair in pairs if a.seen[pair] < a.n and pair not in a.blind]
-        if not rests:
-            return []
-        assumed = any(pair in a.taken for pair in rests)
-        return [f"tests were skipped {'as you assume' if assumed else 'by chance'}"]
-
-    def if_skipped(self, pairs=None):
-        return "".join(f", if {s}" for s in self.skipped(self.a.pairs if pairs is None else pairs))
-
     def going_on(self):
         a = self.a
         later = [pair for pair in a.pairs if pair[0] == self.stage]
         if not later:
-            last = "It is the last test" if self.stage == a.K - 1 else "No test comes after it"
-            return f"{last}: there is nothing to go on to.", []
+            return self.at_the_end()
         pair = min(later, key=lambda p: (self.costs_too_much(p), self.spared(p)))
-        known = self.costs_too_much(pair) or a.n_telling
+        known = self.costs_too_much(pair) or (a.n_telling and pair not in a.refuted)
         if pair in a.blind and not a.settled(*pair) and not known:
             return self.going_on_blindly(pair)
         change, values = self.changes(pair)
@@ -97,17 +84,28 @@ class Reasons(Spoken):
             [self.name(pair[1]), *values, *price, *more],
         )
 
+    def at_the_end(self):
+        """What the stage of another branch that may be worth most costs, and avoids at most."""
+        a, own = self.a, self.stage
+        others = [
+            k for k in a.stages if k != own and not {(k, own), (own, k)}.intersection(a.pairs)
+        ]
+        if not others:
+            return "It is the last test: there is nothing to go on to.", []
+        other = max(others, key=lambda k: a.differences[own, k] - a.C[k])
+        more, cost, values = a.C[other] - a.C[own], "costs no more", []
+        if more > 0:
+            cost, values = self.many(more, "mistake")
+            cost = f"costs as much as {cost} more"
+        text = f"No test comes after it; {{s}}, on another branch, {cost} and avoids at most {{n}}"
+        most = self.base * max(a.differences[own, other], 0)
+        return f"{text} in {self.base:,}.", [self.name(other), *values, most]
+
     def whether_it_pays(self, pair):
         a, settled = self.a, self.a.settled(*pair)
-        if settled > 0:
-            skipped, here = self.if_skipped([pair]), self.costs_too_much(pair)
-            if not skipped or (here and self.rests_on == "the log"):
-                return ": it cannot pay", []
-            if not here:
-                return f": it cannot pay{skipped}", []
-        if self.costs_too_much(pair):
-            return f": {CANNOT_PAY[self.rests_on]}", []
-        if a.n_telling:
+        if settled > 0 or self.costs_too_much(pair):
+            return f": {self.it_cannot_pay(pair)}", []
+        if a.n_telling and pair not in a.refuted:
             text, values = self.avoids(pair)
             return f"; by the labels it {text}", values
         if settled < 0:
@@ -117,6 +115,17 @@ class Reasons(Spoken):
         if a.price(*pair) >= a.share[pair]:
             return ": it looks as if it cannot pay, but that is too close to call", []
         return ": too close to call with {n} cases", [a.seen[pair]]
+
+    def it_cannot_pay(self, pair):
+        """For new cases too, or in these alone; and by what."""
+        a, skipped, here = self.a, self.if_skipped([pair]), self.costs_too_much(pair)
+        if a.settled(*pair) > 0:
+            if not here or not skipped:
+                return f"it cannot pay{skipped}"
+            if self.rests_on == "the log":
+                return "it cannot pay"
+        covered = a.seen[pair] == a.n and a.is_covered(pair)
+        return CANNOT_PAY["the log" if covered else self.rests_on]
 
     def going_on_blindly(self, pair):
         a = self.a
@@ -130,7 +139,7 @@ class Reasons(Spoken):
             values = [*values, *more]
         text += " anything from {n} to {n}"
         values = [self.name(pair[1]), *values, *(self.base * end for end in a.worst(*pair))]
-        if a.adjusted[pair] is None:
+        if a.adjusted[pair] is None or pair in a.refuted:
             return f"{text}.", values
         return (
             f"{text}; about {{n}}, if nothing but the outputs shown decided who was tested.",
@@ -154,6 +163,11 @@ class Reasons(Spoken):
         if self.surely_pays(pair):
             worth = "more" if a.price(*pair) > 0 else "it"
             text += f"; {PAYS[self.rests_on]}going on, which changes {change}, is worth {worth}."
+        elif pair in a.refuted:
+            text += (
+                f"; whether going on, which changes {change}, is worth more, what is missing "
+                "leaves open."
+            )
         elif a.n_telling:
             told, shares = self.avoids(pair)
             text += f"; by the labels, going on from there {told}."

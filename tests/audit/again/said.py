@@ -10,13 +10,11 @@ class Said(Headline):
 
     def finding(self):
         kind, stage = self.a.finding()
+        skipped = self.if_skipped(self.a.pairs)
         if kind == "sound":
-            but = "" if stage in self.a.rivals else ", but what is assumed below rules it out"
-            return f"{{s}} is sound under weak dominance{self.if_skipped()}{but}", [
-                self.name(stage)
-            ]
+            return f"{{s}} is sound under weak dominance{skipped}", [self.name(stage)]
         if kind == "none":
-            return f"no stage is sound{self.if_skipped()}: {{t}}", []
+            return f"no stage is sound{skipped}: disagreement alone cannot {{t}}", []
         looks, values = ("{s} looks sound", [self.name(stage)]) if stage is not None else (
             "no stage looks sound", [])  # fmt: skip
         if not self.a.complete and stage == self.a.sound(self.a.plain) != self.a.sound(
@@ -27,10 +25,6 @@ class Said(Headline):
         if more is None:
             return f"undecided: {looks}; more cases of this kind would not settle it", values
         return f"undecided: {looks}; about {self.more_cases(more)} would settle it", [*values, more]
-
-    def weak_dominance(self):
-        holds = self.a.weak_dominance
-        return holds if holds == "open" else f"{holds}{self.if_skipped()}"
 
     def ruled_out(self):
         """That the stage of the verdict cannot be best given what is assumed or labelled."""
@@ -154,25 +148,29 @@ class Said(Headline):
         if a.complete:
             return []
         pair = max(a.pairs, key=lambda p: a.worst(*p)[1] - a.worst(*p)[0])
-        why, values = "No sign that gaps depend on other outputs{t}", []
-        if a.dependent:
-            why, values = "Biased: whether {x} ran depends on other outputs", [
-                self.names(a.dependent)]  # fmt: skip
-        elif a.unseen:
-            why, values = "Whether the gaps of {x} depend on other outputs cannot be seen", [
-                self.names(a.unseen)]  # fmt: skip
+        why, values = "No sign that gaps depend on other outputs, but they may {t}", []
+        if a.by_truth:
+            why = "Biased: whether {x} ran depends on what is right, as the labels show"
+            values = [self.names(a.by_truth)]
+        elif a.dependent:
+            why = "Biased: whether {x} ran depends on other outputs"
+            values = [self.names(a.dependent)]
+        elif a.unseen_tests:
+            why = "Whether the gaps of {x} depend on other outputs cannot be seen"
+            values = [self.names(a.unseen_tests)]
         (plain, as_it_is), (adjusted, filled) = self.plain(pair), self.adjusted(pair)
         moved, stage = "", a.sound(a.adjusted)
         if None in a.adjusted.values():
             moved = "; some gaps nothing like them fills"
         elif stage != a.sound(a.plain):
             moved = f"; adjusted, {self.name(stage)} looks sound"
+        right_if = "" if a.by_truth else " (right if {t})"
         gaps, counts = self.gaps()
         return [
             (f"Missing: {gaps}. Each pair is compared where both ran.", counts),
             (
                 (
-                    f"  {why}; {{s}} to {{s}}: {plain} as it is, {adjusted} (right if {{t}}), "
+                    f"  {why}; {{s}} to {{s}}: {plain} as it is, {adjusted}{right_if}, "
                     f"anything in {{n}} % to {{n}} % at worst{moved}."
                 ),
                 [
@@ -186,6 +184,14 @@ class Said(Headline):
         ]
 
     # Prices, labels, plan
+
+    def weak_dominance(self):
+        holds = self.a.weak_dominance
+        return holds if holds == "open" else f"{holds}{self.if_skipped(self.a.pairs)}"
+
+    def settles_nothing(self):
+        gaps = "" if self.a.complete else ", or the gaps too many,"
+        return f"These are too few{gaps} to be sure of settling anything."
 
     def band(self, band):
         prices = self.told["prices"]

@@ -48,6 +48,17 @@ class Spoken:
             return f"{text} in {self.base:,} cases", values
         return f"{{n}} per {self.base:,} cases", [self.base * regret * self.a.log.mistake_cost]
 
+    def skipped(self, pairs):
+        """What has to be true of gaps where the verdict does not let them be anything."""
+        taken = [pair for pair in pairs if pair in self.a.with_gaps and pair not in self.a.blind]
+        if not taken:
+            return ""
+        return f"tests were skipped {'as you assume' if self.a.log.at_random else 'by chance'}"
+
+    def if_skipped(self, pairs):
+        words = self.skipped(pairs)
+        return f", if {words}" if words else ""
+
     @property
     def near(self):
         return [pair for pair in self.a.pairs if self.stage in pair]

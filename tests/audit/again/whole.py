@@ -5,7 +5,7 @@ from collections import Counter
 from functools import cached_property
 
 from tests.audit.again.bounded import Bounded
-from tests.audit.again.labelled import camps
+from tests.audit.again.counted import camps
 
 
 class Again(Bounded):

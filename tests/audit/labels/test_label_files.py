@@ -134,3 +134,24 @@ def test_polars_behind_ibis_draws_and_labels_cases(case_id):
     assert len(found.planned_cases) == 20
     labels = pd.DataFrame({case_id or "case": [3, 4], "label": truth[2:4]})
     assert sw.audit(table, CASCADE, labels=labels, case_id=case_id).labels.n_labels == 2
+
+
+@pytest.mark.parametrize("as_label", ["{}", "{}.0"])
+def test_whole_numbers_with_a_fraction_come_back(as_label, tmp_path):
+    """In text 1.0 is 1: in the log, where cases of a plan are drawn, and in the label."""
+    truth, frame = world((0, 1, 2))
+    gaps = frame.astype({"b": "float"})
+    gaps.loc[::5, "b"] = np.nan
+    path = tmp_path / "log.csv"
+    gaps.to_csv(path, index=False)
+    report, direct = (sw.audit(log, CASCADE, n_planned=40) for log in (path, gaps))
+    at = [case.case for case in report.planned_cases]
+    assert at == [case.case for case in direct.planned_cases]
+    assert {case.outputs[1] for case in report.planned_cases} == {"0", "1", "2"}
+    told = [as_label.format(label) for label in truth]
+    plan = filled_plan(report, told, tmp_path / "plan.csv")
+    expected = sw.audit(gaps, CASCADE, labels=filled_plan(direct, truth, tmp_path / "same.csv"))
+    found = sw.audit(path, CASCADE, labels=plan)
+    np.testing.assert_array_equal(found.labels.estimates, expected.labels.estimates)
+    named = pd.DataFrame({"case": at, "label": [told[case - 1] for case in at]})
+    assert sw.audit(path, CASCADE, labels=named).labels.n_labels == 40

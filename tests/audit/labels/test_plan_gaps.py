@@ -73,7 +73,7 @@ def test_a_plan_promises_only_what_some_labels_could_settle():
     frame = pd.DataFrame(outputs, columns=NAMES)
     one = sw.audit(frame, CASCADE, n_planned=1)
     assert one.plan.resolution == ()
-    assert line_with(one, "  These are too few, or the gaps too many")
+    assert line_with(one, "  These are too few to be sure")
     assert "These are too few" in one.to_html()
     many = sw.audit(frame, CASCADE, n_planned=400)
     assert "That would settle" in many.summary()

@@ -150,3 +150,26 @@ def test_a_name_with_a_line_break_keeps_to_its_line(frame):
     ).summary()
     assert len(told.splitlines()) == len(plain.splitlines())
     assert "'first test'" in told
+
+
+@pytest.mark.parametrize("ending", [".0", ".00"])
+def test_whole_numbers_with_gaps_are_the_same_numbers_in_text(frame, ending, tmp_path):
+    """A column of whole numbers with gaps is written with a fraction, the others without."""
+    gaps = frame.astype({"c": "float"})
+    gaps.loc[::3, "c"] = np.nan
+    path = tmp_path / "log.csv"
+    gaps.to_csv(path, index=False, float_format=f"%.{len(ending) - 1}f")
+    assert ending in path.read_text()
+    read, direct = (open_log(source, CASCADE).histogram() for source in (path, gaps))
+    assert read.classes == ("0", "1")
+    np.testing.assert_array_equal(read.patterns, direct.patterns)
+    np.testing.assert_array_equal(read.counts, direct.counts)
+    asked = open_log(path, CASCADE, query="select a, b, c from log where c is not null")
+    assert asked.histogram().classes == ("0", "1")
+    np.testing.assert_array_equal(asked.histogram().n_seen.max(), gaps["c"].notna().sum())
+
+
+def test_names_that_look_like_numbers_stay_names(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("a,b,c\n007.0,1.5,007.0\n1.5,007.0,x1.0\nx1.0,1.5,1.5\n")
+    assert open_log(path, CASCADE).histogram().classes == ("007.0", "1.5", "x1.0")

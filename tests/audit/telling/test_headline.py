@@ -9,7 +9,8 @@ import pytest
 import stopwise as sw
 from stopwise.audit import ErrsWithin, Ordered
 from stopwise.audit.bounds.grounds import Ground
-from stopwise.audit.telling.headline import headline
+from stopwise.audit.telling.headline import _at_most, headline
+from stopwise.audit.telling.steps import going_on
 from tests.audit.worlds import draw
 
 ABC = ["a", "b", "c"]
@@ -157,7 +158,7 @@ def test_labels_of_cases_with_gaps_may_say_nothing():
 
 def test_by_the_labels_mistakes_are_avoided(world):
     frame, told = world
-    report = sw.audit(frame, abc(1, 2, 4), labels=told[:60])
+    report = sw.audit(frame, abc(1, 2, 4), labels=told[:150])
     assert report.recommended_stage == 1
     fewer = [1000 * float(report.labels.estimates[i, j]) for i, j in ((0, 1), (1, 2))]
     assert f"by the labels it avoids about {fewer[1]:.0f} mistakes" in headline(report)[1]
@@ -200,3 +201,73 @@ def test_with_two_tests_dawid_and_skene_only_guess(world):
     )
     assert "a guess: with two tests many error rates fit its model" in two["Dawid–Skene"]
     assert "two tests" not in three["Dawid–Skene"]
+
+
+def test_what_the_log_shows_is_not_put_down_to_a_label():
+    frame = pd.DataFrame([[0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1]] * 5, columns=ABC)
+    told = pd.DataFrame({"case": [3], "label": [1]})
+    report = sw.audit(frame, sw.Cascade([0, 0.1, 0.3], 1, ABC), labels=told)
+    assert report.ground is None
+    assert report.recommended_stage == 1
+    assert "here it cannot pay, but for new cases" in headline(report)[1]
+
+
+def test_labels_of_all_cases_leave_nothing_to_chance():
+    frame = pd.DataFrame([[0, 0], [1, 1], [0, 1], [1, 1]] * 50, columns=ABC[:2])
+    told = pd.DataFrame({"case": range(1, 201), "label": frame["b"]})
+    cascade = sw.Cascade([0, 0.1], 1, ABC[:2])
+    lines = headline(sw.audit(frame, cascade, labels=told))
+    assert lines[3] == "This holds for these 200 cases, of which each has a label."
+    fewer = headline(sw.audit(frame, cascade, labels=told[:199]))
+    assert "if labels were given to random cases; how surely" in fewer[3]
+
+
+def test_no_choice_is_called_safer_that_is_not():
+    frame = pd.DataFrame([[0, 1], [1, 0], [1, 1]], columns=ABC[:2])
+    report = sw.audit(frame, sw.Cascade([0, 0], 1, ABC[:2]))
+    assert report.worst_regrets[0] == report.worst_regrets[1] > 0
+    for stage in (0, 1):
+        assert "at most 667 mistakes in 1,000 cases too much, with nothing" in _at_most(
+            report, stage
+        )
+
+
+def test_gaps_are_blamed_only_where_there_are_some():
+    frame = pd.DataFrame([[0, 1], [1, 0], [1, 1], [0, 0]] * 9, columns=ABC[:2])
+    cascade = sw.Cascade([0, 0.1], 1, ABC[:2])
+    few = sw.audit(frame, cascade, n_planned=1).summary()
+    assert "These are too few to be sure of settling anything." in few
+    frame.loc[0, "b"] = None
+    some = sw.audit(frame, cascade, n_planned=1).summary()
+    assert "These are too few, or the gaps too many, to be sure" in some
+
+
+def test_where_no_more_cases_would_make_sure():
+    frame = pd.DataFrame([[0, 0], [1, 1]] * 75, columns=ABC[:2])
+    report = sw.audit(frame, sw.Cascade([0, 0], 1, ABC[:2]))
+    text = "No labels are needed for these cases; for new ones it is too close to be sure."
+    assert headline(report)[4] == text
+
+
+def test_the_page_says_once_what_looks_sound():
+    frame = pd.DataFrame([[0, 0], [1, 1], [1, 0], [1, None]] * 90, columns=ABC[:2])
+    page = sw.audit(frame, sw.Cascade([0, 0.1], 1, ABC[:2])).to_html()
+    assert "Where both ran &#x27;b&#x27; looks sound, and adjusted too." in page
+    assert "The intervals of all pairs hold together" in page
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"), [(0.3, "costs as much as 200 mistakes more"), (0.05, "costs no more")]
+)
+def test_the_other_branch_of_a_tree_is_named(cost, words):
+    """Disagreement compares tests on one path; of another branch its bounds are said."""
+    rows = np.array([[0, 1, 1], [1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1]] * 400)
+    cascade = sw.Cascade([0, 0.1, cost], 1, ["root", "left", "right"], parents=[None, 0, 0])
+    report = sw.audit(pd.DataFrame(rows, columns=["root", "left", "right"]), cascade)
+    line = going_on(report, 1)
+    assert line == (
+        f"No test comes after it; 'right', on another branch, {words} and avoids at most 200 in "
+        "1,000."
+    )
+    chain = sw.audit(rows, sw.Cascade([0, 0.1, 0.1]))
+    assert going_on(chain, 2) == "It is the last test: there is nothing to go on to."

@@ -3,13 +3,17 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import stopwise as sw
+from stopwise.audit.reading.log import open_log
 from stopwise.audit.telling.numbers import amount
+from stopwise.audit.telling.price_drawing import price_map_svg
+from stopwise.audit.telling.svg import colour
 from tests.audit.worlds import NAMES, frame_of
 
 STATISTICS = r"confiden|interval|regret|dominan|ratio|margin|probab|%|estimat|signific"
@@ -134,3 +138,30 @@ def test_a_high_confidence_is_not_rounded_up():
     report = sw.audit(np.array([[0, 1], [1, 0]] * 50), sw.Cascade([0.1, 0.2]), confidence=0.999)
     assert "(99.9 % confidence, at any time)" in report.summary()
     assert "with 99.9 % confidence" in report.to_html()
+
+
+@pytest.mark.parametrize(
+    ("n_tests", "name", "n_cases", "has_legend"),
+    [(12, "model {}", 3_000, True), (2, "t{}" * 50, 3_000, True), (2, "{}", 10**6, False)],
+)
+def test_bands_without_room_for_a_name_have_a_legend(n_tests, name, n_cases, has_legend):
+    """Where some name has no room all colours are named below, each with its own colour."""
+    names = [name.replace("{}", str(k)) for k in range(n_tests)]
+    _, frame = frame_of(3, 3_000, np.linspace(0.45, 0.02, n_tests), 2, names)
+    cascade = sw.Cascade([0.01 * 1.4**k for k in range(n_tests)], 1, names)
+    counted = open_log(frame, cascade).histogram()
+    many = replace(counted, counts=counted.counts * (n_cases // 3_000))
+    report = sw.audit(many, cascade)
+    drawn = price_map_svg(report.prices, cascade, blind="open")
+    bands = re.findall(r'width="([^"]+)" height="32" fill="([^"]+)"><title>(.*?): [^:<]*<', drawn)
+    squares = re.findall(r'height="14" fill="([^"]+)"/><text [^>]*>(.*?)</text>', drawn)
+    narrow = [w for width, _, w in bands if w in names and float(width) <= 7 * len(w)]
+    assert bool(squares) == bool(narrow) == has_legend
+    if has_legend:
+        assert {(fill, words[:59]) for _, fill, words in bands} == {(f, w[:59]) for f, w in squares}
+    stages = {(fill, words) for _, fill, words in bands if words in names}
+    assert len({fill for fill, _ in stages}) == len(stages)
+
+
+def test_a_dozen_tests_have_colours_of_their_own():
+    assert len({colour(k) for k in range(12)} | {colour(None)}) == 13

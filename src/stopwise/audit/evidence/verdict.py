@@ -36,8 +36,8 @@ class PairEvidence:
     where that is open; ``n_more`` is how many more cases would settle it if they are like those of
     the log, with as many gaps. Where ``is_biased``, which cases show both was decided by earlier
     outputs: the interval then allows the missing outputs to be anything, and that room stays
-    however many cases of that kind there are.
-    Where ``is_adjusted``, it takes them to be missing by the outputs before them alone.
+    however many cases of that kind there are. Where ``is_adjusted``, it takes them to be missing by
+    the outputs before them alone.
     """
 
     shallow: int

@@ -15,6 +15,8 @@ from stopwise.audit.reading.counting import count_patterns, is_countable
 from stopwise.audit.reading.engine import arrow_table, engine_errors, memtable
 from stopwise.audit.reading.parquet import count_parquet
 from stopwise.audit.reading.rows import Rows, open_rows
+from stopwise.audit.reading.text import without_fraction, without_fractions
+from stopwise.audit.values import present
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import LogError
@@ -38,6 +40,8 @@ class Log:
         The column that names a case; ``None`` takes the row number, from 1.
     parquet
         The files that the table shows, where it is all of some Parquet files.
+    is_text
+        Whether it was read from text files, which have no numbers: there 1.0 counts as 1.
     """
 
     table: Any
@@ -45,6 +49,7 @@ class Log:
     cascade: Cascade
     case_id: str | None = None
     parquet: tuple[Path, ...] = ()
+    is_text: bool = False
 
     def histogram(self) -> Histogram:
         """Reduce the log to its pattern histogram by one GROUP BY inside the engine.
@@ -65,7 +70,12 @@ class Log:
         grouped = rows.group_by(keys).aggregate(n_cases=rows.count())
         found = grouped.limit(MAX_PATTERNS + 1).to_pyarrow()
         counts = found["n_cases"].to_numpy()
-        histogram = Histogram.from_arrow([found[name] for name in keys], counts, self.cascade)
+        histogram = Histogram.from_arrow(
+            [found[name] for name in keys],
+            counts,
+            self.cascade,
+            read=without_fraction if self.is_text else present,
+        )
         check_n_patterns(found.num_rows, histogram.patterns, self.columns)
         return histogram
 
@@ -101,6 +111,9 @@ class Log:
         table = log.frame()
         case = table[self.case_id] if named else ibis.row_number() + 1
         rows = log.outputs(table, case=case)
+        if self.is_text:
+            tests = [f"s{k}" for k in range(len(self.columns)) if rows[f"s{k}"].type().is_string()]
+            rows = rows.mutate(**{name: without_fractions(rows[name]) for name in tests})
         floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
         if not floats or self._backend == "sqlite":  # which has no NaN
             return rows
@@ -153,7 +166,7 @@ def open_log(
         known_name("a test", name, found.columns, LogError)
     if case_id is not None:
         known_name("case id", case_id, found.columns, LogError)
-    return Log(found.table, columns, cascade, case_id, found.parquet)
+    return Log(found.table, columns, cascade, case_id, found.parquet, found.is_text)
 
 
 def _from_array(array: np.ndarray[Any, Any], columns: tuple[str, ...]) -> Any:

@@ -20,10 +20,11 @@ _HEADERS = {"duckdb": (8, b"DUCK"), "sqlite": (0, b"SQLite format 3\x00")}
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """An Ibis table, and the Parquet files that it shows if it is all of some."""
+    """An Ibis table, the Parquet files that it shows if it is all of some, and if it was text."""
 
     table: Any
     parquet: tuple[Path, ...] = ()
+    is_text: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -70,10 +71,11 @@ def _from_path(
     rows = _from_files(con, files, values)
     if table is not None:
         raise LogError(f"table must come with a database, {path} is none")
+    is_text = _kind(files[0]) == "text"
     if query is None:
-        return Rows(rows, tuple(files) if _kind(files[0]) == "parquet" else ())
+        return Rows(rows, () if is_text else tuple(files), is_text)
     con.create_view("log", rows)
-    return Rows(con.sql(query))
+    return Rows(con.sql(query), is_text=is_text)
 
 
 def log_files(source: str | Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Collection, Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from stopwise.errors import LogError
 NULLS = ["", "NULL", "null", "NaN", "nan", "NA", "N/A"]
 SEPARATORS = ",;\t|"
 COMPRESSED = {".gz", ".zst"}
+# As columns of whole numbers with gaps are often written; 007 is a name, and so is 007.0.
+WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -62,6 +65,21 @@ def _unless_blank(column: Any) -> Any:
     # Blanks come before all signs: comparing is fast, and few texts are left to be stripped.
     blank = (column < "!") & (column != "") & (column.strip() == "")
     return ibis.ifelse(blank, ibis.null("string"), column)
+
+
+def without_fraction(value: Any) -> Any:
+    """Return the text of a whole number without its fraction of zeros, and all else as it is.
+
+    >>> without_fraction("1.0"), without_fraction("1.5"), without_fraction("007.0")
+    ('1', '1.5', '007.0')
+    """
+    return re.sub(WHOLE, r"\1", value) if isinstance(value, str) else value
+
+
+def without_fractions(column: Any) -> Any:
+    """Return a column of text with `without_fraction` in each cell, inside the engine."""
+    # Looking for a sign is fast, and few texts are left to be matched.
+    return column.contains(".0").ifelse(column.re_replace(WHOLE, r"\1"), column)
 
 
 def _header(path: Path, n_columns: int) -> list[str]:

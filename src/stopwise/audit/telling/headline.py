@@ -7,6 +7,7 @@ import math
 from stopwise.audit.bounds.grounds import Ground
 from stopwise.audit.bounds.regrets import TINY
 from stopwise.audit.evidence.verdict import Finding
+from stopwise.audit.labels.evidence import LabelEvidence
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.steps import going_on, open_by_gaps, refuted, stopping_before
 from stopwise.audit.telling.words import (
@@ -16,6 +17,7 @@ from stopwise.audit.telling.words import (
     skipped_words,
     stage_name,
 )
+from stopwise.cascade import TOLERANCE
 
 FEW = 50  # labels to begin with
 ALL_AGREE = "all labels are of cases on which the tests agree, so they cannot say which is better"
@@ -43,10 +45,10 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
         return f"{stop} for now: {NO_CHANCE}."
     if report.labels is not None and not report.has_telling_labels:
         return f"{stop} for now: {ALL_AGREE}."
-    if report.labels is not None and report.labels.stage != stage:
+    if report.labels is not None and report.labels.stage not in report.possible_stages:
         return f"{stop} for now: the labels favour a test that you rule out otherwise."
     if report.labels is not None:
-        return f"{stop}: the labels suggest that it is cheapest{_told_if(report)}."
+        return f"{stop}{_by_labels(report, report.labels, stage)}{_told_if(report)}."
     if report.verdict.finding is Finding.SOUND and report.verdict.stage == stage:
         conditions = ["what the third line says is believable"] if stage else []
         conditions += [words] if (words := skipped_words(report, report.verdict.pairs)) else []
@@ -55,6 +57,18 @@ def _what_to_do(report: AuditReport, stage: int) -> str:
         return f"{stop} for now: {NO_CHANCE}."
     granted = "even with what you assume " if report.is_assuming else ""
     return f"{stop} for now: {granted}nobody can know without labels which test is best here."
+
+
+def _by_labels(report: AuditReport, told: LabelEvidence, stage: int) -> str:
+    """Return what the labels say of ``stage`` where they do not make it sure."""
+    few = told.n_labels == 1
+    labels = "the label" if few else f"the {told.n_labels:,} labels"
+    if told.n_telling < told.n_labels:
+        labels += f" ({told.n_telling:,} where tests disagree)"
+    if stage == told.stage:
+        return f": {labels} suggest{'s' * few} that it is cheapest"
+    unclear = f"{labels} do{'es' * few} not clearly say otherwise"
+    return f": disagreement suggests that it is cheapest, and {unclear}"
 
 
 def _surely(report: AuditReport, ground: Ground) -> str:
@@ -83,9 +97,10 @@ def _at_most(report: AuditReport, stage: int) -> str:
     if report.ground is Ground.ASSUMED:
         return f"This holds for any right answers to {cases} that fit what you assume."
     if worst <= TINY:
-        return f"This holds for {cases}{_under(report)}; how surely is said below."
+        sure = "" if _has_all_labels(report) else "; how surely is said below"
+        return f"This holds for {cases}{_under(report)}{sure}."
     text = f"If that is wrong in {cases} it costs at most {regret_words(report, worst)} too much"
-    if stage != report.minimax_stage:
+    if regret_words(report, worst) != regret_words(report, report.guarantee):
         safest = stage_name(report.cascade, report.minimax_stage)
         text += f"; the safest choice, {safest}, at most {regret_words(report, report.guarantee)}"
     return f"{text}{_under(report)}."
@@ -93,8 +108,17 @@ def _at_most(report: AuditReport, stage: int) -> str:
 
 def _under(report: AuditReport) -> str:
     conditions = ["given what you assume"] * report.is_assuming
-    conditions += ["if labels were given to random cases"] * (report.labels is not None)
+    if _has_all_labels(report):
+        conditions.append("of which each has a label")
+    elif report.labels is not None:
+        conditions.append("if labels were given to random cases")
     return f", {' and '.join(conditions)}" if conditions else ", with nothing assumed"
+
+
+def _has_all_labels(report: AuditReport) -> bool:
+    """Whether labels leave nothing open: no case without one, and no output missing."""
+    told = report.labels
+    return told is not None and all(rate.width <= 4 * TOLERANCE for rate in told.error_rates)
 
 
 def _waits_for_cases(report: AuditReport) -> bool:
@@ -154,5 +178,6 @@ def _more_cases(report: AuditReport) -> str:
     if not _waits_for_cases(report) or verdict.stage != report.recommended_stage:
         return ""
     n = verdict.n_more
-    more = f"about {more_cases(n)} would" if math.isfinite(n) else "other cases may"
-    return f"; {more} make sure that it holds for new cases too"
+    if not math.isfinite(n):
+        return " for these cases; for new ones it is too close to be sure"
+    return f"; about {more_cases(n)} would make sure that it holds for new cases too"

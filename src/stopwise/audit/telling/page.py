@@ -125,6 +125,8 @@ def _missing(report: AuditReport) -> list[str]:
     if any(math.isnan(p.adjusted) for p in gaps.pairs):
         adjusted = "that is open: some gaps have no complete case that shows the same"
     shift = f"Where both ran {plain}; adjusted {adjusted}."
+    if plain == adjusted:
+        shift = f"Where both ran {plain}, and adjusted too."
     heads = ["answers changed", "where both ran", "adjusted for outputs shown", "at worst"]
     return [
         '<h2>What is missing</h2><div class="warn">',
@@ -168,7 +170,8 @@ def _verdict(report: AuditReport) -> list[str]:
         )
     heads = ["going on from", "cases", "answers changed", "interval", "price", "ratio", "margin"]
     found, out = finding_words(report), ruled_out_words(report)
-    held = f"These intervals hold together, at any time, with {sureness(report)} confidence."
+    sure = f"with {sureness(report)} confidence"
+    held = f"The intervals of all pairs hold together, at any time, {sure}."
     return [
         "<h2>What disagreement says</h2>",
         paragraph(f"{found[:1].upper()}{found[1:]}{out}. {held} {strong_words(report)}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 from typing import Any
@@ -22,9 +23,13 @@ from stopwise.audit.telling.svg import (
     picture_svg,
     text_svg,
 )
+from stopwise.audit.telling.words import cut
 from stopwise.cascade import Cascade
 
-DARK = {"#0072B2", "#009E73", "#D55E00", "#8C6D46"}  # white text is easier to read on these
+# White text is easier to read on these.
+DARK = {"#0072B2", "#009E73", "#D55E00", "#8C6D46", "#332288", "#882255", "#3D3D3D"}
+LETTER = 7  # how wide one is
+MAX_WORDS = 60  # letters beside a colour
 HATCH = (
     '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" '
     'patternTransform="rotate(45)"><rect width="8" height="8" fill="#eceef1"/>'
@@ -32,19 +37,45 @@ HATCH = (
 )
 
 
+@dataclass(frozen=True)
+class _Drawn:
+    """A band as it is drawn: its colour and words, its prices, where it begins and how wide."""
+
+    fill: str
+    words: str
+    ends: str
+    left: float
+    width: float
+
+    @property
+    def has_room(self) -> bool:
+        """Whether its words fit into it."""
+        return self.width > LETTER * len(self.words)
+
+
 def price_map_svg(prices: PriceMap, cascade: Cascade, *, blind: str) -> str:
     """Draw the price map: what is sound, what is minimax, and where it is ``blind``."""
     x = _log_axis(prices.low, prices.high)
+    styled = _stage_style(cascade, blind)
+    tracks = [
+        ("sound under weak dominance", _drawn(prices.sound, x, _sound_style(cascade))),
+        ("smallest worst-case regret", _drawn(prices.minimax, x, styled)),
+        ("sure to be best", _drawn(prices.known, x, styled)),
+    ]
     parts = [
         HATCH,
-        _track(prices.sound, 30, "sound under weak dominance", x, _sound_style(cascade)),
-        _track(prices.minimax, 75, "smallest worst-case regret", x, _stage_style(cascade, blind)),
-        _track(prices.known, 120, "sure to be best", x, _stage_style(cascade, blind)),
+        *(_track(bands, 30 + 45 * r, title) for r, (title, bands) in enumerate(tracks)),
         _curve(prices, x, top=185, height=110),
         _ticks(prices.low, prices.high, x, 300),
         _own_price(cascade.mistake_cost, x, 300),
     ]
-    return picture_svg(350, "The price map", parts)
+    bands = [band for _, row in tracks for band in row]
+    legend, height = "", 350
+    order = {name: k for k, name in enumerate(cascade.names)}
+    if not all(band.has_room for band in bands if band.words in order):
+        bands.sort(key=lambda band: order.get(band.words, len(order)))
+        legend, height = _legend({band.words: band.fill for band in bands}, 362)
+    return picture_svg(height, "The price map", [*parts, legend])
 
 
 def _log_axis(low: float, high: float) -> Callable[[float], float]:
@@ -52,27 +83,43 @@ def _log_axis(low: float, high: float) -> Callable[[float], float]:
     return lambda price: LEFT + (WIDTH - LEFT - RIGHT) * math.log(price / low) / span
 
 
-def _track(
-    bands: Sequence[Band[Any]],
-    y: int,
-    title: str,
-    x: Callable[[float], float],
-    style: Callable[[Any], tuple[str, str]],
-) -> str:
-    parts = [text_svg(LEFT - 10, y + 20, title, anchor="end")]
+def _drawn(
+    bands: Sequence[Band[Any]], x: Callable[[float], float], style: Callable[[Any], tuple[str, str]]
+) -> list[_Drawn]:
+    """Return the bands of one row as they are drawn, neighbours that look alike as one."""
+    found = []
     for (fill, words), alike in groupby(bands, key=lambda band: style(band.value)):
         low, *_, high = (end for band in alike for end in (band.low, band.high))
         ends = f"{amount(low)} to {amount(high)}"
-        left, width = x(low), x(high) - x(low)
+        found.append(_Drawn(fill, words, ends, x(low), x(high) - x(low)))
+    return found
+
+
+def _track(bands: Sequence[_Drawn], y: int, title: str) -> str:
+    parts = [text_svg(LEFT - 10, y + 20, title, anchor="end")]
+    for band in bands:
         parts.append(
-            f'<rect x="{left:.1f}" y="{y}" width="{max(width, 0.5):.1f}" height="32" '
-            f'fill="{fill}"><title>{escape(words)}: {ends}</title></rect>'
+            f'<rect x="{band.left:.1f}" y="{y}" width="{max(band.width, 0.5):.1f}" height="32" '
+            f'fill="{band.fill}"><title>{escape(band.words)}: {band.ends}</title></rect>'
         )
-        if width > 7 * len(words):
-            parts.append(
-                text_svg(left + width / 2, y + 21, words, anchor="middle", fill=_ink(fill))
-            )
+        if band.has_room:
+            middle, ink = band.left + band.width / 2, _ink(band.fill)
+            parts.append(text_svg(middle, y + 21, band.words, anchor="middle", fill=ink))
     return "".join(parts)
+
+
+def _legend(fills: dict[str, str], top: int) -> tuple[str, int]:
+    """Name the colours below the map; return that and where it ends."""
+    parts, x, y = [], LEFT, top
+    for full, fill in fills.items():
+        words = cut(full, MAX_WORDS)
+        width = 34 + LETTER * len(words)
+        if x > LEFT and x + width > WIDTH:
+            x, y = LEFT, y + 22
+        parts.append(f'<rect x="{x}" y="{y}" width="14" height="14" fill="{fill}"/>')
+        parts.append(text_svg(x + 20, y + 12, words))
+        x += width
+    return "".join(parts), y + 24
 
 
 def _sound_style(cascade: Cascade) -> Callable[[tuple[Finding, int | None]], tuple[str, str]]:

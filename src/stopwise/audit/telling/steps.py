@@ -10,15 +10,16 @@ from stopwise.audit.evidence.verdict import Finding, PairEvidence
 from stopwise.audit.report import AuditReport
 from stopwise.audit.telling.numbers import count
 from stopwise.audit.telling.words import changes, if_skipped, many, n_cases_said, stage_name
+from stopwise.disagreement import price_covers
+
+HERE_NOT = "here it cannot pay, but for new cases that is too close to be sure"
 
 
 def going_on(report: AuditReport, stage: int) -> str:
     """Say what the most tempting later test changes and costs, and whether that can pay."""
     later = [p for p in report.verdict.pairs if p.shallow == stage]
-    if not later and stage == report.cascade.n_stages - 1:
-        return "It is the last test: there is nothing to go on to."
     if not later:
-        return "No test comes after it: there is nothing to go on to."
+        return _at_the_end(report, stage)
     pair = min(later, key=lambda p: (_cannot_pay(report, p), _spared(report, p)))
     told = _cannot_pay(report, pair) or (report.has_telling_labels and not refuted(report, pair))
     if pair.is_biased and not pair.settled and not told:
@@ -29,6 +30,25 @@ def going_on(report: AuditReport, stage: int) -> str:
     return f"{facts}{_whether_it_pays(report, pair)}."
 
 
+def _at_the_end(report: AuditReport, stage: int) -> str:
+    """Say that no test comes after ``stage``, and what another branch may be worth at most."""
+    K, C = report.cascade.n_stages, report.cascade.cumulative_costs
+    met = {
+        k for p in report.verdict.pairs if stage in (p.shallow, p.deep) for k in (p.shallow, p.deep)
+    }
+    others = [k for k in range(K) if k not in met]
+    if not others:
+        return "It is the last test: there is nothing to go on to."
+    avoided = report.largest_differences[stage]
+    other = max(others, key=lambda k: float(avoided[k] - C[k]))
+    more, n = float(C[other] - C[stage]), n_cases_said(report)
+    costs = (
+        "costs no more" if more <= 0 else f"costs as much as {many(report, more, 'mistake')} more"
+    )
+    text = f"No test comes after it; {stage_name(report.cascade, other)}, on another branch, "
+    return f"{text}{costs} and avoids at most {count(n * max(avoided[other], 0.0))} in {n:,}."
+
+
 def _whether_it_pays(report: AuditReport, pair: PairEvidence) -> str:
     if pair.settled > 0:
         skipped, here = if_skipped(report, [pair]), _cannot_pay(report, pair)
@@ -37,7 +57,7 @@ def _whether_it_pays(report: AuditReport, pair: PairEvidence) -> str:
         if not here:  # else the log shows it without that
             return f": it cannot pay{skipped}"
     if _cannot_pay(report, pair):
-        return f": {_cannot_pay_words(report)}"
+        return f": {_cannot_pay_words(report, pair)}"
     if report.has_telling_labels and not refuted(report, pair):
         return f"; by the labels it {_avoids(report, pair)}"
     if pair.settled < 0:
@@ -150,9 +170,13 @@ def _ground(report: AuditReport) -> Ground:
     return Ground.BOTH if report.is_assuming else Ground.LABELS
 
 
-def _cannot_pay_words(report: AuditReport) -> str:
+def _cannot_pay_words(report: AuditReport, pair: PairEvidence) -> str:
+    # What the price covers whatever is right rests on the log alone, whatever else is known.
+    seen_in_all = pair.n_seen == report.histogram.n_cases
+    if seen_in_all and price_covers(pair.price, pair.disagreement):
+        return HERE_NOT
     return {
-        Ground.LOG: "here it cannot pay, but for new cases that is too close to be sure",
+        Ground.LOG: HERE_NOT,
         Ground.ASSUMED: "given what you assume it cannot pay",
         Ground.LABELS: "the labels show that it does not pay",
         Ground.BOTH: "given what you assume, the labels show that it does not pay",

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from html import escape
 
 # Okabe and Ito's colours, told apart by colour-blind readers too; brown for their grey, which would
-# look like "no answer".
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C6D46")
+# look like "no answer". Then four that are darker or paler than all of these.
+COLOURS = (
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8C6D46"),
+    *("#332288", "#882255", "#B9E3A6", "#3D3D3D"),
+)
 GREY, LINE = "#c9ccd1", "#40454d"
 WIDTH, LEFT, RIGHT = 860, 220, 40  # of a picture, and its margins
 

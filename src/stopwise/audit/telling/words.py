@@ -113,9 +113,7 @@ def finding_words(report: AuditReport) -> str:
     name = stage_name(report.cascade, verdict.stage)
     skipped = if_skipped(report, verdict.pairs)
     if verdict.finding is Finding.SOUND:
-        refuted = verdict.stage not in report.possible_stages
-        but = ", but what is assumed below rules it out" if refuted else ""
-        return f"{name} is sound under weak dominance{skipped}{but}"
+        return f"{name} is sound under weak dominance{skipped}"
     if verdict.finding is Finding.NONE:
         return f"no stage is sound{skipped}: disagreement alone cannot choose at these prices"
     more = (
@@ -230,7 +228,8 @@ def changes(report: AuditReport, pair: PairEvidence) -> str:
 def unsettled_words(report: AuditReport) -> str:
     """Return why a plan promises nothing."""
     if report.plan is not None and report.plan.groups:
-        return "too few, or the gaps too many, to be sure of settling anything"
+        gaps = "" if report.missing is None else ", or the gaps too many,"
+        return f"too few{gaps} to be sure of settling anything"
     return "nothing: no case shows stages that may be best disagree"
 
 
