@@ -210,7 +210,7 @@ def _words(
     if space.unseen:
         words.append("the right answer may be a value that no test gives")
     if at_random:
-        words.append("outputs are missing by chance, given the outputs shown")
+        words.append("outputs are missing by chance, given the outputs before them")
     if evidence is not None:
         n = evidence.n_labels
         words.append(f"{n:,} label{' was' if n == 1 else 's were'} drawn at random within patterns")

@@ -67,7 +67,7 @@ _UnseenLabel = Annotated[
 ]
 _AtRandom = Annotated[
     bool,
-    _bounds("--missing-at-random", help="Gaps depend on nothing but the outputs shown."),
+    _bounds("--missing-at-random", help="Gaps depend on nothing but the outputs before them."),
 ]
 _Labels = Annotated[
     Path | None,

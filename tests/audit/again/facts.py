@@ -59,6 +59,6 @@ def words(a):
     said = [str(taken) for taken in a.log.assumptions]
     said += [f"never right: {', '.join(map(repr, a.log.never_right))}"] * bool(a.log.never_right)
     said += ["the right answer may be a value that no test gives"] * a.log.unseen
-    said += ["outputs are missing by chance, given the outputs shown"] * a.log.at_random
+    said += ["outputs are missing by chance, given the outputs before them"] * a.log.at_random
     many = f"{len(a.labelled):,} labels were drawn at random within patterns"
     return [*said, *[many] * bool(a.log.labels)]
