@@ -14,12 +14,7 @@ from typing import Any
 import numpy as np
 
 from stopwise.audit.bounds.grounds import Ground
-from stopwise.audit.bounds.regrets import (
-    TINY,
-    minimax_stage,
-    possible_stages,
-    worst_regrets,
-)
+from stopwise.audit.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
 from stopwise.audit.compare import Choice
 from stopwise.audit.evidence.dominance import StrongDominanceEvidence
 from stopwise.audit.evidence.missing import MissingOutputs

@@ -32,8 +32,8 @@ def dependence(
     def said(row: Sequence[int]) -> Hashable:
         return tuple(row[len(given) :])
 
-    tried = (chance(_groups(histogram, test, [*given, *on], len(given), by))
-             for by in (said, agreement))  # fmt: skip
+    columns = [*given, *on]
+    tried = [chance(_groups(histogram, test, columns, len(given), by)) for by in (said, agreement)]
     found = [p for p in tried if not math.isnan(p)]
     return min(1.0, len(found) * min(found)) if found else math.nan
 

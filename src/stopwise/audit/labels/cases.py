@@ -63,7 +63,7 @@ class LabelledCases:
     """
 
     losses: FloatArray
-    possible: np.ndarray[tuple[int, int], np.dtype[np.bool_]]
+    possible: BoolArray
     counts: IntArray | FloatArray
     shares: FloatArray
     completed: FloatArray

@@ -17,7 +17,6 @@ from stopwise.audit.telling.words import (
     skipped_words,
     stage_name,
 )
-from stopwise.cascade import TOLERANCE
 
 FEW = 50  # labels to begin with
 ALL_AGREE = "all labels are of cases on which the tests agree, so they cannot say which is better"
@@ -117,8 +116,9 @@ def _under(report: AuditReport) -> str:
 
 def _has_all_labels(report: AuditReport) -> bool:
     """Whether labels leave nothing open: no case without one, and no output missing."""
-    told = report.labels
-    return told is not None and all(rate.width <= 4 * TOLERANCE for rate in told.error_rates)
+    if report.labels is None or report.missing is not None:
+        return False
+    return report.labels.n_labels == report.histogram.n_cases
 
 
 def _waits_for_cases(report: AuditReport) -> bool:
