@@ -160,9 +160,10 @@ class Labelled(Disagreed):
 
     @cached_property
     def estimates(self):
-        """γ_i - γ_j: each stratum's own labels, one borrowed from its likes, who borrow one.
+        """γ_i - γ_j: a stratum's own labels, one borrowed from its likes, who borrow one.
 
-        Strata that show both count by what they have when gaps are filled.
+        That one is the mean of all labels of cases on which i and j differ, where an even split
+        counts as one. Strata that show both count by what they have when gaps are filled.
         """
         alike, found = Counter(), np.zeros((self.K, self.K))
         for held in self.told.values():
@@ -173,24 +174,32 @@ class Labelled(Disagreed):
                 shown = [h for h in self.told.values() if None not in (h.camps[i], h.camps[j])]
                 total = sum(held.filled for held in shown)
                 found[i, j] = sum(
-                    held.filled / total * rate * held.gain({i: 1, j: -1}, right)
+                    held.filled / total * self._mean_gain(held, alike, i, j, shown)
                     for held in shown
-                    for right, rate in self._rates(held, alike)
                     if i != j
                 )
         return found
 
-    def _rates(self, held, alike):
-        """How likely each camp of a stratum is to be right."""
-        n = sum(held.right.values())
+    def _mean_gain(self, held, alike, i, j, shown):
+        """By how much i is wrong more often than j in a stratum."""
+
+        def gains(stratum):
+            return {right: stratum.gain({i: 1, j: -1}, right) for right in stratum.may_be}
+
+        gain, n = gains(held), sum(held.right.values())
+        own = sum(times * gain[right] for right, times in held.right.items())
         if n == held.n_cases:
-            return [(right, times / n) for right, times in held.right.items()]
-        n_alike = sum(alike[held.camps, right] for right in held.may_be)
-        rates = []
-        for right in held.may_be:
-            lent = (alike[held.camps, right] + 1 / len(held.may_be)) / (n_alike + 1)
-            rates.append((right, (held.right[right] + lent) / (n + 1)))
-        return rates
+            return own / n
+        if not any(gain.values()):
+            return 0.0
+        differ = [other for other in shown if any(gains(other).values())]
+        told = [(gains(o)[right], m) for o in differ for right, m in o.right.items()]
+        even = sum(gain.values()) / len(gain)
+        pooled = (sum(g * m for g, m in told) + even) / (sum(m for _, m in told) + 1)
+        pooled = min(max(pooled, min(gain.values())), max(gain.values()))
+        lent = sum(alike[held.camps, right] * g for right, g in gain.items()) + pooled
+        lent /= sum(alike[held.camps, right] for right in gain) + 1
+        return (own + lent) / (n + 1)
 
     @cached_property
     def label_stage(self):

@@ -212,3 +212,15 @@ def test_uneven_labels_widen_an_interval_by_their_mean_weight_not_by_the_largest
     found = LabelledCases.of(histogram_of(rows, CASCADE), told).difference(0, 1, alpha=0.05)
     off = np.sqrt(2 * np.log(2 / 0.05) * (0.4**2 / 100 + 0.6**2 / 10))
     assert (found.low, found.high) == pytest.approx((-off, off))
+
+
+def test_of_many_patterns_an_estimate_leans_on_all_labels_that_compare():
+    """Twelve tests have more patterns than 150 labels reach, most without one of their kind."""
+    rng = np.random.default_rng(16)
+    rates = np.linspace(0.35, 0.05, 12)
+    labels, outputs = draw(rng, 4_000, rates)
+    log = histogram_of(outputs, Cascade([0.01] * 12))
+    cases = LabelledCases.of(log, labelled(outputs, labels, range(150)))
+    truth = (outputs[:, 0] != labels).mean() - (outputs[:, 11] != labels).mean()
+    assert cases.estimate(0, 11) == pytest.approx(truth, abs=0.08)
+    assert cases.estimate(11, 0) == pytest.approx(-cases.estimate(0, 11))

@@ -162,33 +162,29 @@ class LabelledCases:
             histogram.cascade,
         )
 
-    def outcome_rates(self) -> FloatArray:
-        """Estimate how likely each outcome is in each stratum, few labels leaning on like strata.
-
-        A stratum's own shares count as many labels as it has, those of all strata that agree in the
-        same way count as one more, and an even split counts as one label there. Where all cases
-        have labels nothing is borrowed.
-        """
-        n_types = int(self.types.max()) + 1
-        by_type = np.zeros((n_types, self.counts.shape[1]))
-        np.add.at(by_type, self.types, self.counts)
-        even = self.possible / self.possible.sum(axis=1, keepdims=True)
-        alike = by_type[self.types] * self.possible  # what was right there may be never right here
-        alike = (alike + even) / (alike.sum(axis=1, keepdims=True) + 1)
-        own = self.counts.sum(axis=1, keepdims=True)
-        rates = (self.counts + BORROWED * alike) / (own + BORROWED)
-        whole = self.is_whole
-        rates[whole] = self.counts[whole] / own[whole]
-        return np.asarray(rates)
-
     def estimate(self, i: int, j: int) -> float:
         """Estimate γ_i - γ_j, the mean of 1{i wrong} - 1{j wrong}; cases that agree add nothing.
 
-        Where an output is missing, the cases that show the same and it stand in for it.
+        In each stratum the mean of its own labels counts as many labels as it has, that of all
+        strata that agree in the same way as one more, there that of all in which i and j differ as
+        one more, and there an even split: few labels lean on what is most like them. Where all
+        cases have labels nothing is borrowed. Where an output is missing, the cases that show the
+        same and it stand in for it.
         """
         gain = self.losses[:, :, i] - self.losses[:, :, j]
         shown = ~np.isnan(gain).any(axis=1)
-        mean = (self.outcome_rates() * np.nan_to_num(gain)).sum(axis=1)
+        gain = np.where(self.possible, np.nan_to_num(gain), 0.0)
+        differ = shown & (gain != 0).any(axis=1)
+        sums, n = (self.counts * gain).sum(axis=1), self.counts.sum(axis=1)
+        even = gain.sum(axis=1) / self.possible.sum(axis=1)
+        pooled = (sums[differ].sum() + even) / (n[differ].sum() + 1)
+        pooled = np.where(differ, np.clip(pooled, gain.min(axis=1), gain.max(axis=1)), 0.0)
+        by_type = np.zeros((int(self.types.max()) + 1, self.counts.shape[1]))
+        np.add.at(by_type, self.types, self.counts)
+        alike = by_type[self.types] * self.possible  # what was right there may be never right here
+        lent = ((alike * gain).sum(axis=1) + pooled) / (alike.sum(axis=1) + 1)
+        mean = (sums + BORROWED * lent) / (n + BORROWED)
+        mean[self.is_whole] = sums[self.is_whole] / n[self.is_whole]
         seen = float(self.completed[shown].sum())
         return float(self.completed[shown] @ mean[shown]) / seen if seen else math.nan
 
