@@ -22,7 +22,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
 
 demo: $(call stamp,$(DEMO_EXTRAS)) ## Reproduce the paper into build/reproduction
-	$(BIN)/stopwise reproduce all --out build/reproduction
+	$(PY) -m paper all --out build/reproduction
 
 test: check ## Check, then run the tests and every example in the documents
 	$(PY) -m pytest -n 2

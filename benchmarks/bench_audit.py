@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import stopwise as sw
-from stopwise.audit.reading.counting import count_patterns, pair_counts
+from stopwise.reading.counting import count_patterns, pair_counts
 
 SMALL, LARGE = 5, 20
 
@@ -125,13 +125,13 @@ def write_parquet(path: Path, n: int) -> None:
 PROGRAMS = {
     "audit": """
 import stopwise as sw
-from stopwise.audit.reading.log import open_log
+from stopwise.reading.log import open_log
 names = [f't{k}' for k in range(20)]
 cascade = sw.Cascade([1.0] * 20, names=names)
 open_log(path, cascade).histogram()
 start = time.process_time()
 found = open_log(path, cascade).histogram()
-size = lambda h: len(h.counts)
+size = lambda h: len(h.weights)
 """,
     "DuckDB": """
 import duckdb

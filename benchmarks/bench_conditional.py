@@ -13,8 +13,8 @@ import numpy as np
 
 import stopwise as sw
 from benchmarks.instances import synthetic
-from stopwise.experiments.conditional_rules import FIXED, ORACLE, halves, held_out
-from stopwise.experiments.over_prices import limit_stage
+from paper.conditional_rules import FIXED, ORACLE, halves, held_out
+from paper.over_prices import limit_stage
 from stopwise.problem.conditional import StoppingProblem, shortened
 from stopwise.simulation.conditional import simulate_stopping
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import stopwise as sw
-from stopwise.experiments.contexts import CONTEXTUAL, PLAIN, world
+from paper.contexts import CONTEXTUAL, PLAIN, world
 from stopwise.problem.contextual_laws import NestedErrors, UniformContexts
 from stopwise.simulation.contextual_play import asked_stages
 

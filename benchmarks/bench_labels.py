@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 
 import stopwise as sw
-from stopwise.audit.agreement import agreement
-from stopwise.audit.bounds.identify import IdentifiedSet
-from stopwise.audit.evidence.missing import observed_law
-from stopwise.audit.histogram import Histogram
-from stopwise.audit.labels.cases import LabelledCases
-from stopwise.audit.labels.plan import plan_labels
+from stopwise.auditing.bounds.identify import IdentifiedSet
+from stopwise.auditing.evidence.missing import observed_law
+from stopwise.auditing.labels.cases import LabelledCases
+from stopwise.auditing.labels.plan import plan_labels
+from stopwise.patterns import MISSING, PatternTable, agreement
 from stopwise.problem.families import relaxed_errors
 
 N_LABELS = (20, 50, 100, 200)
@@ -31,13 +30,13 @@ class World:
     def __init__(self, outputs: np.ndarray, labels: np.ndarray, costs: list[float]) -> None:
         self.outputs, self.labels, self.costs = outputs, labels, costs
         counted = Counter(map(tuple, outputs.tolist()))
-        self.histogram = Histogram.from_rows(counted, counted.values(), sw.Cascade(costs))
+        self.histogram = PatternTable.from_rows(counted, counted.values(), sw.Cascade(costs))
         self.differences = IdentifiedSet(observed_law(self.histogram)).largest_differences
         code = {value: c for c, value in enumerate(self.histogram.classes)}
         coded = np.vectorize(code.__getitem__)(outputs)
         self.groups: dict[tuple[int, ...], list[int]] = {}
         for case, row in enumerate(coded.tolist()):
-            self.groups.setdefault(agreement(row), []).append(case)
+            self.groups.setdefault(agreement(row, missing=MISSING), []).append(case)
         self.error_rates = (outputs != labels[:, None]).mean(axis=0)
 
     def cascade(self, scale: float) -> sw.Cascade:

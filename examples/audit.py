@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import stopwise as sw
-from stopwise.experiments.sensors import HEART, PIMA, Sensors
+from paper.sensors import HEART, PIMA, Sensors
 
 
 def audited(sensors: Sensors) -> tuple[sw.AuditReport, sw.Instance]:

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from stopwise.cascade import Cascade
+from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError
 from stopwise.outputs import check_outputs
-from stopwise.pair_counts import PairCounts
 
 CHAIN = Cascade([0, 0.125, 0.125], names=["a", "b", "c"])
 TREE = Cascade([0, 0.125, 0.125, 0.25], parents=[None, 0, 0, 1])

@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stopwise.cascade import Cascade
+from stopwise.counts import PairCounts
 from stopwise.errors import InputError, OutputsError, StateError
-from stopwise.pair_counts import PairCounts
+from stopwise.pattern_counts import PatternCounts
 from stopwise.patterns import (
-    OutputLaw,
-    PatternCounts,
+    PatternTable,
     distinct_rows,
     flip_flops,
     n_changes,
-    pairwise_disagreement,
 )
 from stopwise.problem.random_instances import random_costs, random_instance
 from tests.strategies import cascades, hoeffding, told_cases
@@ -58,7 +57,9 @@ def test_distinct_rows_are_sorted_and_weighed():
 
 
 def test_pairwise_disagreement_by_hand():
-    p = pairwise_disagreement(np.array([[0, 1, 1], [2, 2, 0]]), np.array([0.25, 0.75]))
+    p = PatternTable(
+        np.array([[0, 1, 1], [2, 2, 0]]), np.array([0.25, 0.75]), (0, 1, 2), CHAIN
+    ).disagreement
     assert p.tolist() == [[0, 0.25, 1], [0.25, 0, 0.75], [1, 0.75, 0]]
     with pytest.raises(ValueError, match="read-only"):
         p[0, 1] = 0
@@ -67,15 +68,17 @@ def test_pairwise_disagreement_by_hand():
 def test_flip_flop_rate_of_a_law_on_a_chain():
     patterns = np.array(list(product((0, 1), repeat=3)))
     probabilities = np.arange(1, 9) / 36
-    law = OutputLaw(patterns, probabilities, CHAIN)
+    law = PatternTable(patterns, probabilities, (0, 1, 2), CHAIN)
     assert law.flip_flop_rate() == pytest.approx((3 + 6) / 36)  # 010 and 101
 
 
 def test_flip_flop_rate_of_a_law_on_a_tree_looks_along_paths():
     # 0 1 0 1: read as a chain it changes three times, but no path changes twice.
-    calm = OutputLaw(np.array([[0, 1, 0, 1]]), np.array([1.0]), TREE)
+    calm = PatternTable(np.array([[0, 1, 0, 1]]), np.array([1.0]), (0, 1, 2), TREE)
     assert calm.flip_flop_rate() == 0
-    restless = OutputLaw(np.array([[0, 1, 0, 1], [0, 1, 0, 0]]), np.array([0.75, 0.25]), TREE)
+    restless = PatternTable(
+        np.array([[0, 1, 0, 1], [0, 1, 0, 0]]), np.array([0.75, 0.25]), (0, 1, 2), TREE
+    )
     assert restless.flip_flop_rate() == 0.25
 
 
@@ -305,7 +308,7 @@ def test_frequencies_converge_to_the_output_law():
     for row in instance.sample(n, rng)[1]:
         counts.add(row)
     law = instance.output_law
-    truth = dict(zip(map(tuple, law.patterns.tolist()), law.probabilities, strict=True))
+    truth = dict(zip(map(tuple, law.codes.tolist()), law.probabilities, strict=True))
     assert set(counts.table) <= set(truth)
     tolerance = hoeffding(n, 28)
     assert all(abs(counts.table.get(y, 0) / n - p) <= tolerance for y, p in truth.items())

@@ -1,88 +1,99 @@
-"""stopwise: how far to go in a sequence of tests when nobody ever tells the right answer."""
+"""stopwise: how far to go in a sequence of tests when nobody ever tells the right answer.
 
+Every public name is loaded from its module when it is first used, so that importing the package
+costs next to nothing. The imports for type checkers and `_HOME` list the same names; a test
+compares them.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from stopwise.cascade import Cascade
-from stopwise.contextual import (
-    ContextualPolicy,
-    ContextualResolve,
-    ContextualThompson,
-    ContextualWeakDominance,
-    Next,
-    OutputConditional,
-)
-from stopwise.disagreement import sound_stage
-from stopwise.pair_counts import PairCounts
-from stopwise.patterns import OutputLaw, PatternCounts
-from stopwise.policies import (
-    ExploreThenCommit,
-    FixedStage,
-    Policy,
-    Resolve,
-    StrongDominance,
-    Supervised,
-    Thompson,
-    WeakDominance,
-    policy_from_state,
-)
-from stopwise.problem import ContextualInstance, ContextualRecording, Instance, Recording
-from stopwise.simulation import (
-    StoppingTrace,
-    Sweep,
-    Trace,
-    simulate,
-    simulate_stopping,
-    sweep,
-)
-from stopwise.theory.bounds import PowerLaw
-
 if TYPE_CHECKING:
-    from stopwise.audit import AuditReport, audit
+    from stopwise.auditing.report import AuditReport as AuditReport
+    from stopwise.auditing.run import audit as audit
+    from stopwise.cascade import Cascade as Cascade
+    from stopwise.counts import PairCounts as PairCounts
+    from stopwise.disagreement import sound_stage as sound_stage
+    from stopwise.pattern_counts import PatternCounts as PatternCounts
+    from stopwise.patterns import PatternTable as PatternTable
+    from stopwise.policies.base import Policy as Policy
+    from stopwise.policies.contextual import ContextualPolicy as ContextualPolicy
+    from stopwise.policies.contextual_resolve import ContextualResolve as ContextualResolve
+    from stopwise.policies.contextual_thompson import ContextualThompson as ContextualThompson
+    from stopwise.policies.contextual_weak_dominance import (
+        ContextualWeakDominance as ContextualWeakDominance,
+    )
+    from stopwise.policies.explore_then_commit import ExploreThenCommit as ExploreThenCommit
+    from stopwise.policies.fixed_stage import FixedStage as FixedStage
+    from stopwise.policies.output_conditional import Next as Next
+    from stopwise.policies.output_conditional import OutputConditional as OutputConditional
+    from stopwise.policies.resolve import Resolve as Resolve
+    from stopwise.policies.state import policy_from_state as policy_from_state
+    from stopwise.policies.strong_dominance import StrongDominance as StrongDominance
+    from stopwise.policies.supervised import Supervised as Supervised
+    from stopwise.policies.thompson import Thompson as Thompson
+    from stopwise.policies.weak_dominance import WeakDominance as WeakDominance
+    from stopwise.problem.contextual import ContextualInstance as ContextualInstance
+    from stopwise.problem.contextual_recording import ContextualRecording as ContextualRecording
+    from stopwise.problem.instance import Instance as Instance
+    from stopwise.problem.recording import Recording as Recording
+    from stopwise.simulation.conditional import StoppingTrace as StoppingTrace
+    from stopwise.simulation.conditional import simulate_stopping as simulate_stopping
+    from stopwise.simulation.run import simulate as simulate
+    from stopwise.simulation.sweep import Sweep as Sweep
+    from stopwise.simulation.sweep import sweep as sweep
+    from stopwise.simulation.trace import Trace as Trace
+    from stopwise.theory.bounds import PowerLaw as PowerLaw
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AuditReport",
-    "Cascade",
-    "ContextualInstance",
-    "ContextualPolicy",
-    "ContextualRecording",
-    "ContextualResolve",
-    "ContextualThompson",
-    "ContextualWeakDominance",
-    "ExploreThenCommit",
-    "FixedStage",
-    "Instance",
-    "Next",
-    "OutputConditional",
-    "OutputLaw",
-    "PairCounts",
-    "PatternCounts",
-    "Policy",
-    "PowerLaw",
-    "Recording",
-    "Resolve",
-    "StoppingTrace",
-    "StrongDominance",
-    "Supervised",
-    "Sweep",
-    "Thompson",
-    "Trace",
-    "WeakDominance",
-    "audit",
-    "policy_from_state",
-    "simulate",
-    "simulate_stopping",
-    "sound_stage",
-    "sweep",
-]
+_HOME = {
+    "AuditReport": "auditing.report",
+    "Cascade": "cascade",
+    "ContextualInstance": "problem.contextual",
+    "ContextualPolicy": "policies.contextual",
+    "ContextualRecording": "problem.contextual_recording",
+    "ContextualResolve": "policies.contextual_resolve",
+    "ContextualThompson": "policies.contextual_thompson",
+    "ContextualWeakDominance": "policies.contextual_weak_dominance",
+    "ExploreThenCommit": "policies.explore_then_commit",
+    "FixedStage": "policies.fixed_stage",
+    "Instance": "problem.instance",
+    "Next": "policies.output_conditional",
+    "OutputConditional": "policies.output_conditional",
+    "PairCounts": "counts",
+    "PatternCounts": "pattern_counts",
+    "PatternTable": "patterns",
+    "Policy": "policies.base",
+    "PowerLaw": "theory.bounds",
+    "Recording": "problem.recording",
+    "Resolve": "policies.resolve",
+    "StoppingTrace": "simulation.conditional",
+    "StrongDominance": "policies.strong_dominance",
+    "Supervised": "policies.supervised",
+    "Sweep": "simulation.sweep",
+    "Thompson": "policies.thompson",
+    "Trace": "simulation.trace",
+    "WeakDominance": "policies.weak_dominance",
+    "audit": "auditing.run",
+    "policy_from_state": "policies.state",
+    "simulate": "simulation.run",
+    "simulate_stopping": "simulation.conditional",
+    "sound_stage": "disagreement",
+    "sweep": "simulation.sweep",
+}
+
+__all__ = [*_HOME]  # noqa: PLE0604  # the keys are the names
 
 
 def __getattr__(name: str) -> Any:
-    """Load the audit when it is first asked for."""
-    if name not in {"AuditReport", "audit"}:
+    """Load a public name from its module at its first use."""
+    if name not in _HOME:
         raise AttributeError(f"module 'stopwise' has no attribute {name!r}")
-    from importlib import import_module
+    value = getattr(import_module(f"stopwise.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
 
-    module = import_module("stopwise.audit")
-    return module if name == "audit" else module.AuditReport
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

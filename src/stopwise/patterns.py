@@ -1,22 +1,27 @@
-"""Whole output patterns: their law, how often each was seen, and what refutes strong dominance."""
+"""Patterns of outputs: one table for logs and laws, who agrees with whom, changes of the answer."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
-from stopwise.checks import whole_number
-from stopwise.errors import InputError, OutputsError, StateError
-from stopwise.outputs import Outputs, check_outputs
-from stopwise.pair_counts import PairCounts
+from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
+from stopwise.errors import LogError
+from stopwise.outputs import Outputs
+from stopwise.values import present, rank
+
+MISSING = -1
+BLOCK = 1 << 20  # comparisons at a time
 
 Pattern = tuple[Hashable, ...]
+Blocks = tuple[int, ...]  # who agrees with whom, in codes
 
 
 def n_changes(outputs: Outputs) -> int:
@@ -36,19 +41,17 @@ def flip_flops(outputs: Outputs) -> bool:
     return n_changes(outputs) > 1
 
 
-def agreement(outputs: Outputs) -> Pattern:
+def agreement(outputs: Outputs, *, missing: Hashable = None) -> tuple[Any, ...]:
     """Return which outputs are equal and nothing else: for each the place of the first like it.
 
-    ``None``, a test that gave nothing, stays ``None``. The agreement of a prefix is a prefix of
-    the agreement.
+    A missing output, ``None`` or in codes -1, stays what it is. The agreement of a prefix is a
+    prefix of the agreement.
 
-    >>> agreement(["cat", "dog", None, "cat"])
-    (0, 1, None, 0)
+    >>> agreement(["cat", "dog", None, "cat"]), agreement([7, 3, -1, 3], missing=MISSING)
+    ((0, 1, None, 0), (0, 1, -1, 1))
     """
-    first: dict[Hashable, int] = {}
-    return tuple(
-        None if y is None else first.setdefault(y, place) for place, y in enumerate(outputs)
-    )
+    first: dict[Hashable, Any] = {missing: missing}
+    return tuple(first.setdefault(y, place) for place, y in enumerate(outputs))
 
 
 def standing_answer(outputs: Outputs) -> Hashable:
@@ -60,174 +63,231 @@ def standing_answer(outputs: Outputs) -> Hashable:
     return next((y for y in reversed(outputs) if y is not None), None)
 
 
+Row = Sequence[Hashable]
+
+
 @dataclass(frozen=True, eq=False)
-class OutputLaw:
-    """The joint law of the outputs, label left out: P_S, all that data without labels can show.
+class PatternTable:
+    """The distinct patterns of outputs and the weight of each: a log counted, or a law.
 
     Parameters
     ----------
-    patterns
-        The distinct patterns, one a row, as class codes; shape (R, K).
-    probabilities
-        Their probabilities; shape (R,).
+    codes
+        One row a pattern, one column a test: indices into ``classes``, -1 where the test was not
+        run or gave nothing; shape (R, K). The rows differ and show at least one output.
+    weights
+        The number of cases with each pattern, or its probability, each > 0; shape (R,).
+    classes
+        The values that some test gives.
     cascade
         Whose outputs they are.
+    n_blank
+        The number of cases in which no test gave an output; they tell nothing.
+
+    >>> log = PatternTable.from_rows([["a", "a"], ["a", "b"]], [3, 1], Cascade(costs=[1, 2]))
+    >>> log.disagreement
+    array([[0.  , 0.25],
+           [0.25, 0.  ]])
     """
 
-    patterns: IntArray
-    probabilities: FloatArray
+    codes: IntArray
+    weights: NDArray[Any]
+    classes: tuple[Hashable, ...]
     cascade: Cascade
+    n_blank: int = 0
+
+    @classmethod
+    def from_rows(
+        cls, rows: Iterable[Row], counts: Iterable[int], cascade: Cascade
+    ) -> PatternTable:
+        """Count patterns given as values, ``None`` or NaN where an output is missing."""
+        code: dict[Hashable, int] = {None: MISSING}
+        total: dict[tuple[int, ...], int] = {}
+        for row, times in zip(rows, counts, strict=True):
+            key = tuple(code.setdefault(present(y), len(code) - 1) for y in row)
+            total[key] = total.get(key, 0) + int(times)
+        table = np.array(list(total), dtype=np.int64).reshape(-1, cascade.n_stages)
+        times_seen = np.array(list(total.values()), dtype=np.int64)
+        return cls.of_classes(table, times_seen, list(code)[1:], cascade)
+
+    @classmethod
+    def from_arrow(
+        cls,
+        columns: Sequence[Any],
+        counts: IntArray,
+        cascade: Cascade,
+        *,
+        read: Callable[[Any], Hashable] = present,
+    ) -> PatternTable:
+        """Count patterns given as Arrow columns, one a test, without a loop over rows.
+
+        ``read`` says what each value stands for.
+        """
+        codes = np.empty((len(counts), len(columns)), dtype=np.int64)
+        values = []
+        for k, column in enumerate(columns):
+            chunk = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+            if chunk.type.num_fields:
+                raise LogError(f"outputs must be labels, got {chunk.type} from test {k + 1}")
+            encoded = chunk.dictionary_encode()
+            values.append([*map(read, encoded.dictionary.to_pylist()), None])
+            codes[:, k] = encoded.indices.fill_null(len(values[k]) - 1)
+        return cls.from_codes(codes, values, np.asarray(counts, dtype=np.int64), cascade)
+
+    @classmethod
+    def from_codes(
+        cls, codes: IntArray, values: Sequence[Row], counts: IntArray, cascade: Cascade
+    ) -> PatternTable:
+        """Count patterns given as indices into the values of each test, ``None`` a missing one."""
+        code: dict[Hashable, int] = {None: MISSING}
+        table = np.empty_like(codes)
+        for k, known in enumerate(values):
+            place = np.full(len(known), MISSING)
+            for c in np.flatnonzero(np.bincount(codes[:, k])).tolist():
+                place[c] = code.setdefault(present(known[c]), len(code) - 1)
+            table[:, k] = place[codes[:, k]]
+        return cls.of_classes(table, counts, list(code)[1:], cascade)
+
+    @classmethod
+    def from_numbers(cls, rows: NDArray[Any], counts: IntArray, cascade: Cascade) -> PatternTable:
+        """Count patterns given as an array of booleans or whole numbers, none of them missing."""
+        values, place = np.unique(rows, return_inverse=True)
+        return cls.of_classes(place.reshape(rows.shape), counts, values.tolist(), cascade)
+
+    @classmethod
+    def of_classes(
+        cls, table: IntArray, counts: IntArray, shown: list[Hashable], cascade: Cascade
+    ) -> PatternTable:
+        """Count patterns given as indices into ``shown``, each of which occurs; -1 is a gap."""
+        order = sorted(range(len(shown)), key=lambda c: rank(shown[c]))
+        renamed = np.empty(len(shown) + 1, dtype=np.int64)
+        renamed[order] = np.arange(len(shown))
+        renamed[MISSING] = MISSING
+        table = renamed[table]
+        by_value = _lexical(table, len(shown) + 1)
+        table, counts = table[by_value], counts[by_value]
+        fresh = np.ones(len(table), dtype=bool)
+        fresh[1:] = (table[1:] != table[:-1]).any(axis=1)
+        starts = np.flatnonzero(fresh)
+        table, counts = table[starts], np.add.reduceat(counts, starts) if len(starts) else counts
+        blank = (table == MISSING).all(axis=1)
+        return cls(
+            read_only(table[~blank]),
+            read_only(counts[~blank]),
+            tuple(shown[c] for c in order),
+            cascade,
+            int(counts[blank].sum()),
+        )
 
     @property
+    def n_stages(self) -> int:
+        """The number of tests, K."""
+        return self.cascade.n_stages
+
+    @property
+    def n_classes(self) -> int:
+        """The number of values that the tests give."""
+        return len(self.classes)
+
+    @cached_property
+    def n_cases(self) -> int:
+        """The number of cases with at least one output."""
+        return int(self.weights.sum())
+
+    @cached_property
+    def shown(self) -> BoolArray:
+        """Where a pattern has an output; shape (R, K)."""
+        return read_only(self.codes != MISSING)
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every test gave an output in every case."""
+        return bool(self.shown.all())
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """The share of cases with each pattern; shape (R,)."""
+        total = self.weights.sum()
+        return read_only(self.weights / (total or 1))
+
+    @cached_property
+    def n_observed(self) -> IntArray:
+        """For each test the number of cases in which it gave an output."""
+        return read_only(self.weights @ self.shown)
+
+    @cached_property
+    def n_seen(self) -> IntArray:
+        """For each pair the number of cases that show both outputs; shape (K, K)."""
+        seen = self.shown.astype(self.weights.dtype)
+        return read_only(seen.T @ (self.weights[:, None] * seen))
+
+    @cached_property
+    def n_disagreed(self) -> IntArray:
+        """For each pair the number of cases in which the two outputs differ; shape (K, K)."""
+        R, K = self.codes.shape
+        total = np.zeros(K * K, dtype=self.weights.dtype)
+        step = max(BLOCK // K**2, 1)
+        for start in range(0, R, step):
+            rows = self.codes[start : start + step]
+            differ = rows[:, :, None] != rows[:, None, :]
+            if not self.is_complete:
+                seen = self.shown[start : start + step]
+                differ &= seen[:, :, None] & seen[:, None, :]
+            total += self.weights[start : start + step] @ differ.reshape(len(rows), -1)
+        return read_only(total.reshape(K, K))
+
+    @cached_property
     def disagreement(self) -> FloatArray:
-        """P(Y^i ≠ Y^j) for each pair; shape (K, K)."""
-        return pairwise_disagreement(self.patterns, self.probabilities)
+        """The share of disagreement among the cases that show both; NaN where none does."""
+        share = np.full((self.n_stages, self.n_stages), math.nan)
+        np.divide(self.n_disagreed, self.n_seen, out=share, where=self.n_seen > 0)
+        np.fill_diagonal(share, 0.0)
+        return read_only(share)
 
     def flip_flop_rate(self) -> float:
-        """Return the probability that outputs change more than once on some path.
+        """Return the share of cases in which the answer changes more than once on some path.
 
-        Binary tests: zero exactly when some label makes the law strongly dominant.
+        Binary tests, no gaps: zero exactly when some label makes the law strongly dominant.
         """
         leaves = [k for k, below in enumerate(self.cascade.children) if not below]
         flips = [
-            any(flip_flops(row[list(self.cascade.paths[leaf])].tolist()) for leaf in leaves)
-            for row in self.patterns
+            any(
+                flip_flops([self.value(row[k]) for k in self.cascade.paths[leaf]])
+                for leaf in leaves
+            )
+            for row in self.codes.tolist()
         ]
         return float(self.probabilities[flips].sum())
 
+    def priced(self, cascade: Cascade) -> PatternTable:
+        """Return the same counts for ``cascade``: as many tests, maybe at other prices."""
+        if cascade.n_stages != self.n_stages:
+            raise LogError(
+                f"a histogram must be of the tests of the cascade, got {self.n_stages} tests "
+                f"for {cascade.n_stages}"
+            )
+        return replace(self, cascade=cascade)
 
-def pairwise_disagreement(patterns: IntArray, weights: FloatArray) -> FloatArray:
-    """Return the total weight of the rows in which two columns differ; shape (K, K)."""
-    K = patterns.shape[1]
-    p = np.zeros((K, K))
-    for i in range(K - 1):
-        p[i, i + 1 :] = weights @ (patterns[:, [i]] != patterns[:, i + 1 :])
-    return read_only(p + p.T)
+    def value(self, code: int) -> Hashable:
+        """Return the output that ``code`` stands for, ``None`` for a missing one."""
+        return None if code == MISSING else self.classes[code]
 
-
-class PatternCounts:
-    """How often each output pattern was seen: the finest thing that unlabelled cases can tell.
-
-    A pattern has one entry a stage, ``None`` where the test was not run or gave nothing. At most
-    ``max_patterns`` distinct patterns are kept; cases with further ones are counted in
-    ``n_other``, and still enter the pair counts and the flip-flop rate, which stay exact.
-
-    >>> counts = PatternCounts(Cascade(costs=[1, 2, 3]))
-    >>> counts.add([0, 1, 0])
-    >>> counts.add([0, 1, 1], times=3)
-    >>> counts.flip_flop_rate
-    0.25
-    """
-
-    def __init__(self, cascade: Cascade, *, max_patterns: int = 100_000) -> None:
-        self.cascade = cascade
-        self.max_patterns = whole_number("max_patterns", max_patterns, InputError, least=1)
-        self.table: dict[Pattern, int] = {}
-        self.pairs = PairCounts(cascade)
-        self.n_other = 0
-        self.n_complete = 0
-        self.n_flip_flopped = 0
-
-    def add(self, outputs: Outputs, *, stage: int | None = None, times: int = 1) -> None:
-        """Count ``times`` cases that showed ``outputs``."""
-        played, told = check_outputs(outputs, self.cascade, stage)
-        self.pairs.add(told, stage=played, times=times)
-        times = int(times)
-        if not self.cascade.children[played] and None not in told:
-            self.n_complete += times
-            self.n_flip_flopped += times * flip_flops(told)
-        pattern: list[Hashable] = [None] * self.cascade.n_stages
-        for node, output in zip(self.cascade.paths[played], told, strict=True):
-            pattern[node] = output
-        self._count(tuple(pattern), times)
-
-    def _count(self, pattern: Pattern, times: int) -> None:
-        if not times:
-            return
-        if pattern in self.table or len(self.table) < self.max_patterns:
-            self.table[pattern] = self.table.get(pattern, 0) + times
-        else:
-            self.n_other += times
-
-    @property
-    def flip_flop_rate(self) -> float:
-        """The share of complete cases in which the output changes more than once, or NaN."""
-        return self.n_flip_flopped / self.n_complete if self.n_complete else math.nan
-
-    def __add__(self, other: PatternCounts) -> PatternCounts:
-        if not isinstance(other, PatternCounts):
+    def __add__(self, other: PatternTable) -> PatternTable:
+        if not isinstance(other, PatternTable):
             return NotImplemented
-        total = PatternCounts(self.cascade, max_patterns=max(self.max_patterns, other.max_patterns))
-        total.pairs = self.pairs + other.pairs
-        total.n_other = self.n_other + other.n_other
-        total.n_complete = self.n_complete + other.n_complete
-        total.n_flip_flopped = self.n_flip_flopped + other.n_flip_flopped
-        for table in (self.table, other.table):
-            for pattern, times in table.items():
-                total._count(pattern, times)
-        return total
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, PatternCounts)
-            and self.table == other.table
-            and self.pairs == other.pairs
-            and self._scalars() == other._scalars()
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # it changes with every case
-
-    def _scalars(self) -> dict[str, int]:
-        return {
-            "max_patterns": self.max_patterns,
-            "n_other": self.n_other,
-            "n_complete": self.n_complete,
-            "n_flip_flopped": self.n_flip_flopped,
-        }
-
-    def to_state(self) -> dict[str, Any]:
-        """Return the counts as plain data for JSON; the outputs must be JSON values themselves."""
-        return {
-            **self._scalars(),
-            "table": [[[*map(plain_output, row)], times] for row, times in self.table.items()],
-            "pairs": self.pairs.to_state(),
-        }
-
-    @classmethod
-    def from_state(cls, state: Any, cascade: Cascade) -> PatternCounts:
-        """Build the counts that `to_state` described, or raise `StateError`."""
-        try:
-            counts = cls(cascade, max_patterns=_whole(state["max_patterns"]))
-            counts.n_other = _whole(state["n_other"])
-            counts.n_complete = _whole(state["n_complete"])
-            counts.n_flip_flopped = _whole(state["n_flip_flopped"])
-            counts.table = {tuple(pattern): _whole(times) for pattern, times in state["table"]}
-            counts.pairs = PairCounts.from_state(state["pairs"], cascade)
-        except StateError:
-            raise
-        except (KeyError, TypeError, ValueError) as error:
-            raise StateError(f"pattern counts cannot be read: {error!r}") from error
-        if any(len(pattern) != cascade.n_stages for pattern in counts.table):
-            raise StateError(f"pattern counts must have {cascade.n_stages} outputs a pattern")
-        if sum(counts.table.values()) + counts.n_other != counts.pairs.n_rounds:
-            raise StateError("pattern counts must add up to the number of cases")
-        if not counts.n_flip_flopped <= counts.n_complete <= counts.pairs.n_rounds:
-            raise StateError("pattern counts must have flip-flopped <= complete <= all cases")
-        return counts
+        rows = [[h.value(c) for c in row] for h in (self, other) for row in h.codes.tolist()]
+        counts = [*self.weights.tolist(), *other.weights.tolist()]
+        total = PatternTable.from_rows(rows, counts, self.cascade)
+        return replace(total, n_blank=self.n_blank + other.n_blank)
 
 
-def plain_output(output: Hashable) -> str | int | float | None:
-    """Return ``output`` as a value that JSON knows."""
-    value = output.item() if isinstance(output, np.generic) else output
-    if value is None or isinstance(value, (str, int, float)):
-        return value
-    raise OutputsError(f"outputs must be text, numbers or None to be saved, got {output!r}")
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise StateError(f"pattern counts must be whole numbers >= 0, got {value!r}")
-    return value
+def _lexical(table: IntArray, base: int) -> IntArray:
+    """Return the order of rows by their codes -1, …, ``base`` - 2, the first column first."""
+    K = table.shape[1]
+    if base**K >= 2**63:
+        return np.asarray(np.lexsort(table.T[::-1]))
+    # One number a row sorts faster than many keys.
+    return np.argsort((table + 1) @ np.array([base ** (K - 1 - k) for k in range(K)]))
 
 
 def distinct_rows(

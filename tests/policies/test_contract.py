@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import stopwise as sw
 import stopwise.policies
 from stopwise.cascade import Cascade
+from stopwise.counts import PairCounts
 from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
-from stopwise.pair_counts import PairCounts
 from tests.policies.helpers import (
     FACTORIES,
     Case,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import stopwise as sw
 from stopwise.cascade import Cascade
-from stopwise.pair_counts import PairCounts
+from stopwise.counts import PairCounts
 from stopwise.problem.families import nested_errors, relaxed_errors
 from tests.policies.helpers import FACTORIES, Case, draw_cases, play, sample_cases, tell
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import stopwise as sw
+from paper.side_observation import SideObservationPolicy
 from stopwise.cascade import Cascade
-from stopwise.policies.side_observation import SideObservationPolicy
 from stopwise.problem.families import nested_errors
 from stopwise.problem.random_instances import random_instance, random_strong
 from stopwise.theory.monitoring import FeedbackGraph

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stopwise as sw
+from paper.triage_tree import worlds
 from stopwise.cascade import Cascade
+from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError
-from stopwise.experiments.triage_tree import worlds
-from stopwise.pair_counts import PairCounts
 from stopwise.policies.optimism import first_accepted, price_rows
 from stopwise.policies.resolution import looks_best, resolving_choice, settles
 from stopwise.policies.tree_resolution import (

@@ -264,7 +264,7 @@ def test_arrays_are_read_only():
     law = instance.output_law
     arrays = [getattr(instance, name) for name in QUANTITIES]
     arrays += [instance.labels, instance.outputs, instance.probabilities, instance.joint]
-    arrays += [instance.is_right, law.patterns, law.probabilities, law.disagreement]
+    arrays += [instance.is_right, law.codes, law.probabilities, law.disagreement]
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0

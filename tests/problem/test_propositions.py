@@ -17,8 +17,8 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 
 from stopwise.cascade import Cascade
+from stopwise.counts import PairCounts
 from stopwise.disagreement import sound_stage
-from stopwise.pair_counts import PairCounts
 from stopwise.problem.families import (
     complement,
     indistinguishable_pair,
@@ -53,7 +53,7 @@ def relabelled(instance, share_of_ones):
     law = instance.output_law
     rows, weights = [], []
     for pattern, p, q in zip(
-        law.patterns.tolist(), law.probabilities, np.clip(share_of_ones, 0, 1), strict=True
+        law.codes.tolist(), law.probabilities, np.clip(share_of_ones, 0, 1), strict=True
     ):
         rows += [(0, *pattern), (1, *pattern)]
         weights += [p * (1 - q), p * q]
@@ -143,7 +143,7 @@ def test_proposition_1_only_if(seed):
     stage = sound(a)
     assume(stage is not None)
     law = a.output_law
-    b = relabelled(a, law.patterns[:, stage] == 1)  # the sound stage is never wrong
+    b = relabelled(a, law.codes[:, stage] == 1)  # the sound stage is never wrong
     assert same_law(a, b)
     assert not set(a.optimal_stages) & set(b.optimal_stages)
     together = (a.gaps + b.gaps).min()
@@ -308,7 +308,7 @@ def test_more_than_one_change_is_exactly_what_no_label_makes_strong(n_stages):
 def test_flip_flop_rate_zero_is_compatible_with_strong_dominance(drawn):
     """Also for whole laws and on trees: as label, an output other than the root's if any."""
     law = drawn.instance.output_law
-    other = [float(1 - s[0] if (s != s[0]).any() else s[0]) for s in law.patterns]
+    other = [float(1 - s[0] if (s != s[0]).any() else s[0]) for s in law.codes]
     explained = relabelled(drawn.instance, np.array(other))
     assert same_law(explained, drawn.instance)
     assert explained.is_strongly_dominant() == (law.flip_flop_rate() == 0)
@@ -490,8 +490,8 @@ def ordered_label_for(instance, stage):
     """
     law = instance.output_law
     C = instance.cascade.cumulative_costs
-    slope = law.probabilities[:, None] * (1 - 2 * law.patterns)
-    base = law.probabilities @ law.patterns
+    slope = law.probabilities[:, None] * (1 - 2 * law.codes)
+    base = law.probabilities @ law.codes
     K, R = len(C), len(law.probabilities)
     above, bound = [], []
     for j in range(stage):

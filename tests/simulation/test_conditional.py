@@ -24,7 +24,7 @@ def by_hand(world, horizon, seed):
     paid = 0.0
     for _ in range(horizon):
         paid += problem.cost(lambda prefix: policy.next(prefix) is sw.Next.STOP)
-        row = tuple(law.patterns[rng.multinomial(1, chances).argmax()].tolist())
+        row = tuple(law.codes[rng.multinomial(1, chances).argmax()].tolist())
         shown = 1
         while policy.next(row[:shown]) is sw.Next.CONTINUE:
             shown += 1

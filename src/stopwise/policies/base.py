@@ -11,9 +11,9 @@ import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
+from stopwise.counts import PairCounts
 from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
 from stopwise.outputs import Outputs, check_outputs, check_totals
-from stopwise.pair_counts import PairCounts
 from stopwise.policies.state import STATE_VERSION, Saved
 from stopwise.policies.tally import tally_totals, tally_word
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
+from stopwise.counts import PairCounts
 from stopwise.errors import SettingError
-from stopwise.pair_counts import PairCounts
 from stopwise.policies.base import Policy, Told
 from stopwise.policies.optimism import FOREVER, first_accepted, price_rows
 

@@ -10,7 +10,7 @@ from stopwise.checks import finite_number, whole_number
 from stopwise.errors import OutputsError, SettingError, StateError
 from stopwise.outputs import check_totals
 from stopwise.policies.base import Policy, Told
-from stopwise.policies.side_observation import (
+from stopwise.policies.exploration_phases import (
     EXPLOIT,
     PLAN,
     first_lacking,
@@ -27,7 +27,7 @@ class StrongDominance(Policy):
     """Learn as if stopping at k earned 1{Y^1 ≠ Y^k} - C_k, which shows the path to k.
 
     Under strong dominance those rewards rank the stages as cost + error does, so the algorithm
-    for bandits with side observations, `SideObservations`, finds the best stage (Algorithm 1).
+    for bandits with side observations finds the best stage (Algorithm 1).
 
     How many rounds were spent exploring depends on the order of events; two learners therefore
     cannot be merged, and tells that come late count towards the phase in which they are told.

@@ -7,9 +7,9 @@ from typing import Any
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
+from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import Outputs
-from stopwise.pair_counts import PairCounts
 from stopwise.policies.base import Policy, Told, parts_of
 from stopwise.policies.optimism import Rows, price_rows
 from stopwise.policies.walk import best_by_averages, optimistic_stage

@@ -11,7 +11,7 @@ import numpy as np
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.disagreement import dominance_ratio, is_dominant_at
 from stopwise.errors import InstanceError
-from stopwise.patterns import OutputLaw, distinct_rows
+from stopwise.patterns import PatternTable, distinct_rows
 
 Seed = int | np.random.Generator
 # A joint array larger than this does not fit in memory; such an instance keeps its patterns only.
@@ -184,9 +184,11 @@ class Instance:
         return read_only(gaps)
 
     @cached_property
-    def output_law(self) -> OutputLaw:
+    def output_law(self) -> PatternTable:
         """The law of the outputs without the label (P_S)."""
-        return OutputLaw(*distinct_rows(self.outputs, self.probabilities), self.cascade)
+        return PatternTable(
+            *distinct_rows(self.outputs, self.probabilities), self.classes, self.cascade
+        )
 
     @cached_property
     def disagreement(self) -> FloatArray:

@@ -10,9 +10,9 @@ import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray, IntArray
 from stopwise.checks import finite_number, whole_number
-from stopwise.contextual.output_conditional import Next, OutputConditional
 from stopwise.errors import SettingError
-from stopwise.patterns import OutputLaw, Pattern
+from stopwise.patterns import Pattern, PatternTable
+from stopwise.policies.output_conditional import Next, OutputConditional
 from stopwise.policies.resolution import epoch_end
 from stopwise.problem.conditional import StoppingProblem
 from stopwise.simulation.run import (
@@ -118,9 +118,9 @@ def simulate_stopping(
 class _Play:
     """One world, prepared: its output patterns, and the truth about rules."""
 
-    def __init__(self, law: OutputLaw, problem: StoppingProblem) -> None:
+    def __init__(self, law: PatternTable, problem: StoppingProblem) -> None:
         self.problem = problem
-        self.patterns = [tuple(row) for row in law.patterns.tolist()]
+        self.patterns = [tuple(row) for row in law.codes.tolist()]
         self.chances = law.probabilities / law.probabilities.sum()
 
     def run(

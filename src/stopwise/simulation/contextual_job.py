@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stopwise.cascade import FloatArray, IntArray
-from stopwise.contextual import ContextualPolicy
-from stopwise.contextual.model import Model
+from stopwise.policies import ContextualPolicy
 from stopwise.policies.base import Policy
+from stopwise.policies.pair_models import Model
 from stopwise.problem.contextual import ContextualCases, ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.simulation import draws

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from stopwise.contextual.model import UNSEEN, Model, absorb
-from stopwise.contextual.rules import (
+from stopwise.policies.contextual_rules import (
     covered_stage,
     growing_bonus,
     resolving_stage,
 )
+from stopwise.policies.pair_models import UNSEEN, Model, absorb
 
 # The rules that are compiled.
 OPTIMISTIC, RESOLVING, SAMPLED = 0, 1, 2

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import FloatArray, IntArray
-from stopwise.contextual import (
+from stopwise.policies import (
     ContextualPolicy,
     ContextualResolve,
     ContextualThompson,
     ContextualWeakDominance,
 )
-from stopwise.contextual.model import Model
-from stopwise.contextual.rules import standard_normal
 from stopwise.policies.base import Policy
+from stopwise.policies.contextual_rules import standard_normal
+from stopwise.policies.pair_models import Model
 from stopwise.problem.contextual import ContextualCases
 from stopwise.problem.instance import Instance
 from stopwise.simulation import draws

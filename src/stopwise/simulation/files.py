@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import Cascade
-from stopwise.drafts import draft
 from stopwise.errors import InputError, MissingExtraError, StateError
+from stopwise.files import draft
 from stopwise.simulation.trace import Trace
 
 TRACE_VERSION = 1

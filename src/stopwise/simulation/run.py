@@ -12,8 +12,8 @@ import numpy as np
 
 from stopwise.cascade import Cascade, IntArray
 from stopwise.checks import whole_number
-from stopwise.contextual import ContextualPolicy, OutputConditional
 from stopwise.errors import SettingError
+from stopwise.policies import ContextualPolicy, OutputConditional
 from stopwise.policies.base import Policy
 from stopwise.policies.supervised import Supervised
 from stopwise.problem.contextual import ContextualInstance

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stopwise.pair_counts import PairCounts
+from stopwise.counts import PairCounts
 from stopwise.policies.base import Policy
 from stopwise.policies.optimism import price_rows
 from stopwise.policies.resolve import Resolve

@@ -1,0 +1,173 @@
+"""``python -m paper``: the paper's tables and figures, computed again, and a report."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from paper import EXPERIMENTS, FULL, QUICK, Scale, Verdict
+from paper.keeping import RESULTS
+from paper.report import tally, write_report
+from paper.runner import (
+    Finished,
+    all_finished,
+    chosen,
+    run_into,
+    writable_directory,
+)
+from stopwise.errors import SettingError, StopwiseError
+
+INTERRUPTED = 130
+
+_LIST = "\n\n".join(f"{name}: {experiment.TITLE}" for name, experiment in EXPERIMENTS.items())
+_Names = Annotated[
+    list[str] | None,
+    typer.Argument(help=f"What to run; all by default.\n\n{_LIST}", show_default=False),
+]
+# Text and not a path: Path("") would be the directory one happens to be in.
+_Out = Annotated[
+    str, typer.Option(metavar="DIR", help="Where the report, the figures and the numbers go.")
+]
+_Quick = Annotated[bool, typer.Option("--quick", help="Short runs: a look, not a verdict.")]
+_Turney = Annotated[
+    bool,
+    typer.Option("--turney-costs", help="Turney's prices of the medical tests, not the paper's."),
+]
+_Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Compute again what the directory holds already.")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print the claims as JSON.")]
+_Jobs = Annotated[int, typer.Option(help="Processes; -1 for one a core.")]
+
+
+def reproduce(
+    names: _Names = None,
+    out: _Out = "reproduction",
+    quick: _Quick = False,
+    turney_costs: _Turney = False,
+    fresh: _Fresh = False,
+    as_json: _Json = False,
+    n_jobs: _Jobs = -1,
+) -> None:
+    """Compute the paper's tables and figures again and say which of its claims hold.
+
+    Finished experiments are kept: after an interruption the same command goes on.
+    """
+    if n_jobs < -1 or n_jobs == 0:
+        raise SettingError(f"n-jobs must be >= 1, or -1 for one a core, got {n_jobs}")
+    wanted = chosen(names or ["all"])
+    directory = writable_directory(out)
+    scale = replace(QUICK if quick else FULL, turney_costs=turney_costs, n_jobs=n_jobs)
+    start = time.perf_counter()
+    done: list[Finished] = []
+    with _Watch(wanted, done) as watch, suppress(KeyboardInterrupt):
+        run_into(directory, wanted, scale, fresh=fresh, watch=watch.see)
+    if done:
+        page = write_report(directory, all_finished(directory, scale, done), scale)
+        seconds = time.perf_counter() - start
+        typer.echo(_as_json(done, page) if as_json else _summary(done, page, scale, seconds))
+    if len(done) < len(wanted):
+        left = ", ".join(wanted[len(done) :])
+        typer.echo(f"interrupted before {left}; the same command goes on from there", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+class _Watch:
+    """Tells on stderr what is running: a bar on a terminal, a line an experiment elsewhere."""
+
+    def __init__(self, names: list[str], done: list[Finished]) -> None:
+        self._n = len(names)
+        self._done = done
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> _Watch:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+
+            text = "{task.description}"
+            self._bar = Progress(
+                text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self._task = self._bar.add_task("starting", total=self._n)
+            self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def see(self, name: str, finished: Finished | None) -> None:
+        """Note that an experiment starts, or is finished."""
+        if finished is not None:
+            self._done.append(finished)
+        if self._bar is not None:
+            self._bar.update(self._task, description=name, completed=len(self._done))
+        elif finished is not None:
+            how = "kept" if finished.was_kept else f"{finished.seconds:.1f} s"
+            typer.echo(f"[{len(self._done)}/{self._n}] {name}: {how}", err=True)
+
+
+def _summary(done: list[Finished], page: Path, scale: Scale, seconds: float) -> str:
+    figures = sum(len(finished.figures) for finished in done)
+    verdicts = tally(done)
+    counted = ", ".join(f"{verdicts[v]} {v.plural}" for v in Verdict if verdicts[v]) or "none"
+    size = f"{scale.name} scale, {scale.horizon:,} rounds, {scale.replications} runs"
+    lines = [
+        f"experiments: {len(done)}, figures: {figures}, {seconds:.0f} s ({size})",
+        f"claims: {counted}",
+        f"holds: {_where(done, Verdict.HOLDS)}",
+        f"fails: {_where(done, Verdict.FAILS)}",
+        f"Every verdict has its evidence in the report, every number is in {RESULTS}.",
+        f"Report: {page}",
+    ]
+    return "\n".join(lines)
+
+
+def _where(done: list[Finished], verdict: Verdict) -> str:
+    found: Counter[str] = Counter(
+        finished.name for finished in done for c in finished.claims if c.verdict is verdict
+    )
+    return ", ".join(f"{name} {n}" for name, n in found.items()) or "none"
+
+
+def _as_json(done: list[Finished], page: Path) -> str:
+    told = {
+        "report": os.fspath(page),
+        "results": os.fspath(page.with_name(RESULTS)),
+        "experiments": {
+            finished.name: {
+                "figures": list(finished.figures),
+                "seconds": round(finished.seconds, 2),
+                "claims": [{**asdict(c), "verdict": c.verdict.value} for c in finished.claims],
+            }
+            for finished in done
+        },
+    }
+    return json.dumps(told, indent=1, ensure_ascii=False)
+
+
+def main() -> None:
+    """Run the command line; what the user got wrong is one line on stderr and exit code 2."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(reproduce)
+    try:
+        app(prog_name="python -m paper")
+    except (StopwiseError, OSError) as error:
+        typer.echo(f"paper: {error}", err=True)
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""What rules that look at each output cost on recorded cases, over a range of prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from paper.experiment import JSON, Scale
+from paper.over_prices import Span, limit_stage
+from paper.real_data import LAMBDAS
+from paper.sensors import Sensors
+from stopwise.cascade import Cascade
+from stopwise.patterns import Pattern
+from stopwise.policies import OutputConditional
+from stopwise.problem.conditional import StoppingProblem, shortened
+from stopwise.problem.instance import Instance
+from stopwise.simulation.conditional import simulate_stopping
+
+FIXED = "best stage for all (labels)"
+ORACLE = "after seeing, best (labels)"
+OURS = "after seeing, no labels"
+CUT = "after seeing, no labels, cut off"
+ONE = "one stage for all, no labels"
+# The learner is played at every so-manieth λ, for a tenth of the rounds.
+STRIDE = 6
+# And rules are tried on cases that did not choose them at more of them.
+HELD_STRIDE = 3
+
+
+def priced(sensors: Sensors, scale: Scale) -> JSON:
+    """Return what every rule costs at every λ, and what the learner paid at some."""
+    lambdas = np.geomspace(*LAMBDAS, scale.grid)
+    places = list(range(0, scale.grid, STRIDE))
+    tried = list(range(0, scale.grid, HELD_STRIDE))
+    horizon = scale.horizon // 10
+    cell: JSON = {
+        "lambda": lambdas.tolist(),
+        "conditionally_dominant": [],
+        **{label: [] for label in (FIXED, ORACLE, OURS, CUT, ONE)},
+        "learned": {"places": places, "horizon": horizon, "cost": []},
+        "held_out": {"places": tried, FIXED: [], ORACLE: [], OURS: []},
+    }
+    recorded = sensors.recording(turney=scale.turney_costs)
+    pairs = halves(recorded.instance, len(recorded), scale.fold_seeds)
+    for k, weight in enumerate(lambdas.tolist()):
+        cascade = sensors.cascade(weight, turney=scale.turney_costs)
+        world = recorded.instance.with_cascade(cascade)
+        problem = StoppingProblem(world)
+        stage = limit_stage(world.disagreement, cascade)
+        cell[FIXED].append(float(world.total_costs.min()))
+        cell["conditionally_dominant"].append(problem.is_weakly_dominant())
+        cell[ORACLE].append(problem.best_cost)
+        cell[OURS].append(problem.cost_without_labels)
+        cell[CUT].append(StoppingProblem(shortened(world, stage + 1)).cost_without_labels)
+        cell[ONE].append(float(world.total_costs[stage]))
+        if k in places:
+            trace = simulate_stopping(
+                world, OutputConditional, horizon=horizon, replications=2, checkpoints=1, growth=0.2
+            )
+            cell["learned"]["cost"].append(float(trace.costs[:, -1].mean()) / horizon)
+        if k in tried:
+            for label, cost in held_out(pairs, cascade).items():
+                cell["held_out"][label].append(cost)
+    cell["failing"] = failing(cell["lambda"], cell["conditionally_dominant"])
+    return cell
+
+
+def failing(lambdas: list[float], holds: list[bool]) -> list[Span]:
+    """Return the ranges of λ in which conditional weak dominance fails, to half a step."""
+    half = (lambdas[1] / lambdas[0]) ** 0.5
+    spans: list[Span] = []
+    for k, weight in enumerate(lambdas):
+        if not holds[k]:
+            joined = k > 0 and not holds[k - 1]
+            spans.append((spans.pop()[0] if joined else weight / half, weight * half))
+    return spans
+
+
+def halves(world: Instance, n_cases: int, n_splits: int) -> list[tuple[Instance, Instance]]:
+    """Return random halves of the recorded cases, each once to choose a rule and once to pay."""
+    rows = np.column_stack([world.labels, world.outputs]).tolist()
+    counts = np.rint(world.probabilities * n_cases).astype(np.int64)
+    pairs = []
+    for seed in range(n_splits):
+        one = np.random.default_rng(seed).multivariate_hypergeometric(counts, n_cases // 2)
+        first, second = (
+            Instance.from_patterns(rows, weights, world.cascade) for weights in (one, counts - one)
+        )
+        pairs += [(first, second), (second, first)]
+    return pairs
+
+
+def held_out(pairs: list[tuple[Instance, Instance]], cascade: Cascade) -> dict[str, float]:
+    """Return what rules cost on the half of the cases that did not choose them, on average."""
+    paid: dict[str, list[float]] = {FIXED: [], ORACLE: [], OURS: []}
+    for pair in pairs:
+        known, other = (StoppingProblem(half.with_cascade(cascade)) for half in pair)
+        paid[FIXED].append(float(other.instance.total_costs[known.instance.best_stage]))
+        paid[ORACLE].append(other.cost(_or_stop(known, known.stops_at_best)))
+        paid[OURS].append(other.cost(_or_stop(known, known.stops_without_labels)))
+    return {label: float(np.mean(costs)) for label, costs in paid.items()}
+
+
+def _or_stop(known: StoppingProblem, stops: Callable[[Pattern], bool]) -> Callable[[Pattern], bool]:
+    """Return a rule that stops at outputs that the cases which chose it never showed."""
+
+    def rule(prefix: Pattern) -> bool:
+        return prefix not in known.prefixes or stops(prefix)
+
+    return rule

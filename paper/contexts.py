@@ -1,0 +1,234 @@
+"""Section 6.2, contexts: regret where the best stage differs from case to case, and real data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from paper import contexts_data
+from paper.contenders import CHECKPOINTS, curve, last_decade_slope
+from paper.contexts_data import WITH, WITHOUT
+from paper.drawing import (
+    REGRET,
+    ROUNDS,
+    draw_curve,
+    legend_below,
+    new_figure,
+    styled,
+)
+from paper.experiment import JSON, Claim, Docket, Result, Scale, Table
+from stopwise.cascade import Cascade
+from stopwise.policies import (
+    ContextualResolve,
+    ContextualThompson,
+    ContextualWeakDominance,
+    Resolve,
+    WeakDominance,
+)
+from stopwise.problem.contextual import ContextualInstance
+from stopwise.problem.contextual_laws import LogisticPairs, UniformContexts
+from stopwise.simulation import simulate
+from stopwise.simulation.palette import BROWN, style_of
+
+NAME = "contexts"
+TITLE = "Section 6.2: contexts, where the best stage differs from case to case"
+ABOUT = (
+    "Left: five features; every pair of three tests disagrees with logistic probability, and weak "
+    "dominance holds given every context. Regret is against the best stage for each context. "
+    "Right: what the patient's first attributes are worth as context. Each patient is stopped by "
+    "what was learned, without labels, from other patients; cost + error above the best fixed "
+    "stage, which only labels can tell, over λ, with 95 % intervals over patients."
+)
+COSTS = (0.0, 0.12, 0.13)
+# Log odds common to all pairs, and where the first step and the second differ; constant first.
+COMMON = (-2.2, 1.2, -0.7, 0.4, 0.1, 0.0)
+TILT = (0.0, 0.2, 0.2, -0.1, 0.1, 0.0)
+D = len(COMMON) - 1
+# Every round is played one after the other: half the usual runs tell enough, and a quarter of those
+# without contexts, which hardly differ.
+FEWER = {True: 2, False: 4}
+
+CONTEXTUAL: dict[str, Callable[[Cascade], Any]] = {
+    "ContextualWeakDominance": lambda cascade: ContextualWeakDominance(cascade, D),
+    "ContextualResolve": lambda cascade: ContextualResolve(cascade, D),
+    "ContextualThompson": lambda cascade: ContextualThompson(cascade, D, seed=0),
+}
+PLAIN: dict[str, Callable[[Cascade], Any]] = {"Algorithm 2": WeakDominance, "Resolve": Resolve}
+
+
+def world() -> ContextualInstance:
+    """Return the synthetic world; p_13 lies between the larger of p_12, p_23 and their sum."""
+    common, tilt = np.array(COMMON), np.array(TILT)
+    both = common + np.log([2.0] + [1.0] * D)
+    law = LogisticPairs([common + tilt, both, common - tilt], last_error=0.03)
+    cascade = Cascade(costs=COSTS)
+    return ContextualInstance(law, UniformContexts(D), cascade, only_weakly_dominant=True)
+
+
+def run(scale: Scale) -> Result:
+    """Play all policies on the same synthetic cases, and on both data sets."""
+    truth = world()
+    curves = {}
+    for label, make in {**CONTEXTUAL, **PLAIN}.items():
+        runs = max(scale.replications // FEWER[label in CONTEXTUAL], 2)
+        trace = simulate(
+            truth,
+            make,
+            horizon=scale.horizon,
+            replications=runs,
+            checkpoints=CHECKPOINTS,
+            n_jobs=scale.n_jobs,
+            progress=False,
+        )
+        if trace.n_replications < runs:  # Ctrl-C leaves the runs that were complete
+            raise KeyboardInterrupt
+        curves[label] = curve(trace)
+    drawn = truth.draw_contexts(20_000, np.random.default_rng(0))
+    best = np.bincount(truth.best_stages(drawn), minlength=len(COSTS)) / len(drawn)
+    numbers = {
+        "best_stage_shares": best.tolist(),
+        "average_gaps": truth.average_gaps.tolist(),
+        "curves": curves,
+        "data": contexts_data.measure(scale),
+    }
+    parameters = {
+        **scale.described(),
+        "seed": 0,
+        "checkpoints": CHECKPOINTS,
+        "costs": list(COSTS),
+        "common": list(COMMON),
+        "tilt": list(TILT),
+    }
+    return Result(NAME, parameters, numbers)
+
+
+@styled
+def figure(result: Result) -> dict[str, Any]:
+    """Draw regret over time, and cost + error above the best fixed stage over λ."""
+    sheet, axes = new_figure(1, 3, width=10.0, height=3.8)
+    left = axes[0]
+    for label, numbers in result.numbers["curves"].items():
+        draw_curve(left, label, numbers)
+    left.set_xscale("log")
+    left.set_yscale("log")
+    left.set_xlim(50, result.numbers["curves"]["Resolve"]["rounds"][-1])
+    left.set_ylim(bottom=3)
+    left.set_xlabel(ROUNDS)
+    left.set_ylabel(REGRET)
+    left.set_title("best stage differs by context")
+    for axis, (name, cell) in zip(axes[1:], result.numbers["data"].items(), strict=True):
+        for way, colour in ((WITH, style_of("ContextualResolve").colour), (WITHOUT, BROWN)):
+            part = cell[way]
+            low, high = (np.array(part["mean"]) + s * np.array(part["half"]) for s in (-1, 1))
+            axis.plot(cell["lambda"], part["mean"], "o-", color=colour, markersize=3, label=way)
+            axis.fill_between(cell["lambda"], low, high, color=colour, alpha=0.18, linewidth=0)
+        axis.axhline(0, color="black", linewidth=0.8)
+        axis.set_xscale("log")
+        axis.set_xlabel("λ (mistakes a dollar)")
+        axis.set_title(f"{name}, held-out patients")
+    axes[1].set_ylabel("cost + error above the best fixed stage")
+    legend_below(sheet, axes, columns=4)
+    return {"contexts": sheet}
+
+
+def tables(result: Result) -> list[Table]:
+    """Return the final regrets, and what contexts are worth on each data set."""
+    rows = tuple(
+        (
+            label,
+            str(len(c["final_stops"])),
+            _final(c),
+            f"{last_decade_slope(c):.2f}",
+            ", ".join(f"{share:.1%}" for share in _shares(c)),
+        )
+        for label, c in result.numbers["curves"].items()
+    )
+    best = ", ".join(f"{share:.1%}" for share in result.numbers["best_stage_shares"])
+    tables = [
+        Table(
+            f"Synthetic, T = {result.parameters['horizon']:,}; "
+            f"stage 1, 2, 3 is best for {best} of the contexts",
+            ("policy", "runs", "regret", "slope over the last decade", "stopped at stage 1, 2, 3"),
+            rows,
+        )
+    ]
+    for name, cell in result.numbers["data"].items():
+        cells = tuple(
+            (
+                f"{weight:.5f}",
+                str(cell["best_fixed_stage"][k]),
+                *(_cell(cell[way], k) for way in (WITH, WITHOUT, "difference")),
+                ", ".join(f"{s / sum(cell['final_stops'][k]):.0%}" for s in cell["final_stops"][k]),
+            )
+            for k, weight in enumerate(cell["lambda"])
+        )
+        tables.append(
+            Table(
+                f"{name}, {cell['patients']} patients, {cell['fold_seeds']} fold seeds: cost + "
+                "error a case above the best fixed stage",
+                ("λ", "best fixed stage", WITH, WITHOUT, "difference", "stopped at 1, 2, 3"),
+                cells,
+            )
+        )
+    return tables
+
+
+def check(result: Result) -> list[Claim]:
+    """Linear without contexts, sublinear with them; and what they are worth on patients."""
+    docket = Docket(result)
+    curves = result.numbers["curves"]
+    slopes = {label: last_decade_slope(c) for label, c in curves.items()}
+    docket.judge(
+        "Where the best stage differs by context, policies without contexts have linear regret",
+        min(slopes[label] for label in PLAIN) > 0.9,
+        "; ".join(f"{label} {_final(curves[label])}, slope {slopes[label]:.2f}" for label in PLAIN),
+        source="docs/contexts.md",
+    )
+    docket.judge(
+        "With a logistic model of disagreement regret is sublinear",
+        max(slopes[label] for label in CONTEXTUAL) < 0.7,
+        "; ".join(
+            f"{label} {_final(curves[label])}, slope {slopes[label]:.2f}" for label in CONTEXTUAL
+        ),
+        source="Section 6.2, contexts",
+    )
+    for name, cell in result.numbers["data"].items():
+        ours, difference = cell[WITH]["overall"], cell["difference"]["overall"]
+        docket.judge(
+            f"{name}: with patient features as context, cost + error is below the best fixed "
+            "stage's",
+            ours[0] + ours[1] < 0,
+            f"{ours[0]:+.4f} ± {ours[1]:.4f} a case over all λ; {_sides(cell[WITH])}. The best "
+            "fixed stage is known in hindsight, by labels",
+            source="not in the paper",
+        )
+        docket.judge(
+            f"{name}: with contexts, cost + error is below that of the rule without",
+            difference[0] + difference[1] < 0,
+            f"{difference[0]:+.4f} ± {difference[1]:.4f} a case over all λ; "
+            f"{_sides(cell['difference'])}. Both without labels",
+            source="not in the paper",
+        )
+    return docket.claims
+
+
+def _final(numbers: JSON) -> str:
+    half = (numbers["high"][-1] - numbers["low"][-1]) / 2
+    return f"{numbers['mean'][-1]:.0f} ± {half:.0f}"
+
+
+def _sides(part: JSON) -> str:
+    low = sum(m + h < 0 for m, h in zip(part["mean"], part["half"], strict=True))
+    high = sum(m - h > 0 for m, h in zip(part["mean"], part["half"], strict=True))
+    return f"the interval is below 0 at {low} and above 0 at {high} of {len(part['mean'])} λ"
+
+
+def _cell(part: JSON, k: int) -> str:
+    return f"{part['mean'][k]:+.4f} ± {part['half'][k]:.4f}"
+
+
+def _shares(numbers: JSON) -> list[float]:
+    stops = np.array(numbers["final_stops"]).sum(axis=0)
+    return [float(share) for share in stops / stops.sum()]

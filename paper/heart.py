@@ -1,0 +1,33 @@
+"""Figure 6: with and without labels on the Cleveland heart disease data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paper import real_data, real_data_claims
+from paper.experiment import Claim, Result, Scale, Table
+from paper.sensors import HEART
+
+NAME = "heart"
+TITLE = "Figure 6: heart disease (Cleveland), with and without labels"
+ABOUT = f"Three linear SVMs: basic tests, with an exercise ECG, with imaging. {real_data.PANELS}"
+
+
+def run(scale: Scale) -> Result:
+    """Play the contenders on the recorded outputs."""
+    return real_data.measure(NAME, HEART, scale)
+
+
+def figure(result: Result) -> dict[str, Any]:
+    """Draw regret over time and over λ."""
+    return real_data.draw(result)
+
+
+def tables(result: Result) -> list[Table]:
+    """Return the cascade and the final regrets."""
+    return real_data.tabulate(result)
+
+
+def check(result: Result) -> list[Claim]:
+    """Judge what Section 7 says of this figure."""
+    return real_data_claims.judge(result, regime=1, figure="Section 7, Figure 6")

@@ -1,0 +1,68 @@
+"""Over λ, the weight of a dollar: where weak dominance fails, and what disagreement then costs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from paper.experiment import JSON
+from stopwise.cascade import Cascade, FloatArray
+from stopwise.disagreement import is_dominant_at
+from stopwise.problem.instance import Instance
+
+Span = tuple[float, float]
+# How near to an edge, as a share of it, the line is drawn on either side.
+NEAR = 1e-9
+POINTS = 200
+
+
+def priced(world: Instance, dollars: FloatArray, weight: float) -> Instance:
+    """Return the world with prices λ · dollars, where ``dollars`` add up along the cascade."""
+    return world.with_cascade(Cascade(costs=np.diff(weight * dollars, prepend=0.0)))
+
+
+def limit_stage(disagreement: FloatArray, cascade: Cascade) -> int:
+    """Return where a learner without labels ends: the first stage that covers what follows."""
+    stages = range(cascade.n_stages)
+    return next(k for k in stages if is_dominant_at(disagreement, cascade, k))
+
+
+def edges(world: Instance, dollars: FloatArray, span: Span) -> list[float]:
+    """Return the λ inside ``span`` at which anything can change, with the ends of the span.
+
+    The best stage changes only where a price is a difference of error rates, and what a price
+    covers only where it is a disagreement.
+    """
+    found = set(span)
+    for j in range(len(dollars)):
+        for i in range(j):
+            step = dollars[j] - dollars[i]
+            at = (
+                world.disagreement[i, j] / step,
+                (world.error_rates[i] - world.error_rates[j]) / step,
+            )
+            found.update(float(x) for x in at if span[0] < x < span[1])
+    return sorted(found)
+
+
+def failing_spans(world: Instance, dollars: FloatArray, span: Span) -> list[Span]:
+    """Return the ranges of λ in which weak dominance fails, to the last digit."""
+    spans: list[Span] = []
+    for low, high in pairwise(edges(world, dollars, span)):
+        if priced(world, dollars, float(np.sqrt(low * high))).is_weakly_dominant():
+            continue
+        joined = bool(spans) and spans[-1][1] == low
+        spans.append((spans.pop()[0] if joined else low, high))
+    return spans
+
+
+def limit_regret(world: Instance, dollars: FloatArray, span: Span) -> JSON:
+    """Return the regret a round where `limit_stage` ends, as a line over λ with its jumps."""
+    jumps = np.array(edges(world, dollars, span)[1:-1])
+    x = np.unique(
+        np.concatenate([np.geomspace(*span, POINTS), jumps * (1 - NEAR), jumps * (1 + NEAR)])
+    )
+    worlds = [priced(world, dollars, float(weight)) for weight in x]
+    y = [float(w.gaps[limit_stage(w.disagreement, w.cascade)]) for w in worlds]
+    return {"lambda": x.tolist(), "regret": y}

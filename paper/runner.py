@@ -1,0 +1,164 @@
+"""Run experiments into a directory, keep what is finished, and go on from there."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from paper import EXPERIMENTS
+from paper.drawing import save
+from paper.experiment import Claim, Result, Scale, Table
+from paper.keeping import Entry, fingerprint, kept_results, write_results
+from stopwise.checks import known_name
+from stopwise.errors import InputError, SettingError
+
+REPORT, FIGURES = "report.html", "figures"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """An experiment that is done: its result, what was drawn, and what became of its claims."""
+
+    result: Result
+    claims: tuple[Claim, ...]
+    tables: tuple[Table, ...]
+    figures: tuple[str, ...]
+    seconds: float
+    was_kept: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the experiment."""
+        return self.result.name
+
+
+def chosen(names: Iterable[str]) -> list[str]:
+    """Return the experiments that were asked for, in the order of the report; ``all`` is all."""
+    wanted = set(names)
+    known = [*EXPERIMENTS, "all"]
+    for name in sorted(wanted):
+        known_name("experiment", name, known, SettingError)
+    return [name for name in EXPERIMENTS if "all" in wanted or name in wanted]
+
+
+def writable_directory(name: str | Path) -> Path:
+    """Return the directory, made if it is missing, or raise before any work is done."""
+    if not str(name).strip():
+        raise InputError(f"--out must name a directory, got {name!r}")
+    directory = Path(name)
+    try:
+        (directory / FIGURES).mkdir(parents=True, exist_ok=True)
+        for place in (directory, directory / FIGURES):
+            with tempfile.TemporaryFile(dir=place):
+                pass
+    except (OSError, ValueError) as error:  # the second if there is a null character in it
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise InputError(
+            f"--out must be a directory that can be written, got {str(name)!r}: {reason or error}"
+        ) from None
+    return directory
+
+
+def run_into(
+    directory: Path,
+    names: list[str],
+    scale: Scale,
+    *,
+    fresh: bool = False,
+    watch: Callable[[str, Finished | None], None] = lambda name, finished: None,
+) -> list[Finished]:
+    """Run the named experiments and return them, finished.
+
+    Each is written down as soon as it is done. What the directory holds already from the same
+    code, packages and scale is kept: the same would come out again.
+
+    Parameters
+    ----------
+    directory
+        Where ``results.json`` and the figures go.
+    names
+        The experiments.
+    scale
+        How much to compute.
+    fresh
+        Compute the named experiments again, and drop results of another scale.
+    watch
+        Called with each name before its experiment starts, and with what came of it afterwards.
+    """
+    made_by = fingerprint()
+    kept = kept_results(directory, made_by, scale, drops_others=fresh)
+    if fresh:
+        kept = {name: entry for name, entry in kept.items() if name not in names}
+    done: list[Finished] = []
+    for name in names:
+        watch(name, None)
+        if name in kept:
+            finished = _finish(directory, kept[name].result, kept[name].seconds, kept=True)
+        else:
+            start = time.perf_counter()
+            result = _plain(EXPERIMENTS[name].run(scale))
+            finished = _finish(directory, result, time.perf_counter() - start, kept=False)
+            kept[name] = Entry(result, finished.seconds, finished.figures)
+            write_results(directory, made_by, kept)
+        done.append(finished)
+        watch(name, finished)
+    return done
+
+
+def all_finished(directory: Path, scale: Scale, done: Iterable[Finished] = ()) -> list[Finished]:
+    """Return everything that the directory holds, in the order of the report.
+
+    Parameters
+    ----------
+    directory
+        Where experiments were run into.
+    scale
+        How much was computed.
+    done
+        What is at hand and need not be drawn again.
+    """
+    at_hand = {finished.name: finished for finished in done}
+    kept = kept_results(directory, fingerprint(), scale)
+    return [
+        at_hand[name] if name in at_hand else _again(directory, kept[name])
+        for name in EXPERIMENTS
+        if name in at_hand or name in kept
+    ]
+
+
+def _plain(result: Result) -> Result:
+    """Return the result as JSON will give it back, so that a kept one is no different."""
+    parameters, numbers = json.loads(
+        json.dumps([result.parameters, result.numbers], allow_nan=False)
+    )
+    return Result(result.name, parameters, numbers)
+
+
+def _finish(directory: Path, result: Result, seconds: float, *, kept: bool) -> Finished:
+    figures = []
+    for stem, sheet in EXPERIMENTS[result.name].figure(result).items():
+        for path in _files(directory, stem):
+            save(sheet, path)
+        figures.append(stem)
+    return _judged(Entry(result, seconds, tuple(figures)), kept=kept)
+
+
+def _again(directory: Path, entry: Entry) -> Finished:
+    """Return a kept experiment, drawn again only if a figure is gone."""
+    if all(path.exists() for stem in entry.figures for path in _files(directory, stem)):
+        return _judged(entry, kept=True)
+    return _finish(directory, entry.result, entry.seconds, kept=True)
+
+
+def _judged(entry: Entry, *, kept: bool) -> Finished:
+    experiment = EXPERIMENTS[entry.result.name]
+    claims, tables = experiment.check(entry.result), experiment.tables(entry.result)
+    return Finished(entry.result, tuple(claims), tuple(tables), entry.figures, entry.seconds, kept)
+
+
+def _files(directory: Path, stem: str) -> list[Path]:
+    return [directory / FIGURES / f"{stem}.{suffix}" for suffix in ("png", "svg")]

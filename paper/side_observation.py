@@ -1,0 +1,148 @@
+"""Bandits with side observations: the algorithm that Section 5's reduction brings to cascades."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from stopwise.checks import finite_number, whole_number
+from stopwise.errors import SettingError
+from stopwise.policies.exploration_phases import (
+    EXPLOIT,
+    PLAN,
+    first_lacking,
+    gaps_below_best,
+    informed_for,
+    least_seen,
+    phase,
+)
+from stopwise.theory.bounds import PowerLaw
+from stopwise.theory.monitoring import FeedbackGraph
+from stopwise.theory.plan import COIN_SIGMA2, general_plan, raw_demands
+
+Plan = Callable[[list[float], list[float]], list[float]]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An arm, whether it is played to explore, and for how many rounds if no estimate moves."""
+
+    arm: int
+    explores: bool
+    rounds: int = 1
+
+
+class SideObservations:
+    """Wu, György and Szepesvári (2015), Algorithm 1, as a rule over estimates and counts.
+
+    In round t, with rate 4α ln t: if every arm was seen as often as the estimated gaps demand,
+    times the rate, play the best arm. Else explore: an arm that shows the one seen least, if that
+    was seen less than β(n_e) / K times in n_e exploring rounds; else an arm that the plan u* of
+    the estimated gaps, times the rate, wants played more often.
+
+    Parameters
+    ----------
+    graph
+        What each arm shows.
+    alpha
+        The rate of exploration, > 2 in theory.
+    beta
+        How much of the exploration is forced.
+    plan
+        Demands and gaps to plays; by default a linear program for any graph.
+    """
+
+    def __init__(
+        self,
+        graph: FeedbackGraph,
+        *,
+        alpha: float,
+        beta: PowerLaw,
+        plan: Plan | None = None,
+    ) -> None:
+        self.graph = graph
+        self.alpha = finite_number("alpha", alpha, SettingError, zero=False)
+        self.beta = beta
+        self._plan = plan or (lambda demands, gaps: general_plan(demands, gaps, graph))
+
+    def choose(
+        self,
+        means: Sequence[float],
+        observed: Sequence[int],
+        plays: Sequence[int],
+        t: int,
+        n_explored: int,
+    ) -> Choice:
+        """Return what to play in round ``t``."""
+        K = self.graph.n_actions
+        unseen = {k for k in range(K) if observed[k] == 0}
+        if unseen:
+            rows = self.graph.neighbours
+            return Choice(max(range(K), key=lambda k: len(unseen.intersection(rows[k]))), False)
+        gaps = gaps_below_best(means)
+        demands = raw_demands(gaps, COIN_SIGMA2)
+        rate = 4 * self.alpha * math.log(t)
+        found = phase(observed, demands, rate, self.beta(n_explored) / K)
+        if found == EXPLOIT:
+            return Choice(gaps.index(0.0), False, informed_for(observed, demands, self.alpha, t))
+        if found == PLAN:
+            arm = first_lacking(plays, self._plan(demands, gaps), rate)
+            return Choice(arm if arm >= 0 else self._showing(least_seen(observed)), True)
+        return Choice(self._showing(found), True)
+
+    def _showing(self, arm: int) -> int:
+        return next(k for k, row in enumerate(self.graph.neighbours) if arm in row)
+
+
+class SideObservationPolicy:
+    """`SideObservations` as a learner for bandits: ask for an arm, tell the rewards it showed.
+
+    Parameters
+    ----------
+    graph
+        What each arm shows.
+    alpha, beta, plan
+        As in `SideObservations`.
+
+    >>> policy = SideObservationPolicy(FeedbackGraph(((0,), (0, 1))))
+    >>> policy.ask()
+    1
+    >>> policy.tell(1, [0.2, 0.9])
+    """
+
+    def __init__(
+        self,
+        graph: FeedbackGraph,
+        *,
+        alpha: float = 2.1,
+        beta: PowerLaw = PowerLaw(),  # noqa: B008  # frozen
+        plan: Plan | None = None,
+    ) -> None:
+        self._rule = SideObservations(graph, alpha=alpha, beta=beta, plan=plan)
+        self._totals = [0.0] * graph.n_actions
+        self._observed = [0] * graph.n_actions
+        self._plays = [0] * graph.n_actions
+        self._n_explored = 0
+
+    def ask(self) -> int:
+        """Return the arm to play."""
+        return self._choice().arm
+
+    def tell(self, arm: int, rewards: Sequence[float]) -> None:
+        """Take in the rewards that ``arm`` showed, in the order of the graph's row."""
+        if whole_number("arm", arm, SettingError, least=0) >= self._rule.graph.n_actions:
+            raise SettingError(f"arm must be < {self._rule.graph.n_actions}, got {arm!r}")
+        row = self._rule.graph.neighbours[arm]
+        if len(rewards) != len(row):
+            raise SettingError(f"rewards must be those of arms {row}, got {len(rewards)}")
+        self._n_explored += self._choice().explores
+        self._plays[arm] += 1
+        for k, reward in zip(row, rewards, strict=True):
+            self._totals[k] += reward
+            self._observed[k] += 1
+
+    def _choice(self) -> Choice:
+        means = [s / n if n else 0.0 for s, n in zip(self._totals, self._observed, strict=True)]
+        t = sum(self._plays) + 1
+        return self._rule.choose(means, self._observed, self._plays, t, self._n_explored)

@@ -1,0 +1,188 @@
+"""Trees, which the paper sketches: seven tests in three branches, learned without a label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from paper.contenders import (
+    ALGORITHM_1,
+    ALGORITHM_2,
+    CHECKPOINTS,
+    RESOLVE,
+    STYLES,
+    SUPERVISED,
+    THOMPSON,
+    curve,
+    described,
+    last_decade_slope,
+    play,
+)
+from paper.drawing import (
+    REGRET,
+    ROUNDS,
+    draw_curve,
+    legend_below,
+    new_figure,
+    styled,
+)
+from paper.experiment import JSON, Claim, Docket, Result, Scale, Table
+from stopwise.cascade import Cascade
+from stopwise.disagreement import sound_stage
+from stopwise.problem.families import nested_errors, relaxed_errors
+from stopwise.problem.instance import Instance
+from stopwise.simulation.palette import style_of
+from stopwise.simulation.tree_drawing import draw_tree
+
+NAME = "triage-tree"
+TITLE = "Trees: a triage of seven tests in three branches"
+ABOUT = (
+    "After the questions one may follow any of three branches, two tests deep; the outputs on the "
+    "way are seen, those of other branches never. Left: a right answer stays right along every "
+    "path. Right: later tests slip in a tenth of the cases that the questions get right."
+)
+NAMES = ("questions", "blood test", "culture", "X-ray", "CT", "ECG", "stress test")
+PARENTS = (None, 0, 1, 0, 3, 0, 5)
+CONTENDERS = (ALGORITHM_1, ALGORITHM_2, SUPERVISED, THOMPSON, RESOLVE)
+STRONG, WEAK = "strong dominance", "weak dominance"
+
+
+def worlds() -> dict[str, Instance]:
+    """Return the two synthetic triages.
+
+    Under strong dominance several branches pay, so that weak dominance fails; under weak dominance
+    the tests of other branches are dear.
+    """
+    strong = Cascade([0, 0.05, 0.1, 0.1, 0.02, 0.02, 0.25], names=NAMES, parents=PARENTS)
+    weak = Cascade([0, 0.4, 0.2, 0.1, 0.25, 0.5, 0.2], names=NAMES, parents=PARENTS)
+    return {
+        STRONG: nested_errors(strong, [0.4, 0.3, 0.25, 0.2, 0.05, 0.35, 0.02]),
+        WEAK: relaxed_errors(weak, [0.4, 0.3, 0.2, 0.1, 0.05, 0.3, 0.1]),
+    }
+
+
+def run(scale: Scale) -> Result:
+    """Play every policy in both worlds."""
+    numbers = {}
+    for name, world in worlds().items():
+        sound = sound_stage(world.disagreement, world.cascade)
+        numbers[name] = {
+            "truth": described(world),
+            "costs": world.cascade.costs.tolist(),
+            "sound_stage": None if sound is None else sound + 1,
+            "curves": {c.label: curve(play(world, c, scale)) for c in CONTENDERS},
+        }
+    parameters = {**scale.described(), "seed": 0, "checkpoints": CHECKPOINTS}
+    return Result(NAME, parameters, numbers)
+
+
+@styled
+def figure(result: Result) -> dict[str, Any]:
+    """Draw the regret of each policy, and where Resolve and Algorithm 2 sent the cases."""
+    sheet, axes = new_figure(1, 2, height=3.4)
+    for axis, (name, cell) in zip(axes, result.numbers.items(), strict=True):
+        for label, numbers in cell["curves"].items():
+            draw_curve(axis, label, numbers)
+        axis.set_xscale("log")
+        axis.set_yscale("symlog", linthresh=1)
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel(ROUNDS)
+        axis.set_title(f"{name}; best: {NAMES[cell['truth']['best_stage'] - 1]}")
+    axes[0].set_ylabel(REGRET)
+    legend_below(sheet, axes, columns=5)
+    trees, panels = new_figure(2, 2, height=6.4)
+    for k, (name, cell) in enumerate(result.numbers.items()):
+        cascade = Cascade(cell["costs"], names=NAMES, parents=PARENTS)
+        for panel, contender in zip(panels[k::2], (ALGORITHM_2, RESOLVE), strict=True):
+            stops = np.sum(cell["curves"][contender.label]["final_stops"], axis=0)
+            draw_tree(
+                panel,
+                cascade,
+                stops / stops.sum(),
+                colour=style_of(STYLES[contender.label]).colour,
+                best=cell["truth"]["best_stage"] - 1,
+            )
+            panel.set_title(f"{contender.label}, {name}")
+    trees.suptitle(
+        "On the edges the share of all cases; filled: where most stopped; ringed: the best test",
+        fontsize=9,
+    )
+    return {"triage-tree": sheet, "triage-tree-traffic": trees}
+
+
+def tables(result: Result) -> list[Table]:
+    """Return the truth of each world and the regret of each policy."""
+    T, R = result.parameters["horizon"], result.parameters["replications"]
+    made = []
+    for name, cell in result.numbers.items():
+        truth = cell["truth"]
+        rows = tuple(
+            (
+                label,
+                f"{numbers['mean'][-1]:.1f} ± {_half(numbers):.1f}",
+                f"{last_decade_slope(numbers):.2f}",
+                f"{np.mean(_shares_at_best(numbers, truth)):.1%}",
+            )
+            for label, numbers in cell["curves"].items()
+        )
+        header = ("policy", "regret at T", "slope over the last decade", "cases at the best test")
+        made.append(Table(f"{name}: T = {T:,}, {R} runs", header, rows))
+        columns = (truth[key] for key in ("cumulative_costs", "error_rates", "gaps"))
+        costs = zip(NAMES, *columns, strict=True)
+        made.append(
+            Table(
+                f"{name}: the truth",
+                ("test", "cost of the path", "error rate", "gap to the best"),
+                tuple((test, f"{c:.3f}", f"{g:.3f}", f"{gap:.3f}") for test, c, g, gap in costs),
+            )
+        )
+    return made
+
+
+def check(result: Result) -> list[Claim]:
+    """The selector finds the best test, and every policy learns where its assumption holds."""
+    docket = Docket(result)
+    strong, weak = result.numbers[STRONG], result.numbers[WEAK]
+    docket.judge(
+        "Under weak dominance the sound test of the tree is the best one",
+        weak["truth"]["weakly_dominant"] and weak["sound_stage"] == weak["truth"]["best_stage"],
+        f"sound: {NAMES[weak['sound_stage'] - 1]}, best: {NAMES[weak['truth']['best_stage'] - 1]}",
+        source="Section 6.2, trees",
+        at_any_scale=True,
+    )
+    for name, cell, contenders in (
+        (STRONG, strong, (ALGORITHM_1, ALGORITHM_2, THOMPSON, RESOLVE)),
+        (WEAK, weak, (ALGORITHM_2, THOMPSON, RESOLVE)),
+    ):
+        slopes = {c.label: last_decade_slope(cell["curves"][c.label]) for c in contenders}
+        docket.judge(
+            f"Regret on a tree is sublinear under {name}",
+            max(slopes.values()) < 0.5,
+            "slope of log regret against log t over the last decade (1 is linear): "
+            + ", ".join(f"{label} {slope:.2f}" for label, slope in slopes.items()),
+            source="Section 6.2, trees",
+        )
+    shares = {
+        name: min(_shares_at_best(cell["curves"][RESOLVE.label], cell["truth"]))
+        for name, cell in result.numbers.items()
+    }
+    docket.judge(
+        "Under either dominance Resolve stops 95 % of cases and more at the best test in every run",
+        min(shares.values()) >= 0.95,
+        "smallest share of cases at the best test over all runs: "
+        + ", ".join(f"{name} {share:.1%}" for name, share in shares.items()),
+        source="docs/trees.md",
+    )
+    return docket.claims
+
+
+def _half(numbers: JSON) -> float:
+    return float(numbers["high"][-1] - numbers["low"][-1]) / 2
+
+
+def _shares_at_best(numbers: JSON, truth: JSON) -> list[float]:
+    """Return the share of cases that was stopped at the best test, run by run."""
+    stops = np.array(numbers["final_stops"])
+    shares: list[float] = (stops[:, truth["best_stage"] - 1] / stops.sum(axis=1)).tolist()
+    return shares

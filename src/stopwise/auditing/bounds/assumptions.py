@@ -1,0 +1,191 @@
+"""What a user may take for granted about the labels nobody shows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from stopwise.cascade import Cascade, FloatArray
+from stopwise.checks import known_name
+from stopwise.errors import SettingError
+from stopwise.values import matching
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What the entries of z are: the error rate of each stage, then the share of each value."""
+
+    cascade: Cascade
+    values: tuple[Hashable, ...]
+
+    def __len__(self) -> int:
+        return self.cascade.n_stages + len(self.values)
+
+    def zeros(self, n_rows: int) -> FloatArray:
+        """Return conditions that say nothing yet."""
+        return np.zeros((n_rows, len(self)))
+
+
+class Conditions(NamedTuple):
+    """Linear conditions matrix · z <= limits on error rates and shares of label values."""
+
+    matrix: FloatArray
+    limits: FloatArray
+
+
+class Assumption(ABC):
+    """Something about the labels that is linear in the error rates and in the label's shares."""
+
+    values: tuple[Hashable, ...] = ()  # the values of the label whose share it speaks of
+
+    @abstractmethod
+    def conditions(self, axes: Axes) -> Conditions:
+        """Return the conditions that say so."""
+
+
+@dataclass(frozen=True)
+class Ordered(Assumption):
+    """Each test errs at most as often as the one that runs just before it."""
+
+    def conditions(self, axes: Axes) -> Conditions:
+        """γ_k - γ_parent(k) <= 0."""
+        links = [(k, parent) for k, parent in enumerate(axes.cascade.parents) if parent is not None]
+        matrix = axes.zeros(len(links))
+        for row, (k, parent) in zip(matrix, links, strict=True):
+            row[k], row[parent] = 1.0, -1.0
+        return Conditions(matrix, np.zeros(len(links)))
+
+    def __str__(self) -> str:
+        return "each test errs at most as often as the one before"
+
+
+@dataclass(frozen=True)
+class ErrsWithin(Assumption):
+    """One test errs at a rate between two bounds, as a maker or an earlier study says."""
+
+    test: str
+    high: float
+    low: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_shares(f"the error rate of {self.test!r}", self.low, self.high)
+
+    def conditions(self, axes: Axes) -> Conditions:
+        """Low <= γ_k <= high."""
+        names = axes.cascade.names
+        known_name("the test of an assumption", self.test, names, SettingError)
+        return _between(axes, {names.index(self.test): 1.0}, self.low, self.high)
+
+    def __str__(self) -> str:
+        if self.low <= 0:
+            return f"{self.test!r} errs in at most {self.high:.4g} of the cases"
+        return f"{self.test!r} errs in {self.low:.4g} to {self.high:.4g} of the cases"
+
+
+@dataclass(frozen=True)
+class Prevalence(Assumption):
+    """The label has one value in a share of the cases between two bounds."""
+
+    value: Hashable
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _check_shares(f"the prevalence of {self.value!r}", self.low, self.high)
+
+    @property
+    def values(self) -> tuple[Hashable, ...]:  # type: ignore[override]
+        """The value whose share this bounds."""
+        return (self.value,)
+
+    def conditions(self, axes: Axes) -> Conditions:
+        """Low <= P(Y = value) <= high."""
+        place = axes.values.index(matching(self.value, axes.values))
+        return _between(axes, {axes.cascade.n_stages + place: 1.0}, self.low, self.high)
+
+    def __str__(self) -> str:
+        return f"{self.value!r} is right in {self.low:.4g} to {self.high:.4g} of the cases"
+
+
+@dataclass(frozen=True)
+class RateWithin(Assumption):
+    """The error rate of a stage lies between two bounds (from labels)."""
+
+    stage: int
+    low: float
+    high: float
+
+    def conditions(self, axes: Axes) -> Conditions:
+        """Low <= γ_k <= high."""
+        return _between(axes, {self.stage: 1.0}, self.low, self.high)
+
+    def __str__(self) -> str:
+        return (
+            f"by the labels, test {self.stage + 1} errs in {self.low:.4g} to {self.high:.4g} "
+            "of the cases"
+        )
+
+
+@dataclass(frozen=True)
+class DisagreeAtMost(Assumption):
+    """Two stages disagree in at most a share of the cases, so their error rates are as near."""
+
+    first: int
+    second: int
+    share: float
+
+    def conditions(self, axes: Axes) -> Conditions:
+        """-p <= γ_i - γ_j <= p."""
+        return _between(axes, {self.first: 1.0, self.second: -1.0}, -self.share, self.share)
+
+    def __str__(self) -> str:
+        return (
+            f"if gaps depend on outputs before them alone, test {self.first + 1} and test "
+            f"{self.second + 1} disagree in at most {self.share:.4g} of the cases"
+        )
+
+
+@dataclass(frozen=True)
+class DifferenceWithin(Assumption):
+    """The error rates of two stages differ by an amount between two bounds (from labels)."""
+
+    first: int
+    second: int
+    low: float
+    high: float
+
+    def conditions(self, axes: Axes) -> Conditions:
+        """Low <= γ_i - γ_j <= high."""
+        return _between(axes, {self.first: 1.0, self.second: -1.0}, self.low, self.high)
+
+    def __str__(self) -> str:
+        first, second = f"test {self.first + 1}", f"test {self.second + 1}"
+        if self.high < 0:  # say the one that errs more often first
+            first, second = second, first
+        low, high = sorted((abs(self.low), abs(self.high)))
+        if self.low < 0 <= self.high:
+            return (
+                f"by the labels, {first} errs at most {self.high:.4g} more often and at most "
+                f"{-self.low:.4g} less often than {second}, in shares of the cases"
+            )
+        return (
+            f"by the labels, {first} errs more often than {second}, by {low:.4g} to {high:.4g} "
+            "of the cases"
+        )
+
+
+def _between(axes: Axes, factors: dict[int, float], low: float, high: float) -> Conditions:
+    """Return low <= Σ factor · z over some entries of z <= high."""
+    matrix = axes.zeros(2)
+    for axis, factor in factors.items():
+        matrix[:, axis] = (factor, -factor)
+    return Conditions(matrix, np.array([high, -low]))
+
+
+def _check_shares(what: str, low: float, high: float) -> None:
+    if not 0 <= low <= high <= 1:
+        raise SettingError(f"{what} must lie in 0 <= low <= high <= 1, got {low!r} to {high!r}")

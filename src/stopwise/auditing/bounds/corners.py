@@ -1,0 +1,109 @@
+"""What each pattern may contribute to the error rates, one contribution for each right answer."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stopwise.cascade import FloatArray, IntArray
+from stopwise.errors import SettingError
+from stopwise.patterns import PatternTable
+
+
+@dataclass(frozen=True)
+class LabelSpace:
+    """Which values the hidden label may have.
+
+    Every value that some test gives may be right, except those in ``never_right`` (an "abstain").
+    With ``unseen`` the label may also be a value that no test ever gives: then all are wrong.
+    """
+
+    never_right: tuple[Hashable, ...] = ()
+    unseen: bool = False
+
+    def possible(self, classes: Sequence[Hashable]) -> list[int]:
+        """Return which of the values that tests give may be right, by their places."""
+        never = set(self.never_right)
+        return [c for c, value in enumerate(classes) if value not in never]
+
+
+@dataclass(frozen=True, eq=False)
+class Corners:
+    """The polytope before assumptions: a weighted sum of small hulls.
+
+    ``vectors`` are the distinct ℓ(s, y), shape (V, axes): losses of the tests, then whether the
+    label is each named value. ``choices`` gives for each group of patterns the vectors it may
+    have (padded by repeating one), ``weights`` its share.
+    """
+
+    vectors: FloatArray
+    choices: IntArray
+    weights: FloatArray
+    n_axes: int
+
+    def furthest(self, w: FloatArray) -> FloatArray:
+        """Return the point of the polytope furthest in the direction ``w``."""
+        scores = (self.vectors @ w)[self.choices]
+        best = np.take_along_axis(self.choices, scores.argmax(axis=1)[:, None], axis=1)[:, 0]
+        mass = np.bincount(best, weights=self.weights, minlength=len(self.vectors))
+        return np.asarray(mass @ self.vectors)
+
+    @classmethod
+    def of(cls, law: PatternTable, space: LabelSpace, named: tuple[int, ...]) -> Corners:
+        """Collect what each pattern may contribute; patterns with the same choices are one."""
+        K, n_axes = law.cascade.n_stages, law.cascade.n_stages + len(named)
+        possible = space.possible(law.classes)
+        if not possible and not space.unseen:
+            raise SettingError("never_right must leave some value that may be right")
+        groups: dict[tuple[int, ...], float] = {}
+        for row, share in zip(law.codes.tolist(), law.probabilities.tolist(), strict=True):
+            key = _choices(row, possible, named, space.unseen)
+            groups[key] = groups.get(key, 0.0) + share
+        for k in range(K):  # a missing output is right or wrong, whatever else is
+            missing = float(law.probabilities[law.codes[:, k] < 0].sum())
+            if missing:
+                groups[0, 1 << k] = groups.get((0, 1 << k), 0.0) + missing
+        return cls._packed(groups, n_axes)
+
+    @classmethod
+    def _packed(cls, groups: dict[tuple[int, ...], float], n_axes: int) -> Corners:
+        masks = sorted({mask for key in groups for mask in key})
+        place = {mask: v for v, mask in enumerate(masks)}
+        widest = max(map(len, groups))
+        choices = [
+            [place[m] for m in key] + [place[key[0]]] * (widest - len(key)) for key in groups
+        ]
+        bits = (np.array(masks, dtype=object)[:, None] >> np.arange(n_axes)) & 1
+        return cls(
+            vectors=bits.astype(np.float64),
+            choices=np.array(choices, dtype=np.int64),
+            weights=np.array(list(groups.values())),
+            n_axes=n_axes,
+        )
+
+
+def _choices(
+    row: list[int], possible: list[int], named: tuple[int, ...], unseen: bool
+) -> tuple[int, ...]:
+    """Return the distinct ℓ(s, y) of one pattern as bit masks, smallest first.
+
+    Values of the label that the pattern does not show and no assumption names are alike.
+    """
+    K = len(row)
+    apart = {y for y in row if y >= 0} | set(named)
+    masks = {_losses(row, y, named, K) for y in possible if y in apart}
+    if unseen or any(y not in apart for y in possible):
+        masks.add(_losses(row, None, named, K))
+    return tuple(sorted(masks))
+
+
+def _losses(row: list[int], label: int | None, named: tuple[int, ...], K: int) -> int:
+    mask = 0
+    for k, output in enumerate(row):
+        if output >= 0 and output != label:
+            mask |= 1 << k
+    if label in named:
+        mask |= 1 << (K + named.index(label))
+    return mask

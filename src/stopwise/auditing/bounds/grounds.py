@@ -1,0 +1,29 @@
+"""On what it rests that one stage is best for sure: the log alone, assumptions, labels, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from stopwise.auditing.bounds.identify import IdentifiedSet
+from stopwise.auditing.bounds.regrets import TINY, worst_regrets
+from stopwise.cascade import FloatArray
+
+
+class Ground(Enum):
+    """The least from which it follows that a stage is best."""
+
+    LOG = "the log"
+    ASSUMED = "assumptions"
+    LABELS = "labels"
+    BOTH = "assumptions and labels"
+
+
+def first_ground(
+    stage: int, costs: FloatArray, grounds: Iterable[tuple[Ground, IdentifiedSet]]
+) -> Ground:
+    """Return the first ground on which ``stage`` is best whatever the labels are, else all."""
+    for ground, identified in grounds:
+        if worst_regrets(identified.largest_differences, costs)[stage] <= TINY:
+            return ground
+    return Ground.BOTH

@@ -1,0 +1,86 @@
+"""Whether a test was run or not by what other tests said."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+import numpy as np
+
+from stopwise.cascade import FloatArray
+from stopwise.patterns import MISSING, PatternTable, agreement
+
+ENOUGH = 5.0  # cases expected in each cell, so that their squares follow the chi-square law
+
+Cells = dict[Hashable, list[int]]  # in how many cases a test did not run, and in how many it did
+
+
+def dependence(
+    histogram: PatternTable, test: int, on: Sequence[int], *, given: Sequence[int] = ()
+) -> float:
+    """Return how likely gaps as uneven as these are if they ignore the outputs of tests ``on``.
+
+    Cases are compared that are alike in the outputs of ``given`` and in which of all these tests
+    gave nothing: whether ``test`` ran against what ``on`` said, a chi-square test over all such
+    groups. What is rare within a group is taken together. Of many values each may be rare, so who
+    agrees with whom among all these tests is tried too, and the smaller of both chances counts, as
+    often as there are some. NaN where there is nothing to compare.
+    """
+
+    def said(row: Sequence[int]) -> Hashable:
+        return tuple(row[len(given) :])
+
+    columns = [*given, *on]
+    tried = [chance(_groups(histogram, test, columns, len(given), by)) for by in (said, agreement)]
+    found = [p for p in tried if not math.isnan(p)]
+    return min(1.0, len(found) * min(found)) if found else math.nan
+
+
+def _groups(
+    histogram: PatternTable,
+    test: int,
+    columns: Sequence[int],
+    n_given: int,
+    by: Callable[[Sequence[int]], Hashable],
+) -> Iterable[Cells]:
+    """Return the groups of cases that are alike, each sorted by what is to be compared."""
+    groups: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    for row, ran, n in zip(
+        histogram.codes[:, columns].tolist(),
+        histogram.shown[:, test].tolist(),
+        histogram.weights.tolist(),
+        strict=True,
+    ):
+        alike = (*row[:n_given], *(y == MISSING for y in row))
+        groups[alike][by(row)][ran] += n
+    return groups.values()
+
+
+def chance(groups: Iterable[Cells]) -> float:
+    """Return the p-value of a chi-square test over all groups, NaN where none has two cells."""
+    square, freedom = 0.0, 0
+    for cells in groups:
+        table = _pooled(np.array(list(cells.values()), dtype=np.float64))
+        expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+        if len(table) > 1:
+            square += float(((table - expected) ** 2 / expected).sum())
+            freedom += len(table) - 1
+    if not freedom:
+        return math.nan
+    from scipy.stats import chi2
+
+    return float(chi2.sf(square, freedom))
+
+
+def _pooled(table: FloatArray) -> FloatArray:
+    """Take rows together until each expects enough in both columns; one row where none can."""
+    total = table.sum(axis=1)
+    least = total * table.sum(axis=0).min() / table.sum()
+    common, rest = table[least >= ENOUGH], table[least < ENOUGH].sum(axis=0)
+    if not len(common) or not rest.any():
+        return np.asarray(common if len(common) else rest[None, :])
+    if least[least < ENOUGH].sum() >= ENOUGH:
+        return np.vstack([common, rest])
+    common[common.sum(axis=1).argmin()] += rest
+    return np.asarray(common)

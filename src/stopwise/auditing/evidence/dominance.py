@@ -1,0 +1,102 @@
+"""Strong dominance without labels: the share of cases that no label could explain under it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from stopwise.auditing.bounds.corners import LabelSpace
+from stopwise.auditing.evidence.sequences import BettingSequence
+from stopwise.auditing.interval import Interval
+from stopwise.cascade import Cascade
+from stopwise.patterns import MISSING, PatternTable
+
+MAX_TRIALS = 4096  # of outputs in place of missing ones
+
+
+@dataclass(frozen=True)
+class StrongDominanceEvidence:
+    """How many cases contradict "a right answer stays right", whatever the label.
+
+    For two classes these are the flip-flops, cases in which the output changes more than once. Of
+    ``n_open`` more nobody can tell, as outputs are missing; the interval allows for them.
+    """
+
+    n_cases: int
+    n_contradicting: int
+    n_open: int
+    interval: Interval
+
+    @property
+    def rate(self) -> float:
+        """The share of cases that contradict it."""
+        return self.n_contradicting / self.n_cases
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether some case contradicts it; under strong dominance none ever does."""
+        return self.n_contradicting > 0
+
+
+def contradicts(pattern: list[int], cascade: Cascade, possible: set[int], unseen: bool) -> bool:
+    """Whether no label makes every right answer in ``pattern`` stay right along each path.
+
+    ``pattern`` holds codes, -1 for a missing output; ``possible`` are the codes that may be right;
+    ``unseen`` says whether the label may be a value that no test gives.
+
+    >>> contradicts([0, 1, 0], Cascade(costs=[1, 1, 1]), {0, 1}, False)
+    True
+    >>> contradicts([0, 1, 0], Cascade(costs=[1, 1, 1]), {0, 1, 2}, False)
+    False
+    """
+    if unseen:
+        return False
+    return not any(_stays_right(pattern, cascade, y) for y in possible)
+
+
+def strong_dominance(
+    histogram: PatternTable, space: LabelSpace, *, alpha: float
+) -> StrongDominanceEvidence:
+    """Count the cases that contradict strong dominance."""
+    possible = set(space.possible(histogram.classes))
+    total = n_open = 0
+    for row, n in zip(histogram.codes.tolist(), histogram.weights.tolist(), strict=True):
+        if contradicts(row, histogram.cascade, possible, space.unseen):
+            total += n
+        elif not space.unseen and _may_contradict(row, histogram.cascade, possible):
+            n_open += n
+    sequence, n_cases = BettingSequence(alpha), histogram.n_cases
+    low, high = (
+        sequence.interval(total, n_cases).low,
+        sequence.interval(total + n_open, n_cases).high,
+    )
+    return StrongDominanceEvidence(n_cases, total, n_open, Interval(low, high))
+
+
+def _may_contradict(row: list[int], cascade: Cascade, possible: set[int]) -> bool:
+    """Whether some outputs in place of the missing ones contradict; taken to be so if too many."""
+    gaps = [k for k, y in enumerate(row) if y == MISSING]
+    values = [*possible, -2]  # one that is no label stands for all of these
+    if len(values) ** len(gaps) > MAX_TRIALS:
+        return True
+    for filled in product(values, repeat=len(gaps)):
+        trial = row.copy()
+        for k, y in zip(gaps, filled, strict=True):
+            trial[k] = y
+        if contradicts(trial, cascade, possible, False):
+            return True
+    return False
+
+
+def _stays_right(pattern: list[int], cascade: Cascade, label: int) -> bool:
+    """Whether no shown output after a right one is wrong."""
+    was_right = [False] * len(pattern)
+    for k, parent in enumerate(cascade.parents):
+        before = parent is not None and was_right[parent]
+        if pattern[k] == MISSING:
+            was_right[k] = before
+        elif before and pattern[k] != label:
+            return False
+        else:
+            was_right[k] = pattern[k] == label
+    return True

@@ -1,0 +1,252 @@
+"""Logs with holes: what is missing, what that depends on, and how much it could matter."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stopwise.auditing.evidence.dependence import dependence
+from stopwise.auditing.evidence.pair_bounds import path_pairs
+from stopwise.auditing.interval import Interval
+from stopwise.cascade import Cascade, read_only
+from stopwise.disagreement import sound_stage
+from stopwise.patterns import MISSING, PatternTable
+
+SUSPICIOUS = 0.01  # a p-value below this, split over all tests, counts as "depends on outputs"
+NEGLIGIBLE = 0.01  # an adjusted share that is open by no more than this is given as one number
+
+
+@dataclass(frozen=True)
+class PairRange:
+    """The disagreement of one pair under three readings of the missing outputs.
+
+    ``plain`` takes the cases where both ran, ``adjusted`` weights them as if an output were missing
+    by chance given the outputs shown, ``worst`` allows the missing ones to be anything. Where no
+    complete case shows the same as one with a gap, that gap stays open: ``adjusted_range`` is what
+    the adjusted share can be, and ``adjusted`` is NaN where that is no longer one number.
+    """
+
+    shallow: int
+    deep: int
+    plain: float
+    adjusted: float
+    adjusted_range: Interval
+    worst: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class MissingOutputs:
+    """What is missing in a log, and what that does to the disagreement of each pair.
+
+    Parameters
+    ----------
+    n_incomplete
+        The number of cases in which some test gave nothing.
+    n_prefix
+        Those of them in which the tests that ran are the first ones: somebody stopped there.
+    n_missing
+        For each test the number of cases without its output.
+    p_values
+        For each test how likely it is that its gaps are as unevenly spread over the outputs before
+        it as they are, if they are spread by chance; NaN where that cannot be seen.
+    p_values_of_others
+        The same for the outputs of tests that do not come before it.
+    pairs
+        The disagreement of each pair on a common path, read in three ways.
+    plain_stage, adjusted_stage
+        The stage that looks sound under the first two readings.
+    biased_pairs
+        The pairs of which a share of cases with gaps says nothing: some test on the way to the
+        deeper one was run or not by what others said, so those that show both are a choice.
+    p_values_of_labels
+        How likely the gaps of each test are if they ignore which tests before it are right, as far
+        as labels show that; empty where there are none.
+    """
+
+    n_incomplete: int
+    n_prefix: int
+    n_missing: tuple[int, ...]
+    p_values: tuple[float, ...]
+    p_values_of_others: tuple[float, ...]
+    pairs: tuple[PairRange, ...]
+    plain_stage: int | None
+    adjusted_stage: int | None
+    biased_pairs: tuple[tuple[int, int], ...] = ()
+    p_values_of_labels: tuple[float, ...] = ()
+
+    @property
+    def is_prefix_censored(self) -> bool:
+        """Whether most gaps are tests that were not run because somebody stopped before."""
+        return self.n_incomplete > 0 and self.n_prefix > self.n_incomplete / 2
+
+    @property
+    def dependent_tests(self) -> tuple[int, ...]:
+        """The tests whose gaps depend on other outputs, so that plain estimates are biased."""
+        return tuple(sorted({*_suspicious(self.p_values), *_suspicious(self.p_values_of_others)}))
+
+    @property
+    def refuted_tests(self) -> tuple[int, ...]:
+        """The tests that ran or not by what is right, as labels show: nothing adjusts for that."""
+        return _suspicious(self.p_values_of_labels)
+
+    @property
+    def refuted_pairs(self) -> tuple[tuple[int, int], ...]:
+        """The biased pairs that nothing seen makes up for, as labels show."""
+        ways = {(p.shallow, p.deep) for p in self.pairs}
+        return tuple(
+            (i, j)
+            for i, j in self.pairs_with_gaps
+            if any(k == j or (k, j) in ways for k in self.refuted_tests)
+        )
+
+    def with_labels(self, p_values: tuple[float, ...]) -> MissingOutputs:
+        """Return the same where labels were held against the gaps of each test."""
+        held = replace(self, p_values_of_labels=p_values)
+        biased = {*self.biased_pairs, *held.refuted_pairs}
+        return replace(held, biased_pairs=tuple(p for p in self.pairs_with_gaps if p in biased))
+
+    @property
+    def unseen_tests(self) -> tuple[int, ...]:
+        """The tests of whose gaps nobody can see whether they depend on other outputs."""
+        chances = zip(self.n_missing, self.p_values, self.p_values_of_others, strict=True)
+        return tuple(
+            k for k, (n, *both) in enumerate(chances) if n > 0 and all(map(math.isnan, both))
+        )
+
+    @property
+    def pairs_with_gaps(self) -> tuple[tuple[int, int], ...]:
+        """The pairs that some case does not show."""
+        return tuple((p.shallow, p.deep) for p in self.pairs if p.worst.low < p.worst.high)
+
+    def adjustable_pairs(self, cascade: Cascade) -> frozenset[tuple[int, int]]:
+        """Return the pairs whose gaps may depend on nothing but the outputs before them."""
+        others = {*_suspicious(self.p_values_of_others), *self.refuted_tests}
+        return frozenset(
+            (i, j) for i, j in self.pairs_with_gaps if not others & {*cascade.paths[j]}
+        )
+
+    def shares(self, *, adjusted: bool) -> dict[tuple[int, int], float]:
+        """Return the share of each biased pair as it is or, adjusted, that of each with gaps.
+
+        Who takes it that outputs decide over gaps takes it where no sign of that is seen, too.
+        """
+        chosen = self.pairs_with_gaps if adjusted else self.biased_pairs
+        return {
+            (p.shallow, p.deep): p.adjusted if adjusted else p.plain
+            for p in self.pairs
+            if (p.shallow, p.deep) in chosen
+        }
+
+    def pair(self, shallow: int, deep: int) -> PairRange:
+        """Return the three readings of one pair."""
+        return next(p for p in self.pairs if (p.shallow, p.deep) == (shallow, deep))
+
+
+def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
+    """Return what is missing in a log, ``None`` where nothing is."""
+    if histogram.is_complete:
+        return None
+    cascade, n = histogram.cascade, histogram.n_cases
+    incomplete = ~histogram.shown.all(axis=1)
+    prefix = incomplete & _is_prefix(histogram)
+    law = completed_law(histogram)
+    pairs = []
+    adjusted = np.full((cascade.n_stages,) * 2, math.nan)
+    np.fill_diagonal(adjusted, 0.0)
+    for i, j in path_pairs(cascade):
+        d, seen = int(histogram.n_disagreed[i, j]), int(histogram.n_seen[i, j])
+        worst = Interval(d / n, (d + n - seen) / n)
+        plain = float(histogram.disagreement[i, j])
+        share = _disagreement_in(law, i, j)
+        adjusted[i, j] = adjusted[j, i] = _one_number(share)
+        pairs.append(PairRange(i, j, plain, float(adjusted[i, j]), share, worst))
+    before, others = zip(*(_by_outputs(histogram, k) for k in range(cascade.n_stages)), strict=True)
+    dependent = {*_suspicious(before), *_suspicious(others)}
+    return MissingOutputs(
+        n_incomplete=int(histogram.weights[incomplete].sum()),
+        n_prefix=int(histogram.weights[prefix].sum()),
+        n_missing=tuple((n - histogram.n_observed).tolist()),
+        p_values=before,
+        p_values_of_others=others,
+        pairs=tuple(pairs),
+        plain_stage=sound_stage(histogram.disagreement, cascade),
+        adjusted_stage=sound_stage(adjusted, cascade),
+        biased_pairs=tuple(
+            (i, j)
+            for i, j in path_pairs(cascade)
+            if histogram.n_seen[i, j] < n and dependent & set(cascade.paths[j])
+        ),
+    )
+
+
+def observed_law(histogram: PatternTable) -> PatternTable:
+    """Return the law of the log as it is: a missing output may have been anything."""
+    return replace(histogram, weights=histogram.probabilities, n_blank=0)
+
+
+def completed_law(histogram: PatternTable) -> PatternTable:
+    """Return the law of complete patterns if gaps depend on nothing but the outputs shown.
+
+    The cases of an incomplete pattern are given to the complete patterns that show the same, in
+    proportion to what these have by then; the fullest patterns go first. For a log in which only
+    the first tests ran this is P(s) = Π_k P(s_k | s_1 … s_k-1), each factor estimated where test k
+    ran. A pattern that no complete one continues stays as it is.
+    """
+    rows, mass = histogram.codes, histogram.probabilities.copy()
+    full = np.flatnonzero(histogram.shown.all(axis=1))
+    holes = sorted(
+        set(range(len(rows))) - set(full.tolist()), key=lambda r: -int(histogram.shown[r].sum())
+    )
+    alike: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]] = {}
+    for r in holes:
+        where = tuple(np.flatnonzero(histogram.shown[r]).tolist())
+        if where not in alike:
+            index: dict[tuple[int, ...], list[int]] = defaultdict(list)
+            for f, key in zip(full.tolist(), rows[full][:, where].tolist(), strict=True):
+                index[tuple(key)].append(f)
+            alike[where] = index
+        heirs = alike[where].get(tuple(rows[r, where].tolist()), [])
+        if heirs:
+            mass[heirs] *= 1 + mass[r] / mass[heirs].sum()
+            mass[r] = 0.0
+    kept = np.flatnonzero(mass > 0)
+    return PatternTable(
+        read_only(rows[kept]), read_only(mass[kept]), histogram.classes, histogram.cascade
+    )
+
+
+def _disagreement_in(law: PatternTable, i: int, j: int) -> Interval:
+    """Return what P(Y^i ≠ Y^j) can be under a law in which some outputs stay open."""
+    first, second = law.codes[:, i], law.codes[:, j]
+    seen = (first != MISSING) & (second != MISSING)
+    low = float(law.probabilities[seen & (first != second)].sum())
+    still_open = float(law.probabilities[~seen].sum())
+    return Interval(low, min(low + still_open, 1.0))
+
+
+def _one_number(share: Interval) -> float:
+    return (share.low + share.high) / 2 if share.width <= NEGLIGIBLE else math.nan
+
+
+def _suspicious(p_values: tuple[float, ...]) -> tuple[int, ...]:
+    level = SUSPICIOUS / (2 * max(len(p_values), 1))
+    return tuple(k for k, p in enumerate(p_values) if p < level)
+
+
+def _is_prefix(histogram: PatternTable) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """For each pattern whether no test ran after one that did not."""
+    fine = np.ones(len(histogram.codes), dtype=bool)
+    for k, parent in enumerate(histogram.cascade.parents):
+        if parent is not None:
+            fine &= histogram.shown[:, parent] | ~histogram.shown[:, k]
+    return fine
+
+
+def _by_outputs(histogram: PatternTable, k: int) -> tuple[float, float]:
+    """Return how likely the gaps of test k are if they ignore outputs: those before it, others."""
+    *before, _ = histogram.cascade.paths[k]
+    others = [j for j in range(histogram.n_stages) if j not in {*before, k}]
+    return dependence(histogram, k, before), dependence(histogram, k, others, given=before)

@@ -1,0 +1,115 @@
+"""Shares of changed answers where the outputs so far decided who was tested further."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from stopwise.auditing.evidence.sequences import BettingSequence
+from stopwise.auditing.interval import Interval
+from stopwise.cascade import FloatArray, IntArray
+from stopwise.patterns import MISSING, PatternTable
+
+LEAST_ALPHA = 1e-300  # many values after many tests: smaller is no number any more
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """What a test said after each prefix: the prefix of each answer, and how many gave it."""
+
+    parent: IntArray
+    counts: FloatArray
+    n_parents: int
+
+
+def interval_at_random(
+    histogram: PatternTable, shallow: int, deep: int, *, alpha: float
+) -> Interval:
+    """Bound P(Y^i ≠ Y^j) where a test is run or not by nothing but the outputs before it.
+
+    Then those who got test k after the prefix y_1 … y_k-1 are like all with that prefix, and
+
+        P(Y^i ≠ Y^j) = Σ P(y_1) P(y_2 | y_1) … P(y_j-1 | y_1 … y_j-2) P(Y^j ≠ y_i | y_1 … y_j-1)
+
+    has factors that are each seen where their test ran. Each has a confidence sequence, its level
+    fixed beforehand: the tests share ``alpha``, and the M^(k-1) prefixes that test k can have share
+    its part. From the last test back, the sum is made as large and as small as all of them allow. A
+    prefix after which nobody went on allows anything. A case counts up to its first gap.
+    """
+    path = histogram.cascade.paths[deep]
+    outputs, counts = histogram.codes[:, path], histogram.weights
+    M, last = histogram.n_classes, len(path) - 1
+    node, steps = np.zeros(len(outputs), dtype=np.int64), []
+    n_nodes = 1
+    for k in range(last):
+        shown = outputs[:, k] != MISSING
+        outputs, counts = outputs[shown], counts[shown]
+        answers, child = np.unique(node[shown] * M + outputs[:, k], return_inverse=True)
+        steps.append(_Step(answers // M, _sums(child, counts, len(answers)), n_nodes))
+        node, n_nodes = child, len(answers)
+    ran = outputs[:, last] != MISSING
+    differ = ran & (outputs[:, last] != outputs[:, path.index(shallow)])
+    level = alpha / len(path)
+    low, high = _intervals(
+        _sums(node[differ], counts[differ], n_nodes),
+        _sums(node[ran], counts[ran], n_nodes),
+        level * float(M) ** -last,
+    )
+    for k in reversed(range(last)):
+        # Two values are one chance, of more each has its own.
+        shares = _Shares.of(steps[k], M, level * float(M) ** -k / (M if M > 2 else 1))
+        low, high = 1 - shares.largest_mean(1 - low), shares.largest_mean(high)
+    return Interval(max(float(low[0]), 0.0), min(float(high[0]), 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """Bounds on how likely each answer is after each prefix; answers nobody gave taken together."""
+
+    parent: IntArray
+    low: FloatArray
+    high: FloatArray
+    n_given: int
+
+    @classmethod
+    def of(cls, step: _Step, n_values: int, alpha: float) -> _Shares:
+        total = _sums(step.parent, step.counts, step.n_parents)
+        low, high = _intervals(step.counts, total[step.parent], alpha)
+        others = n_values - np.bincount(step.parent, minlength=step.n_parents)
+        _, each = _intervals(np.zeros(step.n_parents), total, alpha)
+        return cls(
+            np.concatenate([step.parent, np.arange(step.n_parents)]),
+            np.concatenate([low, np.zeros(step.n_parents)]),
+            np.concatenate([high, np.minimum(others * each, 1.0)]),
+            len(step.parent),
+        )
+
+    def largest_mean(self, values: FloatArray) -> FloatArray:
+        """Return after each prefix the largest mean of values in [0, 1], one for each answer.
+
+        Every answer gets its least share, and what is left goes to the largest values first.
+        Answers that nobody gave may have the value 1.
+        """
+        n_parents = len(self.parent) - self.n_given
+        values = np.concatenate([values, np.ones(n_parents)])
+        order = np.lexsort((-values, self.parent))
+        parent, low, values = self.parent[order], self.low[order], values[order]
+        room = self.high[order] - low
+        filled = np.cumsum(room) - room
+        first = np.searchsorted(parent, np.arange(n_parents))
+        left = 1 - _sums(parent, low, n_parents)
+        more = np.clip(left[parent] - (filled - filled[first][parent]), 0.0, room)
+        return _sums(parent, (low + more) * values, n_parents)
+
+
+def _sums(index: IntArray, values: FloatArray | IntArray, n: int) -> FloatArray:
+    return np.bincount(index, values, n).astype(np.float64)
+
+
+def _intervals(totals: FloatArray, n: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
+    sequence = BettingSequence(max(alpha, LEAST_ALPHA))
+    interval = cache(sequence.interval)
+    found = [interval(s, m) for s, m in zip(totals.tolist(), n.tolist(), strict=True)]
+    return np.array([x.low for x in found]), np.array([x.high for x in found])

@@ -1,0 +1,275 @@
+"""A few labels, sorted by what the tests said: how often each test was right there."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stopwise.auditing.bounds.corners import LabelSpace
+from stopwise.auditing.evidence.missing import completed_law
+from stopwise.auditing.evidence.sequences import kl_ball
+from stopwise.auditing.interval import Interval
+from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
+from stopwise.errors import LogError
+from stopwise.patterns import MISSING, Blocks, PatternTable, agreement
+
+UNEVEN = 1.5  # how far the largest weight's square may exceed the mean square and count as even
+BORROWED = 1.0  # how many labels the average of similar patterns is worth to each of them
+
+
+@dataclass
+class _Stratum:
+    """Cases that count as alike: how many, with gaps filled, and which outcomes were found."""
+
+    blocks: Blocks
+    n_cases: int = 0
+    completed: float = 0.0
+    outcomes: set[int] = field(default_factory=set)  # whose answer may be right, K for nobody's
+    found: Counter[int] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledCases:
+    """How often each group of tests was right, in each stratum of the log.
+
+    A stratum is a pattern or, where cases were drawn from all that agree in the same way, an
+    agreement. Given the stratum, what a label says is which of the tests are right: those that
+    gave some value, or none.
+
+    Parameters
+    ----------
+    losses
+        For each stratum and outcome which tests are wrong; NaN where a test gave nothing; shape
+        (S, O, K).
+    possible
+        Which outcomes a stratum has; shape (S, O).
+    counts
+        How often each was found; shape (S, O).
+    shares
+        The share of the log's cases in each stratum; shape (S,).
+    completed
+        The same if outputs are missing by chance given those shown, for estimates; shape (S,).
+    sizes
+        The number of cases in each stratum; shape (S,).
+    types
+        Strata with the same number here agree in the same way; shape (S,).
+    cascade
+        The tests.
+    """
+
+    losses: FloatArray
+    possible: BoolArray
+    counts: IntArray | FloatArray
+    shares: FloatArray
+    completed: FloatArray
+    sizes: IntArray
+    types: IntArray
+    cascade: Cascade
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels."""
+        return int(self.counts.sum())
+
+    @property
+    def n_telling(self) -> int:
+        """The number of labels of cases on which tests disagree; the others compare nothing."""
+        low, high = np.nanmin(self.losses, axis=2), np.nanmax(self.losses, axis=2)
+        return int(self.counts[((low < high) & self.possible).any(axis=1)].sum())
+
+    @property
+    def is_whole(self) -> BoolArray:
+        """For each stratum whether every case has a label; shape (S,)."""
+        return np.asarray(np.abs(self.counts.sum(axis=1) - self.sizes) < 0.5)
+
+    @classmethod
+    def of(
+        cls,
+        histogram: PatternTable,
+        labelled: Sequence[tuple[Sequence[Hashable], Hashable, int]],
+        *,
+        by_agreement: bool = False,
+        space: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
+    ) -> LabelledCases:
+        """Sort labelled cases, given as (outputs, label, times), into the strata of a log.
+
+        Patterns that agree in the same way are one stratum only where as many gaps are filled from
+        each of their cases: else a label would count for the wrong share.
+        """
+        code = {value: c for c, value in enumerate(histogram.classes)}
+        possible = set(space.possible(histogram.classes))
+        strata: dict[tuple[object, ...], _Stratum] = {}
+        home: dict[tuple[int, ...], _Stratum] = {}
+        for row, n, share in zip(
+            histogram.codes.tolist(),
+            histogram.weights.tolist(),
+            _completed(histogram),
+            strict=True,
+        ):
+            alike = (agreement(row, missing=MISSING), round(share / n * histogram.n_cases, 9))
+            stratum = strata.setdefault(
+                alike if by_agreement else tuple(row), _Stratum(agreement(row, missing=MISSING))
+            )
+            stratum.n_cases += n
+            stratum.completed += share
+            stratum.outcomes |= {row.index(y) for y in possible.intersection(row)}
+            if space.unseen or MISSING in row or possible.difference(row):
+                stratum.outcomes.add(len(row))
+            home[tuple(row)] = stratum
+        n_labels: Counter[tuple[int, ...]] = Counter()
+        for outputs, label, times in labelled:
+            row = [MISSING if y is None else code.get(y, MISSING - 1) for y in outputs]
+            if all(y == MISSING for y in row):
+                continue  # such cases are not in the histogram either
+            if tuple(row) not in home:
+                raise LogError(
+                    f"a labelled case must be one of the log, got outputs {list(outputs)!r}"
+                )
+            right = code.get(label)
+            outcome = row.index(right) if right is not None and right in row else len(row)
+            home[tuple(row)].found[outcome] += times
+            home[tuple(row)].outcomes.add(outcome)
+            n_labels[tuple(row)] += times
+        _check_numbers(n_labels, histogram)
+        return cls._arrays(list(strata.values()), histogram)
+
+    @classmethod
+    def _arrays(cls, strata: list[_Stratum], histogram: PatternTable) -> LabelledCases:
+        K = histogram.n_stages
+        blocks = np.array([stratum.blocks for stratum in strata])  # (S, K)
+        outcomes = np.arange(K + 1)
+        losses = (blocks[:, None, :] != outcomes[None, :, None]).astype(np.float64)
+        losses[np.broadcast_to((blocks == MISSING)[:, None, :], losses.shape)] = math.nan
+        possible = np.zeros((len(strata), K + 1), dtype=bool)
+        for s, stratum in enumerate(strata):
+            possible[s, list(stratum.outcomes)] = True
+        sizes = np.array([stratum.n_cases for stratum in strata])
+        number: dict[Blocks, int] = {}
+        types = [number.setdefault(stratum.blocks, len(number)) for stratum in strata]
+        return cls(
+            read_only(losses),
+            possible,
+            read_only(np.array([[x.found[o] for o in range(K + 1)] for x in strata])),
+            read_only(sizes / histogram.n_cases),
+            read_only(np.array([stratum.completed for stratum in strata])),
+            read_only(sizes),
+            read_only(np.array(types, dtype=np.int64)),
+            histogram.cascade,
+        )
+
+    def estimate(self, i: int, j: int) -> float:
+        """Estimate γ_i - γ_j, the mean of 1{i wrong} - 1{j wrong}; cases that agree add nothing.
+
+        In each stratum the mean of its own labels counts as many labels as it has, that of all
+        strata that agree in the same way as one more, there that of all in which i and j differ as
+        one more, and there an even split: few labels lean on what is most like them. Where all
+        cases have labels nothing is borrowed. Where an output is missing, the cases that show the
+        same and it stand in for it.
+        """
+        gain = self.losses[:, :, i] - self.losses[:, :, j]
+        shown = ~np.isnan(gain).any(axis=1)
+        gain = np.where(self.possible, np.nan_to_num(gain), 0.0)
+        differ = shown & (gain != 0).any(axis=1)
+        sums, n = (self.counts * gain).sum(axis=1), self.counts.sum(axis=1)
+        even = gain.sum(axis=1) / self.possible.sum(axis=1)
+        pooled = (sums[differ].sum() + even) / (n[differ].sum() + 1)
+        pooled = np.where(differ, np.clip(pooled, gain.min(axis=1), gain.max(axis=1)), 0.0)
+        by_type = np.zeros((int(self.types.max()) + 1, self.counts.shape[1]))
+        np.add.at(by_type, self.types, self.counts)
+        alike = by_type[self.types] * self.possible  # what was right there may be never right here
+        lent = ((alike * gain).sum(axis=1) + pooled) / (alike.sum(axis=1) + 1)
+        mean = (sums + BORROWED * lent) / (n + BORROWED)
+        mean[self.is_whole] = sums[self.is_whole] / n[self.is_whole]
+        seen = float(self.completed[shown].sum())
+        return float(self.completed[shown] @ mean[shown]) / seen if seen else math.nan
+
+    def difference(self, i: int, j: int, *, alpha: float) -> Interval:
+        """Return bounds on γ_i - γ_j that hold with chance 1 - alpha."""
+        unit = np.eye(self.cascade.n_stages)
+        return self.interval(unit[i] - unit[j], alpha=alpha)
+
+    def error_rate(self, k: int, *, alpha: float) -> Interval:
+        """Return bounds on γ_k that hold with chance 1 - alpha."""
+        return self.interval(np.eye(self.cascade.n_stages)[k], alpha=alpha)
+
+    def interval(self, direction: FloatArray, *, alpha: float) -> Interval:
+        """Return bounds on direction · γ that hold with chance 1 - alpha.
+
+        A stratum whose cases all have labels is known, one without labels may be anything. Of the
+        others, with m_s labels in stratum s, N in all, and p_s its share of their P cases, each
+        label's direction · ℓ, brought to [-1, 1], gets the weight (p_s / P) / (m_s / N). Their mean
+        has the mean over the P cases as its expectation; see `_mean_within`. The numbers of labels
+        must not depend on what the labels said.
+        """
+        asked = np.flatnonzero(direction)
+        gain = self.losses[:, :, asked] @ direction[asked]
+        unknown = np.isnan(gain).any(axis=1)
+        gain = np.nan_to_num(gain)
+        least = np.where(self.possible, gain, math.inf).min(axis=1)
+        most = np.where(self.possible, gain, -math.inf).max(axis=1)
+        least[unknown] = np.minimum(direction, 0).sum()
+        most[unknown] = np.maximum(direction, 0).sum()
+        n = self.counts.sum(axis=1)
+        whole = self.is_whole & ~unknown
+        least[whole] = most[whole] = (self.counts * gain).sum(axis=1)[whole] / n[whole]
+        told = (n > 0) & (most > least) & (self.shares > 0) & ~unknown
+        low = float(self.shares[~told] @ least[~told])
+        high = float(self.shares[~told] @ most[~told])
+        if told.any():
+            bottom, top = float(least[told].min()), float(most[told].max())
+            P, N = float(self.shares[told].sum()), float(n[told].sum())
+            weights = (self.shares[told] / P) / (n[told] / N)
+            values = (2 * gain[told] - bottom - top) / (top - bottom)
+            mean = float(weights @ (self.counts[told] * values).sum(axis=1)) / N
+            ends = _mean_within(mean, weights, n[told], alpha=alpha)
+            low += P * (bottom + top + (top - bottom) * ends.low) / 2
+            high += P * (bottom + top + (top - bottom) * ends.high) / 2
+        return Interval(low - TOLERANCE, high + TOLERANCE)  # what is known exactly is rounded too
+
+
+def _completed(histogram: PatternTable) -> list[float]:
+    """Return the share of each pattern if gaps are filled as `completed_law` does."""
+    law = completed_law(histogram)
+    filled = dict(zip(map(tuple, law.codes.tolist()), law.probabilities.tolist(), strict=True))
+    return [filled.get(tuple(row), 0.0) for row in histogram.codes.tolist()]
+
+
+def _check_numbers(n_labels: Counter[tuple[int, ...]], histogram: PatternTable) -> None:
+    for row, n in zip(histogram.codes.tolist(), histogram.weights.tolist(), strict=True):
+        if n_labels[tuple(row)] > n:
+            outputs = [None if c == MISSING else histogram.classes[c] for c in row]
+            raise LogError(
+                f"a case must have one label, got {n_labels[tuple(row)]:,} labels for outputs "
+                f"{outputs!r}, which the log has {n:,} times"
+            )
+
+
+def _mean_within(
+    mean: float, weights: FloatArray, n: IntArray | FloatArray, *, alpha: float
+) -> Interval:
+    """Bound the expectation of a weighted mean of N independent values in [-1, 1].
+
+    With v the largest weight, kl between (mean / v + 1) / 2 and its expectation exceeds
+    log(2 / α) / N with chance at most α, whether or not the values have one law (Hoeffding, Theorem
+    1). The mean itself is off by more than √(2 log(2 / α) Σ w² / N²) with chance at most α (Theorem
+    2). The first is narrower where the mean is near an end, the second where weights are uneven;
+    which is taken depends on the weights alone. Values drawn without replacement are nearer still.
+    """
+    N, largest = float(n.sum()), float(weights.max())
+    squares = float(weights**2 @ n) / N
+    if largest**2 > UNEVEN * squares:
+        off = math.sqrt(2 * math.log(2 / alpha) * squares / N)
+        low, high = mean - off, mean + off
+    else:
+        ball = kl_ball((mean / largest + 1) / 2, math.log(2 / alpha) / N)
+        low, high = largest * (2 * ball.low - 1), largest * (2 * ball.high - 1)
+    return Interval(max(low, -1.0), min(high, 1.0))
+
+
+def level_of_each(alpha: float, n_stages: int) -> float:
+    """Return the level of one interval where all differences and error rates share ``alpha``."""
+    return alpha / (n_stages * (n_stages + 1) // 2)

@@ -1,0 +1,176 @@
+"""Reading labels for some of the cases of a log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+from stopwise.auditing.bounds.corners import LabelSpace
+from stopwise.auditing.labels.cases import LabelledCases
+from stopwise.auditing.labels.plan import AGAINST
+from stopwise.errors import LogError
+from stopwise.patterns import PatternTable
+from stopwise.reading.engine import engine_errors, memtable
+from stopwise.reading.log import Log
+from stopwise.reading.rows import open_rows
+from stopwise.values import matching, present
+
+PLANNED = "agreement"  # the column of a plan: its cases were drawn among all that agree alike
+CASE = "case"
+
+Labelled = tuple[list[Hashable], dict[str, Any]]  # outputs, and the row of the labels
+
+
+def read_labels(
+    source: Any,
+    column: str,
+    log: Log | None,
+    histogram: PatternTable,
+    space: LabelSpace,
+) -> LabelledCases:
+    """Return labelled cases sorted into the strata of a log.
+
+    ``source`` has the label's column and either the outputs of the tests or the id of the case.
+    """
+    table = open_rows(source, values=histogram.classes).table
+    names = list(table.columns)
+    if column not in names:
+        raise LogError(f"labels must have a column {column!r}, got {', '.join(names)}")
+    tests = histogram.cascade.names if log is None else log.columns
+    shown = tests if all(name in names for name in tests) else ()
+    with engine_errors("the labels"):
+        _check_empty(source, table[column], histogram)
+        table = table.filter(table[column].notnull())
+        planned = PLANNED in names and PLANNED not in tests and _is_plan(table[PLANNED])
+        named = _id_column(names, tests, log)
+        if named is not None:
+            _check_once(table, named)
+        told = table.select(
+            **({} if named is None else {"case_id": table[named].cast("string")}),
+            **{f"t{k}": table[name] for k, name in enumerate(shown)},
+            label=table[column],
+        )
+        if log is not None and named is not None and _names_cases(log, shown):
+            found = _joined(told, named, shown, log, histogram)
+        elif shown:
+            found = [(_values(row, "t", histogram), row) for row in told.to_pyarrow().to_pylist()]
+        else:
+            raise _unnamed(names, log)
+    labelled = Counter(
+        (tuple(outputs), matching(row["label"], histogram.classes)) for outputs, row in found
+    )
+    if not labelled:
+        raise LogError(f"labels must have values in column {column!r}, got none")
+    for _, label in labelled:
+        _check_label(label, histogram, space)
+    sorted_in = [(outputs, label, n) for (outputs, label), n in labelled.items()]
+    return LabelledCases.of(histogram, sorted_in, by_agreement=planned, space=space)
+
+
+def _is_plan(column: Any) -> bool:
+    """Whether a column says of each case who is against whom, as a plan does."""
+    said = column.name(PLANNED).as_table().distinct().to_pyarrow()[PLANNED].to_pylist()
+    return all(isinstance(words, str) and AGAINST in words for words in said)
+
+
+def _check_label(label: Any, histogram: PatternTable, space: LabelSpace) -> None:
+    """Raise `LogError` where a label cannot be right: a slip of the pen, or a forgotten setting."""
+    if label in space.never_right:
+        raise LogError(f"a label must be able to be right, got {label!r}, which never is")
+    if label not in histogram.classes and not space.unseen:
+        raise LogError(
+            f"a label must be a value that some test gives, got {label!r}; the log has "
+            f"{', '.join(map(repr, histogram.classes[:20]))} (unseen_label allows others)"
+        )
+
+
+def _check_empty(source: Any, column: Any, histogram: PatternTable) -> None:
+    """Raise `LogError` where an empty cell of a text file may be an answer, or none at all."""
+    if "" not in histogram.classes or not isinstance(source, (str, Path)):
+        return
+    n_empty = int(column.isnull().sum().to_pyarrow().as_py() or 0)
+    if n_empty:
+        raise LogError(
+            f"labels must not be empty where '' is a value of the log, got {n_empty} empty cells: "
+            'write "" in quotes where that is right, and leave out the other rows'
+        )
+
+
+def _id_column(names: list[str], tests: Sequence[str], log: Log | None) -> str | None:
+    """Return the column of labels that names cases, ``None`` where there is none."""
+    name = CASE if log is None or log.case_id is None else log.case_id
+    return name if name in names and name not in tests else None
+
+
+def _names_cases(log: Log, shown: Sequence[str]) -> bool:
+    """Whether ids of labels can be looked up in the log; outputs need no ids where they cannot.
+
+    Where the log has a column ``case`` that nobody called its id, those of labels may be either.
+    """
+    if not shown or log.case_id is not None:
+        return True
+    return log.has_ids and CASE not in log.frame().columns
+
+
+def _check_once(table: Any, name: str) -> None:
+    """Raise `LogError` where a case has more than one label."""
+    times = table.group_by(case_id=table[name]).aggregate(times=table.count())
+    twice = times.filter(times.times > 1).limit(1).to_pyarrow().to_pylist()
+    if twice:
+        raise LogError(
+            f"a case must have one label, got {twice[0]['times']} for {twice[0]['case_id']!r}"
+        )
+
+
+def _unnamed(names: list[str], log: Log | None) -> LogError:
+    if log is None:
+        return LogError("labels must have the columns of the tests where the log is a histogram")
+    name = log.case_id if log.case_id is not None else CASE
+    return LogError(
+        f"labels must have the tests' columns or the case id {name!r}, got {', '.join(names)}"
+    )
+
+
+def _joined(
+    told: Any, name: str, shown: Sequence[str], log: Log, histogram: PatternTable
+) -> list[Labelled]:
+    """Return the outputs that the log has for each labelled case, with its row of the labels."""
+    small = told.to_pyarrow()
+    cases = log.cases()
+    cases = cases.mutate(case_id=cases["case"].cast("string")).drop("case")
+    found = cases.join(memtable(small), "case_id").to_pyarrow().to_pylist()
+    times = Counter(row["case_id"] for row in found)
+    for case in small["case_id"].to_pylist():
+        if case not in times:
+            raise LogError(
+                f"labels must be for cases of the log, some {name!r} are not in it, such as "
+                f"{case!r}{'' if log.case_id is not None else ' (they count rows, from 1)'}"
+            )
+        if times[case] > 1:
+            raise LogError(
+                f"a case id must name one case, some {name!r} of labels name several: "
+                f"{case!r} names {times[case]}"
+            )
+    labelled = []
+    for row in found:
+        outputs = _values(row, "s", histogram)
+        for k, (test, has) in enumerate(zip(shown, outputs, strict=False)):
+            told_here = _value(row[f"t{k}"], histogram)
+            if told_here != has and not (told_here is None and has == ""):  # a cell shows neither
+                raise LogError(
+                    f"labels must show the outputs of the log, got {told_here!r} from {test!r} for "
+                    f"{name} {row['case_id']!r}, which has {has!r} there"
+                )
+        labelled.append((outputs, row))
+    return labelled
+
+
+def _values(row: dict[str, Any], letter: str, histogram: PatternTable) -> list[Hashable]:
+    return [_value(row[f"{letter}{k}"], histogram) for k in range(histogram.n_stages)]
+
+
+def _value(value: Any, histogram: PatternTable) -> Hashable:
+    shown = present(value)
+    return None if shown is None else matching(shown, histogram.classes)

@@ -1,0 +1,91 @@
+"""How a number is written: with the digits that matter, and never as a power of ten."""
+
+from __future__ import annotations
+
+import math
+
+from stopwise.auditing.bounds.regrets import TINY
+from stopwise.auditing.interval import Interval
+
+NOTHING = 1e-12  # what is smaller came from rounding
+
+
+def percent(share: float) -> str:
+    """Return a share in percent with as many digits as matter.
+
+    >>> percent(0.18049), percent(0.0301), percent(0.000016), percent(0.0)
+    ('18.0 %', '3.01 %', '0.0016 %', '0 %')
+    """
+    if math.isnan(share):
+        return "unknown"
+    if abs(share - 1) < NOTHING:
+        return "100 %"
+    value = 100 * share
+    return f"{value:.1f} %" if abs(value) >= 10 else f"{figure(value)} %"
+
+
+def figure(value: float, *, sign: str = "") -> str:
+    """Return a ratio or a margin with two digits behind the point, and two that are not 0.
+
+    >>> figure(2.5), figure(0.000234), figure(-0.51234, sign="+"), figure(math.inf)
+    ('2.50', '0.00023', '-0.51', '∞')
+    """
+    if math.isinf(value):
+        return "∞"
+    if abs(value) < NOTHING:
+        return "0"
+    return f"{value:{sign},.{max(_decimals(value, 2), 2)}f}"
+
+
+def amount(value: float) -> str:
+    """Return a price or a sum of money in three digits, or all that stand before the point.
+
+    >>> amount(18167.6), amount(24.0), amount(0.0000115)
+    ('18,168', '24', '0.0000115')
+    """
+    return _short(value, 3)
+
+
+def count(value: float) -> str:
+    """Return how many, in two digits where these are few.
+
+    >>> count(229.3), count(4.04), count(0.4812), count(0.0)
+    ('229', '4', '0.48', '0')
+    """
+    return _short(value, 2)
+
+
+def counted(value: float, noun: str) -> str:
+    """Return how many of what.
+
+    >>> counted(1.0, "mistake"), counted(0.75, "mistake")
+    ('1 mistake', '0.75 mistakes')
+    """
+    said = count(value)
+    return f"{said} {noun}" if said == "1" else f"{said} {noun}s"
+
+
+def bound(interval: Interval) -> str:
+    """Return bounds in percent; what a linear programme leaves of 0 is 0."""
+    return span(Interval(cleaned(interval.low), cleaned(interval.high)))
+
+
+def span(interval: Interval) -> str:
+    """Return an interval in percent."""
+    return f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def cleaned(value: float) -> float:
+    """Return a value, or 0 where the difference is one of computing."""
+    return 0.0 if abs(value) <= TINY else value
+
+
+def _decimals(value: float, digits: int) -> int:
+    return max(digits - 1 - math.floor(math.log10(abs(value))), 0)
+
+
+def _short(value: float, digits: int) -> str:
+    if abs(value) < NOTHING:
+        return "0"
+    text = f"{value:,.{_decimals(value, digits)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

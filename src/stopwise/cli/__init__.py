@@ -1,0 +1,16 @@
+"""The command line: one file a command, loaded when it is called; parse, call, print."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from stopwise.cli.app import run
+    except ImportError as error:  # the command is installed even where its extra is not
+        if error.name not in {"typer", "rich", "click"}:
+            raise
+        message = "stopwise: the command line needs typer: pip install 'stopwise[cli]'"
+        print(message, file=sys.stderr)
+        raise SystemExit(2) from None
+    run()

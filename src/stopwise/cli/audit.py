@@ -1,0 +1,208 @@
+"""``stopwise audit``: from a log without labels to a decision one can defend."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stopwise.auditing.bounds.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
+from stopwise.auditing.labels.reading import CASE
+from stopwise.auditing.report import AuditReport
+from stopwise.auditing.run import audit as run_audit
+from stopwise.cascade import Cascade
+from stopwise.checks import whole_number
+from stopwise.cli.lists import comma_separated
+from stopwise.cli.plan_file import check_old_plan, check_plan_columns, plan_csv
+from stopwise.cli.waiting import waiting
+from stopwise.errors import InputError, SettingError
+from stopwise.files import draft
+from stopwise.reading.rows import log_files, open_rows
+
+_log = partial(typer.Option, rich_help_panel="The log", show_default=False)
+_bounds = partial(typer.Option, rich_help_panel="What to take for granted", show_default=False)
+_labels = partial(typer.Option, rich_help_panel="Labels", show_default=False)
+_result = partial(typer.Option, rich_help_panel="What comes out", show_default=False)
+
+_Log = Annotated[
+    str,
+    typer.Argument(
+        help="CSV or Parquet (a file, a folder, a glob), or a DuckDB or SQLite file.",
+        show_default=False,
+    ),
+]
+_Tests = Annotated[
+    str,
+    _log(
+        help="The columns of the tests in order, as in history,insulin,all (default: all columns); "
+        "quote a name with a comma as in CSV."
+    ),
+]
+_Costs = Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")]
+_MistakeCost = Annotated[float, _log(help="What a wrong answer costs, in the same unit.")]
+_Table = Annotated[str, _log(help="The table of a database file.")]
+_Query = Annotated[str, _log(help="SQL that selects the rows; a CSV or Parquet is FROM log.")]
+_Id = Annotated[str, _log("--id", help="The column that names a case (default: the row number).")]
+_Ordered = Annotated[
+    bool, _bounds("--ordered", help="Each test errs at most as often as the one before.")
+]
+_ErrsAtMost = Annotated[
+    list[str] | None, _bounds(help="A test errs at most so often, as in all=0.02; repeat.")
+]
+_Prevalence = Annotated[
+    list[str] | None,
+    _bounds(help="How often a value is right, as in yes=0.1:0.3; repeat."),
+]
+_NeverRight = Annotated[
+    list[str] | None, _bounds(help="An output that is no answer, such as abstain; repeat.")
+]
+_UnseenLabel = Annotated[
+    bool, _bounds("--unseen-label", help="The right answer may be a value that no test gives.")
+]
+_AtRandom = Annotated[
+    bool,
+    _bounds("--missing-at-random", help="Gaps depend on nothing but the outputs before them."),
+]
+_Labels = Annotated[
+    Path | None,
+    _labels(help="Labels for some cases: the columns of the tests or --id, and --label-column."),
+]
+_LabelColumn = Annotated[str, _labels(help="The column with the right answer (default: label).")]
+_PlanLabels = Annotated[int, _labels(help="Choose this many cases to label.")]
+_PlanOut = Annotated[Path, _labels(help="Where the cases to label go (default: to-label.csv).")]
+_Seed = Annotated[int, _labels(help="For drawing the cases to label.")]
+_Confidence = Annotated[float, _result(help="With which all intervals hold (default: 0.95).")]
+_Out = Annotated[Path | None, _result(help="Write the report, an HTML page.")]
+_Json = Annotated[bool, _result("--json", help="Print JSON, in which stages count from 0.")]
+
+
+def audit(
+    log: _Log,
+    costs: _Costs,
+    tests: _Tests = "",
+    mistake_cost: _MistakeCost = 1.0,
+    table: _Table = "",
+    query: _Query = "",
+    case_id: _Id = "",
+    ordered: _Ordered = False,
+    errs_at_most: _ErrsAtMost = None,
+    prevalence: _Prevalence = None,
+    never_right: _NeverRight = None,
+    unseen_label: _UnseenLabel = False,
+    missing_at_random: _AtRandom = False,
+    labels: _Labels = None,
+    label_column: _LabelColumn = "label",
+    plan_labels: _PlanLabels = 0,
+    plan_out: _PlanOut = Path("to-label.csv"),
+    seed: _Seed = 0,
+    confidence: _Confidence = 0.95,
+    out: _Out = None,
+    as_json: _Json = False,
+) -> None:
+    """Say where to stop from a log of outputs without labels, how sure that is, and why.
+
+    stopwise audit visits.parquet --tests history,insulin,all --costs 6,16,24 --mistake-cost 1000
+    --out report.html
+
+    stopwise audit visits.csv --costs 6,16,24 --mistake-cost 1000 --ordered --plan-labels 50
+    """
+    whole_number("--plan-labels", plan_labels, SettingError, least=0)
+    whole_number("--seed", seed, SettingError, least=0)
+    targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
+    _check_targets({option: path for option, path in targets.items() if path}, log, labels)
+    if plan_labels:
+        check_old_plan(plan_out, label_column)
+    with waiting(f"auditing {Path(log).name}"):
+        rows = open_rows(log, table=table or None, query=query or None)
+        names = comma_separated(tests) or [name for name in rows.columns if name != case_id]
+        if plan_labels:
+            check_plan_columns(names, case_id or CASE)
+        found = run_audit(
+            rows,
+            Cascade(_costs(costs, names), mistake_cost, names),
+            case_id=case_id or None,
+            assumptions=_assumptions(ordered, errs_at_most or [], prevalence or []),
+            never_right=never_right or [],
+            unseen_label=unseen_label,
+            missing_at_random=missing_at_random,
+            labels=labels,
+            label_column=label_column,
+            n_planned=plan_labels,
+            confidence=confidence,
+            seed=seed,
+        )
+        report = replace(found, source=Path(log).name)
+        texts = {out: report.to_html()} if out is not None else {}
+        if report.plan is not None:
+            texts[plan_out] = plan_csv(report, case_id or CASE)
+    with ExitStack() as drafts:  # all of them or none
+        for path, text in texts.items():
+            drafts.enter_context(draft(path)).write_text(text, encoding="utf-8")
+    print(_json_text(report) if as_json else report.summary())
+    if not as_json:
+        print("".join(f"\nWritten: {path}" for path in texts), end="\n" if texts else "")
+
+
+def _json_text(report: AuditReport) -> str:
+    """Return the report as JSON, with escapes where the terminal cannot show its letters."""
+    text = report.to_json()
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(json.loads(text), indent=2)
+    return text
+
+
+def _assumptions(ordered: bool, errs_at_most: list[str], prevalence: list[str]) -> list[Assumption]:
+    taken: list[Assumption] = [Ordered()] if ordered else []
+    for text in errs_at_most:
+        name, _, rate = text.rpartition("=")
+        taken.append(ErrsWithin(name, _number("--errs-at-most", rate, text)))
+    for text in prevalence:
+        value, _, band = text.rpartition("=")
+        low, _, high = band.partition(":")
+        ends = [_number("--prevalence", end, text) for end in (low, high)]
+        taken.append(Prevalence(value, *ends))
+    return taken
+
+
+def _costs(text: str, names: list[str]) -> list[float]:
+    costs = [_number("--costs", part, text) for part in comma_separated(text)]
+    if len(costs) != len(names):
+        shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+        raise SettingError(
+            f"--costs must have one price a test, got {len(costs)} for {len(names)} tests: "
+            f"{shown}; --tests chooses the columns"
+        )
+    return costs
+
+
+def _number(option: str, part: str, text: str) -> float:
+    try:
+        return float(part)
+    except ValueError:
+        form = {"--costs": "6,16,24", "--errs-at-most": "all=0.02"}.get(option, "yes=0.1:0.3")
+        raise SettingError(f"{option} must look like {form}, got {text!r}") from None
+
+
+def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> None:
+    """Refuse before the work what could not be written after it, or would destroy an input."""
+    if not targets:
+        return
+    taken = {path.resolve(): "a file of the log" for path in log_files(log)}
+    if labels is not None:
+        taken[labels.resolve()] = "--labels"
+    for option, path in targets.items():
+        if not path.parent.is_dir():
+            raise InputError(f"{option} must go into a directory, {path.parent} is none")
+        if path.is_dir():
+            raise InputError(f"{option} must be a file, {path} is a directory")
+        used = taken.setdefault(path.resolve(), option)
+        if used != option:
+            raise InputError(f"{option} must be a file of its own, {path} is {used} already")

@@ -1,0 +1,255 @@
+"""``stopwise simulate``: policies in worlds whose truth is known."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stopwise.cascade import Cascade
+from stopwise.checks import known_name
+from stopwise.cli.lists import comma_separated
+from stopwise.errors import InputError, MissingExtraError, SettingError
+from stopwise.files import draft
+from stopwise.problem import Recording
+from stopwise.simulation import Sweep, sweep
+from stopwise.simulation.names import (
+    FAMILIES,
+    ON_CASCADE,
+    POLICIES,
+    named_environments,
+    named_policy,
+)
+
+INTERRUPTED = 130
+FIGURES = (".pdf", ".png", ".svg")
+
+# The options of `simulate`, in the panels of its help.
+_world = partial(typer.Option, rich_help_panel="The world: a family", show_default=False)
+_table = partial(typer.Option, rich_help_panel="The world: a CSV file")
+_run = partial(typer.Option, rich_help_panel="The run")
+_result = partial(typer.Option, rich_help_panel="What comes out", show_default=False)
+
+_FAMILIES = "\n\n".join(f"{name}: {family.about}." for name, family in FAMILIES.items())
+_Family = Annotated[
+    str, _world(help=f"Where cases come from (synthetic by default).\n\n{_FAMILIES}")
+]
+_Costs = Annotated[str, _world(help="The price of each test, as in 0,0.1,0.1; also for --csv.")]
+_MistakeCost = Annotated[
+    float | None,
+    _world(help="The price of a wrong answer in the same unit (1 by default); also for --csv."),
+]
+_Parents = Annotated[
+    str,
+    _world(
+        help="For a tree: the number of the test just before each, 0 for the first, as in 0,1,1,3; "
+        "also for --csv."
+    ),
+]
+_ErrorRates = Annotated[str, _world(help="How often each test errs, as in 0.4,0.1,0.05.")]
+_Prevalence = Annotated[float | None, _world(help="How often the label is 1.")]
+_Slip = Annotated[float | None, _world(help="How often a later test spoils a right answer.")]
+_Ratio = Annotated[str, _world(help="Dominance ratios, one world each, as in 0.8,1,1.2.")]
+_TotalCost = Annotated[float | None, _world(help="What all tests cost together.")]
+_Epsilon = Annotated[float | None, _world(help="How far apart the two laws are.")]
+_Csv = Annotated[
+    Path | None,
+    _table(
+        help="A header, one column a test, one with the label; rows are drawn with replacement."
+    ),
+]
+_Label = Annotated[str, _table(help="The column with the right answer.")]
+_Tests = Annotated[
+    str,
+    _table(
+        help="The columns of the tests in order, as in a,b,c; by default all but --label's.",
+        show_default=False,
+    ),
+]
+_Policies = Annotated[
+    str,
+    _run(
+        help=f"Separated by commas, out of {', '.join(POLICIES)}. The last two may have a number: "
+        "explore-then-commit:500 looks at 500 cases, fixed-stage:2 stops at stage 2."
+    ),
+]
+_Horizon = Annotated[int, _run(help="The number of rounds.")]
+_Replications = Annotated[int, _run(help="How often to play them.")]
+_Seed = Annotated[int, _run(help="The same seed gives the same numbers.")]
+_Checkpoints = Annotated[int, _run(help="The number of points on a curve.")]
+_Jobs = Annotated[int, _run(help="The number of processes; -1 for one a core.")]
+_Figure = Annotated[Path | None, _result(help="Draw the regret: a .png, .pdf or .svg file.")]
+_Save = Annotated[Path | None, _result(help="Write every trace to this directory, as .npz.")]
+_Json = Annotated[bool, _result("--json", help="Print JSON, in which stages count from 0.")]
+
+
+def simulate(
+    family: _Family = "",
+    costs: _Costs = "",
+    mistake_cost: _MistakeCost = None,
+    parents: _Parents = "",
+    error_rates: _ErrorRates = "",
+    prevalence: _Prevalence = None,
+    slip: _Slip = None,
+    ratio: _Ratio = "",
+    total_cost: _TotalCost = None,
+    epsilon: _Epsilon = None,
+    csv: _Csv = None,
+    label: _Label = "y",
+    tests: _Tests = "",
+    policies: _Policies = "weak-dominance,resolve",
+    horizon: _Horizon = 100_000,
+    replications: _Replications = 20,
+    seed: _Seed = 0,
+    checkpoints: _Checkpoints = 100,
+    jobs: _Jobs = 1,
+    figure: _Figure = None,
+    save: _Save = None,
+    as_json: _Json = False,
+) -> None:
+    """Play policies where the truth is known; print their regret and where they stopped.
+
+    Regret is in mistakes: 1 is the price of one wrong answer. Stages count from 1. Ctrl-C shows
+    what is done by then.
+
+    stopwise simulate --family synthetic --costs 0,0.1,0.1 --horizon 1000000
+
+    stopwise simulate --family sweep --ratio 0.8,1.2 --figure regret.png
+
+    stopwise simulate --costs 0,.3,.1,.2 --parents 0,1,1,3 --error-rates .4,.3,.2,.1
+
+    stopwise simulate --csv cases.csv --label y --costs 6,16,24 --mistake-cost 1000
+    """
+    given = {
+        "costs": _numbers("--costs", costs),
+        "mistake_cost": mistake_cost,
+        "parents": _tests_before(parents),
+        "error_rates": _numbers("--error-rates", error_rates),
+        "prevalence": prevalence,
+        "slip": slip,
+        "ratio": _numbers("--ratio", ratio),
+        "total_cost": total_cost,
+        "epsilon": epsilon,
+    }
+    settings = {name: value for name, value in given.items() if value is not None}
+    worlds = (
+        named_environments(family or "synthetic", **settings)
+        if csv is None
+        else _recorded(csv, label, comma_separated(tests), family, settings)
+    )
+    learners = {name: named_policy(name, horizon) for name in comma_separated(policies)}
+    _check_targets(figure, save)
+    result = sweep(
+        worlds,
+        learners,
+        horizon=horizon,
+        replications=replications,
+        seed=seed,
+        checkpoints=checkpoints,
+        n_jobs=jobs,
+    )
+    _write(result, figure, save)
+    print(_as_json(result, horizon, seed) if as_json else result.table())
+    _note_interruption(result, replications * len(worlds) * len(learners))
+
+
+def _numbers(option: str, text: str) -> list[float] | None:
+    try:
+        return [float(number) for number in comma_separated(text)] or None
+    except ValueError:
+        raise SettingError(f"{option} must be numbers separated by commas, got {text!r}") from None
+
+
+def _tests_before(text: str) -> list[int | None] | None:
+    """Return the parents by index, None for the root."""
+    try:
+        numbers = [int(number) for number in comma_separated(text)]
+    except ValueError:
+        raise SettingError(
+            f"--parents must be numbers of tests, as in 0,1,1,3, got {text!r}"
+        ) from None
+    for test, number in enumerate(numbers, start=1):
+        if not (number == 0 if test == 1 else 1 <= number < test):
+            raise SettingError(
+                "--parents must be 0 for the first test and an earlier one for each other, "
+                f"got {number} for test {test}"
+            )
+    return [number - 1 if number else None for number in numbers] or None
+
+
+def _recorded(
+    path: Path, label: str, tests: list[str], family: str, settings: dict[str, Any]
+) -> dict[str, Recording]:
+    if family:
+        raise SettingError("--family and --csv must not be given together")
+    if "costs" not in settings:
+        raise SettingError("--csv needs --costs, the price of each test")
+    for name in settings:
+        known_name("an option with --csv", name, ON_CASCADE, SettingError)
+    cascade = Cascade(**settings, names=tests or None)
+    return {path.stem: Recording.from_csv(path, cascade, label=label, tests=tests or None)}
+
+
+def _check_targets(figure: Path | None, save: Path | None) -> None:
+    """Refuse before the work what could not be written after it."""
+    if figure is not None:
+        if figure.suffix.lower() not in FIGURES:
+            raise InputError(f"--figure must end in {', '.join(FIGURES)}, got {figure}")
+        if not figure.parent.is_dir():
+            raise FileNotFoundError(f"--figure must go into a directory, {figure.parent} is none")
+        _new_figure(1)
+    if save is not None and save.exists() and not save.is_dir():
+        raise NotADirectoryError(f"--save must be a directory, {save} is none")
+
+
+def _write(result: Sweep, figure: Path | None, save: Path | None) -> None:
+    """Write all files or none of them."""
+    if save is not None:
+        save.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as drafts:
+        if figure is not None:
+            _drawn(result).savefig(drafts.enter_context(draft(figure)), dpi=150)
+        for names, trace in result.traces.items():
+            if save is not None:
+                path = save / f"{_slug('--'.join(names))}.npz"
+                trace.save(drafts.enter_context(draft(path)))
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^\w.=-]+", "-", name).strip("-")
+
+
+def _drawn(result: Sweep) -> Any:
+    worlds = [name for name in result.environments if result.of(name)]
+    drawing = _new_figure(len(worlds))
+    for name, ax in zip(worlds, drawing.subplots(1, len(worlds), squeeze=False)[0], strict=True):
+        for trace in result.of(name).values():
+            trace.plot(ax)
+        ax.set_title(name)
+    return drawing
+
+
+def _new_figure(n_panels: int) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("--figure needs matplotlib: pip install 'stopwise[plot]'") from None
+    return Figure(figsize=(5.5 * n_panels, 4), layout="constrained")
+
+
+def _as_json(result: Sweep, horizon: int, seed: int) -> str:
+    about = {"version": 1, "horizon": horizon, "seed": seed, "environments": result.summary()}
+    return json.dumps(about, indent=2, allow_nan=False)
+
+
+def _note_interruption(result: Sweep, asked: int) -> None:
+    done = sum(trace.n_replications for trace in result.traces.values())
+    if done < asked:
+        print(f"stopwise: interrupted after {done} of {asked} replications", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)

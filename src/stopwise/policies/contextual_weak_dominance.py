@@ -1,0 +1,34 @@
+"""Algorithm 2 with contexts: optimistic logistic disagreement between every two stages."""
+
+from __future__ import annotations
+
+from stopwise.policies.contextual import ContextualPolicy
+from stopwise.policies.contextual_rules import growing_bonus, optimistic_stage
+
+
+class ContextualWeakDominance(ContextualPolicy):
+    """Stop a case at the first stage that surely nothing beyond can better for cases like it.
+
+    In round t, for a case with features x, play the first stage i with
+    C_j - C_i >= σ(θ̂_ij·x + sqrt(exploration · ln(1 + t) · xᵀ H_ij⁻¹ x)) for all j > i, the last
+    stage if there is none. H_ij = λI + Σ σ'(θ̂_ij·x) x xᵀ over the cases that showed both i and j.
+    Like Algorithm 2 it can get stuck: a stage may be played that never shows what an earlier one
+    waits for. `ContextualResolve` does not.
+
+    Parameters
+    ----------
+    cascade, n_features, exploration, regularisation, intercept, warm_up
+        As in `ContextualPolicy`.
+
+    >>> from stopwise import Cascade
+    >>> policy = ContextualWeakDominance(Cascade(costs=[0.0, 0.3]), 1, warm_up=10)
+    >>> for k in range(400):  # the tests disagree where the feature is positive
+    ...     x = [(k % 7) - 3]
+    ...     policy.tell([0, int(x[0] > 0)][: policy.ask(x) + 1], x)
+    >>> policy.ask([-3]), policy.ask([3])
+    (0, 1)
+    """
+
+    def _choose(self, context: list[float]) -> int:
+        bonus = growing_bonus(self.exploration, self.n_rounds)
+        return optimistic_stage(self._model, self.cascade.n_stages, context, bonus)

@@ -1,0 +1,55 @@
+"""When Algorithm 1 explores: plain loops over counts, which numba compiles as they are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stopwise.policies.optimism import FOREVER, HAIR
+
+# What `phase` can say besides an arm that has to be seen.
+EXPLOIT, PLAN = -1, -2
+
+
+def gaps_below_best(means: Any) -> list[float]:
+    """Return how far each estimated mean is below the best one."""
+    top = max(means)
+    return [top - mean for mean in means]
+
+
+def least_seen(observed: Any) -> int:
+    """Return the arm seen least; of equals the last, which in a cascade shows the others."""
+    least = 0
+    for k in range(len(observed)):
+        if observed[k] <= observed[least]:
+            least = k
+    return least
+
+
+def phase(observed: Any, demands: Any, rate: float, forced: float) -> int:
+    """Return EXPLOIT if all was seen often enough, PLAN, or an arm that has to be seen first."""
+    enough = True
+    for k in range(len(observed)):
+        enough = enough and observed[k] >= rate * demands[k]
+    if enough:
+        return EXPLOIT
+    least = least_seen(observed)
+    # With infinite demands all look equally good: nothing is known to plan by.
+    return least if observed[least] < forced or demands[least] == math.inf else PLAN
+
+
+def first_lacking(plays: Any, wanted: Any, rate: float) -> int:
+    """Return the first arm that was played less often than planned, or -1."""
+    for k in range(len(plays)):
+        if plays[k] < rate * wanted[k]:
+            return k
+    return -1
+
+
+def informed_for(observed: Any, demands: Any, alpha: float, t: int) -> int:
+    """Return for how many rounds the counts suffice if the estimates stay as they are."""
+    exponent = math.log(FOREVER)
+    for k in range(len(observed)):
+        if demands[k] > 0:
+            exponent = min(exponent, observed[k] / (4 * alpha * demands[k]))
+    return max(int(math.exp(exponent) * HAIR) - t + 1, 1)

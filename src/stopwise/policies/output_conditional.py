@@ -1,0 +1,277 @@
+"""Stop after seeing outputs: each case goes on until going on cannot pay, whatever is right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Self
+
+import numpy as np
+
+from stopwise.cascade import Cascade
+from stopwise.checks import finite_number, whole_number
+from stopwise.errors import CascadeError, OutputsError, SettingError
+from stopwise.outputs import Outputs, check_outputs
+from stopwise.patterns import Pattern
+from stopwise.policies.prefix_counts import Place, PrefixCounts
+from stopwise.policies.resolution import demanded_evidence, epoch_end
+from stopwise.policies.state import STATE_VERSION, Saved
+from stopwise.theory.divergence import bernoulli_kl, edge_of_ball
+from stopwise.theory.stopping import gain_of_going_on
+
+
+class Next(Enum):
+    """What to do with a case whose first outputs were seen."""
+
+    STOP = "stop"
+    CONTINUE = "continue"
+    UNDECIDED = "undecided"
+    """Nobody ever went on from there: `OutputConditional.recommend` only."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The most that going on from a prefix can gain, in mistakes a case, labels unknown.
+
+    Parameters
+    ----------
+    n_followed
+        How many cases went on from there.
+    estimate
+        By the observed shares; NaN if there are none.
+    low, high
+        What the evidence that `Resolve` would demand leaves possible.
+    """
+
+    n_followed: int
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known on which side of zero the gain lies."""
+        return self.high <= 0 or self.low > 0
+
+
+class OutputConditional(Saved):
+    """Run test after test on a case, and stop once going on cannot pay, whatever is right.
+
+    After a prefix s of outputs the next test changes the standing answer with chance h(s). The most
+    that going on can gain is G(s) = h - c + (1 - h) max(0, G(s, same again)), with c the price of
+    the next test: see `stopwise.theory.stopping`. The policy stops where an upper bound of G(s) is
+    at most 0. The bound has in place of each h the highest chance that n·kl(ĥ, h) <= the evidence
+    demanded by `Resolve` leaves possible, so a prefix about which little is known goes on and is
+    learned about; since the demand grows with t no prefix stays unexplored for ever.
+
+    The rule that it comes to is the best where *conditional weak dominance* holds, and never costs
+    more than the last test for every case; so `Cascade.cut` the cascade at the stage you would use
+    for all. On the way it may for a while stop where going on pays. ``docs/contexts.md`` says what
+    is proved.
+
+    Parameters
+    ----------
+    cascade
+        The tests and their prices; a chain.
+    indifference
+        What a case may cost more than it had to, in the unit of the costs.
+    max_prefixes
+        So many sequences of outputs have counts of their own; others, and all if it is 0, are
+        pooled by which of their outputs agree. 0 is right for outputs of very many values.
+
+    >>> policy = OutputConditional(Cascade(costs=[0.0, 0.2]))
+    >>> for outputs in [("well", "well"), ("ill", "well"), ("ill", "ill")] * 30:
+    ...     policy.tell(outputs[: policy.ask(outputs[:1]) + 1])
+    >>> policy.next(["well"]), policy.next(["ill"])
+    (<Next.STOP: 'stop'>, <Next.CONTINUE: 'continue'>)
+    """
+
+    def __init__(
+        self, cascade: Cascade, *, indifference: float = 0.0, max_prefixes: int = 1_000
+    ) -> None:
+        if not isinstance(cascade, Cascade):
+            raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
+        if not cascade.is_chain:
+            raise CascadeError(f"OutputConditional needs a chain, got a tree: {cascade!r}")
+        self.cascade = cascade
+        self.indifference = finite_number("indifference", indifference, SettingError, zero=True)
+        self.max_prefixes = whole_number("max_prefixes", max_prefixes, SettingError, least=0)
+        self._zone = self.indifference / cascade.mistake_cost
+        self._costs: list[float] = cascade.costs.tolist()
+        self._counts = PrefixCounts(cascade, max_prefixes=self.max_prefixes)
+
+    def __repr__(self) -> str:
+        return (
+            f"OutputConditional({self.cascade!r}, indifference={self.indifference!r}, "
+            f"max_prefixes={self.max_prefixes!r})"
+        )
+
+    def next(self, outputs_so_far: Outputs) -> Next:
+        """Say whether to stop a case, or to run one more test, after the outputs so far."""
+        _, prefix = check_outputs(outputs_so_far, self.cascade)
+        return Next.CONTINUE if self._goes_on(self._counts.place(prefix)) else Next.STOP
+
+    def ask(self, outputs_so_far: Outputs = ()) -> int:
+        """Return the stage up to which to run the tests of a case before looking again.
+
+        The stage already reached means: stop. Otherwise `next` would say to go on after whatever
+        the tests up to there may say, so that they can be run at once.
+        """
+        if isinstance(outputs_so_far, (tuple, list, np.ndarray)) and not len(outputs_so_far):
+            stage, places = 0, self._counts.first_places()
+        else:
+            stage, prefix = check_outputs(outputs_so_far, self.cascade)
+            places = [self._counts.place(prefix)]
+            if not self._goes_on(places[0]):
+                return stage
+            stage, places = stage + 1, self._counts.children(places[0])
+        while stage < len(self._costs) - 1:
+            # An output not met before goes on if the next test costs less than a mistake.
+            unknown = gain_of_going_on(1.0, self._costs[stage + 1], 0.0) > self._zone
+            if not unknown or not all(map(self._goes_on, places)):
+                break
+            stage += 1
+            places = [child for place in places for child in self._counts.children(place)]
+        return stage
+
+    def tell(self, outputs: Outputs) -> None:
+        """Take in the outputs of the tests that were run on one case, ``None`` where one failed."""
+        _, told = check_outputs(outputs, self.cascade)
+        self._counts.add(told, 1)
+
+    def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
+        """Take in many cases at once: outputs in any order, or a mapping from outputs to how often.
+
+        All or nothing: if one of them is refused none is taken.
+        """
+        if not isinstance(batch, Iterable):
+            raise OutputsError(f"batch must be cases, or a mapping from cases, got {batch!r}")
+        cases = batch.items() if isinstance(batch, Mapping) else ((case, 1) for case in batch)
+        checked: list[tuple[Pattern, int]] = []
+        for number, (case, times) in enumerate(cases, start=1):
+            try:
+                count = whole_number("times", times, OutputsError, least=1)
+                checked.append((check_outputs(case, self.cascade)[1], count))
+            except OutputsError as error:
+                raise OutputsError(f"{error}; it is case {number} of the batch") from None
+        for told, count in checked:
+            self._counts.add(told, count)
+
+    def recommend(self, outputs_so_far: Outputs) -> Next:
+        """Say what looks best after the outputs so far, with no regard for what is to be learned.
+
+        ``Next.UNDECIDED`` if nobody ever went on from there.
+        """
+        stage, prefix = check_outputs(outputs_so_far, self.cascade)
+        if stage == len(self._costs) - 1:
+            return Next.STOP
+        outlook = self.outlook(prefix)
+        if not outlook.n_followed:
+            return Next.UNDECIDED
+        return Next.CONTINUE if outlook.estimate > self._zone / 2 else Next.STOP
+
+    def outlook(self, outputs_so_far: Outputs) -> Outlook:
+        """Return what is known of the gain of going on; at the last stage there is none."""
+        stage, prefix = check_outputs(outputs_so_far, self.cascade)
+        if stage == len(self._costs) - 1:
+            return Outlook(0, 0.0, 0.0, 0.0)
+        place = self._counts.place(prefix)
+        n = self._counts.of(place).times
+        estimate = self._gain(place, None) if n else math.nan
+        return Outlook(n, estimate, self._gain(place, 0.0), self._gain(place, 1.0))
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of cases told."""
+        return self._counts.n_rounds
+
+    @property
+    def n_stopped(self) -> tuple[int, ...]:
+        """For each stage how many of the cases told were stopped there."""
+        return tuple(self._counts.stopped)
+
+    def merge(self, other: Self, *, start: Self | None = None) -> Self:
+        """Return a learner that knows what both know; none is changed.
+
+        Cases that both know count twice, unless they are those of ``start``: what ``other`` was
+        restored from, if it is a worker that began with the knowledge of another learner.
+
+        Refused if together they have more than ``max_prefixes`` prefixes of their own: each has
+        then pooled what the other counts by itself. Learners that all begin with one state that
+        has so many already, or with ``max_prefixes`` 0, can always be merged.
+        """
+        for learner in (other, self if start is None else start):
+            if type(learner) is not type(self) or self._described() != learner._described():
+                raise SettingError(
+                    f"merge needs learners of equal settings, got {self!r} and {learner!r}"
+                )
+        merged = type(self)(self.cascade, **self._described()["settings"])
+        merged._counts = self._counts + (other._counts - start._counts if start else other._counts)
+        return merged
+
+    def to_state(self) -> dict[str, Any]:
+        """Return everything as plain data for JSON; `policy_from_state` goes on from there."""
+        return {
+            "policy": type(self).__name__,
+            "version": STATE_VERSION,
+            **self._described(),
+            "counts": self._counts.to_state(),
+        }
+
+    def _described(self) -> dict[str, Any]:
+        settings = {"indifference": self.indifference, "max_prefixes": self.max_prefixes}
+        return {"cascade": self.cascade.to_state(), "settings": settings}
+
+    @classmethod
+    def _rebuilt(cls, state: dict[str, Any]) -> Self:
+        policy = cls(Cascade.from_state(state["cascade"]), **state["settings"])
+        policy._counts = PrefixCounts.from_state(
+            state["counts"], policy.cascade, max_prefixes=policy.max_prefixes
+        )
+        return policy
+
+    def _goes_on(self, place: Place) -> bool:
+        """Whether the upper bound of the gain exceeds the zone, without working out the bound."""
+        stage = len(place.pattern) - 1
+        if stage == len(self._costs) - 1:
+            return False
+        n, changed, missing = self._counts.of(place)
+        most = self._costs[stage + 1] + self._zone  # what one may pay for the next test
+        if most >= 1 or changed > n * most or not n:
+            return most < 1
+        later = self._later(place, n - changed, missing, 1.0)
+        # With h the highest chance of a change, h - c + (1 - h) later > zone just if h > bar.
+        bar = (most - later) / (1 - later) if later < 1 else 0.0
+        if changed >= n * bar:
+            return True
+        return n * bernoulli_kl(changed / n, bar) < self._demand(n)
+
+    def _demand(self, n: int) -> float:
+        return demanded_evidence(epoch_end(self._counts.n_rounds), n)
+
+    def _gain(self, place: Place, end: float | None) -> float:
+        """Return the gain of going on: estimated, or bounded from the side of ``end`` (0 or 1)."""
+        stage = len(place.pattern) - 1
+        if stage == len(self._costs) - 1:
+            return 0.0
+        n, changed, missing = self._counts.of(place)
+        price = self._costs[stage + 1]
+        if not n:  # all is possible; by the observed shares nothing ever changes
+            return gain_of_going_on(0.0 if end is None else end, price, 0.0)
+        share = changed / n
+        chance = share if end is None else edge_of_ball(share, end, self._demand(n) / n)
+        if chance >= 1:
+            return gain_of_going_on(1.0, price, 0.0)
+        return gain_of_going_on(chance, price, self._later(place, n - changed, missing, end))
+
+    def _later(self, place: Place, unchanged: int, missing: int, end: float | None) -> float:
+        """Return what can be gained after an output that confirms the answer or is missing."""
+        lost = missing / unchanged if unchanged else 0.0
+        later = 0.0
+        for confirmed, share in ((True, 1 - lost), (False, lost)):
+            if share:
+                then = self._gain(self._counts.next_place(place, confirmed=confirmed), end)
+                later += share * max(0.0, then)
+        return later

@@ -1,0 +1,124 @@
+"""What a contextual learner knows: one logistic model a pair of stages, and the features' scale.
+
+Everything is in `Model`, lists in a learner and arrays in a simulation, and changed in place by
+functions that run in Python and are compiled alike. The pair (i, j), i < j, has the number
+j (j - 1) / 2 + i.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from stopwise.policies.logistic import learn
+
+# Scaled features are cut at so many standard deviations: one wild value must not move everything.
+CUT = 10.0
+# A pair of outputs that a case did not show.
+UNSEEN = -1
+
+
+class Model(NamedTuple):
+    """One logistic model a pair, and what scales the features.
+
+    Parameters
+    ----------
+    theta, inverse
+        For each pair the coefficients, (P, D), and the inverse information, (P, D, D).
+    seen
+        How many cases showed each pair; (P,).
+    limits
+        For each pair the log odds of its price, C_j - C_i; (P,).
+    centre, scale, squares
+        What features are shifted and divided by, and the sums of squares from which the scale
+        comes; (d,) each.
+    held_contexts, held_pairs
+        The cases told before the scale was fixed; (warm-up, d) and (warm-up, P).
+    counts
+        The cases told, and those in which a feature had to be cut; (2,).
+    x, direction
+        Room for scaled features with the constant one, and for a step; (D,) each.
+    """
+
+    theta: Any
+    inverse: Any
+    seen: Any
+    limits: Any
+    centre: Any
+    scale: Any
+    squares: Any
+    held_contexts: Any
+    held_pairs: Any
+    counts: Any
+    x: Any
+    direction: Any
+
+
+def is_warm(model: Model) -> bool:
+    """Return whether the scale of the features is fixed, so that the models have begun."""
+    return bool(model.counts[0] >= len(model.held_contexts))
+
+
+def absorb(model: Model, context: Any, pairs: Any) -> None:
+    """Take in one case: its features, and for each pair 1, 0 or `UNSEEN`.
+
+    The first cases are held until the scale of the features is known, then told to the models.
+    """
+    n = model.counts[0]
+    model.counts[0] += 1
+    if n >= len(model.held_contexts):
+        model.counts[1] += scale_features(model, context)
+        learn_pairs(model, pairs)
+        return
+    for k in range(len(context)):  # Welford's running mean and sum of squares
+        off = context[k] - model.centre[k]
+        model.centre[k] += off / (n + 1)
+        model.squares[k] += off * (context[k] - model.centre[k])
+        model.held_contexts[n][k] = context[k]
+    for p in range(len(pairs)):
+        model.held_pairs[n][p] = pairs[p]
+    if n + 1 == len(model.held_contexts):
+        fix_scale(model)
+
+
+def fix_scale(model: Model) -> None:
+    """Fix the scale at what was seen so far, and learn from the cases held back for it.
+
+    Without a constant feature a shift would change what the model can say: then features are only
+    divided, by their root mean square.
+    """
+    shifts = len(model.x) > len(model.scale)
+    for k in range(len(model.scale)):
+        variance = model.squares[k] / len(model.held_contexts)
+        if not shifts:
+            variance += model.centre[k] ** 2
+            model.centre[k] = 0.0
+        deviation = math.sqrt(variance)
+        # One that moved by rounding only has not moved: its size is all that is known of its scale.
+        size = abs(model.centre[k])
+        moved = deviation > 1e-9 * size
+        model.scale[k] = deviation if moved else (size if size > 0 else 1.0)
+    for n in range(len(model.held_contexts)):
+        model.counts[1] += scale_features(model, model.held_contexts[n])
+        learn_pairs(model, model.held_pairs[n])
+
+
+def scale_features(model: Model, context: Any) -> int:
+    """Put the scaled features into ``model.x``; return 1 if one of them had to be cut, else 0."""
+    was_cut = 0
+    first = len(model.x) - len(context)  # the constant feature, if there is one, stays in front
+    for k in range(len(context)):
+        value = (context[k] - model.centre[k]) / model.scale[k]
+        if abs(value) > CUT:
+            value = CUT if value > 0 else -CUT
+            was_cut = 1
+        model.x[first + k] = value
+    return was_cut
+
+
+def learn_pairs(model: Model, pairs: Any) -> None:
+    """Move the model of every pair that was seen, by the features in ``model.x``."""
+    for p in range(len(pairs)):
+        if pairs[p] != UNSEEN:
+            model.seen[p] += 1
+            learn(model.theta[p], model.inverse[p], model.x, model.direction, pairs[p])

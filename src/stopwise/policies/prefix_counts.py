@@ -1,0 +1,204 @@
+"""What became of each sequence of outputs: how often one went on, and how often that changed it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from operator import add, sub
+from typing import Any, NamedTuple
+
+from stopwise.cascade import Cascade
+from stopwise.errors import InputError, StateError
+from stopwise.outputs import check_outputs
+from stopwise.pattern_counts import plain_output
+from stopwise.patterns import Pattern, agreement, standing_answer
+
+
+class Followed(NamedTuple):
+    """How often a prefix was followed by one more test, and what that test did to the answer.
+
+    It *changed* the standing answer, or gave nothing (*missing*), or confirmed it (the rest).
+    """
+
+    times: int = 0
+    changed: int = 0
+    missing: int = 0
+
+
+NEVER = Followed()
+
+
+class Place(NamedTuple):
+    """Under which name a prefix is counted: its first outputs, and which of all outputs agree.
+
+    A prefix with counts of its own has all its outputs in ``known``. Of a pooled one they are those
+    of the longest prefix that has counts of its own, so a place tells all places on the way to it.
+    """
+
+    known: Pattern
+    pattern: Pattern
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether other prefixes are counted here too."""
+        return len(self.known) < len(self.pattern)
+
+    @property
+    def parent(self) -> Place:
+        """The place before the last output."""
+        return Place(self.known if self.is_pooled else self.known[:-1], self.pattern[:-1])
+
+
+class PrefixCounts:
+    """How often each prefix of outputs was followed, and how often that changed the answer.
+
+    The first ``max_prefixes`` prefixes that were followed have counts of their own. Those that go
+    beyond one of them are pooled by which of their outputs agree, in at most ``max_places`` places;
+    what goes beyond these is not counted. A place tells all places on the way to it: so which cases
+    come to it depends on nothing that is hidden in it.
+
+    Counts of two machines add up, in any order, if together they have no more than ``max_prefixes``
+    of their own. Others are refused: what one has pooled cannot be told apart any more, and what
+    the other would have to pool was stopped by what the pool hides.
+
+    >>> counts = PrefixCounts(Cascade(costs=[1, 2, 3]), max_prefixes=100)
+    >>> counts.add((0, 1, 1), 3)
+    >>> counts.of(counts.place((0,))), counts.of(counts.place((0, 1)))
+    (Followed(times=3, changed=3, missing=0), Followed(times=3, changed=0, missing=0))
+    """
+
+    max_places = 10_000
+
+    def __init__(self, cascade: Cascade, *, max_prefixes: int) -> None:
+        self.cascade = cascade
+        self.max_prefixes = max_prefixes
+        self.stopped = [0] * cascade.n_stages
+        self.table: dict[Place, Followed] = {}
+        self._exact: dict[Pattern, Place] = {}
+        # Which places were seen to follow, so that one can look ahead.
+        self._children: dict[Place, list[Place]] = {}
+
+    def __repr__(self) -> str:
+        return f"PrefixCounts(n_rounds={self.n_rounds}, n_stopped={self.stopped})"
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of cases counted."""
+        return sum(self.stopped)
+
+    def place(self, prefix: Pattern) -> Place:
+        """Return where a prefix is counted, or would be."""
+        if prefix in self._exact:
+            return self._exact[prefix]
+        return self._place_of(prefix, agreement(prefix))
+
+    def _place_of(self, known: Pattern, pattern: Pattern) -> Place:
+        """Return the place with as many of the known outputs as have counts, or have room."""
+        n = len(known)
+        while n and known[:n] not in self._exact:
+            n -= 1
+        if n == len(pattern) - 1 and len(self._exact) < self.max_prefixes:
+            n += 1
+        return Place(known[:n], pattern)
+
+    def next_place(self, place: Place, *, confirmed: bool) -> Place:
+        """Return the place after an output that confirms the standing answer, or is missing."""
+        pattern = (*place.pattern, standing_answer(place.pattern) if confirmed else None)
+        if place.is_pooled:
+            return Place(place.known, pattern)
+        known = (*place.known, standing_answer(place.known) if confirmed else None)
+        return self._place_of(known, pattern)
+
+    def of(self, place: Place) -> Followed:
+        """Return the counts at a place."""
+        return self.table.get(place, NEVER)
+
+    def children(self, place: Place) -> list[Place]:
+        """Return the places with counts that are one output further."""
+        return self._children.get(place, [])
+
+    def first_places(self) -> list[Place]:
+        """Return the places with counts after one output."""
+        return self.children(Place((), ()))
+
+    def add(self, outputs: Pattern, times: int) -> None:
+        """Count cases that showed ``outputs``, checked before."""
+        self.stopped[len(outputs) - 1] += times
+        for i in range(1, len(outputs)):
+            prefix, output = outputs[:i], outputs[i]
+            missing = output is None
+            changed = not missing and output != standing_answer(prefix)
+            self._count(self.place(prefix), Followed(times, times * changed, times * missing), add)
+
+    def _count(self, place: Place, more: Followed, operation: Callable[[int, int], int]) -> None:
+        if place in self.table:
+            self.table[place] = Followed(*map(operation, self.table[place], more))
+        elif not place.is_pooled or len(self.table) - len(self._exact) < self.max_places:
+            self.table[place] = more
+            self._children.setdefault(place.parent, []).append(place)
+            if not place.is_pooled:
+                self._exact[place.known] = place
+
+    def __add__(self, other: PrefixCounts) -> PrefixCounts:
+        n = len(self._exact.keys() | other._exact.keys())
+        if n > self.max_prefixes:
+            raise InputError(
+                f"prefix counts must have at most max_prefixes={self.max_prefixes} prefixes of "
+                f"their own together, got {n}: let all begin with one saved state, or begin "
+                "anew with a higher max_prefixes, or with 0"
+            )
+        return self._combined(other, add)
+
+    def __sub__(self, other: PrefixCounts) -> PrefixCounts:
+        """Return what was counted since ``other``, which must be part of these counts."""
+        rest = self._combined(other, sub)
+        numbers = [n for followed in rest.table.values() for n in followed]
+        if not other.table.keys() <= self.table.keys() or min([*rest.stopped, *numbers]) < 0:
+            raise InputError(f"prefix counts must contain what is taken away, got {other!r}")
+        return rest
+
+    def _combined(self, other: PrefixCounts, operation: Callable[[int, int], int]) -> PrefixCounts:
+        total = PrefixCounts(self.cascade, max_prefixes=self.max_prefixes)
+        total.stopped = list(map(operation, self.stopped, other.stopped))
+        for counts, step in ((self, add), (other, operation)):
+            # Shorter prefixes first, so that each finds the one it goes on from.
+            for place in sorted(counts.table, key=lambda p: (len(p.pattern), p.is_pooled, repr(p))):
+                total._count(total._place_of(*place), counts.table[place], step)
+        return total
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the counts as plain data for JSON; the outputs must be JSON values themselves."""
+        rows: list[list[Any]] = [
+            [[*map(plain_output, place.known)], [*place.pattern[len(place.known) :]], *followed]
+            for place, followed in self.table.items()
+        ]
+        rows.sort(key=lambda row: (len(row[0]) + len(row[1]), len(row[1]), json.dumps(row[:2])))
+        return {"stopped": list(self.stopped), "prefixes": rows}
+
+    @classmethod
+    def from_state(cls, state: Any, cascade: Cascade, *, max_prefixes: int) -> PrefixCounts:
+        """Build the counts that `to_state` described, or raise `StateError`."""
+        counts = cls(cascade, max_prefixes=max_prefixes)
+        counts.stopped = [_whole(n) for n in state["stopped"]]
+        if len(counts.stopped) != cascade.n_stages:
+            raise StateError(f"prefix counts must have {cascade.n_stages} stages")
+        for known, rest, times, changed, missing in state["prefixes"]:
+            if known:
+                check_outputs(known, cascade)
+            pattern = (*agreement(known), *rest)
+            place = Place(tuple(known), pattern)
+            followed = Followed(_whole(times), _whole(changed), _whole(missing))
+            if not 1 <= len(pattern) < cascade.n_stages or agreement(pattern) != pattern:
+                raise StateError(f"prefix counts must be of prefixes, got {known!r} and {rest!r}")
+            if not followed.changed + followed.missing <= followed.times <= counts.n_rounds:
+                raise StateError(f"prefix counts must add up, got {followed} for {known!r}")
+            if place in counts.table or counts._place_of(*place) != place:
+                raise StateError(f"prefix counts must have one place for {known!r} and {rest!r}")
+            counts._count(place, followed, add)
+        return counts
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise StateError(f"prefix counts must be whole numbers >= 0, got {value!r}")
+    return value

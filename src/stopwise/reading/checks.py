@@ -1,0 +1,133 @@
+"""Which logs can be audited: not what is empty, constant, spelled in two ways or no label."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from stopwise.cascade import IntArray
+from stopwise.errors import LogError
+from stopwise.patterns import PatternTable
+from stopwise.values import looks_like
+
+MAX_PATTERNS = 200_000
+RARE = 1_000  # a value seen less often than once in so many outputs may be a slip
+GAPS = {
+    "",
+    "none",
+    "null",
+    "nil",
+    "na",
+    "n/a",
+    "nan",
+    "nat",
+    "<na>",
+    "#n/a",
+    "undefined",
+    "missing",
+}
+MAX_FRACTIONS = 50  # different numbers with a fraction: more are scores, not labels
+
+
+def check_n_patterns(n_patterns: int, codes: IntArray, columns: Sequence[str]) -> None:
+    """Raise `LogError` where there are too many patterns; ``codes`` are some of them."""
+    if n_patterns <= MAX_PATTERNS:
+        return
+    n_values = [len(np.unique(column)) for column in codes.T]
+    widest = int(np.argmax(n_values))
+    raise LogError(
+        f"outputs must be labels, got more than {MAX_PATTERNS} different patterns; test "
+        f"{columns[widest]!r} alone has {n_values[widest]} values: cut scores into classes first"
+    )
+
+
+def check_log(histogram: PatternTable) -> None:
+    """Raise `LogError` where a log cannot be audited: empty, constant, labels that look alike."""
+    if not histogram.n_cases:
+        raise LogError("the log must have at least one case with an output, got none")
+    _check_spelling(histogram)
+    given = [
+        np.unique(histogram.codes[histogram.shown[:, k], k]).tolist()
+        for k in range(histogram.n_stages)
+    ]
+    for k, name in enumerate(histogram.cascade.names):
+        if not given[k]:
+            raise LogError(f"test {name!r} must have outputs, got none in {histogram.n_cases}")
+        if len(given[k]) == 1:
+            raise LogError(
+                f"test {name!r} must tell cases apart, got {histogram.value(given[k][0])!r} in all "
+                f"{histogram.n_observed[k]} cases: leave it out, or see if it is the right column"
+            )
+    for k in range(histogram.n_stages):
+        _check_values(histogram, k, given)
+
+
+def _check_spelling(histogram: PatternTable) -> None:
+    alike: dict[Hashable, Hashable] = {}
+    for value in histogram.classes:
+        other = alike.setdefault(looks_like(value), value)
+        if other is not value:
+            raise LogError(
+                f"labels must be spelled in one way, got {other!r} {_places(histogram, other)} and "
+                f"{value!r} {_places(histogram, value)}: they would count as disagreement; "
+                "a query can mend that"
+            )
+
+
+def _check_values(histogram: PatternTable, k: int, given: list[list[int]]) -> None:
+    """Raise `LogError` where test k gives scores, or nothing that any other test gives."""
+    name = histogram.cascade.names[k]
+    values = [histogram.classes[c] for c in given[k]]
+    scores = [value for value in values if _is_fraction(value)]
+    if len(scores) > MAX_FRACTIONS:
+        raise LogError(
+            f"outputs must be labels, got {len(scores)} different numbers such as "
+            f"{scores[0]!r} from test {name!r}: cut scores into classes first"
+        )
+    others = {c for j, codes in enumerate(given) if j != k for c in codes}
+    if others.isdisjoint(given[k]):
+        shown = ", ".join(map(repr, values[:3])) + (", …" if len(values) > 3 else "")
+        raise LogError(
+            f"tests must give answers to one question, got {shown} from test {name!r} and "
+            "none of them from any other test: is it a test, and in the words of the others?"
+        )
+
+
+def _is_fraction(value: Hashable) -> bool:
+    alike = looks_like(value)
+    return isinstance(alike, float) and not alike.is_integer()
+
+
+def _places(histogram: PatternTable, value: Hashable) -> str:
+    code = histogram.classes.index(value)
+    columns = np.flatnonzero((histogram.codes == code).any(axis=0))
+    return "in " + ", ".join(repr(histogram.cascade.names[k]) for k in columns)
+
+
+def odd_values(histogram: PatternTable) -> tuple[Hashable, ...]:
+    """Return values that may be slips: a word for a gap, and rare ones next to two others.
+
+    So are rare ones that are like another value but for signs, such as a stray quote.
+    """
+    times = np.zeros(histogram.n_classes, dtype=np.int64)
+    for k in range(histogram.n_stages):
+        shown = histogram.shown[:, k]
+        np.add.at(times, histogram.codes[shown, k], histogram.weights[shown])
+    rare = times <= max(1, int(times.sum()) // RARE)
+    letters = [_letters(value) for value in histogram.classes]
+    alike = Counter(letters)
+    return tuple(
+        value
+        for value, is_rare, bare in zip(histogram.classes, rare.tolist(), letters, strict=True)
+        if (isinstance(value, str) and value.strip().casefold() in GAPS)
+        or (is_rare and ((~rare).sum() == 2 or (bare and alike[bare] > 1)))
+    )
+
+
+def _letters(value: Hashable) -> str:
+    """Return the letters and digits of a word, and a number as it is: its signs mean something."""
+    if not isinstance(looks_like(value), str):
+        return str(value)
+    return "".join(filter(str.isalnum, str(value).casefold()))

@@ -1,0 +1,218 @@
+"""What is missing in a log, what gaps depend on, and what they may hide."""
+
+import math
+from collections import Counter, defaultdict
+from functools import cached_property
+
+from scipy.stats import chi2, chi2_contingency
+
+from tests.auditing.again.counted import Counted, camps
+
+
+class Gaps(Counted):
+    """Which tests were run by what, and which pairs that concerns."""
+
+    def _dependence(self, test, on, given):
+        """Whether a test ran against what others said, and against who agrees with whom.
+
+        The smaller chance of the two, twice: it had two tries. Once where only one could be tried.
+        """
+        said, agreed = [], []
+        for row in self.rows:
+            shown = [row[k] for k in (*given, *on)]
+            alike = (*shown[: len(given)], *(y is None for y in shown))
+            said.append((alike, tuple(shown), row[test] is None))
+            agreed.append((alike, camps(shown), row[test] is None))
+        tried = [p for p in (self._chance(said), self._chance(agreed)) if not math.isnan(p)]
+        return min(1.0, len(tried) * min(tried)) if tried else math.nan
+
+    def _chance(self, cases):
+        """One chi-square test over all groups of cases, given as (group, what it is, yes or no).
+
+        What is rare in a group counts as one.
+        """
+        groups = defaultdict(Counter)
+        for alike, what, gap in cases:
+            groups[alike][what, gap] += 1
+        square, freedom = 0.0, 0
+        for cells in groups.values():
+            table = [[cells[key, gap] for gap in (False, True)] for key in {k for k, _ in cells}]
+            table = self._without_rare(table)
+            if len(table) > 1:
+                found = chi2_contingency(table, correction=False)
+                square, freedom = square + found.statistic, freedom + found.dof
+        return float(chi2.sf(square, freedom)) if freedom else math.nan
+
+    @staticmethod
+    def _without_rare(table):
+        """Rows that expect fewer than five in some column together, or with the smallest other."""
+        least = min(sum(row[c] for row in table) for c in (0, 1)) / sum(map(sum, table))
+        common = [row for row in table if sum(row) * least >= 5]
+        rare = [row for row in table if sum(row) * least < 5]
+        rest = [sum(row[c] for row in rare) for c in (0, 1)]
+        if not common or not any(rest):
+            return common or [rest]
+        if sum(rest) * least >= 5:
+            return [*common, rest]
+        smallest = min(range(len(common)), key=lambda r: sum(common[r]))
+        common[smallest] = [x + y for x, y in zip(common[smallest], rest, strict=True)]
+        return common
+
+    @cached_property
+    def p_values(self):
+        return [self._dependence(k, self.paths[k][:-1], []) for k in self.stages]
+
+    @cached_property
+    def p_values_of_others(self):
+        return [
+            self._dependence(
+                k, [j for j in self.stages if j not in self.paths[k]], self.paths[k][:-1]
+            )
+            for k in self.stages
+        ]
+
+    @cached_property
+    def p_values_of_labels(self):
+        """Whether a test ran against which of those before it are right, where labels show that.
+
+        Unknown where cases were labelled by what the tests said, or labels count for several
+        patterns.
+        """
+        if not self.log.labels:
+            return []
+        told = dict(self.log.labels)
+        cases = [(row, told.get(r)) for r, row in enumerate(self.log.rows)]
+        cases = [(row, y) for row, y in cases if any(x is not None for x in row)]
+        if len(set(map(self.stratum, self.counts))) < len(self.counts):
+            return [math.nan] * self.K
+        for what in (tuple, camps):
+            drawn = [([x is None for x in row], what(row), y is None) for row, y in cases]
+            if self._chance([(tuple(gaps), *rest) for gaps, *rest in drawn]) < 0.01:
+                return [math.nan] * self.K
+        found = []
+        for k in self.stages:
+            before = self.paths[k][:-1]
+            found.append(self._chance([
+                (tuple(row[i] for i in before), tuple(row[i] == y for i in before), row[k] is None)
+                for row, y in cases
+                if y is not None
+            ]))  # fmt: skip
+        return found
+
+    def stratum(self, row):
+        """Where a label counts: with the same outputs, of a plan with who agrees alike.
+
+        With these only if as many gaps are filled from each of their cases.
+        """
+        if not self.log.planned_labels:
+            return row
+        return camps(row), round(self.completed.get(row, 0) * self.n / self.counts[row], 9)
+
+    def _low(self, p_values):
+        return [k for k, p in enumerate(p_values) if p < 0.01 / (2 * self.K)]
+
+    @cached_property
+    def by_truth(self):
+        """The tests that ran or not by what is right, as labels show."""
+        return self._low(self.p_values_of_labels)
+
+    @cached_property
+    def by_others(self):
+        """The tests whose gaps depend on what does not come before."""
+        return sorted({*self._low(self.p_values_of_others), *self.by_truth})
+
+    @cached_property
+    def dependent(self):
+        """The tests whose gaps depend on outputs."""
+        return sorted({*self._low(self.p_values), *self._low(self.p_values_of_others)})
+
+    @cached_property
+    def unseen_tests(self):
+        """The tests with gaps of which nobody can say what they depend on."""
+        return [
+            k
+            for k in self.stages
+            if any(row[k] is None for row in self.rows)
+            and math.isnan(self.p_values[k])
+            and math.isnan(self.p_values_of_others[k])
+        ]
+
+    @cached_property
+    def with_gaps(self):
+        return [pair for pair in self.pairs if self.seen[pair] < self.n]
+
+    @cached_property
+    def biased(self):
+        return [
+            (i, j)
+            for i, j in self.pairs
+            if self.seen[i, j] < self.n
+            and any(k in self.dependent or k in self.by_truth for k in self.paths[j])
+        ]
+
+    @cached_property
+    def refuted(self):
+        """The pairs that nothing seen makes up for."""
+        return [p for p in self.with_gaps if any(k in self.by_truth for k in self.paths[p[1]])]
+
+    @cached_property
+    def blind(self):
+        """The biased pairs whose gaps may hide anything: nothing is assumed, or it is refuted."""
+        return [
+            (i, j)
+            for i, j in self.biased
+            if not self.log.at_random or any(k in self.by_others for k in self.paths[j])
+        ]
+
+    @cached_property
+    def by_outputs(self):
+        """The pairs whose gaps are taken to be by the outputs before, with a sign of it or not."""
+        return [p for p in self.with_gaps if self.log.at_random and p not in self.blind]
+
+    @cached_property
+    def completed(self):
+        """The law if gaps are by chance given what is shown: each gap goes to its likes."""
+        mass = {row: times / self.n for row, times in self.counts.items()}
+        rank = {None: -1, **{y: c for c, y in enumerate(self.classes)}}
+        full = [row for row in mass if None not in row]
+        for row in sorted(
+            (row for row in mass if None in row),
+            key=lambda row: (row.count(None), [rank[y] for y in row]),
+        ):
+            likes = [f for f in full if all(x in (None, y) for x, y in zip(row, f, strict=True))]
+            total = sum(mass[f] for f in likes)
+            if likes:
+                for f in likes:
+                    mass[f] += mass[row] * mass[f] / total
+                mass[row] = 0.0
+        return {row: p for row, p in mass.items() if p}
+
+    @cached_property
+    def adjusted_range(self):
+        found = {}
+        for i, j in self.pairs:
+            low = sum(p for r, p in self.completed.items()
+                      if None not in (r[i], r[j]) and r[i] != r[j])  # fmt: skip
+            still = sum(p for r, p in self.completed.items() if None in (r[i], r[j]))
+            found[i, j] = float(low), float(low + still)
+        return found
+
+    @cached_property
+    def adjusted(self):
+        """One number where the range is narrow, None where it is not."""
+        return {
+            pair: (low + high) / 2 if high - low <= 0.01 else None
+            for pair, (low, high) in self.adjusted_range.items()
+        }
+
+    def worst(self, i, j):
+        d, m = self.differ[i, j], self.seen[i, j]
+        return d / self.n, (d + self.n - m) / self.n
+
+    @cached_property
+    def n_prefix(self):
+        """Cases with gaps in which each test that ran had all those before it."""
+        return sum(
+            None in row and all(row[i] is not None or row[j] is None for i, j in self.pairs)
+            for row in self.rows
+        )

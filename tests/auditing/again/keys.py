@@ -1,0 +1,145 @@
+"""Checks of single keys of the JSON report."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.auditing.again.counted import camps
+
+
+def leaves(value, path=""):
+    """All paths to a number, a text or nothing at all; [] stands for the places of a list."""
+    if isinstance(value, dict):
+        for key, held in value.items():
+            yield from leaves(held, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for held in value:
+            yield from leaves(held, f"{path}[]")
+    else:
+        yield path
+
+
+def collect(value, path):
+    """What stands at a path, a list for each []; ``None`` where a part of the report is."""
+    if not path or value is None:
+        return value
+    if path.startswith("[]"):
+        return [collect(held, path[2:].removeprefix(".")) for held in value]
+    cut = min(x for x in (path.find("."), path.find("[]"), len(path)) if x >= 0)
+    return collect(value[path[:cut]], path[cut:].removeprefix("."))
+
+
+def plain(value):
+    """As JSON has it: lists, and ``None`` for what is no finite number."""
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(held) for held in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def assert_same(found, expected, where):
+    """Equal in shape, texts and whole numbers; fractions to eight digits."""
+    if isinstance(expected, list):
+        assert isinstance(found, list), where
+        assert len(found) == len(expected), (where, found, expected)
+        for n, (x, y) in enumerate(zip(found, expected, strict=True)):
+            assert_same(x, y, f"{where}, place {n}")
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-7, abs=1e-8), where
+    else:
+        assert found == expected, where
+        assert isinstance(found, bool) == isinstance(expected, bool), where
+
+
+def same(expected):
+    """A check that a key holds what ``expected`` says of the log."""
+
+    def check(a, found, _report):
+        assert_same(found, plain(expected(a)), "")
+
+    return check
+
+
+def if_any(part, expected):
+    """The same for a part of the report that a log may not have."""
+
+    def check(a, found, _report):
+        there = {"missing": not a.complete, "labels": bool(a.log.labels), "plan": a.log.n_planned}
+        assert_same(found, plain(expected(a)) if there[part] else None, "")
+
+    return check
+
+
+def each_pair(f):
+    return same(lambda a: [f(a, i, j) for i, j in a.pairs])
+
+
+def each_gap(f):
+    return if_any("missing", lambda a: [f(a, i, j) for i, j in a.pairs])
+
+
+def check_forecast(a, found, _report):
+    """At the forecast the finding is settled, shortly before it is not."""
+
+    def finding(more):
+        return a.finding(intervals=a.intervals((a.n + more) / a.n))[0]
+
+    if a.finding()[0] != "undecided":
+        assert found == 0
+    elif found is None:
+        assert finding(1e12) == "undecided"
+    else:
+        assert finding(found) != "undecided"
+        assert finding(0.99 * found - 3) == "undecided"
+
+
+def check_pair_forecasts(a, found, _report):
+    for (i, j), more in zip(a.pairs, found, strict=True):
+
+        def settled(cases, pair=(i, j)):
+            return a.settled(*pair, a.intervals((a.n + cases) / a.n)) != 0
+
+        if a.settled(i, j):
+            assert more == 0
+        elif more is None:
+            assert not settled(1e12)
+        else:
+            assert settled(more)
+            assert not settled(0.99 * more - 3)
+
+
+def check_planned(a, found, report):
+    """The right number of different cases of each agreement, each with its own outputs."""
+    if not a.log.n_planned:
+        assert found == []
+        return
+    cases = report["planned_cases"]
+    assert len({case["case"] for case in cases}) == len(cases)
+    drawn = {}
+    for case in cases:
+        row = a.log.rows[case["case"] - 1]
+        assert case["outputs"] == list(row)
+        groups = {}
+        for name, camp in zip(a.log.names, camps(row), strict=True):
+            groups.setdefault(camp, []).append(name)
+        gaps = groups.pop(None, [])
+        who = [" = ".join(g) for g in groups.values() if len(g) <= 4]
+        who += ["all others"] * (len(who) < len(groups))
+        without = f", without {', '.join(gaps)}" if gaps else ""
+        assert case["agreement"] == " against ".join(who) + without
+        drawn[camps(row)] = drawn.get(camps(row), 0) + 1
+    assert drawn == {key: n for key, (_, n) in a.plan.items() if n}
+
+
+def label_table(pick):
+    def table(a):
+        found = np.zeros((a.K, a.K))
+        for (i, j), (low, high) in a.label_intervals.items():
+            found[i, j], found[j, i] = (low, -high) if pick == "low" else (high, -low)
+        return found
+
+    return if_any("labels", table)

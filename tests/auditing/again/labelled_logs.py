@@ -1,0 +1,206 @@
+"""Logs with labels for some of their cases."""
+
+import numpy as np
+
+from stopwise.auditing import ErrsWithin
+from tests.auditing.again.logs_with_gaps import routed
+from tests.auditing.again.raw_log import WORDS, RawLog, drawn, rows_of
+
+
+def labels_against_assumptions():
+    """Three labels speak for the last test, which what is assumed rules out."""
+    _, _, outputs = drawn(15, 400, (0.3, 0.3, 0.3))
+    alone = (outputs[:, 0] == outputs[:, 1]) & (outputs[:, 0] != outputs[:, 2])
+    return RawLog(
+        rows_of(outputs),
+        (0.01, 0.01, 0.01),
+        assumptions=(ErrsWithin("a", 0.3), ErrsWithin("c", 1.0, 0.35)),
+        labels=tuple((int(r), int(outputs[r, 2])) for r in np.flatnonzero(alone)[:3]),
+    )
+
+
+def words_and_labels():
+    """Three values, labels that a plan asked for, pooled over patterns that agree alike."""
+    _, labels, outputs = drawn(2, 700, (0.45, 0.3, 0.15), 3)
+    differ = np.flatnonzero((outputs[:, :1] != outputs).any(axis=1))[::4][:90]
+    told = tuple((int(r), WORDS[labels[r]]) for r in differ)
+    return RawLog(rows_of(WORDS[outputs]), (1, 4, 9), 60, labels=told, planned_labels=True)
+
+
+def abstentions_and_labels():
+    """One value is no answer, and labels show only some of the patterns."""
+    _, labels, outputs = drawn(12, 300, (0.4, 0.3, 0.2))
+    words = WORDS[2 * outputs]
+    words[np.arange(0, 300, 5), np.arange(0, 300, 5) % 3] = "perhaps"
+    told = tuple((r, WORDS[2 * labels[r]]) for r in range(0, 300, 7))
+    return RawLog(rows_of(words), (1, 6, 9), 60, never_right=("perhaps",), labels=told, n_planned=9)
+
+
+def holes_and_labels():
+    """Tests fail here and there, so some gaps nothing fills; some cases are labelled."""
+    rng, labels, outputs = drawn(6, 260, (0.3, 0.25, 0.1), 3)
+    gaps = rng.random(outputs.shape) < 0.15
+    gaps[0] = True
+    told = tuple((r, int(labels[r])) for r in range(1, 60))
+    return RawLog(rows_of(outputs, gaps), (0.01, 0.1, 0.12), labels=told, n_planned=12, unseen=True)
+
+
+def settled_by_labels():
+    rng, labels, outputs = drawn(7, 1_200, (0.4, 0.1))
+    told = tuple((r, int(labels[r])) for r in rng.permutation(1_200)[:900].tolist())
+    return RawLog(rows_of(outputs), (0, 0.02), names=("a", "b"), labels=told)
+
+
+def labels_ahead_of_disagreement():
+    """Labels show that the first test is best; whether prices cover disagreement is open."""
+    _, labels, outputs = drawn(16, 600, (0.1, 0.3))
+    told = tuple((r, int(labels[r])) for r in range(400))
+    return RawLog(rows_of(outputs), (1, 34), 100, ("a", "b"), labels=told)
+
+
+def labels_against_disagreement():
+    """The last test looks sound and is worst: labels show it, and for b chance is still open."""
+    rng, labels, outputs = drawn(11, 1_500, (0.1, 0.3, 0.5))
+    told = tuple((r, int(labels[r])) for r in rng.permutation(1_500)[:1_000].tolist())
+    return RawLog(rows_of(outputs), (1, 34, 2), 100, labels=told)
+
+
+def labels_where_all_agree():
+    _, labels, outputs = drawn(18, 300, (0.2, 0.2, 0.1))
+    alike = np.flatnonzero((outputs[:, :1] == outputs).all(axis=1))[:20]
+    told = tuple((int(r), int(labels[r])) for r in alike)
+    return RawLog(rows_of(outputs), (1, 1, 1), 20, labels=told)
+
+
+def labels_and_assumptions():
+    """Neither what is assumed nor the labels alone show what is best, and both together do."""
+    _, labels, outputs = drawn(19, 500, (0.4, 0.1))
+    told = tuple((r, int(labels[r])) for r in range(150))
+    taken = (ErrsWithin("a", 1.0, 0.35),)
+    return RawLog(rows_of(outputs), (1, 7), 50, ("a", "b"), assumptions=taken, labels=told)
+
+
+def all_disputed_labelled():
+    """Every case that can tell has a label; what the gaps hide is open."""
+    rng, labels, outputs = drawn(20, 200, (0.3, 0.2, 0.2))
+    gaps = (rng.random(200) < 0.6)[:, None] & np.array([False, True, True])
+    apart = (outputs[:, :1] != outputs).any(axis=1) & ~gaps.any(axis=1)
+    told = tuple((int(r), int(labels[r])) for r in np.flatnonzero(apart))
+    return RawLog(rows_of(outputs, gaps), (1, 1, 1), 40, labels=told)
+
+
+def holes_and_labels_adjusted():
+    """Gaps taken to be by chance given what is shown, and labels: filled shares count."""
+    rng, labels, outputs = drawn(23, 400, (0.4, 0.2, 0.1))
+    gaps = rng.random(outputs.shape) < 0.15
+    told = tuple((r, int(labels[r])) for r in range(160) if not gaps[r].all())
+    return RawLog(rows_of(outputs, gaps), (1, 5, 4), 60, labels=told, at_random=True)
+
+
+def labels_and_no_answer():
+    """Labels settle it, and what they say rests on an output that is never right."""
+    _, labels, outputs = drawn(26, 500, (0.35, 0.1))
+    words = WORDS[2 * outputs]
+    words[::9, 0] = "perhaps"
+    told = tuple((r, WORDS[2 * labels[r]]) for r in range(350))
+    return RawLog(rows_of(words), (1, 2), 50, ("a", "b"), never_right=("perhaps",), labels=told)
+
+
+def few_holes_all_labelled():
+    """All complete cases have labels, but some count for others whose gaps they fill."""
+    rng, labels, outputs = drawn(27, 150, (0.35, 0.2, 0.1))
+    gaps = np.zeros(outputs.shape, dtype=bool)
+    gaps[rng.random(150) < 0.2, 2] = True
+    told = tuple((int(r), int(labels[r])) for r in np.flatnonzero(~gaps[:, 2]))
+    return RawLog(rows_of(outputs, gaps), (1, 2, 2), 20, labels=told, at_random=True)
+
+
+def all_labelled():
+    _, labels, outputs = drawn(31, 200, (0.35, 0.1))
+    told = tuple((r, int(y)) for r, y in enumerate(labels))
+    return RawLog(rows_of(outputs), (1, 2), 50, ("a", "b"), labels=told)
+
+
+def _last_test_skipped(costs, n_labels):
+    rng, labels, outputs = drawn(32, 800, (0.4, 0.2, 0.18))
+    gaps = (rng.random(800) < 0.3)[:, None] & np.array([False, False, True])
+    told = tuple((r, int(labels[r])) for r in rng.permutation(800)[:n_labels].tolist())
+    return RawLog(rows_of(outputs, gaps), costs, 50, labels=told)
+
+
+def labels_and_skipped_by_chance():
+    """Labels settle it; that prices cover what follows rests on how tests were skipped."""
+    return _last_test_skipped((1, 2, 24), 500)
+
+
+def few_labels_and_skipped_by_chance():
+    """What labels favour, and no stage is surely sound."""
+    return _last_test_skipped((1, 4, 14), 60)
+
+
+def routed_and_labelled():
+    """Outputs decided who was tested, and labels count for the gaps they fill."""
+    rng, labels, _ = drawn(5, 800, (0.3, 0.2, 0.12))
+    told = tuple((r, int(labels[r])) for r in rng.permutation(800)[:200].tolist())
+    return RawLog(routed().rows, (1, 2, 6), 40, labels=told)
+
+
+def skipped_where_right(costs=(1, 2, 6), *, at_random=False):
+    """Who had the right answer from b often got no c: labels show it, nothing makes up for it."""
+    rng, labels, outputs = drawn(33, 800, (0.3, 0.2, 0.1))
+    gaps = np.zeros(outputs.shape, dtype=bool)
+    gaps[(outputs[:, 1] == labels) & (rng.random(800) < 0.6), 2] = True
+    told = tuple((r, int(labels[r])) for r in rng.permutation(800)[:300].tolist())
+    return RawLog(rows_of(outputs, gaps), costs, 40, labels=told, at_random=at_random)
+
+
+def skipped_where_right_against_assumed():
+    """The same where it is taken that outputs alone decided."""
+    return skipped_where_right((1, 2, 1), at_random=True)
+
+
+def labelled_by_outputs():
+    """Cases in which a and b differ were labelled more often: of gaps such labels are no proof."""
+    log = skipped_where_right()
+    apart = [(r, y) for r, y in log.labels if log.rows[r][0] != log.rows[r][1]]
+    alike = [(r, y) for r, y in log.labels if log.rows[r][0] == log.rows[r][1]]
+    return RawLog(log.rows, (1, 2, 6), 40, labels=(*apart, *alike[::2]))
+
+
+def planned_and_skipped():
+    """Labels of a plan count for all that agree alike, whatever was skipped."""
+    log = skipped_where_right()
+    return RawLog(log.rows, (1, 2, 6), 40, labels=log.labels, planned_labels=True)
+
+
+def clear_against_disagreement():
+    """The last test is sound and worse: labels say so clearly, but not for sure."""
+    rng, labels, outputs = drawn(34, 900, (0.1, 0.3))
+    told = tuple((r, int(labels[r])) for r in rng.permutation(900)[:40].tolist())
+    return RawLog(rows_of(outputs), (1, 1), 50, ("a", "b"), labels=told)
+
+
+MAKERS = (
+    labels_against_assumptions,
+    words_and_labels,
+    abstentions_and_labels,
+    holes_and_labels,
+    settled_by_labels,
+    labels_ahead_of_disagreement,
+    labels_against_disagreement,
+    labels_where_all_agree,
+    labels_and_assumptions,
+    all_disputed_labelled,
+    holes_and_labels_adjusted,
+    labels_and_no_answer,
+    few_holes_all_labelled,
+    all_labelled,
+    labels_and_skipped_by_chance,
+    few_labels_and_skipped_by_chance,
+    routed_and_labelled,
+    skipped_where_right,
+    skipped_where_right_against_assumed,
+    labelled_by_outputs,
+    planned_and_skipped,
+    clear_against_disagreement,
+)

@@ -1,0 +1,66 @@
+"""A log with every row in sight, and what an audit of it is told."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+import stopwise as sw
+from tests.auditing.worlds import draw
+
+WORDS = np.array(["no", "perhaps", "yes"], dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class RawLog:
+    """Rows of outputs, None where one is missing, and all that an audit of them was told."""
+
+    rows: tuple
+    costs: tuple
+    mistake_cost: float = 1
+    names: tuple = ("a", "b", "c")
+    parents: tuple | None = None
+    assumptions: tuple = ()
+    never_right: tuple = ()
+    unseen: bool = False
+    at_random: bool = False
+    labels: tuple = ()  # (number of the row, label)
+    planned_labels: bool = False  # the labels are those of a plan
+    n_planned: int = 0
+    confidence: float = 0.95
+
+    def frame(self):
+        return pd.DataFrame(list(self.rows), columns=list(self.names), dtype=object)
+
+    def label_frame(self):
+        if not self.labels:
+            return None
+        told = (
+            self.frame().iloc[[r for r, _ in self.labels]].assign(label=[y for _, y in self.labels])
+        )
+        return told.assign(agreement="these against those") if self.planned_labels else told
+
+    def audit(self):
+        return sw.audit(
+            self.frame(),
+            sw.Cascade(self.costs, self.mistake_cost, self.names, self.parents),
+            assumptions=self.assumptions,
+            never_right=self.never_right,
+            unseen_label=self.unseen,
+            missing_at_random=self.at_random,
+            labels=self.label_frame(),
+            n_planned=self.n_planned,
+            confidence=self.confidence,
+        )
+
+
+def rows_of(outputs, missing=None):
+    shown = outputs.astype(object)
+    if missing is not None:
+        shown[missing] = None
+    return tuple(map(tuple, shown.tolist()))
+
+
+def drawn(seed, n_cases, rates=(0.35, 0.2, 0.1), n_classes=2):
+    rng = np.random.default_rng(seed)
+    return (rng, *draw(rng, n_cases, rates, n_classes=n_classes))

@@ -1,0 +1,230 @@
+"""Bounds are those of a plain programme over all labels, and of all labellings if few."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from stopwise.auditing.bounds.assumptions import DifferenceWithin, ErrsWithin, Ordered, Prevalence
+from stopwise.auditing.bounds.corners import LabelSpace
+from stopwise.auditing.bounds.identify import IdentifiedSet
+from stopwise.auditing.bounds.simplex import CornerSimplex, StuckError
+from stopwise.auditing.bounds.whole_programme import WholeProgramme
+from stopwise.cascade import Cascade
+from stopwise.errors import AssumptionError, SettingError
+from tests.auditing.worlds import ORDER, draw, highs_bound, law_of, random_law
+
+
+def directions(K):
+    unit = np.eye(K)
+    yield from unit
+    yield from -unit
+    yield from (unit[i] - unit[j] for i in range(K) for j in range(K) if i != j)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_without_assumptions_bounds_are_the_extremes_over_all_labellings(seed):
+    rng = np.random.default_rng(seed)
+    law = random_law(rng, 3, 2 + seed % 2, 5)
+    found = IdentifiedSet(law)
+    reached = []
+    for labels in product(range(len(law.classes)), repeat=len(law.codes)):
+        wrong = law.codes != np.array(labels)[:, None]
+        reached.append(law.probabilities @ wrong)
+    for w in directions(3):
+        assert found.maximum(w) == pytest.approx(max(np.array(reached) @ w), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_are_those_of_the_whole_programme(seed):
+    rng = np.random.default_rng(seed)
+    K, M = 2 + seed % 4, 2 + seed % 3
+    law = random_law(rng, K, M, 12, missing=0.15 if seed % 2 else 0.0)
+    space = LabelSpace(
+        never_right=(M - 1,) if M > 2 and seed % 3 == 0 else (), unseen=seed % 5 == 0
+    )
+    assumptions, conditions, prevalence = [Ordered()], list(ORDER[K]), []
+    if seed % 2:
+        assumptions.append(ErrsWithin(f"test {K}", 0.6))
+        conditions.append((np.eye(K)[K - 1], 0.6))
+    if seed % 4 < 2:
+        prevalence.append((0, 0.2, 0.7))
+        assumptions.append(Prevalence(0, 0.2, 0.7))
+    found = IdentifiedSet(law, assumptions, space)
+    for w in directions(K):
+        expected = highs_bound(law, w, conditions=conditions, space=space, prevalence=prevalence)
+        assert found.maximum(w) == pytest.approx(expected, abs=1e-8)
+
+
+def test_the_large_programme_agrees_and_stands_in(monkeypatch):
+    rng = np.random.default_rng(3)
+    law = random_law(rng, 4, 3, 30, missing=0.1)
+    found = IdentifiedSet(law, [Ordered(), ErrsWithin("test 4", 0.5)])
+    expected = found.largest_differences
+
+    def stuck(*_):
+        raise StuckError
+
+    monkeypatch.setattr(CornerSimplex, "maximum", stuck)
+    again = IdentifiedSet(law, [Ordered(), ErrsWithin("test 4", 0.5)])
+    np.testing.assert_allclose(again.largest_differences, expected, atol=1e-7)
+    monkeypatch.setattr(CornerSimplex, "__init__", stuck)
+    whole = IdentifiedSet(law, [Ordered(), ErrsWithin("test 4", 0.5)])
+    assert isinstance(whole._programme, WholeProgramme)
+    np.testing.assert_allclose(whole.largest_differences, expected, atol=1e-7)
+    with pytest.raises(AssumptionError):
+        IdentifiedSet(law, [ErrsWithin("test 4", 0.0), ErrsWithin("test 1", 0.0)])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_truth_is_inside(seed):
+    """Labels that meet the assumptions give error rates and differences inside the bounds."""
+    rng = np.random.default_rng(seed)
+    labels, outputs = draw(rng, 300, [0.4, 0.3, 0.2, 0.1], n_classes=2 + seed % 3)
+    errors = (outputs != labels[:, None]).mean(axis=0)
+    assumptions = [ErrsWithin("test 4", float(errors[3]))]
+    if (np.diff(errors) <= 0).all():
+        assumptions.append(Ordered())
+    share = float((labels == 0).mean())
+    assumptions.append(Prevalence(0, share - 0.01, share + 0.01))
+    found = IdentifiedSet(law_of(outputs, Cascade([0.1] * 4)), assumptions)
+    for k, bounds in enumerate(found.error_rates):
+        assert bounds.low - 1e-9 <= errors[k] <= bounds.high + 1e-9
+    for i in range(4):
+        for j in range(4):
+            assert errors[i] - errors[j] <= found.largest_differences[i, j] + 1e-9
+
+
+def test_the_regret_with_the_order_alone_is_within_the_closed_form():
+    """NOTES: max regret of k <= max(C_k - C_1, max over later j of p_kj - (C_j - C_k))."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        law = random_law(rng, 4, 2, 10)
+        found = IdentifiedSet(law, [Ordered()]).largest_differences
+        differ = (law.codes[:, :, None] != law.codes[:, None, :]).transpose(1, 2, 0)
+        p = differ @ law.probabilities
+        for i in range(4):
+            for j in range(4):
+                assert found[i, j] <= (p[i, j] if i < j else 0.0) + 1e-9
+
+
+def test_a_value_no_test_gives_matters_only_if_allowed():
+    law = law_of([[0, 1], [1, 0], [0, 0], [1, 1]], Cascade([0.1, 0.1]))
+    assert IdentifiedSet(law).maximum(np.array([1.0, 1.0])) == pytest.approx(1.5)
+    assert IdentifiedSet(law, space=LabelSpace(unseen=True)).maximum(
+        np.array([1.0, 1.0])
+    ) == pytest.approx(2.0)
+
+
+def test_an_answer_that_is_never_right_is_wrong():
+    law = law_of([["abstain", "yes"], ["no", "no"]], Cascade([0.1, 0.1]))
+    sure = IdentifiedSet(law, space=LabelSpace(never_right=("abstain",)))
+    assert sure.error_rates[0].low == pytest.approx(0.5)
+    assert IdentifiedSet(law).error_rates[0].low == pytest.approx(0.0)
+
+
+def test_a_missing_output_may_be_right_or_wrong():
+    law = law_of([[0, None], [0, 0], [1, 1], [1, 1]], Cascade([0.1, 0.1]))
+    found = IdentifiedSet(law, [ErrsWithin("test 1", 0.0)])
+    assert found.error_rates[1].low == pytest.approx(0.0)
+    assert found.error_rates[1].high == pytest.approx(0.25)
+
+
+def test_contradictions_are_named_and_nothing_else_is():
+    rows = [[0, 0, 0]] * 6 + [[1, 1, 1]] * 2 + [[0, 1, 0]] * 2
+    law = law_of(rows, Cascade([0.1] * 3, names=["a", "b", "c"]))
+    with pytest.raises(AssumptionError) as caught:
+        IdentifiedSet(
+            law,
+            [Ordered(), Prevalence(1, 0.9, 1.0), ErrsWithin("c", 0.1), ErrsWithin("a", 0.9)],
+        )
+    text = str(caught.value)
+    assert "at once" in text
+    assert "1 is right in 0.9 to 1" in text
+    assert "'c' errs in at most 0.1" in text
+    assert "before" not in text
+    assert "'a'" not in text
+
+
+def test_an_assumption_can_contradict_the_log_alone():
+    law = law_of([["abstain", 0], [0, 0], [0, 1]], Cascade([0.1] * 2))
+    with pytest.raises(AssumptionError, match=r"that 'test 1' errs in at most 0\.1 .*'abstain'"):
+        IdentifiedSet(law, [ErrsWithin("test 1", 0.1)], LabelSpace(never_right=("abstain",)))
+
+
+def test_conditions_that_are_just_solvable_are_solved():
+    """The order forces equality: Y^2 = 1 - Y^1 and Y^3 = Y^1."""
+    law = law_of([[0, 1, 0], [1, 0, 1]], Cascade([0.1] * 3))
+    found = IdentifiedSet(law, [Ordered()])
+    for bounds in found.error_rates:
+        assert (bounds.low, bounds.high) == pytest.approx((0.5, 0.5), abs=1e-8)
+
+
+def test_bounds_from_labels_sharpen():
+    rng = np.random.default_rng(5)
+    law = random_law(rng, 3, 2, 8)
+    loose = IdentifiedSet(law).largest_differences
+    middle = (loose[0, 2] - loose[2, 0]) / 2
+    labelled = DifferenceWithin(0, 2, middle, middle + 0.01)
+    tight = IdentifiedSet(law, [labelled]).largest_differences
+    assert (-tight[2, 0], tight[0, 2]) == pytest.approx((middle, middle + 0.01), abs=1e-8)
+
+
+def test_order_on_a_tree_follows_the_branches():
+    rows = np.random.default_rng(0).integers(0, 2, (40, 4)).tolist()
+    tree = Cascade([0.1] * 4, parents=[None, 0, 0, 1])
+    found = IdentifiedSet(law_of(rows, tree), [Ordered()]).largest_differences
+    assert found[3, 1] <= 1e-9
+    assert found[2, 1] > 0
+    assert found[1, 2] > 0
+
+
+def test_twenty_thousand_patterns_of_twelve_tests():
+    rng = np.random.default_rng(0)
+    _, outputs = draw(rng, 26_000, np.linspace(0.45, 0.15, 12), n_classes=10)
+    law = law_of(outputs, Cascade([0.01] * 12))
+    assert len(law.codes) >= 20_000
+    found = IdentifiedSet(law, [Ordered(), ErrsWithin("test 12", 0.2)])
+    differences = found.largest_differences
+    assert (np.tril(differences) <= 1e-8).all()
+    assert differences[0, 11] > 0
+    assert found.error_rates[11].high == pytest.approx(0.2)
+
+
+def test_unknown_names_are_refused():
+    law = law_of([[0, 1], [1, 1]], Cascade([0.1, 0.1]))
+    with pytest.raises(SettingError, match="must be one of test 1, test 2"):
+        IdentifiedSet(law, [ErrsWithin("test 3", 0.1)])
+    with pytest.raises(SettingError, match="got 7; the log has 0, 1"):
+        IdentifiedSet(law, [Prevalence(7, 0.0, 0.1)])
+    with pytest.raises(SettingError, match="leave some value"):
+        IdentifiedSet(law, space=LabelSpace(never_right=(0, 1)))
+    with pytest.raises(SettingError, match="low <= high"):
+        Prevalence(1, 0.5, 0.1)
+
+
+def test_a_contradiction_names_what_is_never_right():
+    law = law_of(
+        np.array([["x", "x"], ["y", "x"], ["x", "y"], ["y", "y"]]),
+        Cascade([1, 1], names=["test 1", "test 2"]),
+    )
+    good = ErrsWithin("test 2", 0.3)
+    IdentifiedSet(law, [good])
+    with pytest.raises(AssumptionError, match=r"at once that .* and that never right is 'x'"):
+        IdentifiedSet(law, [good], LabelSpace(("x",)))
+    low = (ErrsWithin("test 1", 0.0), ErrsWithin("test 2", 0.0))
+    with pytest.raises(AssumptionError) as without:
+        IdentifiedSet(law, low, LabelSpace(("x",)))
+    assert "never right" not in str(without.value)  # it contradicts without that too
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((-0.1753, -0.09459), "test 3 errs more often than test 1, by 0.09459 to 0.1753 of"),
+        ((0.01, 0.2), "test 1 errs more often than test 3, by 0.01 to 0.2 of"),
+        ((-0.1, 0.2), "test 1 errs at most 0.2 more often and at most 0.1 less often than test 3"),
+    ],
+)
+def test_a_difference_is_said_without_minus_signs(ends, words):
+    assert words in str(DifferenceWithin(0, 2, *ends))

@@ -1,0 +1,45 @@
+"""Strong dominance where outputs are missing: what is shown, and what could be."""
+
+import numpy as np
+import pytest
+
+from stopwise.auditing.bounds.corners import LabelSpace
+from stopwise.auditing.evidence.dominance import strong_dominance
+from stopwise.auditing.evidence.sequences import BettingSequence
+from stopwise.cascade import Cascade
+from tests.auditing.worlds import draw, histogram_of
+
+CASCADE = Cascade([0.1, 0.1, 0.1])
+
+
+def test_gaps_may_hide_what_contradicts():
+    """A third output could turn an answer back that has changed, not one that has not."""
+    rows = [[0, 1, 0]] * 4 + [[0, 1, None]] * 7 + [[0, 0, None]] * 9 + [[0, None, 1]] * 5
+    rows += [[0, None, 0]] * 3 + [[1, 1, 1]] * 2
+    found = strong_dominance(histogram_of(rows, CASCADE), LabelSpace(), alpha=0.05)
+    assert (found.n_cases, found.n_contradicting, found.n_open) == (30, 4, 7 + 3)
+    assert found.interval.low == BettingSequence(0.05).interval(4, 30).low
+    assert found.interval.high == BettingSequence(0.05).interval(14, 30).high
+
+
+def test_what_nothing_could_contradict_is_not_open():
+    two = histogram_of([[0, None]] * 9 + [[0, 1]] * 3, Cascade([0.1, 0.1]))
+    assert strong_dominance(two, LabelSpace(), alpha=0.05).n_open == 0
+    unseen = histogram_of([[0, 1, None]] * 9 + [[0, 1, 1]] * 3, CASCADE)
+    assert strong_dominance(unseen, LabelSpace((), True), alpha=0.05).n_open == 0
+    many = histogram_of([[0] + [None] * 19, [1] * 20], Cascade([0.1] * 20))  # too many to try
+    assert strong_dominance(many, LabelSpace(), alpha=0.05).n_open == 1
+
+
+def test_the_interval_holds_where_tests_are_missing_by_chance():
+    rng = np.random.default_rng(0)
+    _, outputs = draw(rng, 4_000, [0.35, 0.3, 0.3])
+    turned = (outputs[:, 0] != outputs[:, 1]) & (outputs[:, 1] != outputs[:, 2])
+    shown = outputs.astype(object)
+    shown[rng.random(4_000) < 0.9, 2] = None
+    found = strong_dominance(histogram_of(shown, CASCADE), LabelSpace(), alpha=0.05)
+    assert turned.mean() in found.interval
+    assert found.rate < turned.mean() / 5
+    complete = strong_dominance(histogram_of(outputs, CASCADE), LabelSpace(), alpha=0.05)
+    assert complete.rate == pytest.approx(turned.mean())
+    assert complete.n_open == 0

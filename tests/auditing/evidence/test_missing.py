@@ -1,0 +1,223 @@
+"""Logs with holes: what is missing, and three readings of it."""
+
+import numpy as np
+import pytest
+
+import stopwise as sw
+from stopwise.auditing.evidence.missing import completed_law, missing_outputs
+from stopwise.auditing.evidence.prefixes import interval_at_random
+from stopwise.auditing.evidence.sequences import BettingSequence
+from stopwise.auditing.evidence.verdict import Finding
+from stopwise.cascade import Cascade
+from tests.auditing.worlds import draw, histogram_of
+
+CASCADE = Cascade([0.0, 0.1, 0.1])
+
+
+def stopped_early(seed, *, by_output):
+    """A log in which somebody stopped: by the first output, or by a coin."""
+    rng = np.random.default_rng(seed)
+    _, outputs = draw(rng, 4_000, [0.35, 0.2, 0.1])
+    shown = outputs.astype(object)
+    coin = rng.random(len(outputs)) < 0.5
+    stop = coin & (outputs[:, 0] == 0) if by_output else coin
+    shown[stop, 1:] = None
+    later = rng.random(len(outputs)) < np.where(outputs[:, 1] == 1, 0.6, 0.1)
+    shown[later & ~stop if by_output else coin, 2] = None
+    return outputs, shown
+
+
+def test_nothing_is_missing():
+    assert missing_outputs(histogram_of(np.array([[0, 1, 1], [1, 0, 1]]), CASCADE)) is None
+
+
+def test_what_is_missing_is_counted():
+    _, shown = stopped_early(0, by_output=True)
+    found = missing_outputs(histogram_of(shown, CASCADE))
+    gone = np.array([[v is None for v in row] for row in shown])
+    assert found.n_incomplete == gone.any(axis=1).sum()
+    assert found.n_prefix == found.n_incomplete
+    assert found.n_missing == tuple(gone.sum(axis=0))
+    assert found.is_prefix_censored
+    holes = missing_outputs(histogram_of([[0, None, 1], [1, 0, 1], [0, 1, 0]], CASCADE))
+    assert not holes.is_prefix_censored
+
+
+def test_dependence_on_earlier_outputs_is_seen_and_chance_is_not():
+    _, biased = stopped_early(1, by_output=True)
+    assert missing_outputs(histogram_of(biased, CASCADE)).dependent_tests == (1, 2)
+    _, fair = stopped_early(1, by_output=False)
+    assert missing_outputs(histogram_of(fair, CASCADE)).dependent_tests == ()
+
+
+def test_the_completed_law_is_the_product_of_what_was_seen():
+    _, shown = stopped_early(2, by_output=True)
+    law = completed_law(histogram_of(shown, CASCADE))
+    assert law.probabilities.sum() == pytest.approx(1)
+    rows = [tuple(row) for row in shown]
+    for pattern, p in zip(law.codes.tolist(), law.probabilities, strict=True):
+        a, b, c = (law.classes[code] for code in pattern)
+        first = sum(r[0] == a for r in rows) / len(rows)
+        second = sum(r[:2] == (a, b) for r in rows) / sum(
+            r[0] == a and r[1] is not None for r in rows
+        )
+        third = sum(r == (a, b, c) for r in rows) / sum(
+            r[:2] == (a, b) and r[2] is not None for r in rows
+        )
+        assert p == pytest.approx(first * second * third)
+
+
+def test_readings_of_the_disagreement():
+    """The adjusted share is near the truth where gaps depend on outputs, the plain one is not."""
+    outputs, shown = stopped_early(3, by_output=True)
+    found = missing_outputs(histogram_of(shown, CASCADE))
+    for pair in found.pairs:
+        i, j = pair.shallow, pair.deep
+        truth = (outputs[:, i] != outputs[:, j]).mean()
+        both = [(r[i], r[j]) for r in shown if r[i] is not None and r[j] is not None]
+        changed = sum(x != y for x, y in both)
+        assert pair.plain == changed / len(both)
+        assert pair.worst.low == pytest.approx(changed / len(shown))
+        assert pair.worst.high == pytest.approx((changed + len(shown) - len(both)) / len(shown))
+        assert truth in pair.worst
+        assert pair.adjusted == pytest.approx(truth, abs=0.05)
+
+
+def test_a_prefix_that_nothing_continues_stays_open():
+    law = completed_law(histogram_of([[0, 0], [0, 1], [1, None]], Cascade([0.1, 0.1])))
+    assert law.codes.min() == -1
+    assert law.probabilities.sum() == pytest.approx(1)
+
+
+def test_where_nothing_is_like_a_gap_the_adjusted_share_is_a_range():
+    """Whoever got 0 from the first test was sent home: nobody can say what b would have said."""
+    _, outputs = draw(np.random.default_rng(4), 4_000, [0.35, 0.2, 0.1])
+    shown = outputs.astype(object)
+    shown[outputs[:, 0] == 0, 1:] = None
+    found = missing_outputs(histogram_of(shown, CASCADE))
+    for pair in found.pairs:
+        truth = (outputs[:, pair.shallow] != outputs[:, pair.deep]).mean()
+        assert np.isnan(pair.adjusted)
+        assert pair.adjusted_range == pair.worst
+        assert truth in pair.adjusted_range
+    assert found.adjusted_stage is None
+    report = sw.audit(shown, Cascade([0.0, 0.1, 0.1]))
+    assert "adjusted as far as it can be" in report.summary()
+    assert " % as far as it can be" in report.to_html()
+
+
+def test_gaps_by_chance_in_a_sparse_log_do_not_shift_the_adjusted_share():
+    rng = np.random.default_rng(5)
+    _, outputs = draw(rng, 3_000, [0.3] * 12)
+    shown = outputs.astype(object)
+    shown[rng.random(shown.shape) < 0.1] = None
+    found = missing_outputs(histogram_of(shown, Cascade([0.01] * 12)))
+    assert found.biased_pairs == ()
+    for pair in found.pairs:
+        truth = (outputs[:, pair.shallow] != outputs[:, pair.deep]).mean()
+        assert pair.adjusted_range.low - 0.02 <= truth <= pair.adjusted_range.high + 0.02
+        assert np.isnan(pair.adjusted)
+
+
+def routed(seed=0, n_cases=8_000):
+    """Whoever got 1 from the cheap test was mostly not sent on, and there the answer changes."""
+    rng = np.random.default_rng(seed)
+    first = (rng.random(n_cases) < 0.65).astype(int)
+    second = np.where(rng.random(n_cases) < np.where(first == 1, 0.31, 0.08), 1 - first, first)
+    shown = np.column_stack([first, second]).astype(object)
+    shown[(first == 1) & (rng.random(n_cases) < 0.95), 1] = None
+    return (first != second).mean(), shown
+
+
+def test_a_router_log_is_no_proof_that_going_on_cannot_pay():
+    truth, shown = routed()
+    cascade = Cascade([1, 15], mistake_cost=100, names=["a", "b"])
+    plain = sw.audit(shown, cascade)
+    (pair,) = plain.verdict.pairs
+    assert pair.disagreement < pair.price < truth  # the pairs alone would say the opposite
+    assert pair.settled == 0
+    assert truth in pair.interval
+    assert plain.verdict.finding is Finding.UNDECIDED
+    head = "\n".join(plain.summary().splitlines()[:5])
+    assert "cannot pay" not in head
+    assert "was not left to chance, so this log cannot tell" in head
+    assert f"about {1000 * plain.missing.pairs[0].adjusted:.0f}, if nothing but" in head
+    (at_own_price,) = (b for b in plain.prices.sound if b.low <= 100 < b.high)
+    assert at_own_price.value[0] is Finding.UNDECIDED
+    adjusted = sw.audit(shown, cascade, missing_at_random=True)
+    assert adjusted.verdict.pairs[0].disagreement == pytest.approx(truth, abs=0.03)
+    assert adjusted.verdict.stage == 1
+    assert "cannot pay" not in adjusted.summary()
+
+
+def test_where_bias_could_not_matter_the_verdict_stands():
+    truth, shown = routed()
+    report = sw.audit(shown, Cascade([1, 90], mistake_cost=100))
+    assert report.missing.biased_pairs == ((0, 1),)
+    assert (report.verdict.finding, report.verdict.stage) == (Finding.SOUND, 0)
+    assert report.is_known
+    assert truth < 0.9
+
+
+def test_the_first_test_with_gaps_by_chance_is_not_said_to_rest_on_the_third_line():
+    rng = np.random.default_rng(6)
+    _, outputs = draw(rng, 4_000, [0.1, 0.1])
+    shown = outputs.astype(object)
+    shown[rng.random(4_000) < 0.5, 1] = None
+    report = sw.audit(shown, Cascade([0.0, 0.4], names=["a", "b"]))
+    assert report.verdict.finding is Finding.SOUND
+    assert report.summary().startswith(
+        "Stop after 'a' (test 1 of 2), if tests were skipped by chance."
+    )
+
+
+def test_what_is_assumed_of_gaps_is_used_where_no_sign_of_it_is_seen():
+    """Too few cases show that the router went by the first output; who knows it does says so."""
+    rng = np.random.default_rng(7)
+    _, outputs = draw(rng, 60, [0.3, 0.1])
+    shown = outputs.astype(object)
+    shown[rng.random(60) < np.where(outputs[:, 0] == 1, 0.6, 0.3), 1] = None
+    h = histogram_of(shown, Cascade([0.1, 0.1]))
+    found = missing_outputs(h)
+    assert found.biased_pairs == ()
+    assert found.adjustable_pairs(h.cascade) == {(0, 1)}
+    plain, taken = (
+        sw.audit(shown, h.cascade, missing_at_random=at).verdict.pairs[0] for at in (False, True)
+    )
+    assert (plain.is_adjusted, plain.disagreement) == (False, found.pairs[0].plain)
+    assert (taken.is_adjusted, taken.disagreement) == (True, found.pairs[0].adjusted)
+    assert taken.disagreement != plain.disagreement
+    half = 0.05 / 3 / 2
+    bounds = interval_at_random(h, 0, 1, alpha=half)
+    least = BettingSequence(half).interval(h.n_disagreed[0, 1], 60).low
+    assert taken.interval.low == max(least, bounds.low)
+    assert taken.interval.high < 1
+    assert not taken.is_biased
+
+
+def test_a_pair_that_every_case_shows_is_not_adjusted():
+    rng = np.random.default_rng(8)
+    _, outputs = draw(rng, 500, [0.3, 0.2, 0.1])
+    shown = outputs.astype(object)
+    shown[rng.random(500) < 0.5, 2] = None
+    plain, taken = (sw.audit(shown, CASCADE, missing_at_random=at) for at in (False, True))
+    assert plain.missing.pairs_with_gaps == ((0, 2), (1, 2))
+    assert [p.is_adjusted for p in taken.verdict.pairs] == [False, True, True]
+    assert taken.verdict.pair(0, 1) == plain.verdict.pair(0, 1)
+
+
+def test_what_too_few_gaps_hide_is_not_said_to_be_absent():
+    _, outputs = draw(np.random.default_rng(9), 400, [0.3, 0.1])
+    shown = outputs.astype(object)
+    shown[:3, 1] = None
+    report = sw.audit(shown, Cascade([0.1, 0.1], names=["a", "b"]))
+    assert report.missing.unseen_tests == (1,)
+    said = "Whether the gaps of 'b' depend on other outputs cannot be seen"
+    assert said in report.summary()
+    assert said in report.to_html().replace("&#x27;", "'")
+    assert "o sign that" not in report.summary() + report.to_html()
+    shown[:200:2, 1] = None
+    report = sw.audit(shown, Cascade([0.1, 0.1], names=["a", "b"]))
+    assert report.missing.unseen_tests == ()
+    assert "No sign that gaps depend on other outputs" in report.summary()
+    assert "There is no sign that this depends on other outputs" in report.to_html()

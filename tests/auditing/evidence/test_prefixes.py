@@ -1,0 +1,211 @@
+"""Intervals for changed answers where the outputs so far decided who was tested further."""
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import stopwise as sw
+from stopwise.auditing.evidence.missing import missing_outputs
+from stopwise.auditing.evidence.pair_bounds import DisagreementBounds
+from stopwise.auditing.evidence.prefixes import interval_at_random
+from stopwise.auditing.evidence.sequences import BettingSequence
+from stopwise.auditing.evidence.verdict import Finding
+from stopwise.cascade import Cascade
+from stopwise.patterns import PatternTable
+from tests.auditing.worlds import draw, histogram_of
+
+CASCADE = Cascade([0.01, 0.1, 0.1])
+
+
+def routed(rng, n_cases):
+    """Whom the first test calls 1 is tested on, and on where the second does not agree."""
+    _, outputs = draw(rng, n_cases, [0.25, 0.12, 0.05])
+    shown = outputs.astype(object)
+    second = rng.random(n_cases) < np.where(outputs[:, 0] == 1, 0.9, 0.2)
+    changed = outputs[:, 1] != outputs[:, 0]
+    third = second & (rng.random(n_cases) < np.where(changed, 0.8, 0.3))
+    shown[~second, 1] = None
+    shown[~third, 2] = None
+    return outputs, shown
+
+
+@pytest.mark.parametrize(("i", "j"), [(0, 1), (0, 2), (1, 2)])
+@pytest.mark.parametrize("n_cases", [12, 60, 900])
+def test_two_values_by_trying_every_corner(i, j, n_cases):
+    """The sum is linear in each of up to seven chances, so its extremes are at their ends."""
+    _, shown = routed(np.random.default_rng(n_cases + j), n_cases)
+    rows, alpha = shown.tolist(), 0.05
+    prefixes = [p for k in range(j + 1) for p in product((0, 1), repeat=k)]
+    ends = []
+    for prefix in prefixes:
+        k = len(prefix)
+        after = [r[k] for r in rows if tuple(r[:k]) == prefix and r[k] is not None]
+        sequence = BettingSequence(alpha / (j + 1) / 2**k)
+        interval = sequence.interval(sum(after), len(after))
+        ends.append((interval.low, interval.high))
+    sums = []
+    for corner in product(*ends):
+        chance = dict(zip(prefixes, corner, strict=True))
+        total = 0.0
+        for row in product((0, 1), repeat=j + 1):
+            p = [chance[row[:k]] if row[k] else 1 - chance[row[:k]] for k in range(j + 1)]
+            total += np.prod(p) * (row[i] != row[j])
+        sums.append(total)
+    found = interval_at_random(histogram_of(shown, CASCADE), i, j, alpha=alpha)
+    assert (found.low, found.high) == pytest.approx((min(sums), max(sums)), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_four_values_by_a_linear_programme(seed):
+    rng = np.random.default_rng(seed)
+    n_cases, alpha = 80, 0.1
+    _, outputs = draw(rng, n_cases, [0.4, 0.3], n_classes=4)
+    outputs[outputs[:, 0] == 3, 0] = 2  # a value that the first test never gives
+    shown = outputs.astype(object)
+    shown[rng.random(n_cases) < 0.2 * outputs[:, 0], 1] = None
+    first, later = BettingSequence(alpha / 2 / 4), BettingSequence(alpha / 2 / 4)
+    ends, changed = [], []
+    for y in range(4):
+        ends.append(first.interval(int((outputs[:, 0] == y).sum()), n_cases))
+        after = [r[1] != y for r in shown.tolist() if r[0] == y and r[1] is not None]
+        changed.append(later.interval(sum(after), len(after)))
+    limits = [(e.low, e.high) for e in ends]
+    sums = [
+        sign * linprog([sign * v for v in values], A_eq=[[1] * 4], b_eq=[1], bounds=limits).fun
+        for sign, values in ((1, [c.low for c in changed]), (-1, [c.high for c in changed]))
+    ]
+    found = interval_at_random(histogram_of(shown, Cascade([0.1, 0.1])), 0, 1, alpha=alpha)
+    assert (found.low, found.high) == pytest.approx(sums, abs=1e-9)
+
+
+def test_with_many_cases_it_closes_on_the_adjusted_share():
+    _, shown = routed(np.random.default_rng(1), 2_000)
+    h = histogram_of(shown, CASCADE)
+    many = PatternTable(h.codes, h.weights * 10**9, h.classes, h.cascade)
+    for pair in missing_outputs(h).pairs:
+        found = interval_at_random(many, pair.shallow, pair.deep, alpha=0.01)
+        assert pair.adjusted in found
+        assert found.width < 1e-3
+        assert found.width > 0
+        assert abs(pair.adjusted - pair.plain) > 0.01
+
+
+def test_looked_at_all_the_time_it_holds():
+    """Of 150 logs, each looked at 8 times, more than 24 miss some pair with chance 1e-6 at 5 %."""
+    rng = np.random.default_rng(2)
+    p = [0.25, 0.12, 0.05]
+    truth = {(i, j): p[i] + p[j] - 2 * p[i] * p[j] for i, j in [(0, 1), (0, 2), (1, 2)]}
+    missed = Counter()
+    for _ in range(150):
+        _, shown = routed(rng, 400)
+        for n in np.geomspace(10, 400, 8).astype(int):
+            h = histogram_of(shown[:n], CASCADE)
+            for pair, share in truth.items():
+                if share not in interval_at_random(h, *pair, alpha=0.05):
+                    missed[pair] += 1
+    assert all(missed[pair] <= 24 for pair in truth)
+
+
+def test_a_prefix_after_which_nobody_went_on_allows_anything():
+    shown = [[0, 0]] * 300 + [[1, None]] * 700
+    found = interval_at_random(histogram_of(shown, Cascade([0.1, 0.1])), 0, 1, alpha=0.05)
+    assert found.low < 0.01
+    assert 0.7 < found.high < 0.8
+    nobody = interval_at_random(histogram_of([[None, 1]] * 9, Cascade([0, 1])), 0, 1, alpha=0.05)
+    assert (nobody.low, nobody.high) == (0, 1)
+
+
+def test_on_a_tree_only_the_way_there_counts():
+    rng = np.random.default_rng(3)
+    _, shown = routed(rng, 500)
+    tree = Cascade([0.1] * 4, parents=[None, 0, 1, 0])
+    other = np.column_stack([shown, rng.integers(0, 2, 500).astype(object)])
+    found = interval_at_random(histogram_of(other, tree), 0, 2, alpha=0.05)
+    assert found == interval_at_random(histogram_of(shown, CASCADE), 0, 2, alpha=0.05)
+
+
+def test_prefixes_beyond_number():
+    """2,000 values in 120 tests: 2,000^119 prefixes are possible, more than a float counts."""
+    rng = np.random.default_rng(4)
+    _, outputs = draw(rng, 3_000, [0.3] * 120, n_classes=2_000)
+    shown = outputs.astype(object)
+    shown[outputs[:, 0] < 400, 1:] = None
+    found = interval_at_random(histogram_of(shown, Cascade([0.1] * 120)), 0, 119, alpha=0.05)
+    assert (found.low, found.high) == pytest.approx((0, 1), abs=0.05)
+
+
+def test_who_takes_gaps_to_be_chance_gets_a_verdict():
+    """Without that nothing can be said; with it the answer is the one the whole log gives."""
+    outputs, shown = routed(np.random.default_rng(5), 60_000)
+    cascade = Cascade([1, 15, 30], mistake_cost=100, names=["a", "b", "c"])
+    whole = sw.audit(outputs, cascade)
+    assert (whole.verdict.finding, whole.verdict.stage) == (Finding.SOUND, 1)
+    blind = sw.audit(shown, cascade)
+    assert blind.verdict.finding is Finding.UNDECIDED
+    assert blind.verdict.n_more == np.inf
+    assert "or say --missing-at-random" in blind.summary().splitlines()[4]
+    taken = sw.audit(shown, cascade, missing_at_random=True)
+    assert (taken.verdict.finding, taken.verdict.stage) == (Finding.SOUND, 1)
+    assert "--missing-at-random" not in taken.summary()
+    assert taken.guarantee < blind.guarantee
+    assert (taken.largest_differences <= blind.largest_differences + 1e-9).all()
+    most = np.array([[p.interval.high for p in taken.verdict.pairs]])
+    assert abs(taken.largest_differences).max() <= most.max() + 1e-9
+    for pair in taken.verdict.pairs:
+        assert not pair.is_biased
+        assert pair.disagreement in pair.interval
+        assert whole.verdict.pair(pair.shallow, pair.deep).disagreement in pair.interval
+    head = taken.summary().splitlines()[0]
+    assert head.startswith("Stop after 'b' (test 2 of 3), if what the third line says")
+    assert head.endswith("and tests were skipped as you assume.")
+    assert "let a missing output be anything" in blind.to_html()
+    assert "let a missing output be anything" not in taken.to_html()
+
+
+def test_six_cases_of_a_thousand_are_no_ground_even_if_gaps_are_chance():
+    shown = [[0, None], [1, None]] * 497 + [[0, 0], [1, 1]] * 3
+    report = sw.audit(np.array(shown, dtype=object), Cascade([0, 0.2]), missing_at_random=True)
+    assert report.ground is None
+    assert not report.is_known
+    assert report.verdict.finding is Finding.UNDECIDED
+
+
+@pytest.mark.parametrize("n_cases", [40, 400, 4_000])
+def test_what_is_seen_limits_it_too(n_cases):
+    """Both readings at half the level: what is missing by outputs alone, and may be anything."""
+    _, shown = routed(np.random.default_rng(7), n_cases)
+    h = histogram_of(shown, CASCADE)
+    shares = {(p.shallow, p.deep): p.adjusted for p in missing_outputs(h).pairs}
+    bounds = DisagreementBounds.of(h, alpha=0.06, biased=shares, at_random=shares)
+    half = 0.06 / 3 / 2
+    for i, j in shares:
+        both = [(r[i], r[j]) for r in shown.tolist() if None not in (r[i], r[j])]
+        d = sum(x != y for x, y in both)
+        low = BettingSequence(half).interval(d, n_cases).low
+        high = BettingSequence(half).interval(d + n_cases - len(both), n_cases).high
+        by_outputs = interval_at_random(h, i, j, alpha=half)
+        assert bounds.low[i, j] == max(low, by_outputs.low)
+        assert bounds.high[i, j] == min(high, by_outputs.high)
+        if n_cases == 40:
+            assert bounds.low[i, j] > by_outputs.low
+            assert bounds.high[i, j] < by_outputs.high
+
+
+@pytest.mark.parametrize(("price", "sign"), [(0.25, -1), (0.36, 1)])
+def test_the_forecast_of_cases_is_about_right(price, sign):
+    _, shown = routed(np.random.default_rng(6), 3_000)
+    cascade = Cascade([0.01, price, 0.3])
+    found = sw.audit(shown, cascade, missing_at_random=True)
+    pair = found.verdict.pair(0, 1)
+    assert pair.settled == 0
+    assert 0 < pair.n_more < 1e6
+    h = found.histogram
+    for times, settled in ((2.0, sign), (0.4, 0)):
+        more = np.round(h.weights * (1 + times * pair.n_more / pair.n_seen)).astype(np.int64)
+        later = sw.audit(
+            PatternTable(h.codes, more, h.classes, cascade), cascade, missing_at_random=True
+        )
+        assert later.verdict.pair(0, 1).settled == settled

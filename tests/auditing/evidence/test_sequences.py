@@ -1,0 +1,132 @@
+"""The intervals hold while one watches, for any values in [0, 1]."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import beta
+
+from stopwise.auditing.evidence.sequences import BettingSequence, kl_ball
+from stopwise.errors import SettingError
+from tests.strategies import hoeffding
+
+RUNS, LENGTH = 2_000, 1_000
+
+
+def capital(total, n, mean):
+    """The gambler's capital by numerical integration over the stakes."""
+
+    def stake(q):
+        return math.exp(
+            total * math.log(q / mean)
+            + (n - total) * math.log((1 - q) / (1 - mean))
+            + beta.logpdf(q, 0.5, 0.5)
+        )
+
+    return quad(stake, 0, 1, limit=200)[0]
+
+
+@pytest.mark.parametrize(("total", "n"), [(0, 5), (3, 10), (2.5, 10), (40, 50), (1, 100)])
+def test_the_interval_is_where_the_capital_stays_below_the_bar(total, n):
+    found = BettingSequence(0.05).interval(total, n)
+    for mean in np.linspace(0.005, 0.995, 100):
+        if min(abs(mean - found.low), abs(mean - found.high)) > 1e-6:
+            assert (mean in found) == (capital(total, n, mean) < 1 / 0.05)
+
+
+def ever_missed(values, mean, alpha):
+    """The share of runs in which the interval misses the mean at some time."""
+    sequence = BettingSequence(alpha)
+    n = np.arange(1, values.shape[1] + 1)
+    totals = values.cumsum(axis=1)
+    missed = np.zeros(len(values), dtype=bool)
+    for t in range(len(n)):
+        # Runs with the same total have the same interval.
+        seen, where = np.unique(totals[:, t], return_inverse=True)
+        if len(seen) > 200:
+            lowest, highest = _edges(sequence, mean, n[t])
+            out = (totals[:, t] < lowest) | (totals[:, t] > highest)
+        else:
+            out = np.array([sequence.excludes(mean, s, n[t]) for s in seen])[where]
+        missed |= out
+    return missed.mean()
+
+
+def _edges(sequence, mean, n):
+    """The totals between which the mean is inside, by bisection."""
+    ends = []
+    for outside in (0.0, float(n)):
+        inside, far = mean * n, outside
+        if not sequence.excludes(mean, far, n):
+            ends.append(outside)
+            continue
+        for _ in range(40):
+            middle = (inside + far) / 2
+            if sequence.excludes(mean, middle, n):
+                far = middle
+            else:
+                inside = middle
+        ends.append(inside)
+    return ends
+
+
+@pytest.mark.parametrize("mean", [0.01, 0.1, 0.5])
+def test_coverage_of_coins_under_continuous_monitoring(mean):
+    rng = np.random.default_rng(1)
+    values = (rng.random((RUNS, LENGTH)) < mean).astype(float)
+    assert ever_missed(values, mean, 0.05) <= 0.05 + hoeffding(RUNS)
+
+
+def test_coverage_of_other_values_in_the_unit_interval():
+    rng = np.random.default_rng(2)
+    values = rng.beta(0.3, 0.9, (300, 400))
+    assert ever_missed(values, 0.25, 0.05) <= 0.05 + hoeffding(300)
+
+
+def test_a_bar_set_too_low_would_be_seen():
+    """The coverage test has teeth: at level 0.9 the sequence misses far more often than 0.05."""
+    rng = np.random.default_rng(1)
+    values = (rng.random((RUNS, LENGTH)) < 0.1).astype(float)
+    assert ever_missed(values, 0.1, 0.9) > 0.05 + hoeffding(RUNS)
+
+
+def test_intervals_are_not_wider_than_they_have_to_be():
+    """At n = 10,000 at most 2.1 times the width of an interval that is right at one time only."""
+    for p in (0.02, 0.1, 0.5):
+        width = BettingSequence(0.05).interval(10_000 * p, 10_000).width
+        assert width <= 2.1 * 2 * 1.96 * math.sqrt(p * (1 - p) / 10_000)
+
+
+def test_no_case_tells_nothing():
+    found = BettingSequence(0.05).interval(0, 0)
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("total", "n", "value"), [(20, 100, 0.25), (5, 400, 0.02), (0, 10, 0.1)])
+def test_the_forecast_settles_it_and_no_earlier(total, n, value):
+    sequence = BettingSequence(0.05)
+    more = sequence.n_more(value, total, n)
+    assert more > 0
+    later, earlier = n + more, n + 0.98 * more - 2
+    assert sequence.excludes(value, total / n * later, later)
+    assert not sequence.excludes(value, total / n * earlier, earlier)
+
+
+def test_forecasts_at_the_ends():
+    sequence = BettingSequence(0.05)
+    assert sequence.n_more(0.5, 10, 1000) == 0
+    assert sequence.n_more(0.2, 20, 100) == math.inf
+    assert sequence.n_more(0.2, 0, 0) == math.inf
+
+
+def test_a_ball_holds_its_centre_and_stays_in_the_unit_interval():
+    for mean in (0.0, 0.3, 1.0):
+        ball = kl_ball(mean, 0.01)
+        assert 0 <= ball.low <= mean <= ball.high <= 1
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, math.nan])
+def test_a_level_must_be_a_chance(alpha):
+    with pytest.raises(SettingError, match="alpha"):
+        BettingSequence(alpha)

@@ -1,0 +1,226 @@
+"""Labels on disagreements: estimates, and intervals that hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import stopwise as sw
+from stopwise.auditing.labels.cases import LabelledCases
+from stopwise.cascade import Cascade
+from stopwise.errors import LogError
+from stopwise.patterns import MISSING, agreement
+from tests.auditing.worlds import draw, histogram_of, labelled
+from tests.strategies import hoeffding
+
+CASCADE = Cascade([1, 2, 3], mistake_cost=30, names=["a", "b", "c"])
+
+
+def test_agreement_is_who_agrees_with_whom():
+    assert agreement([4, 4, 2, 2, 9], missing=MISSING) == (0, 0, 2, 2, 4)
+    assert agreement([-1, 3, -1, 3], missing=MISSING) == (-1, 1, -1, 1)
+
+
+@pytest.mark.parametrize("by_agreement", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_all_labels_give_the_differences_themselves(by_agreement, n_classes):
+    rng = np.random.default_rng(0)
+    labels, outputs = draw(rng, 3_000, [0.4, 0.3, 0.1], n_classes=n_classes)
+    cases = LabelledCases.of(
+        histogram_of(outputs, CASCADE),
+        labelled(outputs, labels, range(3_000)),
+        by_agreement=by_agreement,
+    )
+    assert cases.n_labels == 3_000
+    errors = (outputs != labels[:, None]).mean(axis=0)
+    for i in range(3):
+        for j in range(3):
+            interval = cases.difference(i, j, alpha=0.05)
+            assert cases.estimate(i, j) == pytest.approx(errors[i] - errors[j])
+            assert errors[i] - errors[j] in interval
+            assert interval.width < 1e-8
+        assert errors[i] in cases.error_rate(i, alpha=0.05)
+        assert cases.error_rate(i, alpha=0.05).width < 1e-8
+
+
+@pytest.mark.parametrize("allocation", ["planned", "uneven"])
+def test_intervals_hold_and_are_of_use(allocation):
+    """Coverage of 95 % over draws of 60 labels, in proportion or five to each pattern."""
+    rng = np.random.default_rng(1)
+    labels, outputs = draw(rng, 5_000, [0.35, 0.2, 0.1])
+    histogram = histogram_of(outputs, CASCADE)
+    errors = (outputs != labels[:, None]).mean(axis=0)
+    strata = {}
+    for case, row in enumerate(outputs.tolist()):
+        if len(set(row)) > 1:
+            strata.setdefault(tuple(row), []).append(case)
+    apart = sum(map(len, strata.values()))
+    runs, missed, widths = 400, 0, []
+    for _ in range(runs):
+        sizes = {
+            row: max(round(60 * len(found) / apart), 1) if allocation == "planned" else 5
+            for row, found in strata.items()
+        }
+        chosen = [c for row, n in sizes.items() for c in rng.choice(strata[row], n, replace=False)]
+        cases = LabelledCases.of(histogram, labelled(outputs, labels, chosen))
+        interval = cases.difference(0, 2, alpha=0.05)
+        missed += errors[0] - errors[2] not in interval
+        widths.append(interval.width)
+    assert missed / runs <= 0.05 + hoeffding(runs)
+    share = (outputs[:, 0] != outputs[:, 2]).mean()
+    assert np.mean(widths) < (0.45 if allocation == "planned" else 0.9) * 2 * share
+
+
+@pytest.mark.parametrize("chance", [0.02, 0.3, 0.5, 0.9])
+def test_the_chance_that_an_interval_misses(chance):
+    """Exactly, summed over all numbers of labels in favour: at most alpha, and not far below it."""
+    rows = np.array([[0, 1, 1]] * 40 + [[0, 0, 0]] * 60)
+    histogram = histogram_of(rows, CASCADE)
+    N, share, missed = 30, 0.4, 0.0
+    for wrong in range(N + 1):
+        told = [((0, 1, 1), 1, wrong), ((0, 1, 1), 0, N - wrong)]
+        interval = LabelledCases.of(histogram, told).difference(0, 1, alpha=0.05)
+        missed += binom.pmf(wrong, N, chance) * (share * (2 * chance - 1) not in interval)
+    assert missed <= 0.05
+    if chance == 0.5:
+        assert missed > 0.005
+
+
+def test_patterns_count_by_their_share_however_many_labels_they_have():
+    """Test 1 is wrong in all of one pattern, test 2 in all of a rarer one with as many labels."""
+    rows = np.array([[0, 1, 1]] * 900 + [[1, 0, 0]] * 300 + [[0, 0, 0]] * 1_800)
+    told = [((0, 1, 1), 1, 200), ((1, 0, 0), 1, 200)]
+    cases = LabelledCases.of(histogram_of(rows, CASCADE), told)
+    interval = cases.difference(0, 1, alpha=0.05)
+    assert cases.estimate(0, 1) == pytest.approx(0.3 - 0.1, abs=0.005)
+    assert 0.2 in interval
+    assert 0.1 < interval.low < interval.high < 0.3
+
+
+def test_patterns_without_labels_may_be_anything():
+    rows = np.array([[0, 1, 1]] * 30 + [[1, 0, 0]] * 20 + [[0, 0, 0]] * 50)
+    cases = LabelledCases.of(histogram_of(rows, CASCADE), [((0, 1, 1), 1, 29)])
+    interval = cases.difference(0, 1, alpha=0.05)
+    assert interval.high == pytest.approx(0.5)
+    assert interval.low < 0.3 - 0.2 - 1e-6
+    blind = LabelledCases.of(histogram_of(rows, CASCADE), []).difference(0, 1, alpha=0.05)
+    assert blind.low == pytest.approx(-0.5)
+
+
+def test_cases_that_agree_add_nothing():
+    rows = np.array([[0, 1, 1]] * 30 + [[1, 1, 1]] * 70)
+    histogram = histogram_of(rows, CASCADE)
+    few = LabelledCases.of(histogram, [((0, 1, 1), 1, 10)])
+    more = LabelledCases.of(histogram, [((0, 1, 1), 1, 10), ((1, 1, 1), 1, 60)])
+    assert few.difference(0, 1, alpha=0.05) == more.difference(0, 1, alpha=0.05)
+    assert few.estimate(0, 1) == more.estimate(0, 1)
+
+
+def test_missing_outputs_leave_room():
+    rows = [[0, 1, None]] * 20 + [[0, 1, 1]] * 80
+    cases = LabelledCases.of(histogram_of(rows, CASCADE), [((0, 1, 1), 1, 79)])
+    assert cases.difference(0, 2, alpha=0.05).high == pytest.approx(1.0)
+    assert cases.difference(0, 2, alpha=0.05).low < 0.8 - 0.2 - 1e-6
+
+
+@pytest.mark.parametrize("by_agreement", [True, False])
+def test_gaps_by_chance_do_not_shrink_an_estimate(by_agreement):
+    """Cases without the third output are taken to be like those with it, not to be without gain."""
+    rng = np.random.default_rng(12)
+    labels, outputs = draw(rng, 20_000, [0.25, 0.2, 0.05])
+    shown = outputs.astype(object)
+    shown[rng.random(20_000) < np.where(outputs[:, 1] == 1, 0.8, 0.5), 2] = None
+    errors = (outputs != labels[:, None]).mean(axis=0)
+    complete = [c for c in range(20_000) if shown[c, 2] is not None][:2_000]
+    cases = LabelledCases.of(
+        histogram_of(shown, CASCADE), labelled(shown, labels, complete), by_agreement=by_agreement
+    )
+    assert cases.estimate(0, 2) == pytest.approx(errors[0] - errors[2], abs=0.03)
+    assert errors[0] - errors[2] in cases.difference(0, 2, alpha=0.05)
+    never = [[0, None, 1], [1, None, 0], [0, 1, None], [1, 1, None]]
+    apart = LabelledCases.of(histogram_of(never, CASCADE), [((0, None, 1), 0, 1)])
+    assert np.isnan(apart.estimate(1, 2))
+    assert apart.difference(1, 2, alpha=0.05).width == pytest.approx(2)
+
+
+def test_a_plan_of_a_router_counts_each_pattern_for_what_it_stands_for():
+    """After 0 one in ten went on, after 1 all: among those who disagree, labels of 0 weigh more."""
+    rng = np.random.default_rng(15)
+    n = 30_000
+    labels = (rng.random(n) < 0.4).astype(int)
+    first = np.where(rng.random(n) < np.where(labels == 1, 0.4, 0.02), 1 - labels, labels)
+    second = np.where(rng.random(n) < 0.08, 1 - labels, labels)
+    shown = np.column_stack([first, second]).astype(object)
+    shown[(first == 0) & (rng.random(n) < 0.9), 1] = None
+    truth = (first != labels).mean() - (second != labels).mean()
+    apart = [c for c in range(n) if shown[c, 1] is not None and shown[c, 0] != shown[c, 1]]
+    cascade = Cascade([0.1, 0.1])
+    for by_agreement in (True, False):
+        chosen = rng.choice(apart, 400, replace=False)
+        cases = LabelledCases.of(
+            histogram_of(shown, cascade),
+            labelled(shown, labels, chosen),
+            by_agreement=by_agreement,
+        )
+        assert cases.estimate(0, 1) == pytest.approx(truth, abs=0.03)
+        assert truth in cases.difference(0, 1, alpha=0.05)
+
+
+def test_more_labels_than_cases_are_refused():
+    log = histogram_of([[0, 1, 1]] * 3 + [[1, 0, 0]] * 5, CASCADE)
+    with pytest.raises(LogError, match=r"got 4 labels for outputs \[0, 1, 1\], .* has 3 times"):
+        LabelledCases.of(log, [((0, 1, 1), 1, 2), ((0, 1, 1), 0, 2)])
+
+
+def test_error_rates_by_random_labels_hold_and_are_of_use():
+    """Coverage of 95 % over draws of 200 labels from all cases; of a plan's labels, at all."""
+    rng = np.random.default_rng(13)
+    labels, outputs = draw(rng, 4_000, [0.3, 0.1, 0.05], n_classes=3)
+    histogram = histogram_of(outputs, CASCADE)
+    errors = (outputs != labels[:, None]).mean(axis=0)
+    runs, missed, widths = 200, np.zeros(3), []
+    for _ in range(runs):
+        chosen = rng.choice(4_000, 200, replace=False)
+        cases = LabelledCases.of(histogram, labelled(outputs, labels, chosen), by_agreement=True)
+        found = [cases.error_rate(k, alpha=0.05) for k in range(3)]
+        missed += [errors[k] not in found[k] for k in range(3)]
+        widths.append([f.width for f in found])
+    assert (missed / runs <= 0.05 + hoeffding(runs)).all()
+    assert (np.mean(widths, axis=0) < [0.35, 0.35, 0.35]).all()
+    apart = [c for c in range(4_000) if len(set(outputs[c].tolist())) > 1][:100]
+    agree = (outputs == outputs[:, :1]).all(axis=1).mean()
+    planned = LabelledCases.of(histogram, labelled(outputs, labels, apart), by_agreement=True)
+    assert planned.error_rate(0, alpha=0.05).width > agree  # cases that agree may all be wrong
+
+
+def test_with_all_labels_nothing_is_left_open():
+    labels, outputs = draw(np.random.default_rng(14), 900, [0.3, 0.2, 0.1], n_classes=3)
+    table = pd.DataFrame(outputs, columns=["a", "b", "c"])
+    report = sw.audit(table, CASCADE, labels=table.assign(label=labels))
+    for bounds, error in zip(
+        report.error_bounds, (outputs != labels[:, None]).mean(axis=0), strict=True
+    ):
+        assert bounds.low == pytest.approx(error, abs=1e-6)
+        assert bounds.high == pytest.approx(error, abs=1e-6)
+    assert report.guarantee == pytest.approx(0, abs=1e-6)
+
+
+def test_uneven_labels_widen_an_interval_by_their_mean_weight_not_by_the_largest():
+    """100 labels where there are two cases of five, 10 where there are three."""
+    rows = np.array([[0, 1, 1]] * 2_000 + [[1, 0, 0]] * 3_000)
+    told = [((0, 1, 1), 1, 50), ((0, 1, 1), 0, 50), ((1, 0, 0), 1, 5), ((1, 0, 0), 0, 5)]
+    found = LabelledCases.of(histogram_of(rows, CASCADE), told).difference(0, 1, alpha=0.05)
+    off = np.sqrt(2 * np.log(2 / 0.05) * (0.4**2 / 100 + 0.6**2 / 10))
+    assert (found.low, found.high) == pytest.approx((-off, off))
+
+
+def test_of_many_patterns_an_estimate_leans_on_all_labels_that_compare():
+    """Twelve tests have more patterns than 150 labels reach, most without one of their kind."""
+    rng = np.random.default_rng(16)
+    rates = np.linspace(0.35, 0.05, 12)
+    labels, outputs = draw(rng, 4_000, rates)
+    log = histogram_of(outputs, Cascade([0.01] * 12))
+    cases = LabelledCases.of(log, labelled(outputs, labels, range(150)))
+    truth = (outputs[:, 0] != labels).mean() - (outputs[:, 11] != labels).mean()
+    assert cases.estimate(0, 11) == pytest.approx(truth, abs=0.08)
+    assert cases.estimate(11, 0) == pytest.approx(-cases.estimate(0, 11))

@@ -1,0 +1,157 @@
+"""Labels find their cases: by id where they have one, with outputs that are those of the log."""
+
+import csv
+
+import ibis
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import stopwise as sw
+from stopwise.cli.plan_file import plan_csv
+from stopwise.errors import LogError
+from tests.auditing.worlds import draw
+
+CASCADE = sw.Cascade([1, 2], mistake_cost=12, names=["a", "b"])
+
+
+def world(values=("x", "y", "z"), n=600):
+    """Labels and outputs in three values, whatever these are."""
+    labels, outputs = draw(np.random.default_rng(3), n, (0.4, 0.15), n_classes=3)
+    words = np.empty(3, dtype=object)
+    words[:] = values
+    return words[labels], pd.DataFrame({"a": words[outputs[:, 0]], "b": words[outputs[:, 1]]})
+
+
+def filled_plan(report, truth, path, name="case"):
+    """Write a plan, and a label into every row of it, as a person with a spreadsheet would."""
+    path.write_text(plan_csv(report, name), encoding="utf-8")
+    with path.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.reader(lines))
+    with path.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.writer(lines)
+        writer.writerow(rows[0])
+        writer.writerows([*row[:-1], truth[int(row[0]) - 1]] for row in rows[1:])
+    return path
+
+
+@pytest.mark.parametrize("odd", ["NA", "null", "NaN", "N/A", " x", "x;y", 'a "b"', "a\nb", "=1"])
+def test_a_plan_of_any_values_comes_back(odd, tmp_path):
+    """Text that a CSV file has for a gap is a label where the log has it for an output."""
+    truth, frame = world((odd, "yes", "no"))
+    report = sw.audit(frame, CASCADE, n_planned=40)
+    told = sw.audit(frame, CASCADE, labels=filled_plan(report, truth, tmp_path / "plan.csv"))
+    at = [case.case - 1 for case in report.planned_cases]
+    direct = frame.iloc[at].assign(label=truth[at], agreement="a against b")
+    assert (truth[at] == odd).any()
+    assert told.labels.n_labels == 40
+    expected = sw.audit(frame, CASCADE, labels=direct).labels
+    np.testing.assert_array_equal(told.labels.estimates, expected.estimates)
+
+
+def test_an_empty_text_is_told_from_an_empty_cell(tmp_path):
+    truth, frame = world(("", "yes", "no"))
+    report = sw.audit(frame, CASCADE, n_planned=40)
+    plan = tmp_path / "plan.csv"
+    filled_plan(report, truth, plan)
+    with pytest.raises(LogError, match=r"'' is a value of the log, got \d+ empty cells"):
+        sw.audit(frame, CASCADE, labels=plan)
+    lines = plan.read_text().splitlines()
+    plan.write_text("\n".join(line + '""' * line.endswith(",") for line in lines))
+    assert sw.audit(frame, CASCADE, labels=plan).labels.n_labels == 40
+    # And without ids: an empty text that the plan shows is in quotes.
+    lines = plan_csv(report, "nr").splitlines()
+    plan.write_text("\n".join([lines[0], *(line + "yes" for line in lines[1:])]))
+    assert sw.audit(frame, CASCADE, labels=plan).labels.n_labels == 40
+
+
+def test_na_is_no_label_where_no_test_gives_it(tmp_path):
+    _, frame = world()
+    (tmp_path / "labels.csv").write_text("case,label\n1,x\n2,NA\n3,y\n4,\n5, \n")
+    report = sw.audit(frame, CASCADE, labels=tmp_path / "labels.csv")
+    assert report.labels.n_labels == 2
+
+
+def told(frame, **columns):
+    return frame.iloc[[4, 7]].assign(label="x", **columns)
+
+
+def refused(match, labels, *, log, **settings):
+    with pytest.raises(LogError, match=match):
+        sw.audit(log, CASCADE, labels=labels, **settings)
+
+
+@pytest.mark.parametrize("case_id", [None, "visit"])
+def test_ids_are_checked_though_the_outputs_are_there(case_id):
+    _, frame = world()
+    name = case_id or "case"
+    log = frame if case_id is None else frame.assign(visit=[f"v{k}" for k in range(1, 601)])
+    ids = ["5", "8"] if case_id is None else ["v5", "v8"]
+    good = told(frame, **{name: ids})
+    assert sw.audit(log, CASCADE, labels=good, case_id=case_id).labels.n_labels == 2
+    strange = told(frame, **{name: [ids[0], "9999"]})
+    refused(f"some {name!r} are not in it, such as '9999'", strange, log=log, case_id=case_id)
+    other = good.assign(b=["x" if value != "x" else "y" for value in good["b"]])
+    refused("labels must show the outputs of the log, got", other, log=log, case_id=case_id)
+    gap = good.assign(b=[None, good["b"].iloc[1]])
+    refused("got None from 'b' for", gap, log=log, case_id=case_id)
+
+
+def test_ids_that_name_several_cases():
+    _, frame = world()
+    log = frame.assign(visit=np.arange(600) // 2)
+    refused(
+        "some 'visit' of labels name several: '2' names 2",
+        told(log),
+        log=log,
+        case_id="visit",
+    )
+    with pytest.raises(
+        LogError, match=r"'visit' must name one case each for a plan, got \d+ for 2"
+    ):
+        sw.audit(log, CASCADE, case_id="visit", n_planned=5)
+    some = pd.array([None, *range(1, 600)], dtype="Int64")
+    with pytest.raises(LogError, match="got 1 cases without one"):
+        sw.audit(frame.assign(visit=some), CASCADE, case_id="visit", n_planned=5)
+
+
+def test_a_column_case_that_nobody_called_the_id_is_no_row_number():
+    _, frame = world()
+    log = frame.assign(case=[f"v{k}" for k in range(600)])
+    assert sw.audit(log, CASCADE, labels=told(log)).labels.n_labels == 2
+    assert sw.audit(log, CASCADE, labels=told(log), case_id="case").labels.n_labels == 2
+
+
+@pytest.mark.parametrize("case_id", [None, "visit"])
+def test_polars_behind_ibis_draws_and_labels_cases(case_id):
+    truth, frame = world()
+    frame = frame.assign(visit=range(1, 601))
+    table = ibis.polars.connect().create_table("log", pl.from_pandas(frame))
+    found = sw.audit(table, CASCADE, n_planned=20, seed=2, case_id=case_id)
+    expected = sw.audit(frame, CASCADE, n_planned=20, seed=2, case_id=case_id)
+    assert found.planned_cases == expected.planned_cases
+    assert len(found.planned_cases) == 20
+    labels = pd.DataFrame({case_id or "case": [3, 4], "label": truth[2:4]})
+    assert sw.audit(table, CASCADE, labels=labels, case_id=case_id).labels.n_labels == 2
+
+
+@pytest.mark.parametrize("as_label", ["{}", "{}.0"])
+def test_whole_numbers_with_a_fraction_come_back(as_label, tmp_path):
+    """In text 1.0 is 1: in the log, where cases of a plan are drawn, and in the label."""
+    truth, frame = world((0, 1, 2))
+    gaps = frame.astype({"b": "float"})
+    gaps.loc[::5, "b"] = np.nan
+    path = tmp_path / "log.csv"
+    gaps.to_csv(path, index=False)
+    report, direct = (sw.audit(log, CASCADE, n_planned=40) for log in (path, gaps))
+    at = [case.case for case in report.planned_cases]
+    assert at == [case.case for case in direct.planned_cases]
+    assert {case.outputs[1] for case in report.planned_cases} == {"0", "1", "2"}
+    told = [as_label.format(label) for label in truth]
+    plan = filled_plan(report, told, tmp_path / "plan.csv")
+    expected = sw.audit(gaps, CASCADE, labels=filled_plan(direct, truth, tmp_path / "same.csv"))
+    found = sw.audit(path, CASCADE, labels=plan)
+    np.testing.assert_array_equal(found.labels.estimates, expected.labels.estimates)
+    named = pd.DataFrame({"case": at, "label": [told[case - 1] for case in at]})
+    assert sw.audit(path, CASCADE, labels=named).labels.n_labels == 40

@@ -1,0 +1,133 @@
+"""A plan on a log with gaps, and a plan that cannot help: what is asked for and what is said."""
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stopwise as sw
+from stopwise.patterns import MISSING, agreement
+from tests.auditing.worlds import draw, histogram_of
+
+NAMES = ["a", "b", "c"]
+CASCADE = sw.Cascade([1, 2, 4], mistake_cost=25, names=NAMES)
+
+
+def one_gap_each(n=2_000):
+    """A log in which each case lacks the second or the third output, and none is complete."""
+    rng = np.random.default_rng(5)
+    labels, outputs = draw(rng, n, (0.3, 0.2, 0.1))
+    frame = pd.DataFrame(outputs, columns=NAMES).astype("Int64")
+    second = rng.random(n) < 0.5
+    frame.loc[second, "b"] = pd.NA
+    frame.loc[~second, "c"] = pd.NA
+    return labels, frame
+
+
+def codes(frame):
+    return [[-1 if pd.isna(y) else int(y) for y in row] for row in frame.to_numpy().tolist()]
+
+
+def last_sentence(report):
+    return report.summary().splitlines()[4]
+
+
+def line_with(report, start):
+    (line,) = [line for line in report.summary().splitlines() if line.startswith(start)]
+    return line
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_cases_with_gaps_are_drawn_where_they_show_a_disagreement(seed):
+    labels, frame = one_gap_each()
+    report = sw.audit(frame, CASCADE, n_planned=30, seed=seed)
+    rows = codes(frame)
+    groups = Counter(agreement(row, missing=MISSING) for row in rows if len(set(row) - {-1}) > 1)
+    assert {g.blocks: g.n_cases for g in report.plan.groups} == groups
+    assert report.n_disputed == sum(groups.values())
+    assert report.plan.n_labels == len(report.planned_cases) == 30
+    drawn = Counter()
+    for case in report.planned_cases:
+        row = rows[case.case - 1]
+        assert [-1 if y is None else y for y in case.outputs] == row
+        drawn[agreement(row, missing=MISSING)] += 1
+    assert drawn == {g.blocks: g.n_labels for g in report.plan.groups}
+    assert {c.agreement for c in report.planned_cases} == {
+        "a against b, without c",
+        "a against c, without b",
+    }
+    told = pd.DataFrame(
+        [(c.case, *c.outputs, c.agreement, labels[c.case - 1]) for c in report.planned_cases],
+        columns=["case", *NAMES, "agreement", "label"],
+    )
+    found = sw.audit(frame, CASCADE, labels=told).labels
+    assert found.n_labels == 30
+    assert abs(found.estimates[0, 1]) > 0
+
+
+def test_a_plan_promises_only_what_some_labels_could_settle():
+    """One label never settles a pair, whatever it says; promises are kept by extreme labels."""
+    _, outputs = draw(np.random.default_rng(1), 2_000, (0.35, 0.2, 0.1))
+    frame = pd.DataFrame(outputs, columns=NAMES)
+    one = sw.audit(frame, CASCADE, n_planned=1)
+    assert one.plan.resolution == ()
+    assert line_with(one, "  These are too few to be sure")
+    assert "These are too few" in one.to_html()
+    many = sw.audit(frame, CASCADE, n_planned=400)
+    assert "That would settle" in many.summary()
+    C = CASCADE.cumulative_costs
+    for (i, j), n_planned in [*((pair, 400) for pair in combinations(range(3), 2)), ((0, 2), 1)]:
+        plan = sw.audit(frame, CASCADE, n_planned=n_planned)
+        settled = []
+        for right in (i, j):
+            told = pd.DataFrame(
+                [(c.case, c.agreement, c.outputs[right]) for c in plan.planned_cases],
+                columns=["case", "agreement", "label"],
+            )
+            found = sw.audit(frame, CASCADE, labels=told).labels.interval(i, j)
+            settled.append(not found.low <= C[j] - C[i] <= found.high)
+        assert any(settled) == ((i, j) in [pair[:2] for pair in plan.plan.resolution])
+
+
+def test_labels_cannot_help_where_nobody_is_seen_to_disagree():
+    """The tests agree where both ran: in the gaps they may differ, but no case shows it."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 2, 2_000)}).astype("Int64")
+    frame["b"] = frame["a"].mask(rng.random(2_000) < 0.5)
+    cascade = sw.Cascade([1, 1], mistake_cost=10, names=["a", "b"])
+    for report in (sw.audit(frame, cascade), sw.audit(frame, cascade, n_planned=20)):
+        assert not report.is_known
+        assert report.n_disputed == 0
+        assert last_sentence(report).startswith("Labels would not help: no case shows")
+    assert report.plan.groups == report.plan.resolution == report.planned_cases == ()
+    assert line_with(report, "Label:") == (
+        "Label: nothing: no case shows stages that may be best disagree."
+    )
+    assert "settle it" not in report.summary()
+    assert "Label nothing: no case shows" in report.to_html()
+
+
+def test_no_larger_plan_is_named_than_there_are_cases():
+    rng = np.random.default_rng(6)
+    labels, outputs = draw(rng, 2_000, (0.3, 0.2, 0.1))
+    frame = pd.DataFrame(outputs, columns=NAMES).astype("Int64")
+    frame["c"] = frame["c"].mask(rng.random(2_000) < 0.5)
+    disputed = sw.audit(frame, CASCADE).n_disputed
+    for n, said in ((disputed // 2, f"--plan-labels {disputed})"), (disputed, "takes more cases")):
+        plan = sw.audit(frame, CASCADE, n_planned=n)
+        told = pd.DataFrame(
+            [(c.case, c.agreement, labels[c.case - 1]) for c in plan.planned_cases],
+            columns=["case", "agreement", "label"],
+        )
+        report = sw.audit(frame, CASCADE, labels=told)
+        assert len(report.labels.possible_stages) > 1
+        assert said in last_sentence(report)
+
+
+def test_a_plan_for_a_histogram_says_that_it_draws_no_cases():
+    _, frame = one_gap_each()
+    rows = [[None if c < 0 else c for c in row] for row in codes(frame)]
+    report = sw.audit(histogram_of(rows, CASCADE), CASCADE, n_planned=30)
+    assert last_sentence(report) == ("Label 30 cases of the log as the plan says, and audit again.")

@@ -1,0 +1,103 @@
+"""Labels against gaps: they show a choice that no output shows, and call no chance a choice."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, chi2, chi2_contingency
+
+import stopwise as sw
+from stopwise.auditing.evidence.verdict import Finding
+from stopwise.auditing.telling.headline import headline
+
+AB, ABC = ["a", "b"], ["a", "b", "c"]
+
+
+def easy_ones_only(seed, n=4_000):
+    """The second test ran on the easy cases, where it changes next to nothing."""
+    rng = np.random.default_rng(seed)
+    labels, hard = rng.integers(0, 2, n), rng.random(n) < 0.6
+    first = np.where(hard & (rng.random(n) < 0.6), 1 - labels, labels)
+    second = np.where(rng.random(n) < 0.01, 1 - labels, labels)
+    frame = pd.DataFrame({"a": first, "b": np.where(hard, -1, second)}).astype("Int64")
+    frame.loc[hard, "b"] = pd.NA
+    told = frame.assign(label=labels).iloc[rng.choice(n, 200, replace=False)]
+    return frame, told, (first != second).mean()
+
+
+def test_labels_refute_that_tests_were_skipped_by_chance():
+    frame, told, truth = easy_ones_only(1)
+    cascade = sw.Cascade([0, 0.1], 1, AB)
+    alone = sw.audit(frame, cascade)
+    assert alone.missing.biased_pairs == alone.missing.refuted_tests == ()
+    assert truth not in alone.verdict.pairs[0].interval
+    for taken in (False, True):
+        report = sw.audit(frame, cascade, labels=told, missing_at_random=taken)
+        assert report.missing.refuted_tests == (1,)
+        assert report.missing.biased_pairs == ((0, 1),)
+        assert report.missing.adjustable_pairs(cascade) == frozenset()
+        (pair,) = report.verdict.pairs
+        assert pair.is_biased
+        assert truth in pair.interval
+        assert report.verdict.finding is Finding.UNDECIDED
+        lines, text = headline(report), report.summary()
+        assert "was not left to chance, so this log cannot tell" in lines[0]
+        assert "anything from" in lines[1]
+        assert "missing-at-random" not in lines[4]
+        assert "cannot pay" not in " ".join(lines)
+        assert "by the labels" not in " ".join(lines)
+        said = "hether 'b' ran depends on what is right, as the labels show"
+        assert f"Biased: w{said}" in text
+        assert f"W{said}" in report.to_html().replace("&#x27;", "'")
+        assert "right if gaps" not in text + " ".join(report.to_html().split())
+
+
+def test_the_chance_is_that_of_tables_by_hand():
+    frame, told, _ = easy_ones_only(2)
+    found = sw.audit(frame, sw.Cascade([0, 0.1], 1, AB), labels=told).missing.p_values_of_labels
+    square, freedom = 0.0, 0
+    for y in (0, 1):
+        alike = told[told.a == y]
+        table = pd.crosstab(alike.a == alike.label, alike.b.isna())
+        square += chi2_contingency(table, correction=False).statistic
+        freedom += 1
+    assert math.isnan(found[0])
+    assert found[1] == pytest.approx(chi2.sf(square, freedom), rel=1e-6)
+
+
+def drawn(rng, frame, how):
+    pattern = frame.astype("string").fillna("-").agg("".join, axis=1).to_numpy()
+    if how == "at random":
+        return rng.choice(len(frame), 400, replace=False)
+    if how == "not where two agree":
+        apart = np.flatnonzero((frame.a != frame.b).fillna(True))
+        return rng.choice(apart, 400, replace=False)
+    return np.concatenate([
+        rng.permutation(np.flatnonzero(pattern == p))[:40] for p in np.unique(pattern)
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "how", ["at random", "as many of each pattern", "not where two agree", "by a plan"]
+)
+def test_a_router_by_outputs_is_rarely_called_one_by_what_is_right(how):
+    """At 1 % or less: of 15 logs more than four are called so with chance 1e-6."""
+    assert binom.sf(4, 15, 0.01) < 1e-6
+    called, cascade = 0, sw.Cascade([0, 0.1, 0.1], 1, ABC)
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(0, 2, 3_000)
+        wrong = rng.random((3_000, 3)) < [0.3, 0.2, 0.1]
+        frame = pd.DataFrame(np.where(wrong, 1 - labels[:, None], labels[:, None]), columns=ABC)
+        frame = frame.astype("Int64")
+        frame.loc[rng.random(3_000) < np.where(frame.a == 1, 0.6, 0.2), ["b", "c"]] = pd.NA
+        frame.loc[(frame.a == frame.b).fillna(True) & (rng.random(3_000) < 0.6), "c"] = pd.NA
+        if how == "by a plan":
+            plan = sw.audit(frame, cascade, n_planned=300, seed=seed).planned_cases
+            rows = [(p.case, p.agreement, labels[p.case - 1]) for p in plan]
+            told = pd.DataFrame(rows, columns=["case", "agreement", "label"])
+        else:
+            told = frame.assign(label=labels).iloc[drawn(rng, frame, how)]
+        called += bool(sw.audit(frame, cascade, labels=told).missing.refuted_tests)
+    assert called <= 4

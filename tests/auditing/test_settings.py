@@ -1,0 +1,79 @@
+"""What an audit is asked for: one price list, settings that make sense, one line where not."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stopwise as sw
+from stopwise.errors import InputError, LogError
+from tests.auditing.worlds import draw
+
+NAMES = ["a", "b", "c"]
+CASCADE = sw.Cascade([1, 2, 4], mistake_cost=25, names=NAMES)
+
+
+def log_of(n=2_000):
+    _, outputs = draw(np.random.default_rng(3), n, (0.25, 0.15, 0.05))
+    return pd.DataFrame(outputs, columns=NAMES)
+
+
+def counted(frame, cascade):
+    counts = sw.PatternCounts(cascade)
+    for row in frame.itertuples(index=False, name=None):
+        counts.add(row)
+    return counts
+
+
+@pytest.mark.parametrize("kind", ["histogram", "pattern counts"])
+def test_the_cascade_of_the_audit_is_the_only_one(kind):
+    """What was counted at other prices, under other names, is audited like the log itself."""
+    frame, dear = log_of(), sw.Cascade([1, 2, 4], mistake_cost=1_000, names=NAMES)
+    cheap = sw.Cascade([5, 0, 1], mistake_cost=10, names=["x", "y", "z"])
+    source = counted(frame, cheap)
+    if kind == "histogram":
+        source = sw.audit(source, cheap).histogram
+    found = sw.audit(source, dear, assumptions=[sw.audit.ErrsWithin("c", 0.2)])
+    expected = sw.audit(frame, dear, assumptions=[sw.audit.ErrsWithin("c", 0.2)])
+    assert found.cascade == found.histogram.cascade == dear
+    told, wanted = json.loads(found.to_json()), json.loads(expected.to_json())
+    assert {**told, "source": ""} == {**wanted, "source": ""}
+    assert found.summary().replace("a histogram", "a table in memory") == expected.summary()
+
+
+def test_a_histogram_of_other_tests_is_refused():
+    frame = log_of(100)
+    fewer = sw.Cascade([1, 2], names=["a", "b"])
+    for source in (counted(frame, CASCADE), sw.audit(frame, CASCADE).histogram):
+        with pytest.raises(
+            LogError, match="must be of the tests of the cascade, got 3 tests for 2"
+        ):
+            sw.audit(source, fewer)
+
+
+BAD = {
+    "a list for a cascade": (
+        {"cascade": [1, 2, 4]},
+        r"cascade must be a Cascade .*, got \[1, 2, 4\]",
+    ),
+    "confidence as text": ({"confidence": "0.9"}, r"confidence must lie in \(0, 1\), got '0.9'"),
+    "confidence of 1": ({"confidence": 1}, r"confidence must lie in \(0, 1\), got 1"),
+    "seed as text": ({"seed": "x"}, r"seed must be a whole number >= 0, got 'x'"),
+    "negative seed": ({"seed": -1, "n_planned": 5}, r"seed must be a whole number >= 0, got -1"),
+    "one assumption": (
+        {"assumptions": sw.audit.Ordered()},
+        r"assumptions must be a list, got Ordered\(\)",
+    ),
+    "no assumption": ({"assumptions": ["ordered"]}, r"such as Ordered\(\), got 'ordered'"),
+    "a class": ({"assumptions": [sw.audit.Ordered]}, "such as Ordered"),
+    "one value": ({"never_right": "no"}, "never_right must be a list, got 'no'"),
+    "one column": ({"tests": "abc"}, "tests must be a list of columns, got 'abc'"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_settings_that_make_no_sense_are_refused(what):
+    settings, message = BAD[what]
+    with pytest.raises(InputError, match=message):
+        sw.audit(log_of(50), **{"cascade": CASCADE, **settings})

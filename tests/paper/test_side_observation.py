@@ -1,0 +1,154 @@
+"""Bandits with side observations, on graphs that are no cascade."""
+
+import math
+
+import numpy as np
+import pytest
+
+from paper.side_observation import Choice, SideObservationPolicy, SideObservations
+from stopwise.errors import SettingError
+from stopwise.theory.bounds import PowerLaw
+from stopwise.theory.monitoring import FeedbackGraph
+
+STAR = FeedbackGraph(((0,), (1,), (2,), (0, 1, 2, 3)))
+# Arm k shows the next one and not itself.
+RING = FeedbackGraph(((1,), (2,), (3,), (0,)))
+
+
+def run(policy, graph, chances, horizon, seed):
+    rng = np.random.default_rng(seed)
+    arms = []
+    for coins in rng.random((horizon, len(chances))) < chances:
+        arm = policy.ask()
+        policy.tell(arm, coins[list(graph.neighbours[arm])].astype(float).tolist())
+        arms.append(arm)
+    return arms
+
+
+@pytest.mark.parametrize(
+    ("graph", "chances"),
+    [
+        (STAR, (0.3, 0.8, 0.5, 0.1)),
+        (RING, (0.1, 0.3, 0.9, 0.4)),
+        (FeedbackGraph.bandit(2), (0.2, 0.7)),
+        (FeedbackGraph(((0, 1), (0, 1, 2), (2,))), (0.2, 0.1, 0.9)),
+    ],
+    ids=["star", "ring", "bandit", "mixed"],
+)
+def test_it_finds_the_best_arm_of_a_graph(graph, chances):
+    policy = SideObservationPolicy(graph, alpha=0.3)
+    arms = run(policy, graph, chances, 700, 0)
+    best = int(np.argmax(chances))
+    assert policy.ask() == best
+    assert np.mean(np.array(arms[-200:]) == best) > 0.85
+
+
+def choose(observed, means=(0.0, 0.5), plays=(5, 5), t=11, n_explored=0, **given):
+    graph = given.pop("graph", FeedbackGraph(((0,), (0, 1))))
+    rule = SideObservations(graph, **{"alpha": 2.1, "beta": PowerLaw(), **given})
+    return rule.choose(means, observed, plays, t, n_explored)
+
+
+def test_what_was_never_seen_is_seen_first():
+    """By the arm that shows the most of it; such rounds do not count as exploration."""
+    assert choose((0, 0)) == Choice(1, False)
+    assert choose((0, 0, 0, 0), graph=STAR) == Choice(3, False)
+    assert choose((1, 0, 1, 1), graph=STAR) == Choice(1, False)
+    assert choose((1, 1, 1, 0), graph=RING) == Choice(2, False)
+
+
+def test_the_best_arm_is_played_once_all_is_informed():
+    """Both gaps demand 2σ²/.25 = 2 views per unit of rate; the rate is 4α ln t."""
+    alpha, t = 0.1, 50
+    needed = math.ceil(4 * alpha * math.log(t) * 2)
+    choice = choose((needed, needed), alpha=alpha, t=t)
+    assert (choice.arm, choice.explores) == (1, False)
+    # ... for as long as the counts suffice if no estimate moves.
+    until = math.floor(math.exp(needed / (4 * alpha * 2)))
+    assert choice.rounds == until - t + 1
+    assert choose((needed, needed - 1), alpha=alpha, t=t).explores
+
+
+def test_an_arm_that_is_starved_is_seen_whatever_the_plan():
+    """Seen less than β(n_e) / K times: here β(10⁴) = 50."""
+    starved = {"means": (0.5, 0.0), "plays": (1, 24), "t": 10**6}
+    assert choose((25, 24), n_explored=10**4, **starved) == Choice(1, True)
+    # Otherwise the plan: arm 1 is cheapest but shows itself alone, so u* = (0, 2).
+    assert choose((25, 25), n_explored=10**4, **starved) == Choice(1, True)
+    lacking = choose((900, 20), means=(0.5, 0.4), plays=(880, 20), t=10**6)
+    assert lacking == Choice(1, True)
+
+
+def test_the_last_of_the_least_seen_arms_is_shown():
+    """Line 10 of Algorithm 1 plays K, not a stage that shows as rare a test as K."""
+    path = FeedbackGraph(((0,), (0, 1), (0, 1, 2)))
+    choice = choose(
+        (900, 3, 3), means=(0.0, 0.1, 0.2), plays=(897, 0, 3), n_explored=10**6, graph=path
+    )
+    assert choice == Choice(2, True)
+
+
+@pytest.mark.parametrize("observed", [(5, 5), (9, 5)])
+def test_all_tied_means_explore(observed):
+    assert choose(observed, means=(0.5, 0.5)) == Choice(1, True)
+
+
+def test_the_plan_is_followed_in_order():
+    """The first arm that has been played less than u*·rate."""
+    graph = FeedbackGraph.bandit(3)
+    given = {"means": (0.0, 0.1, 0.4), "t": 100, "graph": graph, "alpha": 2.1}
+    rate = 4 * 2.1 * math.log(100)
+    enough = [math.ceil(rate * 0.5 / gap**2) for gap in (0.4, 0.3, 0.3)]
+    for k in range(3):
+        plays = [n - (i >= k) for i, n in enumerate(enough)]
+        choice = choose(plays, plays=plays, n_explored=10, **given)
+        assert choice == Choice(k, True)
+    assert not choose(enough, plays=enough, n_explored=10, **given).explores
+
+
+def test_a_plan_may_be_given():
+    asked = []
+
+    def plan(demands, gaps):
+        asked.append((demands, gaps))
+        return [0.0, 1e9]
+
+    choice = choose((5, 5), plan=plan)
+    assert choice == Choice(1, True)
+    assert asked == [([2.0, 2.0], [0.5, 0.0])]
+
+
+@pytest.mark.parametrize("alpha", [0, -1, math.inf, math.nan])
+def test_a_rate_is_positive(alpha):
+    with pytest.raises(SettingError, match="alpha must be > 0 and finite"):
+        SideObservationPolicy(STAR, alpha=alpha)
+
+
+@pytest.mark.parametrize(
+    ("arm", "rewards", "message"),
+    [
+        (-1, [0.0], "arm must be a whole number >= 0"),
+        (True, [0.0], "arm must be a whole number"),
+        (4, [0.0], "arm must be < 4, got 4"),
+        (0, [], r"rewards must be those of arms \(0,\), got 0"),
+        (3, [0.0, 1.0], r"rewards must be those of arms \(0, 1, 2, 3\), got 2"),
+    ],
+)
+def test_what_no_arm_shows_is_refused(arm, rewards, message):
+    policy, other = SideObservationPolicy(STAR, alpha=0.3), SideObservationPolicy(STAR, alpha=0.3)
+    for learner in (policy, other):
+        run(learner, STAR, (0.3, 0.8, 0.5, 0.1), 6, 1)
+    with pytest.raises(SettingError, match=message):
+        policy.tell(arm, rewards)
+    assert run(policy, STAR, (0.3, 0.8, 0.5, 0.1), 6, 2) == run(
+        other, STAR, (0.3, 0.8, 0.5, 0.1), 6, 2
+    )
+
+
+def test_late_plays_count():
+    """What other arms showed is taken in as well, whoever played them."""
+    policy = SideObservationPolicy(FeedbackGraph.bandit(2), alpha=1e-3)
+    for _ in range(10):
+        policy.tell(0, [0.0])
+        policy.tell(1, [1.0])
+    assert policy.ask() == 1

@@ -1,0 +1,365 @@
+"""What every contextual policy keeps: each law over each policy."""
+
+import copy
+import inspect
+import json
+
+import numpy as np
+import pytest
+import stopwise.contextual
+
+import stopwise as sw
+from stopwise.errors import (
+    CascadeError,
+    ContextError,
+    InputError,
+    OutputsError,
+    SettingError,
+    StateError,
+)
+from tests.policies.contextual_helpers import DRAWS, FACTORIES, draw_cases, play, twin
+
+CHAIN = sw.Cascade([0.0, 0.15, 0.1], names=["quick", "slow", "all"])
+LONG = sw.Cascade([0.01, 0.1, 0.0, 0.3, 0.05])
+TREE = sw.Cascade([0, 0.125, 0.125, 0.25], parents=[None, 0, 0, 1])
+
+every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
+
+
+def is_policy(value):
+    return (
+        inspect.isclass(value)
+        and issubclass(value, sw.ContextualPolicy)
+        and value is not sw.ContextualPolicy
+    )
+
+
+def test_every_exported_policy_is_covered():
+    covered = {type(make(CHAIN, 2)) for make in FACTORIES.values()}
+    for package in (sw, stopwise.contextual):
+        exported = {getattr(package, name) for name in package.__all__}
+        assert covered == {value for value in exported if is_policy(value)}
+
+
+# Asking
+
+
+@every
+@pytest.mark.parametrize("cascade", [CHAIN, LONG], ids=["K=3", "K=5"])
+def test_asks_are_stages(make, cascade):
+    policy = make(cascade, 3)
+    cases = draw_cases(cascade.n_stages, 3, 300, 0)
+    stages = play(policy, cases)
+    assert all(type(stage) is int and 0 <= stage < cascade.n_stages for stage in stages)
+    assert len(set(stages)) > 1
+    assert policy.n_rounds == 300
+    for _, context in cases[:20]:
+        assert policy.recommend(context) in range(cascade.n_stages)
+
+
+@every
+def test_looking_changes_nothing_but_the_generator(make):
+    cases = draw_cases(3, 3, 160, 1)
+    policy = make(CHAIN, 3)
+    for n in (3, 100):
+        play(policy, cases[:n])
+        before = json.dumps(policy.to_state())
+        _ = repr(policy), policy.n_rounds, policy.n_cut
+        for _, context in cases[n : n + 20]:
+            policy.recommend(context)
+            policy.disagreement(context)
+        assert json.dumps(policy.to_state()) == before
+        policy.ask_many([context for _, context in cases[n : n + 20]])
+        after = policy.to_state()
+        assert {**after, "generator": 0} == {**json.loads(before), "generator": 0}
+        if not isinstance(policy, DRAWS):
+            assert json.dumps(after) == before
+
+
+@every
+def test_ask_many_is_asking_many_times(make):
+    policy, cases = make(CHAIN, 3), draw_cases(3, 3, 120, 2)
+    play(policy, cases)
+    other, contexts = twin(policy), [context for _, context in cases]
+    assert policy.ask_many([]) == []
+    assert policy.ask_many(np.array(contexts)) == [other.ask(context) for context in contexts]
+
+
+def test_the_warm_up_goes_to_the_end():
+    for make in (sw.ContextualWeakDominance, sw.ContextualResolve):
+        policy, cases = make(CHAIN, 3, warm_up=30), draw_cases(3, 3, 400, 3)
+        stages = play(policy, cases)
+        assert stages[:30] == [2] * 30
+        assert set(stages[30:]) != {2}
+
+
+# Telling
+
+
+@every
+def test_a_batch_is_its_cases_one_by_one(make):
+    rng = np.random.default_rng(0)
+    told = [
+        (outputs[: rng.integers(1, 6)], context)
+        for outputs, context in draw_cases(5, 2, 150, 4, missing=0.1)
+    ]
+    one, other = make(LONG, 2), make(LONG, 2)
+    for outputs, context in told:
+        one.tell(outputs, context)
+    other.tell_many(case for case in told)
+    assert one.to_state() == other.to_state()
+
+
+@every
+def test_contexts_may_be_arrays_lists_and_flags(make):
+    one, other = make(CHAIN, 3), make(CHAIN, 3)
+    for outputs, context in draw_cases(3, 3, 60, 5):
+        flagged = [context[0], context[1] > 0, context[2]]
+        one.tell(outputs, flagged)
+        other.tell(np.array(outputs), np.array(flagged, dtype=np.float64))
+    assert one.to_state() == other.to_state()
+
+
+BAD_CONTEXTS = [
+    None,
+    3.0,
+    "123",
+    b"123",
+    [],
+    [1.0, 2.0],
+    [1.0, 2.0, 3.0, 4.0],
+    [1.0, float("nan"), 2.0],
+    [1.0, float("inf"), 2.0],
+    [-float("inf"), 0.0, 2.0],
+    [1.0, "2", 3.0],
+    [1.0, None, 3.0],
+    [1.0, 1e101, 3.0],
+    [1.0, 10**400, 3.0],
+    [1.0, -(10**5000), 3.0],
+    [1.0, 2j, 3.0],
+    [[1.0, 2.0, 3.0]],
+    np.zeros((1, 3)),
+    np.zeros((3, 1)),
+    np.array(["1", "2", "3"]),
+    np.array([1.0, np.nan, 3.0]),
+    {0: 1.0, 1: 2.0, 2: 3.0},
+    object(),
+]
+BAD_OUTPUTS = [(), (0, 1, 1, 0), "01", None, 1, ([0], 1), (float("nan"), 1)]
+
+
+@every
+def test_bad_input_is_refused_and_nothing_changes(make):
+    policy, other = make(CHAIN, 3), make(CHAIN, 3)
+    cases = draw_cases(3, 3, 140, 6)
+    good = [1.0, 2.0, 3.0]
+    for start, stop in ((0, 3), (3, 60)):  # within the warm-up and after it
+        assert play(policy, cases[start:stop]) == play(other, cases[start:stop])
+        before = json.dumps(policy.to_state())
+        for bad in BAD_CONTEXTS:
+            for act in (
+                lambda bad=bad: policy.ask(bad),
+                lambda bad=bad: policy.recommend(bad),
+                lambda bad=bad: policy.disagreement(bad),
+                lambda bad=bad: policy.tell((0, 1), bad),
+                lambda bad=bad: policy.ask_many([good, bad]),
+                lambda bad=bad: policy.tell_many([((0, 1), good), ((0, 1), bad)]),
+            ):
+                with pytest.raises(ContextError, match="context must"):
+                    act()
+        for bad in BAD_OUTPUTS:
+            with pytest.raises(OutputsError):
+                policy.tell(bad, good)
+            with pytest.raises(OutputsError, match="case 2 of the batch"):
+                policy.tell_many([((0, 1), good), (bad, good)])
+        for bad in (7, "ab", [((0, 1), good), 5], [((0, 1),)]):
+            with pytest.raises(ContextError):
+                policy.tell_many(bad)
+        with pytest.raises(ContextError, match="contexts must be a sequence"):
+            policy.ask_many(5)
+        with pytest.raises(TypeError, match="context"):
+            policy.ask()
+        with pytest.raises(TypeError, match="context"):
+            policy.tell((0, 1))
+        assert json.dumps(policy.to_state()) == before
+    assert play(policy, cases[60:]) == play(other, cases[60:])
+
+
+def test_a_message_names_the_place():
+    policy = sw.ContextualWeakDominance(CHAIN, 2)
+    with pytest.raises(ContextError, match=r"must be finite, .*got nan at feature 2"):
+        policy.ask([1.0, float("nan")])
+    with pytest.raises(ContextError, match=r"2 features, got 3; it is context 2"):
+        policy.ask_many([[1, 2], [1, 2, 3]])
+
+
+def test_features_without_a_scale_are_told_so():
+    policy = sw.ContextualWeakDominance(CHAIN, 2, warm_up=0)
+    policy.ask([1000.0, -1000.0])
+    with pytest.raises(ContextError, match=r"at most 1000 .*warm_up.*got 1001.0 at feature 1"):
+        policy.ask([1001.0, 0.0])
+
+
+def test_missing_outputs_are_not_seen():
+    policy = sw.ContextualWeakDominance(CHAIN, 1, warm_up=0)
+    policy.tell((0, None, 1), [0.5])
+    assert policy.to_state()["model"]["seen"] == [0, 1, 0]  # pairs (1, 2), (1, 3), (2, 3)
+    policy.tell((None,), [0.5])
+    policy.tell((1, 0), [0.5])
+    assert policy.to_state()["model"]["seen"] == [1, 1, 0]
+    assert policy.n_rounds == 3
+
+
+@every
+def test_one_stage_is_no_choice(make):
+    policy = make(sw.Cascade([0.3]), 2)
+    assert set(play(policy, [((0,), [0.1, 0.2])] * 60)) == {0}
+    assert twin(policy).ask([1, 2]) == policy.recommend([3, 4]) == 0
+
+
+# Saving
+
+
+@every
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+def test_a_state_goes_on_identically(make, missing):
+    cases = draw_cases(5, 3, 320, 7, missing=missing)
+    policy = make(LONG, 3)
+    for n in (0, 4, 35, 200):  # before, within, just after and long after the warm-up
+        play(policy, cases[policy.n_rounds : n])
+        other = twin(policy)
+        assert type(other) is type(policy)
+        assert other.to_state() == policy.to_state()
+        assert play(copy.deepcopy(policy), cases[n:]) == play(other, cases[n:])
+
+
+@every
+def test_a_state_is_a_copy(make):
+    policy = make(CHAIN, 2)
+    play(policy, draw_cases(3, 2, 80, 8))
+    state = policy.to_state()
+    before = json.dumps(state)
+    play(policy, draw_cases(3, 2, 30, 9))
+    assert json.dumps(state) == before
+
+
+def spoilt(state, *path, value):
+    state = copy.deepcopy(state)
+    place = state
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return state
+
+
+@every
+def test_damaged_states_are_refused(make):
+    policy = make(CHAIN, 2)
+    play(policy, draw_cases(3, 2, 80, 8))
+    state = policy.to_state()
+    D = len(state["model"]["theta"][0])
+    for path, value in [
+        (("model",), {}),
+        (("model", "theta"), [[0.0]]),
+        (("model", "theta", 0, 0), "x"),
+        (("model", "theta", 0, 0), float("nan")),
+        (("model", "inverse", 1), [[1.0]]),
+        (("model", "seen", 0), 1.5),
+        (("model", "seen", 0), -1),
+        (("model", "counts", 0), None),
+        (("model", "counts", 0), -1),
+        (("model", "scale", 0), 0.0),
+        (("model", "scale", 0), 1e200),
+        (("model", "theta", 0, 0), 10**400),
+        (("model", "theta", 0, 0), 1e90),
+        (("model", "squares", 0), -4.0),
+        (("model", "inverse", 0, 0, 1), 0.3),
+        (("model", "inverse", 0), [[-1.0 * (a == b) for b in range(D)] for a in range(D)]),
+        (("model", "inverse", 0), [[0.0] * D for _ in range(D)]),
+        (("model", "inverse", 0), [[9.0 * (a == b) for b in range(D)] for a in range(D)]),
+        (("model", "inverse", 0, 0, 0), 1e300),
+        (("model", "seen", 0), 81),
+        (("model", "seen", 0), 0),
+        (("model", "seen", 0), 10**400),
+        (("model", "counts", 1), 81),
+        (("model", "counts", 0), 10**30),
+        (("model", "centre", 0), 1e200),
+        (("settings", "n_features"), 3),
+        (("settings", "regularisation"), -1),
+        (("settings", "unknown"), 1),
+        (("version",), 0),
+        (("cascade", "costs"), []),
+    ]:
+        with pytest.raises(StateError):
+            sw.policy_from_state(spoilt(state, *path, value=value))
+
+
+def test_damaged_held_cases_are_refused():
+    state = sw.ContextualResolve(CHAIN, 2, warm_up=3).to_state()
+    with pytest.raises(StateError, match="held_pairs"):
+        sw.policy_from_state(spoilt(state, "model", "held_pairs", 0, 0, value=2))
+    with pytest.raises(StateError, match="held_contexts must hold numbers in"):
+        sw.policy_from_state(spoilt(state, "model", "held_contexts", 0, 0, value=1e200))
+    with pytest.raises(StateError, match="must have learned from at most 0 cases"):
+        sw.policy_from_state(spoilt(state, "model", "seen", 0, value=1))
+
+
+@pytest.mark.parametrize(("regularisation", "size"), [(1e-6, 900.0), (1e6, 900.0), (1e-6, 1e-3)])
+def test_states_of_long_and_badly_scaled_runs_are_read(regularisation, size):
+    rng = np.random.default_rng(0)
+    policy = sw.ContextualResolve(CHAIN, 4, regularisation=regularisation, warm_up=0)
+    for _ in range(3000):
+        x = rng.normal(size=4).clip(-1, 1) * size * [1, 1e-3, 1e-6, 1]
+        x[3] = x[0] * (1 + 1e-9)  # nearly the same feature twice
+        policy.tell(rng.integers(2, size=3).tolist(), x)
+    assert twin(policy).to_state() == policy.to_state()
+
+
+def test_reseeding_decides_the_draws():
+    cases = draw_cases(3, 2, 200, 10)
+    one, other = (sw.ContextualThompson(CHAIN, 2, seed=s) for s in (1, 2))
+    assert play(copy.deepcopy(one), cases) != play(copy.deepcopy(other), cases)
+    other.reseed(1)
+    assert play(one, cases) == play(other, cases)
+    with pytest.raises(SettingError, match="seed must be"):
+        one.reseed("no seed")
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    "make", [sw.ContextualWeakDominance, sw.ContextualResolve, sw.ContextualThompson]
+)
+def test_settings_are_checked(make):
+    seed = {"seed": 0} if make is sw.ContextualThompson else {}
+    with pytest.raises(CascadeError, match="needs a chain, got a tree"):
+        make(TREE, 2, **seed)
+    with pytest.raises(CascadeError, match="must be a Cascade"):
+        make([0, 1], 2, **seed)
+    for name, bad in [
+        ("n_features", -1),
+        ("n_features", 2.5),
+        ("exploration", 0),
+        ("exploration", float("nan")),
+        ("regularisation", 0),
+        ("regularisation", "1"),
+        ("regularisation", 1e-310),
+        ("warm_up", 1),
+        ("warm_up", -1),
+        ("warm_up", 1.5),
+        ("intercept", 1),
+    ]:
+        with pytest.raises(SettingError, match=name):
+            make(CHAIN, **{"n_features": 2, name: bad}, **seed)
+    with pytest.raises(SettingError, match="n_features must be a whole number >= 1"):
+        make(CHAIN, 0, intercept=False, **seed)
+    assert issubclass(ContextError, InputError)
+
+
+def test_without_features_it_is_a_plain_rate():
+    policy = sw.ContextualResolve(sw.Cascade([0.0, 0.3]), 0, warm_up=0)
+    for k in range(2000):
+        policy.tell([0, int(k % 10 == 0)], [])
+    assert policy.disagreement([])[0, 1] == pytest.approx(0.1, abs=0.005)
+    assert policy.ask([]) == 0

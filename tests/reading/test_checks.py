@@ -1,0 +1,58 @@
+"""What cannot be audited is refused in one line."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from stopwise.cascade import Cascade
+from stopwise.errors import LogError
+from stopwise.reading.checks import check_log
+from stopwise.reading.log import open_log
+from stopwise.values import looks_like
+
+
+def refused(rows, names=("a", "b")):
+    cascade = Cascade([1.0] * len(names), names=list(names))
+    with pytest.raises(LogError) as caught:
+        check_log(open_log(pd.DataFrame(rows, columns=list(names)), cascade).histogram())
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_logs_that_cannot_be_audited():
+    assert "at least one case" in refused([])
+    text = refused([("Yes", "yes"), ("no", "no")])
+    assert "'Yes' in 'a'" in text
+    assert "'yes' in 'b'" in text
+    text = refused([("x", "x"), ("x", "y")])
+    assert "'a' must tell cases apart, got 'x' in all 2 cases" in text
+    assert "'b' must have outputs" in refused([("x", None), ("y", None)])
+    assert "got 0.0 in 'b'" in refused([("1", 1.0), ("0", 0.0)])
+
+
+@pytest.mark.parametrize("kind", ["frame", "array", "parquet", "text in parquet"])
+def test_scores_are_no_labels(kind, monkeypatch, tmp_path):
+    for module in ("checks", "counting", "log", "parquet"):
+        monkeypatch.setattr(f"stopwise.reading.{module}.MAX_PATTERNS", 50)
+    frame = pd.DataFrame({"a": np.arange(100), "b": [0, 1] * 50})
+    source = {"frame": frame / 7, "array": frame.to_numpy()}.get(kind)
+    if source is None:
+        source = tmp_path / "log.parquet"
+        (frame.astype(str) if "text" in kind else frame).to_parquet(source)
+    with pytest.raises(LogError, match=r"'a' alone has \d+ values: cut scores into classes"):
+        open_log(source, Cascade([1, 2], names=["a", "b"])).histogram()
+
+
+def test_lists_are_no_labels():
+    rows = pa.table({"a": [[1], [2]], "b": [[1], [1]]})
+    with pytest.raises(LogError, match="outputs must be labels, got list<"):
+        open_log(rows, Cascade([1, 2], names=["a", "b"])).histogram()
+
+
+def test_large_numbers_differ_and_are_not_rounded():
+    one, two = 10**17, 10**17 + 1
+    rows = pd.DataFrame({"a": [one, two], "b": [two, one]})
+    check_log(open_log(rows, Cascade([1, 2], names=["a", "b"])).histogram())
+    assert looks_like(one) != looks_like(str(two))
+    assert looks_like(one) == looks_like(str(one))

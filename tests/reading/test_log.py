@@ -1,0 +1,250 @@
+"""Any source gives the same histogram, and what cannot be read is refused in one line."""
+
+import sqlite3
+from collections import Counter
+
+import ibis
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from stopwise.cascade import Cascade
+from stopwise.errors import LogError
+from stopwise.patterns import PatternTable
+from stopwise.reading.checks import check_log
+from stopwise.reading.log import open_log
+
+NAMES = ["a", "b", "c"]
+CASCADE = Cascade([1, 2, 3], names=NAMES)
+ROWS = [(0, 0, 1), (0, 1, None), (1, 1, 1), (1, None, None), (0, 0, 1), (None, None, None)] * 7
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(ROWS, columns=NAMES, dtype="Int64").assign(id=range(100, 100 + len(ROWS)))
+
+
+def as_counter(histogram):
+    return Counter(
+        {
+            tuple(None if c < 0 else int(histogram.classes[c]) for c in row): n
+            for row, n in zip(histogram.codes.tolist(), histogram.weights.tolist(), strict=True)
+        }
+    )
+
+
+EXPECTED = Counter(row for row in ROWS if row != (None, None, None))
+
+
+def sources(frame, folder):
+    frame.to_csv(folder / "log.csv", index=False)
+    frame.to_csv(folder / "log.tsv", index=False, sep="\t")
+    frame.to_csv(folder / "log.csv.gz", index=False)
+    frame.to_parquet(folder / "log.parquet")
+    parts = folder / "parts"
+    (parts / "deep").mkdir(parents=True)
+    frame[:10].to_parquet(parts / "one.parquet")
+    frame[10:].to_parquet(parts / "deep" / "two.parquet")
+    globbed = folder / "globbed"
+    globbed.mkdir()
+    frame[:10].to_csv(globbed / "one.csv", index=False)
+    frame[10:].to_csv(globbed / "two.csv", index=False)
+    with sqlite3.connect(folder / "log.sqlite") as con:
+        con.execute("create table visits (a int, b int, c int, id int)")
+        rows = [[None if v is pd.NA else int(v) for v in row] for row in frame.to_numpy().tolist()]
+        con.executemany("insert into visits values (?, ?, ?, ?)", rows)
+    con.close()
+    con = ibis.duckdb.connect(folder / "log.duckdb")
+    con.create_table("visits", frame)
+    con.create_table("others", frame[:1])
+    con.disconnect()
+    polars = ibis.polars.connect()
+    polars.create_table("visits", pl.from_pandas(frame))
+    floats = frame[NAMES].astype(float).to_numpy()
+    objects = np.array(ROWS, dtype=object)
+    return {
+        "csv": (folder / "log.csv", {}),
+        "csv text path": (str(folder / "log.csv"), {}),
+        "tsv": (folder / "log.tsv", {}),
+        "csv.gz": (folder / "log.csv.gz", {}),
+        "parquet": (folder / "log.parquet", {}),
+        "folder": (parts, {}),
+        "glob": (globbed / "*.csv", {}),
+        "sqlite": (folder / "log.sqlite", {}),
+        "sqlite query": (folder / "log.sqlite", {"query": "select * from visits"}),
+        "duckdb table": (folder / "log.duckdb", {"table": "visits"}),
+        "duckdb query": (folder / "log.duckdb", {"query": "select a, b, c from visits"}),
+        "query of a file": (folder / "log.parquet", {"query": "select * from log where id >= 0"}),
+        "pandas": (frame, {}),
+        "pandas floats": (frame[NAMES].astype(float), {}),
+        "polars": (pl.from_pandas(frame), {}),
+        "arrow": (pa.Table.from_pandas(frame), {}),
+        "numpy floats": (floats, {}),
+        "numpy objects": (objects, {}),
+        "ibis duckdb": (ibis.memtable(frame), {}),
+        "ibis polars": (polars.table("visits"), {}),
+    }
+
+
+KINDS = [
+    "csv", "csv text path", "tsv", "csv.gz", "parquet", "folder", "glob", "sqlite", "sqlite query",
+    "duckdb table", "duckdb query", "query of a file", "pandas", "pandas floats", "polars",
+    "arrow", "numpy floats", "numpy objects", "ibis duckdb", "ibis polars",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def all_sources(tmp_path_factory):
+    table = pd.DataFrame(ROWS, columns=NAMES, dtype="Int64").assign(id=range(100, 100 + len(ROWS)))
+    return sources(table, tmp_path_factory.mktemp("logs"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_source_gives_the_same_histogram(kind, all_sources):
+    assert set(KINDS) == set(all_sources)
+    source, options = all_sources[kind]
+    found = open_log(source, CASCADE, **options).histogram()
+    assert as_counter(found) == EXPECTED
+    assert found.n_blank == 7
+    assert found.n_cases == len(ROWS) - 7
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, bool, float, object, "U1"])
+def test_what_is_masked_is_missing(dtype):
+    numbers = np.array([[0 if y is None else y for y in row] for row in ROWS]).astype(dtype)
+    masked = np.ma.masked_array(numbers, mask=[[y is None for y in row] for row in ROWS])
+    found = open_log(masked, CASCADE).histogram()
+    assert as_counter(found) == EXPECTED
+    assert found.n_blank == 7
+    plain = open_log(np.ma.masked_array(numbers), CASCADE).histogram()
+    assert as_counter(plain) == as_counter(open_log(numbers, CASCADE).histogram())
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool, np.int64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_zero_and_one(dtype, order):
+    rng = np.random.default_rng(0)
+    array = np.asarray(rng.integers(0, 2, (1_003, 3)), dtype=dtype, order=order)
+    found = open_log(array, CASCADE).histogram()
+    expected = Counter(map(tuple, array.astype(int).tolist()))
+    assert as_counter(found) == expected
+
+
+def test_counts_of_pairs_are_those_of_the_cases():
+    found = open_log(np.array(ROWS, dtype=object), CASCADE).histogram()
+    for i in range(3):
+        assert found.n_observed[i] == sum(row[i] is not None for row in ROWS)
+        for j in range(3):
+            both = [(r[i], r[j]) for r in ROWS if r[i] is not None and r[j] is not None]
+            assert found.n_seen[i, j] == len(both)
+            assert found.n_disagreed[i, j] == sum(x != y for x, y in both)
+            assert found.disagreement[i, j] == sum(x != y for x, y in both) / len(both)
+
+
+def test_histograms_add_up():
+    first, second = (PatternTable.from_rows(ROWS[s], [1] * len(ROWS[s]), CASCADE)
+                     for s in (slice(0, 9), slice(9, None)))  # fmt: skip
+    total = first + second
+    assert as_counter(total) == EXPECTED
+    assert total.n_blank == 7
+
+
+def test_text_and_truth_values():
+    rows = [("yes", "no"), ("no", "no"), ("yes", "yes")]
+    found = open_log(pd.DataFrame(rows, columns=["a", "b"]), Cascade([1, 2], names=["a", "b"]))
+    assert found.histogram().classes == ("no", "yes")
+    mixed = pa.table({"a": [True, False, True], "b": [1, 0, 0]})
+    histogram = open_log(mixed, Cascade([1, 2], names=["a", "b"])).histogram()
+    assert histogram.n_disagreed[0, 1] == 1
+
+
+def test_a_column_of_numbers_beside_one_of_text_is_no_trap_in_csv(tmp_path):
+    (tmp_path / "log.csv").write_text("a,b\n1,none\n2,2\n1,1\n")
+    found = open_log(tmp_path / "log.csv", Cascade([1, 2], names=["a", "b"])).histogram()
+    check_log(found)
+    assert found.n_disagreed[0, 1] == 1
+
+
+def test_what_stands_for_nothing_in_text(tmp_path):
+    (tmp_path / "log.csv").write_text("a,b\n1,NA\n2,\n1,NULL\nnan,1\n2,N/A\n2,NaN\n2,null\n2,2\n")
+    found = open_log(tmp_path / "log.csv", Cascade([1, 2], names=["a", "b"])).histogram()
+    assert found.classes == ("1", "2")
+    assert found.n_observed.tolist() == [7, 2]
+
+
+def test_columns_that_are_not_there(frame):
+    with pytest.raises(LogError, match="did you mean 'a'"):
+        open_log(frame, Cascade([1, 2], names=["aa", "b"]))
+    with pytest.raises(LogError, match="one column a cost, got 2 for 3"):
+        open_log(frame, CASCADE, tests=["a", "b"])
+    with pytest.raises(LogError, match="different columns"):
+        open_log(frame, CASCADE, tests=["a", "b", "a"])
+    with pytest.raises(LogError, match="case id must be one of"):
+        open_log(frame, CASCADE, case_id="nr")
+    with pytest.raises(LogError, match=r"shape \(n, 3\)"):
+        open_log(np.zeros((4, 2)), CASCADE)
+
+
+def test_files_that_cannot_be_read(tmp_path, frame):
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        open_log(tmp_path / "nowhere.csv", CASCADE)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        open_log(tmp_path / "*.csv", CASCADE)
+    (tmp_path / "log.parquet").write_bytes(b"PAR1 this is no parquet file PAR1")
+    with pytest.raises(LogError, match=r"log\.parquet cannot be read") as caught:
+        open_log(tmp_path / "log.parquet", CASCADE)
+    assert "\n" not in str(caught.value)
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "cut.parquet")
+    whole = (tmp_path / "cut.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(LogError, match="cannot be read"):
+        open_log(tmp_path / "cut.parquet", CASCADE)
+    (tmp_path / "log.xlsx").write_bytes(b"PK")
+    with pytest.raises(LogError, match="CSV or Parquet"):
+        open_log(tmp_path / "log.xlsx", CASCADE)
+    with pytest.raises(LogError, match="got object"):
+        open_log(object(), CASCADE)
+
+
+def test_databases_that_do_not_fit(all_sources):
+    path, _ = all_sources["duckdb table"]
+    with pytest.raises(LogError, match=r"\['others', 'visits'\]"):
+        open_log(path, CASCADE)
+    with pytest.raises(LogError, match="did you mean 'visits'"):
+        open_log(path, CASCADE, table="visit")
+    with pytest.raises(LogError, match="cannot be read"):
+        open_log(path, CASCADE, query="selekt * from visits")
+    with pytest.raises(LogError, match="cannot be read"):
+        open_log(path, CASCADE, query="select * from nowhere")
+    with pytest.raises(LogError, match="not be given together"):
+        open_log(path, CASCADE, query="select 1", table="visits")
+    csv, _ = all_sources["csv"]
+    with pytest.raises(LogError, match="is none"):
+        open_log(csv, CASCADE, table="visits")
+    with pytest.raises(LogError, match="come with a file"):
+        open_log(pd.DataFrame(ROWS, columns=NAMES), CASCADE, table="visits")
+
+
+@pytest.mark.parametrize("source", [None, 5])
+def test_what_is_no_table_is_named(source):
+    with pytest.raises(LogError, match=r"log must be a path, an array, .* got (NoneType|int)"):
+        open_log(source, CASCADE)
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"tests": ["a", "a", "b"]}, "tests must be different columns, got a, a, b"),
+        ({"tests": ["a", "b"]}, "one column a cost, got 2 for 3 costs"),
+        ({"case_id": "visit"}, "must come with named columns"),
+        ({"table": "visits"}, "must come with named columns"),
+        ({"query": "SELECT * FROM log"}, "must come with named columns"),
+    ],
+)
+def test_an_array_has_no_names(settings, match):
+    array = np.array(ROWS, dtype=object)
+    with pytest.raises(LogError, match=match):
+        open_log(array, CASCADE, **settings)

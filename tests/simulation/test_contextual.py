@@ -1,0 +1,317 @@
+"""Simulation with contexts: compiled play equals asking and telling, and traces are right."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import stopwise as sw
+from stopwise.errors import ContextError, InputError, SettingError, StateError
+from stopwise.policies.contextual_rules import standard_normal
+from stopwise.problem.contextual_laws import NestedErrors
+from stopwise.simulation import contextual_job, draws
+from stopwise.simulation.compiled import compiled
+from stopwise.simulation.contextual_play import CompiledContextual, asked_stages, plain_stages
+from stopwise.simulation.palette import STYLES, style_of
+from tests.policies.contextual_helpers import DRAWS, FACTORIES, nested_world, pairs_world
+from tests.policies.helpers import FACTORIES as PLAIN
+
+WORLDS = {
+    "pairs": pairs_world(3),
+    "nested": nested_world(3, 2, seed=1),
+    "five": nested_world(5, 2, seed=2),
+    "two": nested_world(2, 1, seed=3),
+}
+every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
+
+
+class FromSource:
+    """A generator with the numbers that compiled code draws."""
+
+    def __init__(self, source):
+        self.source = source
+        self.draw = compiled(draws.normal, {})
+
+    def standard_normal(self):
+        return self.draw(self.source)
+
+
+@every
+@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+def test_compiled_play_is_asking_and_telling_stage_by_stage(make, world):
+    policy = make(world.cascade, world.n_features)
+    kernel = CompiledContextual(policy, draws.sources(1, 2)[1])
+    if isinstance(policy, DRAWS):
+        policy._rng = FromSource(draws.sources(1, 2)[1])
+    rng = np.random.default_rng(0)
+    stages = []
+    for n in (3, 400, 900):  # in parts, the first within the warm-up
+        cases = world.draw(n, rng)
+        fast = kernel.stages(cases)
+        stages += fast.tolist()
+        np.testing.assert_array_equal(fast, asked_stages(policy, cases))
+    assert len(set(stages[50:])) > 1 or "Weak" in type(policy).__name__ or not policy.intercept
+    for name, values in policy._model._asdict().items():
+        np.testing.assert_array_equal(getattr(kernel.model, name).ravel(), np.ravel(values))
+
+
+@every
+def test_compiled_play_leaves_the_policy_alone_and_goes_on_from_it(make):
+    world = WORLDS["pairs"]
+    policy = make(world.cascade, 3)
+    if isinstance(policy, DRAWS):
+        policy._rng = FromSource(draws.sources(1, 2)[1])
+    cases = world.draw(700, np.random.default_rng(1))
+    asked_stages(policy, sw.problem.contextual.ContextualCases(*(p[:300] for p in cases)))
+    rest = sw.problem.contextual.ContextualCases(*(p[300:] for p in cases))
+    model = copy.deepcopy(policy._model)
+    source = policy._rng.source.copy() if isinstance(policy, DRAWS) else draws.sources(0, 0)[1]
+    stages = CompiledContextual(policy, source).stages(rest)
+    assert policy._model == model
+    np.testing.assert_array_equal(stages, asked_stages(policy, rest))
+
+
+@pytest.mark.parametrize("name", [n for n in PLAIN if n != "Thompson"])
+def test_policies_without_an_eye_for_contexts_play_as_asked(name):
+    world = WORLDS["nested"]
+    cases = world.draw(900, np.random.default_rng(4))
+    policy = PLAIN[name](world.cascade)
+    other = copy.deepcopy(policy)
+    for part in (slice(0, 300), slice(300, 900)):
+        labels, outputs = cases.labels[part], cases.outputs[part]
+        known = copy.deepcopy(policy)
+        fast = plain_stages(policy, labels, outputs, draws.sources(0, 0), compile_=True)
+        slow = plain_stages(other, labels, outputs, draws.sources(0, 0), compile_=False)
+        np.testing.assert_array_equal(fast, slow)
+        policy = copy.deepcopy(other) if known.to_state() == policy.to_state() else policy
+
+
+@every
+def test_a_learned_policy_is_one_that_was_asked_and_told(make, monkeypatch):
+    world = WORLDS["nested"]
+    policy = make(world.cascade, 2)
+    cases = world.draw(contextual_job.BLOCK, np.random.default_rng([3, 0]))
+    part = sw.problem.contextual.ContextualCases(*(p[:600] for p in cases))
+    known = contextual_job.learned(world, policy, rounds=600, seed=3)
+    assert policy.n_rounds == 0
+    if isinstance(policy, DRAWS):
+        policy._rng = FromSource(draws.sources(3, 0)[1])
+    asked_stages(policy, part)
+    for mine, theirs in zip(known._model[:10], policy._model[:10], strict=True):  # not the room
+        assert mine == theirs
+    if not isinstance(policy, DRAWS):
+        monkeypatch.setattr(contextual_job, "can_compile", lambda: False)
+        with pytest.warns(UserWarning, match="numba"):
+            slow = contextual_job.learned(world, make(world.cascade, 2), rounds=600, seed=3)
+        assert slow.to_state() == known.to_state()
+
+
+def simulated(world, make, **settings):
+    settings = {
+        "horizon": 800,
+        "replications": 3,
+        "seed": 4,
+        "checkpoints": [1, 70, 800],
+    } | settings
+    return sw.simulate(world, make, **settings)
+
+
+@every
+def test_a_trace_adds_up_what_was_played(make):
+    world = WORLDS["pairs"]
+    trace = simulated(world, lambda c: make(c, 3), count_errors=True)
+    slow_job = contextual_job.contextual_job(
+        world, make(world.cascade, 3), trace.rounds, 4, range(3), True
+    )
+    policy = make(world.cascade, 3)
+    for r in range(3):
+        stages, cases = [], []
+        for block, played in slow_job._blocks_with_stages(r):
+            stages, cases = played, block
+        rows = np.arange(800)
+        for c, t in enumerate(trace.rounds):
+            assert trace.stops[r, c].tolist() == np.bincount(stages[:t], minlength=3).tolist()
+            paid = world.gaps(cases.contexts)[rows, stages][:t]
+            assert trace.regret[r, c] == pytest.approx(paid.sum())
+            wrong = (cases.outputs[rows, stages] != cases.labels)[:t]
+            assert trace.errors[r, c] == wrong.sum()
+        if not isinstance(policy, DRAWS):
+            np.testing.assert_array_equal(stages, asked_stages(copy.deepcopy(policy), cases))
+    np.testing.assert_array_equal(trace.gaps, world.average_gaps)
+
+
+def test_all_policies_meet_the_same_cases_and_seeds_give_others():
+    world = WORLDS["pairs"]
+    always = [simulated(world, lambda c, k=k: sw.FixedStage(c, stage=k)) for k in range(3)]
+    cases = world.draw(contextual_job.BLOCK, np.random.default_rng([4, 1]))
+    for k, trace in enumerate(always):
+        assert trace.regret[1, -1] == pytest.approx(world.gaps(cases.contexts)[:800, k].sum())
+    assert len({trace.regret[r, -1] for trace in always for r in range(3)}) == 9
+
+
+def test_a_shorter_run_is_part_of_a_longer_and_blocks_do_not_show(monkeypatch):
+    world = WORLDS["pairs"]
+    make = lambda c: sw.ContextualResolve(c, 3)  # noqa: E731
+    monkeypatch.setattr(contextual_job, "BLOCK", 300)
+    long = simulated(world, make, horizon=900, checkpoints=[1, 70, 300, 301, 600, 900])
+    short = simulated(world, make, horizon=301, checkpoints=[1, 70, 300, 301])
+    np.testing.assert_array_equal(long.stops[:, :4], short.stops)
+    np.testing.assert_array_equal(long.regret[:, :4], short.regret)
+    plain = simulated(world, sw.Resolve, horizon=900, checkpoints=[300, 900])
+    assert plain.stops[:, -1].sum() == 2700
+
+
+def test_workers_make_no_difference():
+    world = WORLDS["nested"]
+    for make in (
+        lambda c: sw.ContextualThompson(c, 2, seed=0),
+        lambda c: sw.Thompson(c, seed=0),
+        sw.WeakDominance,
+    ):
+        one, two = (simulated(world, make, n_jobs=n) for n in (1, 2))
+        np.testing.assert_array_equal(one.regret, two.regret)
+        np.testing.assert_array_equal(one.stops, two.stops)
+
+
+def test_without_numba_it_works_and_says_so(monkeypatch):
+    world = WORLDS["nested"]
+    make = lambda c: sw.ContextualWeakDominance(c, 2)  # noqa: E731
+    fast = simulated(world, make)
+    monkeypatch.setattr(contextual_job, "can_compile", lambda: False)
+    with pytest.warns(UserWarning, match="numba is not installed"):
+        slow = simulated(world, make)
+    np.testing.assert_array_equal(fast.stops, slow.stops)
+
+
+def test_a_subclass_may_have_another_rule():
+    class Other(sw.ContextualWeakDominance):
+        def _choose(self, context):
+            return 0
+
+    trace = simulated(WORLDS["nested"], lambda c: Other(c, 2), horizon=200, checkpoints=1)
+    assert trace.stops[:, -1, 0].tolist() == [200] * 3
+    del sw.ContextualPolicy.kinds["Other"]
+
+
+def test_recordings_can_have_negative_regret():
+    rng = np.random.default_rng(0)
+    hard = rng.integers(2, size=400)
+    labels = rng.integers(2, size=400)
+    first = labels ^ (rng.random(400) < np.where(hard, 0.5, 0.0))
+    world = sw.ContextualRecording(
+        np.column_stack([first, labels]), labels, hard[:, None], sw.Cascade([0, 0.2])
+    )
+    trace = simulated(world, lambda c: sw.ContextualResolve(c, 1), horizon=5000, checkpoints=10)
+    assert trace.mean_regret()[-1] < -100
+    axis = trace.plot()
+    assert axis.get_ylim()[0] < -100
+    fixed = simulated(world, lambda c: sw.FixedStage(c, stage=world.best_fixed_stage))
+    np.testing.assert_array_equal(fixed.regret, 0.0)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_traces_are_read_back(tmp_path, suffix):
+    trace = simulated(WORLDS["pairs"], lambda c: sw.ContextualResolve(c, 3))
+    path = tmp_path / f"trace.{suffix}"
+    trace.save(path)
+    back = sw.Trace.load(path)
+    np.testing.assert_array_equal(back.regret, trace.regret)
+    np.testing.assert_array_equal(back.stops, trace.stops)
+    assert back.given_regret is not None
+
+
+def test_a_trace_without_its_regret_is_damaged(tmp_path):
+    trace = simulated(WORLDS["pairs"], lambda c: sw.ContextualResolve(c, 3))
+    path = tmp_path / "trace.npz"
+    trace.save(path)
+    with np.load(path) as held:
+        arrays = {name: held[name] for name in held if name != "given_regret"}
+    np.savez(path, **arrays)
+    with pytest.raises(StateError, match="regret"):
+        sw.Trace.load(path)
+    with pytest.raises(InputError, match="given_regret"):
+        sw.Trace(trace.rounds, trace.stops, trace.gaps, trace.cascade, given_regret=np.zeros(3))
+
+
+def test_what_does_not_fit_is_refused():
+    world = WORLDS["pairs"]
+    with pytest.raises(SettingError, match="3 features, got one for 2"):
+        simulated(world, lambda c: sw.ContextualResolve(c, 2))
+    with pytest.raises(SettingError, match="must have contexts"):
+        simulated(
+            sw.Instance([[0.5, 0.0], [0.0, 0.5]], sw.Cascade([0.1])),
+            lambda c: sw.ContextualResolve(c, 2),
+        )
+    with pytest.raises(SettingError, match="cascade of the environment"):
+        simulated(world, sw.ContextualResolve(sw.Cascade([0, 0.1]), 3))
+    recording = sw.ContextualRecording([[0, 0], [1, 1]], [0, 1], [[0], [1]], sw.Cascade([0, 0.1]))
+    for each in (world, recording):
+        with pytest.raises(SettingError, match=r"no contexts in a sweep.*simulate it"):
+            sw.sweep({"a": each}, {"b": sw.Resolve}, horizon=10)
+
+
+class Late:
+    """Contexts that grow beyond any bound after the first block, which nothing foretells."""
+
+    n_features = 1
+
+    def __init__(self):
+        self.blocks = 0
+
+    def extremes(self):
+        return np.zeros((1, 1))
+
+    def draw(self, n, rng):
+        self.blocks += n == contextual_job.BLOCK
+        return np.full((n, 1), 2e3 if self.blocks > 1 else 0.5)
+
+
+@pytest.mark.parametrize(
+    ("size", "warm_up", "match"),
+    [(1e5, 0, "at most 1000 in size if warm_up is 0"), (1e165, 50, r"finite, at most 1e\+100")],
+)
+def test_what_a_policy_refuses_when_asked_is_refused_in_a_simulation(size, warm_up, match):
+    cascade, rng = sw.Cascade([0, 0.1]), np.random.default_rng(0)
+    recording = sw.ContextualRecording(
+        rng.integers(2, size=(200, 2)),
+        rng.integers(2, size=200),
+        np.column_stack([np.zeros(200), rng.normal(size=200) * size]),
+        cascade,
+    )
+    policy = sw.ContextualResolve(cascade, 2, warm_up=warm_up)
+    for play in (
+        lambda: asked_stages(copy.deepcopy(policy), recording.draw(2000, rng)),
+        lambda: sw.simulate(recording, policy, horizon=2000, replications=1),
+        lambda: contextual_job.learned(recording, policy, rounds=200),
+    ):
+        with pytest.raises(ContextError, match=match):
+            play()
+    sw.simulate(recording, sw.Resolve, horizon=200, replications=1)  # does not look at them
+
+
+def test_contexts_that_nothing_foretells_are_refused_when_they_come_up():
+    cascade = sw.Cascade([0, 0.1])
+    world = sw.ContextualInstance(NestedErrors([[-2.0, 0.0]]), Late(), cascade)
+    policy = sw.ContextualResolve(cascade, 1, warm_up=0)
+    sw.simulate(world, policy, horizon=100, replications=1)
+    world.contexts.blocks = 0
+    with pytest.raises(ContextError, match=r"got 2000\.0 at feature 1"):
+        sw.simulate(world, policy, horizon=contextual_job.BLOCK + 1, replications=1)
+
+
+def test_normal_draws_are_normal():
+    """Against SciPy's law; false-alarm rate 1e-6."""
+    source, draw = draws.sources(3, 4)[1], compiled(draws.normal, {})
+    drawn = np.array([draw(source) for _ in range(20_000)])
+    assert stats.kstest(drawn, "norm").pvalue > 1e-6
+    assert standard_normal(np.random.default_rng(0)) == np.random.default_rng(0).standard_normal()
+
+
+def test_every_contextual_policy_has_a_look_of_its_own():
+    names = {type(make(sw.Cascade([0, 0.1]), 1)).__name__ for make in FACTORIES.values()}
+    looks = {name: style_of(name) for name in names}
+    others = {style.colour for key, style in STYLES.items() if not key.startswith("contextual")}
+    colours = {look.colour for look in looks.values()}
+    assert len(colours) == len(names)
+    assert not colours & others

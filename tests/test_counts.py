@@ -1,0 +1,276 @@
+import copy
+import json
+import math
+from collections import Counter
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stopwise.cascade import Cascade
+from stopwise.counts import PairCounts
+from stopwise.errors import InputError, OutputsError, StateError
+from stopwise.policies import Resolve
+from stopwise.problem.random_instances import random_costs, random_instance, random_tree
+from tests.strategies import cascades, hoeffding, told_cases
+
+CHAIN = Cascade([0, 0.125, 0.125], names=["a", "b", "c"])
+TREE = Cascade([0, 0.125, 0.125, 0.25], parents=[None, 0, 0, 1])
+
+
+def counted(cascade, cases):
+    counts = PairCounts(cascade)
+    for stage, outputs, times in cases:
+        counts.add(outputs, stage=stage, times=times)
+    return counts
+
+
+def naive_pairs(cascade, cases):
+    """Seen and disagreed as dictionaries, case by case."""
+    seen, disagreed = Counter(), Counter()
+    for stage, outputs, times in cases:
+        shown = dict(zip(cascade.path(stage), outputs, strict=True))
+        for (i, x), (j, y) in product(shown.items(), repeat=2):
+            if x is not None and y is not None:
+                seen[i, j] += times
+                disagreed[i, j] += times * (x != y)
+    return seen, disagreed
+
+
+@given(st.data())
+def test_pair_counts_are_what_one_would_count_by_hand(data):
+    cascade = data.draw(cascades(stages=(1, 5)))
+    cases = data.draw(told_cases(cascade))
+    counts = counted(cascade, cases)
+    seen, disagreed = naive_pairs(cascade, cases)
+    K = cascade.n_stages
+    for i in range(K):
+        for j in range(K):
+            assert counts.n_seen[i, j] == seen[i, j]
+            assert counts.n_disagreed[i, j] == disagreed[i, j]
+            share = counts.disagreement[i, j]
+            if i == j:
+                assert share == 0
+            elif seen[i, j]:
+                assert share == disagreed[i, j] / seen[i, j]
+            else:
+                assert math.isnan(share)
+        assert counts.n_observed[i] == seen[i, i]
+        assert counts.n_stopped[i] == sum(times for stage, _, times in cases if stage == i)
+    assert counts.n_rounds == sum(times for _, _, times in cases)
+
+
+@given(st.data())
+def test_pair_counts_add_up_in_any_order(data):
+    cascade = data.draw(cascades(stages=(1, 5)))
+    cases = data.draw(told_cases(cascade))
+    cut = data.draw(st.integers(0, len(cases)))
+    a, b = counted(cascade, cases[:cut]), counted(cascade, cases[cut:])
+    before = copy.deepcopy((a.to_state(), b.to_state()))
+    whole = counted(cascade, cases)
+    assert a + b == whole == b + a
+    assert counted(cascade, data.draw(st.permutations(cases))) == whole
+    assert (a.to_state(), b.to_state()) == before
+    assert whole + PairCounts(cascade) == whole
+
+
+@given(st.data())
+def test_times_is_so_many_single_cases(data):
+    cascade = data.draw(cascades(stages=(1, 4)))
+    cases = data.draw(told_cases(cascade))
+    single = [(stage, outputs, 1) for stage, outputs, times in cases for _ in range(times)]
+    assert counted(cascade, single) == counted(cascade, cases)
+
+
+@given(st.data())
+def test_pair_counts_survive_json(data):
+    cascade = data.draw(cascades(stages=(1, 5)))
+    counts = counted(cascade, data.draw(told_cases(cascade)))
+    state = counts.to_state()
+    again = PairCounts.from_state(json.loads(json.dumps(state)), cascade)
+    assert again == counts
+    again.add([0] * len(cascade.path(0)), stage=0)
+    assert counts.to_state() == state  # nothing is shared
+    assert again != counts
+
+
+def test_from_state_does_not_share_lists_with_the_state():
+    state = PairCounts(CHAIN).to_state()
+    counts = PairCounts.from_state(state, CHAIN)
+    counts.add([0, 1])
+    assert state == PairCounts(CHAIN).to_state()
+
+
+@given(st.data())
+def test_totals_equal_case_by_case(data):
+    cascade = data.draw(cascades(stages=(1, 5)))
+    stage = data.draw(st.integers(0, cascade.n_stages - 1))
+    length = len(cascade.path(stage))
+    row = st.tuples(*[st.integers(0, 2)] * length)
+    told = data.draw(st.lists(row, max_size=8))
+    disagreed = [[sum(y[a] != y[b] for y in told) for a in range(b)] for b in range(length)]
+    counts = PairCounts(cascade)
+    counts.add_totals(stage, len(told), disagreed)
+    assert counts == counted(cascade, [(stage, y, 1) for y in told])
+
+
+def test_totals_of_a_branch_go_to_the_tests_of_that_branch():
+    cascade = Cascade([1] * 4, parents=[None, 0, 0, 2])  # the path to 4 leaves out test 2
+    counts = PairCounts(cascade)
+    counts.add_totals(3, 5, [[0], [2, 0], [3, 1, 0]])
+    np.testing.assert_array_equal(counts.n_disagreed[3], [3, 0, 1, 0])
+    np.testing.assert_array_equal(counts.n_disagreed[2], [2, 0, 0, 1])
+    np.testing.assert_array_equal(counts.n_seen[1], [0, 0, 0, 0])
+    np.testing.assert_array_equal(counts.n_seen[3], [5, 0, 5, 5])
+
+
+def test_memory_does_not_grow_with_the_cases():
+    counts = PairCounts(CHAIN)
+    counts.add([0, 1, 1])
+    before = counts.to_state()
+    for k in range(500):
+        counts.add([k, k + 1, f"label {k}"])
+    after = counts.to_state()
+    assert [len(row) for row in after["seen"]] == [len(row) for row in before["seen"]] == [1, 2, 3]
+    assert counts.n_rounds == 501
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [("a", "b"), (True, False), (("a", 1), ("a", 2)), (frozenset("ab"), frozenset("bc")), (1, "1")],
+)
+def test_outputs_may_be_any_hashable_labels(x, y):
+    counts = PairCounts(CHAIN)
+    counts.add([x, y, x])
+    counts.add([x, x])
+    np.testing.assert_array_equal(counts.disagreement, [[0, 0.5, 0], [0.5, 0, 1], [0, 1, 0]])
+
+
+def test_missing_outputs_are_left_out_of_their_pairs_only():
+    counts = PairCounts(CHAIN)
+    counts.add([0, None, 1])
+    counts.add([None, None])
+    np.testing.assert_array_equal(counts.n_seen, [[1, 0, 1], [0, 0, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(counts.n_disagreed, [[0, 0, 1], [0, 0, 0], [1, 0, 0]])
+    assert counts.n_stopped.tolist() == [0, 1, 1]
+    assert counts.n_observed.tolist() == [1, 0, 1]
+
+
+def test_a_tree_counts_only_pairs_on_a_common_path():
+    counts = PairCounts(TREE)
+    counts.add([0, 1], stage=2)
+    counts.add([0, 1, 1], stage=3)
+    assert counts.n_seen[0].tolist() == [2, 1, 1, 1]
+    assert counts.n_seen[2].tolist() == [1, 0, 1, 0]
+    assert math.isnan(counts.disagreement[1, 2])
+
+
+@pytest.mark.parametrize(
+    "name", ["n_stopped", "n_observed", "n_seen", "n_disagreed", "disagreement"]
+)
+def test_arrays_are_read_only(name):
+    array = getattr(PairCounts(CHAIN), name)
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 5
+
+
+def test_counts_of_other_shapes_do_not_add():
+    with pytest.raises(InputError, match="same shape, got parents"):
+        PairCounts(CHAIN) + PairCounts(Cascade([1, 1, 1], parents=[None, 0, 0]))
+    with pytest.raises(TypeError):
+        PairCounts(CHAIN) + 1
+    with pytest.raises(TypeError):
+        hash(PairCounts(CHAIN))
+
+
+def test_counts_of_other_prices_do_add():
+    a, b = PairCounts(CHAIN), PairCounts(Cascade([9, 9, 9]))
+    a.add([0, 1])
+    b.add([0, 0])
+    assert (a + b).disagreement[0, 1] == 0.5
+    assert (a + b).cascade == CHAIN
+
+
+def test_repr_says_how_much_was_counted():
+    counts = PairCounts(CHAIN)
+    counts.add([0, 1], times=4)
+    assert repr(counts) == "PairCounts(n_rounds=4, n_stopped=[0, 4, 0])"
+
+
+def state_with(**changes):
+    counts = PairCounts(Cascade([1, 1]))
+    counts.add([0, 1], times=2)
+    return {**counts.to_state(), **changes}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        None,
+        [],
+        {},
+        state_with(stopped=None),
+        state_with(stopped=[0]),
+        state_with(stopped=[0, -1]),
+        state_with(stopped=[0, 1.0]),
+        state_with(stopped=[0, True]),
+        state_with(seen=[[2], [2]]),
+        state_with(seen=[[2], "22"]),
+        state_with(disagreed=[[0], [-1, 0]]),
+        state_with(disagreed=[[0], [3, 0]]),
+    ],
+)
+def test_a_damaged_state_is_refused(state):
+    with pytest.raises(StateError, match="pair counts must have"):
+        PairCounts.from_state(state, Cascade([1, 1]))
+
+
+def test_a_state_of_another_cascade_is_refused():
+    with pytest.raises(StateError):
+        PairCounts.from_state(PairCounts(CHAIN).to_state(), Cascade([1, 1]))
+
+
+@pytest.mark.parametrize("tree", [False, True])
+def test_estimates_converge_to_the_true_disagreement(tree):
+    """Hoeffding over the 10 pairs of 20 000 cases: false-alarm rate 1e-6 for each instance."""
+    rng = np.random.default_rng(7)
+    n = 20_000
+    for _ in range(5):
+        cascade = random_tree(rng, 5) if tree else random_costs(rng, 5)
+        instance = random_instance(rng, cascade, n_classes=3)
+        _, outputs = instance.sample(n, rng)
+        rows, times = np.unique(outputs, axis=0, return_counts=True)
+        counts = PairCounts(cascade)
+        leaves = [k for k, below in enumerate(cascade.children) if not below]
+        for row, t in zip(rows, times, strict=True):
+            for leaf in leaves:
+                counts.add(row[list(cascade.path(leaf))], stage=leaf, times=t)
+        common = [(i, j) for j in range(5) for i in cascade.path(j)[:-1]]
+        for i, j in common:
+            error = counts.disagreement[i, j] - instance.disagreement[i, j]
+            assert abs(error) <= hoeffding(n, 10)
+        unseen = set(combinations(range(5), 2)) - set(common)
+        assert all(math.isnan(counts.disagreement[i, j]) for i, j in unseen)
+
+
+def test_counts_of_pairs_that_no_path_shows_are_refused():
+    counts = PairCounts(TREE)
+    counts.add([0, 1], stage=2)
+    state = counts.to_state()
+    state["seen"][2][1] = 1
+    with pytest.raises(StateError, match="on a common path"):
+        PairCounts.from_state(state, TREE)
+    chain = PairCounts(Cascade(TREE.prices))
+    chain.add([0, 1, 1, 0])
+    with pytest.raises(StateError, match="on a common path"):  # told on a chain, read on a tree
+        PairCounts.from_state(chain.to_state(), TREE)
+
+
+@pytest.mark.parametrize("disagreed", [None, 3, [None, [0]], [[], 0], "ab"])
+def test_totals_must_be_rows(disagreed):
+    policy = Resolve(CHAIN)
+    with pytest.raises(OutputsError, match="disagreed must have 2 rows"):
+        policy.tell_totals(1, 5, disagreed)
+    assert policy.n_rounds == 0
