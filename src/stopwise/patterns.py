@@ -216,25 +216,35 @@ class PatternTable:
         return read_only(self.weights @ self.shown)
 
     @cached_property
-    def n_seen(self) -> IntArray:
-        """For each pair the number of cases that show both outputs; shape (K, K)."""
-        seen = self.shown.astype(self.weights.dtype)
-        return read_only(seen.T @ (self.weights[:, None] * seen))
+    def n_seen(self) -> NDArray[Any]:
+        """For each pair the weight of the cases that show both outputs; shape (K, K)."""
+        if self.is_complete:
+            return read_only(np.full((self.n_stages,) * 2, self.weights.sum()))
+        return self._pair_sums(lambda rows, i, j: (rows[:, i] >= 0) & (rows[:, j] >= 0))
 
     @cached_property
-    def n_disagreed(self) -> IntArray:
-        """For each pair the number of cases in which the two outputs differ; shape (K, K)."""
+    def n_disagreed(self) -> NDArray[Any]:
+        """For each pair the weight of the cases in which the two outputs differ; shape (K, K)."""
+        if self.is_complete:
+            return self._pair_sums(lambda rows, i, j: rows[:, i] != rows[:, j])
+        return self._pair_sums(
+            lambda rows, i, j: (rows[:, i] != rows[:, j]) & (rows[:, i] >= 0) & (rows[:, j] >= 0)
+        )
+
+    def _pair_sums(
+        self, holds: Callable[[IntArray, IntArray, IntArray], BoolArray]
+    ) -> NDArray[Any]:
+        """Return for each pair the weight of the patterns for which ``holds``; symmetric."""
         R, K = self.codes.shape
-        total = np.zeros(K * K, dtype=self.weights.dtype)
-        step = max(BLOCK // K**2, 1)
+        i, j = np.triu_indices(K)
+        total = np.zeros(len(i), dtype=self.weights.dtype)
+        step = max(BLOCK // len(i), 1)
         for start in range(0, R, step):
             rows = self.codes[start : start + step]
-            differ = rows[:, :, None] != rows[:, None, :]
-            if not self.is_complete:
-                seen = self.shown[start : start + step]
-                differ &= seen[:, :, None] & seen[:, None, :]
-            total += self.weights[start : start + step] @ differ.reshape(len(rows), -1)
-        return read_only(total.reshape(K, K))
+            total += self.weights[start : start + step] @ holds(rows, i, j)
+        sums = np.zeros((K, K), dtype=total.dtype)
+        sums[i, j] = sums[j, i] = total
+        return read_only(sums)
 
     @cached_property
     def disagreement(self) -> FloatArray:

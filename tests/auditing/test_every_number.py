@@ -44,8 +44,8 @@ CHECKS = {
     "log.n_blank": same(lambda a: sum(all(y is None for y in row) for row in a.log.rows)),
     "log.n_patterns": same(lambda a: len(set(a.rows))),
     "log.classes[]": same(lambda a: a.classes),
-    "log.codes[][]": same(patterns),
-    "log.weights[]": same(lambda a: [a.rows.count(row) for row in patterns(a)]),
+    "log.patterns[][]": same(patterns),
+    "log.counts[]": same(lambda a: [a.rows.count(row) for row in patterns(a)]),
     "log.disagreement[][]": same(
         lambda a: [
             [None if a.plain[i, j] is None else float(a.plain[i, j]) for j in a.stages]
