@@ -1,5 +1,6 @@
 """What is installed is what was promised: light, typed, pinned, documented."""
 
+import ast
 import inspect
 import json
 import re
@@ -79,8 +80,16 @@ def test_direct_dependency_is_pinned_within_its_bounds(requirement):
     assert requirement.specifier.contains(version)
 
 
-def test_public_names_are_unique():
-    assert len(set(stopwise.__all__)) == len(stopwise.__all__)
+def test_type_checkers_see_the_names_that_are_loaded_lazily():
+    source = (ROOT / "src/stopwise/__init__.py").read_text(encoding="utf-8")
+    (block,) = [n for n in ast.parse(source).body if isinstance(n, ast.If)]
+    imported = {
+        alias.name: statement.module
+        for statement in block.body
+        for alias in statement.names
+        if alias.asname == alias.name
+    }
+    assert imported == {name: f"stopwise.{home}" for name, home in stopwise._HOME.items()}
 
 
 @pytest.mark.parametrize("name", stopwise.__all__)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import stopwise as sw
 from stopwise import cli
+from stopwise.cli.app import COMMANDS, app, load
 from stopwise.problem.families import nested_errors
 from stopwise.simulation.names import FAMILIES, POLICIES
 
@@ -19,7 +20,7 @@ SHORT = ["--horizon", "500", "--replications", "3"]
 
 def invoke(*arguments):
     """The output of a command that must succeed."""
-    done = CliRunner().invoke(cli.app, list(arguments), catch_exceptions=False)
+    done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -61,12 +62,12 @@ class TestHelp:
         for name in (*FAMILIES, *POLICIES):
             assert name in text
 
-    def test_every_option_is_explained(self):
-        from typer.main import get_command
-
-        command = get_command(cli.app).commands["simulate"]
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_every_command_and_option_is_explained(self, name):
+        command = load(name)
         assert [p.name for p in command.params if not p.help] == []
-        assert command.help.startswith("Play policies")
+        assert command.help
+        assert name in invoke("--help")
 
 
 class TestTable:

@@ -39,9 +39,14 @@ class LazyGroup(TyperGroup):
         name, listed, rest = super().resolve_command(ctx, args)
         if listed is None or name is None:
             return name, listed, rest
-        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        single.command(name)(getattr(import_module(f"stopwise.cli.{name}"), name))
-        return name, get_command(single), rest
+        return name, load(name), rest
+
+
+def load(name: str) -> Any:
+    """Return a command with its options."""
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    single.command(name)(getattr(import_module(f"stopwise.cli.{name}"), name))
+    return get_command(single)
 
 
 app = typer.Typer(
