@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from stopwise.auditing.report import AuditReport as AuditReport
     from stopwise.auditing.run import audit as audit
+    from stopwise.beliefs.model import LatentClasses as LatentClasses
     from stopwise.cascade import Cascade as Cascade
     from stopwise.counts import PairCounts as PairCounts
     from stopwise.disagreement import sound_stage as sound_stage
@@ -59,6 +60,7 @@ _HOME = {
     "ExploreThenCommit": "policies.explore_then_commit",
     "FixedStage": "policies.fixed_stage",
     "Instance": "problem.instance",
+    "LatentClasses": "beliefs.model",
     "Next": "policies.output_conditional",
     "OutputConditional": "policies.output_conditional",
     "PairCounts": "counts",

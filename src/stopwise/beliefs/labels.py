@@ -1,0 +1,277 @@
+"""What labels add to a belief: they update patterns, those that agree alike, and the tests.
+
+A label belongs to a pattern of outputs and updates the belief *given that pattern*. So it does no
+harm that labels are drawn more often from some patterns than from others, as a plan does: within a
+pattern they must be drawn at random, and that is all. From coarse to fine:
+
+1. *Tests.* b(a) ∝ q(a)^(1 + δ) exp(Σ_k δ_k [y_k = a] + δ_shown [a is shown]): each test gets more
+   or less weight than the model q gives it, and the model itself more or less. The δ have normal
+   priors around 0; their widths are averaged by evidence (Laplace).
+2. *Agreement.* Where the same tests agree, a camp of tests is right in proportion to its labels and
+   to what is expected, which counts like `GROUP_LABELS` labels.
+3. *Pattern.* The same for each answer to the very same outputs, with `PATTERN_LABELS`.
+
+As the labels of a pattern grow its belief tends to the share of each label, whatever the model got
+wrong: the last step is a mean with weights n and `PATTERN_LABELS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import FloatArray, IntArray
+from stopwise.checks import whole_number
+from stopwise.errors import OutputsError
+from stopwise.patterns import MISSING
+from stopwise.values import present
+
+GROUP_LABELS = 3.0
+PATTERN_LABELS = 3.0
+# Standard deviations of δ_k and of δ, all pairs of which are averaged, and of δ_shown.
+TEST_WIDTHS, MODEL_WIDTHS, SHOWN_WIDTH = (0.0, 0.3, 1.0, 3.0), (0.0, 0.3, 1.0), 3.0
+FLOOR = 0.01  # of the model's belief that labels can always move, in all
+MAX_FITTED = 2_000  # labelled patterns that the weights of the tests are fitted to
+NEWTON_STEPS, LONGEST_STEP = 25, 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPatterns:
+    """Labelled cases, counted.
+
+    Parameters
+    ----------
+    codes
+        What the tests said, -1 where there is no output; shape (L, K).
+    labels
+        The right answers; shape (L,).
+    weights
+        How many cases; shape (L,).
+    """
+
+    codes: IntArray
+    labels: IntArray
+    weights: FloatArray
+
+    @classmethod
+    def from_rows(
+        cls, rows: Iterable[Sequence[Any]], known: Sequence[Hashable], n_tests: int
+    ) -> tuple[LabelledPatterns, tuple[Hashable, ...]]:
+        """Return cases given as ``(outputs, label)`` or ``(outputs, label, times)``, and classes.
+
+        The classes are the ``known`` ones, and after them what is new in ``rows``.
+
+        >>> cases, classes = LabelledPatterns.from_rows([(["a", None], "b", 2)], ["a"], 2)
+        >>> cases.codes, cases.labels, classes
+        (array([[ 0, -1]]), array([1]), ('a', 'b'))
+        """
+        code: dict[Hashable, int] = {None: MISSING}
+        for value in known:
+            code[value] = len(code) - 1
+        total: dict[tuple[tuple[int, ...], int], int] = {}
+        for place, row in enumerate(rows, start=1):
+            outputs, label, times = _checked(row, n_tests, place)
+            coded = tuple(code.setdefault(y, len(code) - 1) for y in outputs)
+            key = (coded, code.setdefault(label, len(code) - 1))
+            total[key] = total.get(key, 0) + times
+        codes = np.array([outputs for outputs, _ in total], dtype=np.int64).reshape(-1, n_tests)
+        labels = np.array([label for _, label in total], dtype=np.int64)
+        weights = np.array(list(total.values()), dtype=np.float64)
+        return cls(codes, labels, weights), tuple(code)[1:]
+
+    @cached_property
+    def n_labels(self) -> int:
+        """The number of labels."""
+        return int(self.weights.sum())
+
+
+def _checked(row: Any, n_tests: int, place: int) -> tuple[list[Hashable], Hashable, int]:
+    if not isinstance(row, Sequence) or len(row) not in {2, 3}:
+        raise OutputsError(
+            f"labels must be (outputs, label) or (outputs, label, times), got {row!r} at {place}"
+        )
+    outputs, label = row[0], row[1]
+    times = whole_number(f"times of label {place}", row[2], OutputsError, least=0) if row[2:] else 1
+    try:
+        said = [present(y) for y in outputs]
+        right = present(label)
+        hash((*said, right))
+    except TypeError:
+        raise OutputsError(f"outputs and labels must be hashable, got {row!r} at {place}") from None
+    if len(said) != n_tests:
+        raise OutputsError(
+            f"outputs of a label must be {n_tests}, None where missing, got {len(said)} at {place}"
+        )
+    if right is None:
+        raise OutputsError(f"labels must not be missing, got {label!r} at {place}")
+    return said, right, times
+
+
+@dataclass(frozen=True, eq=False)
+class LabelUpdate:
+    """What turns the belief of the model into a belief with labels.
+
+    Parameters
+    ----------
+    weights
+        δ_1, …, δ_K, δ and δ_shown; shape (K + 2,).
+    groups
+        Who agrees with whom in labelled cases; shape (G, K).
+    factors
+        By how much a camp is likelier than the model says; the last column is for answers that no
+        test gave; shape (G, K + 1).
+    patterns
+        The outputs of labelled cases; shape (P, K).
+    counts
+        How often each answer was the label; shape (P, M).
+    """
+
+    weights: FloatArray
+    groups: IntArray
+    factors: FloatArray
+    patterns: IntArray
+    counts: FloatArray
+
+    @classmethod
+    def fit(cls, cases: LabelledPatterns, model: FloatArray) -> LabelUpdate:
+        """Return the update for labelled ``cases`` whose beliefs by the model are ``model``."""
+        K, M = cases.codes.shape[1], model.shape[1]
+        weights = _test_weights(cases, model)
+        belief = _tilted(cases.codes, model, weights)
+        groups, group = np.unique(blocks(cases.codes), axis=0, return_inverse=True)
+        camps = camp_of_each(cases.codes, M)
+        expected, found = np.zeros((2, len(groups), K + 1))
+        np.add.at(expected, (group[:, None], camps), cases.weights[:, None] * belief)
+        np.add.at(found, (group, camps[np.arange(len(camps)), cases.labels]), cases.weights)
+        n = found.sum(axis=1, keepdims=True)
+        expected /= np.maximum(n, 1)
+        factors = (GROUP_LABELS * expected + found) / ((GROUP_LABELS + n) * expected + 1e-300)
+        factors[expected <= 0] = 1.0
+        patterns, row = np.unique(cases.codes, axis=0, return_inverse=True)
+        counts = np.zeros((len(patterns), M))
+        np.add.at(counts, (row, cases.labels), cases.weights)
+        return cls(weights, groups, factors, patterns, counts)
+
+    def apply(self, codes: IntArray, model: FloatArray) -> FloatArray:
+        """Return the beliefs of patterns with labels; shape (R, M)."""
+        belief = _tilted(codes, model, self.weights)
+        place = matching_rows(self.groups, blocks(codes))
+        (rows,) = np.nonzero(place >= 0)
+        camps = camp_of_each(codes[rows], model.shape[1])
+        belief[rows] *= self.factors[place[rows, None], camps]
+        belief /= belief.sum(axis=1, keepdims=True)
+        place = matching_rows(self.patterns, codes)
+        (rows,) = np.nonzero(place >= 0)
+        labels = self.counts[place[rows]]
+        total = PATTERN_LABELS + labels.sum(axis=1, keepdims=True)
+        belief[rows] = (PATTERN_LABELS * belief[rows] + labels) / total
+        return belief
+
+
+def blocks(codes: IntArray) -> IntArray:
+    """Return for each output the first test of the pattern that gave it; -1 stays -1.
+
+    >>> blocks(np.array([[7, 3, -1, 3]]))
+    array([[ 0,  1, -1,  1]])
+    """
+    found = np.where(codes == MISSING, MISSING, np.arange(codes.shape[1]))
+    for k in range(codes.shape[1]):
+        for i in reversed(range(k)):
+            same = (codes[:, i] == codes[:, k]) & (codes[:, k] != MISSING)
+            found[same, k] = found[same, i]
+    return found
+
+
+def camp_of_each(codes: IntArray, n_classes: int) -> IntArray:
+    """Return for each class the first test that gave it, K where none did; shape (R, M)."""
+    R, K = codes.shape
+    camps = np.full((R, n_classes), K)
+    for k in reversed(range(K)):
+        (rows,) = np.nonzero(codes[:, k] != MISSING)
+        camps[rows, codes[rows, k]] = k
+    return camps
+
+
+def matching_rows(known: IntArray, rows: IntArray) -> IntArray:
+    """Return for each row its place among the ``known`` ones, which differ; -1 if it is new."""
+    place = {key.tobytes(): r for r, key in enumerate(np.ascontiguousarray(known))}
+    rows = np.ascontiguousarray(rows)
+    return np.array([place.get(key.tobytes(), -1) for key in rows], dtype=np.int64)
+
+
+def _features(codes: IntArray, log_model: FloatArray) -> FloatArray:
+    """Return what the weights of `LabelUpdate` are of; shape (R, M, K + 2)."""
+    R, K = codes.shape
+    features = np.zeros((R, log_model.shape[1], K + 2))
+    for k in range(K):
+        (rows,) = np.nonzero(codes[:, k] != MISSING)
+        features[rows, codes[rows, k], k] = 1.0
+    features[:, :, K] = log_model
+    features[:, :, K + 1] = features[:, :, :K].max(axis=2)
+    return features
+
+
+def _log_model(model: FloatArray) -> FloatArray:
+    floor = FLOOR / model.shape[1]
+    return np.asarray(np.log(model * (1 - FLOOR) + floor))
+
+
+def _tilted(codes: IntArray, model: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the beliefs after step 1, without a table of all features."""
+    K = codes.shape[1]
+    score = (1 + weights[K]) * _log_model(model)
+    score += np.where(camp_of_each(codes, model.shape[1]) < K, weights[K + 1], 0.0)
+    for k in range(K):
+        (rows,) = np.nonzero(codes[:, k] != MISSING)
+        score[rows, codes[rows, k]] += weights[k]
+    score -= score.max(axis=1, keepdims=True)
+    np.exp(score, out=score)
+    score /= score.sum(axis=1, keepdims=True)
+    return score
+
+
+def _test_weights(cases: LabelledPatterns, model: FloatArray) -> FloatArray:
+    """Return the posterior means of the δ, averaged over the widths of their priors."""
+    most = np.argsort(-cases.weights, kind="stable")[:MAX_FITTED]
+    offset = _log_model(model[most])
+    features = _features(cases.codes[most], offset)
+    K = cases.codes.shape[1]
+    found, evidence = [], []
+    for width, model_width in product(TEST_WIDTHS, MODEL_WIDTHS):
+        scale = np.r_[np.full(K, width), model_width, SHOWN_WIDTH]
+        weights, fit = _newton(features * scale, offset, cases.labels[most], cases.weights[most])
+        found.append(scale * weights)
+        evidence.append(fit)
+    odds = np.exp(np.array(evidence) - max(evidence))
+    return np.asarray(odds @ np.array(found) / odds.sum())
+
+
+def _newton(
+    features: FloatArray, offset: FloatArray, labels: IntArray, weights: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return the likeliest coefficients under standard normal priors, and the log evidence."""
+    D = features.shape[2]
+    chosen = features[np.arange(len(labels)), labels]
+    coefficients, step = np.zeros(D), np.ones(D)
+    for _ in range(NEWTON_STEPS):
+        score = offset + features @ coefficients
+        score -= score.max(axis=1, keepdims=True)
+        p = np.exp(score)
+        p /= p.sum(axis=1, keepdims=True)
+        mean = np.einsum("ra,rad->rd", p, features)
+        spread = np.einsum("ra,rad,rae->rde", p, features, features, optimize=True)
+        spread -= mean[:, :, None] * mean[:, None, :]
+        curvature = np.tensordot(weights, spread, axes=1) + np.eye(D)
+        if np.abs(step).max() < 1e-5:
+            break
+        step = np.linalg.solve(curvature, weights @ (chosen - mean) - coefficients)
+        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
+        coefficients = coefficients + step
+    fit = float(weights @ np.log(p[np.arange(len(labels)), labels] + 1e-300))
+    _, volume = np.linalg.slogdet(curvature)
+    return coefficients, fit - 0.5 * float(coefficients @ coefficients) - 0.5 * float(volume)
