@@ -21,7 +21,10 @@ def test_catching_the_root_catches_everything(error):
 
 @pytest.mark.parametrize("error", CLASSES, ids=lambda error: error.__name__)
 def test_what_the_caller_gave_is_a_value_error(error):
-    is_input = error not in (errors.StopwiseError, errors.MissingExtraError)
+    is_input = not issubclass(error, errors.StoreError) and error not in (
+        errors.StopwiseError,
+        errors.MissingExtraError,
+    )
     assert issubclass(error, ValueError) == is_input
     assert issubclass(error, errors.InputError) == is_input
 

@@ -12,6 +12,12 @@
     │   ├── OutputsError                    outputs told to a learner
     │   ├── SettingError                    a parameter of a policy or a formula
     │   └── StateError                      a saved state that cannot be read back
+    ├── StoreError                          a store or a journal that cannot do what was asked
+    │   ├── FencedError                     another process has taken over this worker
+    │   ├── JournalError                    a journal that cannot be written or read
+    │   │   └── JournalFullError            no room for another tell
+    │   ├── SchemaError                     a store of a newer or an unknown schema
+    │   └── StoreUnavailableError           the database cannot be reached or is busy
     └── MissingExtraError (also an ImportError)   an optional package is not installed
 """
 
@@ -56,6 +62,30 @@ class SettingError(InputError):
 
 class StateError(InputError):
     """A saved state that is damaged, of another kind, or of a version this release cannot read."""
+
+
+class StoreError(StopwiseError):
+    """A store or a journal that cannot do what was asked."""
+
+
+class FencedError(StoreError):
+    """Another process has taken over this worker: what it folds is refused until it enters anew."""
+
+
+class JournalError(StoreError):
+    """A journal that cannot be written or read; the message names the file."""
+
+
+class JournalFullError(JournalError):
+    """The journal, or the disk under it, has no room: the tell was refused and not counted."""
+
+
+class SchemaError(StoreError):
+    """A store of a schema that this release does not know; nothing was changed."""
+
+
+class StoreUnavailableError(StoreError):
+    """The database cannot be reached or stays busy; the same call may succeed later."""
 
 
 class MissingExtraError(StopwiseError, ImportError):

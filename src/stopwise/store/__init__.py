@@ -1,0 +1,47 @@
+"""Learning that survives the process and is shared by many: journal, SQLite, PostgreSQL."""
+
+from stopwise.store.base import (
+    CascadeRecord,
+    Changes,
+    Cursor,
+    KeyedTell,
+    Lease,
+    Outcome,
+    Record,
+    Row,
+    Store,
+    StoreInfo,
+    WorkerRecord,
+    totals,
+)
+from stopwise.store.cases import Case, Counts, add_counts, case_text, read_case, tellable
+from stopwise.store.opening import open_store
+from stopwise.store.shared import SharedCounts, Staleness, Update
+from stopwise.store.worker import Worker, WorkerSettings
+
+__all__ = [
+    "CascadeRecord",
+    "Case",
+    "Changes",
+    "Counts",
+    "Cursor",
+    "KeyedTell",
+    "Lease",
+    "Outcome",
+    "Record",
+    "Row",
+    "SharedCounts",
+    "Staleness",
+    "Store",
+    "StoreInfo",
+    "Update",
+    "Worker",
+    "WorkerRecord",
+    "WorkerSettings",
+    "add_counts",
+    "case_text",
+    "open_store",
+    "read_case",
+    "tellable",
+    "totals",
+]

@@ -1,0 +1,120 @@
+"""Journals of dead workers: survivors count what is left in them.
+
+On one host the lock on the file tells who is dead, for it ends with the process. A journal of
+another host, in a directory that both see, is counted once the owner's lease has expired; it may
+still be alive, merely stopped, so its file stays, and the next generation of the lease fences it
+off until it has read what was counted without it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stopwise.errors import FencedError, JournalError
+from stopwise.store.base import Lease, Record, Row, Store
+from stopwise.store.cases import Counts, add_counts
+from stopwise.store.journal import DRAFT, SUFFIX, Entry, JournalReader
+
+Place = tuple[str, int, int]
+"""Cascade, epoch and time bucket."""
+
+
+def adopt(store: Store, directory: Path, *, host: str, seconds: float = 30.0) -> list[str]:
+    """Count what dead workers left in a directory of journals; return their names."""
+    for path in directory.glob(f"*{DRAFT}"):  # its owner died while it cut its journal
+        with _locked(path) as file:
+            if file is not None:
+                path.unlink(missing_ok=True)
+    names = []
+    for path in sorted(directory.glob(f"*{SUFFIX}")):
+        with _locked(path) as file:
+            name = None if file is None else _adopt(store, path, file, host, seconds)
+            if name is not None:
+                names.append(name)
+    return names
+
+
+def replay(entries: Iterable[Entry], rows: dict[Place, Counts]) -> set[Place]:
+    """Add the tells of a journal to rows; return those that have changed."""
+    changed = set()
+    for entry in entries:
+        place = (entry.cascade, entry.epoch, entry.bucket)
+        add_counts(rows.setdefault(place, {}), {entry.case: entry.times})
+        changed.add(place)
+    return changed
+
+
+def rows_of(lease: Lease) -> dict[Place, Counts]:
+    """Return what the store knows of a worker."""
+    return {(row.cascade, row.epoch, row.bucket): dict(row.counts) for row in lease.rows}
+
+
+def _adopt(store: Store, path: Path, file: int, host: str, seconds: float) -> str | None:
+    try:
+        journal = JournalReader(file, path)
+    except JournalError as error:
+        _report(store, path.name, [str(error)])
+        return None
+    header = journal.header
+    if header is None:
+        path.unlink(missing_ok=True)  # nothing was acknowledged before the first line was whole
+        return None
+    if header.store_id != store.store_id:
+        return None
+    is_ours = header.host == host
+    if not is_ours and _is_counted(store, header.worker, journal):
+        return None
+    lease = store.enter(header.worker, host=header.host, seconds=seconds, only_expired=not is_ours)
+    if lease is None:
+        return None
+    rows = rows_of(lease)
+    changed = replay(journal.entries(lease.position), rows)
+    _report(store, header.worker, journal.damaged)
+    try:
+        store.fold(
+            lease,
+            position=max(journal.end, lease.position),
+            rows=[Row(*place, header.worker, rows[place]) for place in sorted(changed)],
+        )
+        store.leave(lease)
+    except FencedError:
+        return None  # somebody else is at it, the owner perhaps
+    if is_ours:
+        path.unlink(missing_ok=True)
+    return header.worker
+
+
+def _is_counted(store: Store, worker: str, journal: JournalReader) -> bool:
+    """Whether nothing was added to a journal since its worker was adopted."""
+    for known in store.workers():
+        if known.worker == worker and known.is_closed:
+            return not any(True for _ in journal.entries(known.position))
+    return False
+
+
+def _report(store: Store, name: str, damaged: list[str]) -> None:
+    for text in damaged:
+        body = {"journal": name, "damage": text}
+        store.put(Record("damage", "", f"{name}: {text}"[:500], store.now(), body), replace=False)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[int | None]:
+    """Open and lock a file, if its owner on this host is dead and it is still in its place."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_there = path.exists() and os.path.samestat(os.fstat(file), path.stat())
+        yield file if is_there else None
+    except BlockingIOError:
+        yield None
+    finally:
+        os.close(file)

@@ -1,0 +1,254 @@
+"""What a store is: additive counts by worker, and records, behind one contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol, runtime_checkable
+
+from stopwise.store.cases import Counts
+
+MERGED = "merged"
+"""The worker under whose name the rows of closed ones are merged."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one worker has seen of one cascade in one epoch and time bucket, all of it."""
+
+    cascade: str
+    epoch: int
+    bucket: int
+    worker: str
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to write the rows of a worker, until a higher generation exists.
+
+    ``position`` is how far the worker's journal has been counted, ``rows`` what came of it.
+    """
+
+    worker: str
+    generation: int
+    position: int
+    rows: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Up to where a reader has read; made by a store, and of meaning to that store alone."""
+
+    epoch: int
+    layout: int
+    revision: int
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The rows of the current epoch that may have changed since a cursor.
+
+    Rows are absolute: one that comes twice replaces itself. With ``is_complete`` they are all
+    rows of the epoch, and what the reader knew before is to be forgotten.
+    """
+
+    epoch: int
+    rows: tuple[Row, ...]
+    cursor: Cursor
+    is_complete: bool
+    damaged: tuple[str, ...] = ()
+
+
+class Outcome(Enum):
+    """What became of a keyed tell."""
+
+    COUNTED = "counted"
+    REPEATED = "repeated"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True)
+class KeyedTell:
+    """A tell that may arrive more than once; ``case`` is the text that `case_text` gives."""
+
+    cascade: str
+    key: str
+    case: str
+    times: int = 1
+    bucket: int = 0
+
+
+@dataclass(frozen=True)
+class CascadeRecord:
+    """The current version of a cascade as it was described, and its epoch."""
+
+    name: str
+    version: int
+    epoch: int
+    description: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class WorkerRecord:
+    """A worker as the store knows it; times are those of the store's clock."""
+
+    worker: str
+    host: str
+    generation: int
+    position: int
+    lease_until: float
+    folded_at: float
+    is_closed: bool
+
+
+@dataclass(frozen=True)
+class Record:
+    """One entry of a kind: an event, a logged case, a label, a request for one, a token."""
+
+    kind: str
+    cascade: str
+    key: str
+    at: float
+    body: dict[str, Any]
+    revision: int = 0
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """What `Store.info` says: sizes, versions and what to know about the database."""
+
+    url: str
+    store_id: str
+    schema: int
+    database: str
+    cascades: tuple[CascadeRecord, ...]
+    workers: tuple[WorkerRecord, ...]
+    n_rows: int
+    n_keys: int
+    records: dict[str, int] = field(default_factory=dict)
+    quarantined: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Store(Protocol):
+    """What workers and services need of a store; `stopwise.store.contract` tests every law of it.
+
+    All methods may be called from several threads. Each is one transaction, and may be repeated
+    after a failure: a call that was carried out twice has the effect of one.
+    """
+
+    url: str
+    store_id: str
+    schema: int
+
+    def close(self) -> None:
+        """Release the connection; a closed store opens it again when it is next used."""
+
+    def now(self) -> float:
+        """Return the clock by which leases expire, in seconds since 1970."""
+
+    def cascades(self) -> list[CascadeRecord]:
+        """Return the current version of every cascade, by name."""
+
+    def cascade(self, name: str) -> CascadeRecord | None:
+        """Return the current version of one cascade, if it is known."""
+
+    def put_cascade(self, name: str, description: Mapping[str, Any]) -> CascadeRecord:
+        """Add a version of a cascade, unless the current one is described alike."""
+
+    def open_epoch(self, cascade: str, *, expected: int, reason: str = "") -> int:
+        """Return the current epoch, one more than ``expected`` if that was the current one.
+
+        Counts of earlier epochs are kept and no longer used.
+        """
+
+    def enter(
+        self, worker: str, *, host: str, seconds: float = 30.0, only_expired: bool = False
+    ) -> Lease | None:
+        """Take the lease of a worker, known or new, and fence off who had it.
+
+        With ``only_expired`` there is no lease (`None`) while another one runs.
+        """
+
+    def fold(
+        self, lease: Lease, *, position: int, rows: Sequence[Row], seconds: float = 30.0
+    ) -> None:
+        """Replace rows of a worker and its position at once and renew its lease.
+
+        Raises `FencedError` if the lease is no longer the newest.
+        """
+
+    def leave(self, lease: Lease) -> None:
+        """End a lease for good; the worker's rows may from now on be merged with others."""
+
+    def workers(self) -> list[WorkerRecord]:
+        """Return all workers that have entered, closed ones too."""
+
+    def changes(self, cascade: str, since: Cursor | None = None) -> Changes:
+        """Return the current epoch's rows that may have changed since a cursor, or all."""
+
+    def rows(self, cascade: str, *, epoch: int | None = None, since: int = 0) -> list[Row]:
+        """Return the rows of one epoch (the current one) or of all (``-1``) from a bucket on."""
+
+    def tell_keyed(self, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
+        """Count tells under keys: a repetition is not counted again, another case is a conflict.
+
+        They are counted for ``worker`` under a name of its own, so the worker meets them when it
+        next reads changes.
+        """
+
+    def put(self, record: Record, *, replace: bool = True, keep: int | None = None) -> bool:
+        """Write a record; return whether it was written (not if it exists and may not change).
+
+        With ``keep`` only that many of its kind and cascade are kept, the newest.
+        """
+
+    def get(self, kind: str, cascade: str, key: str) -> Record | None:
+        """Return one record, if it exists."""
+
+    def records(
+        self,
+        kind: str,
+        cascade: str | None = None,
+        *,
+        limit: int = 1000,
+        since: int | None = None,
+    ) -> list[Record]:
+        """Return the newest records of a kind, the oldest of them first.
+
+        With ``since`` the first ones whose revision is higher, in the order of revisions: a reader
+        that goes on from the last revision it has seen misses none and meets none twice.
+        """
+
+    def delete(self, kind: str, cascade: str, key: str) -> bool:
+        """Remove one record; return whether it existed."""
+
+    def info(self) -> StoreInfo:
+        """Return sizes and versions, and what to know about the database."""
+
+    def check(self) -> list[str]:
+        """Look at every row, put damaged ones into quarantine and return their names."""
+
+    def compact(self, *, before: int | None = None, keep_keys: float | None = None) -> int:
+        """Merge the rows of closed workers and return by how many rows the store has shrunk.
+
+        Rows of past epochs whose bucket is below ``before`` are dropped, keys older than
+        ``keep_keys`` seconds forgotten.
+        """
+
+
+def totals(rows: Sequence[Row]) -> Counts:
+    """Return the sum of rows.
+
+    >>> totals([Row("a", 0, 0, "w1", {"[0]": 2}), Row("a", 0, 0, "w2", {"[0]": 1, "[1]": 1})])
+    {'[0]': 3, '[1]': 1}
+    """
+    from stopwise.store.cases import add_counts
+
+    total: Counts = {}
+    for row in rows:
+        add_counts(total, row.counts)
+    return total

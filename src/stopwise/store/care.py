@@ -1,0 +1,124 @@
+"""Looking after a store: what is in it, what is damaged, what can be merged or dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stopwise.store.base import MERGED, CascadeRecord, Row, StoreInfo, WorkerRecord
+from stopwise.store.database import Database, Transaction
+from stopwise.store.records import SELECT as RECORDS
+from stopwise.store.records import (
+    Heading,
+    describe_cascade,
+    known_cascade,
+    read_records,
+    record_name,
+)
+from stopwise.store.rows import SELECT, add_rows, quarantine, read_rows
+
+
+def cascades(tx: Transaction) -> list[CascadeRecord]:
+    """Return the current version of every cascade, by name."""
+    found = tx.run("SELECT cascade, version, epoch, layout FROM stopwise_cascades ORDER BY cascade")
+    return [describe_cascade(tx, Heading(*row)) for row in found]
+
+
+def workers(tx: Transaction) -> list[WorkerRecord]:
+    """Return all workers that have entered, closed ones too."""
+    found = tx.run(
+        "SELECT worker, host, generation, position, lease_until, folded_at, closed "
+        "FROM stopwise_workers ORDER BY worker"
+    )
+    return [WorkerRecord(*row[:-1], bool(row[-1])) for row in found]
+
+
+def info(database: Database, store_id: str, schema: int) -> StoreInfo:
+    """Return sizes and versions, and what to know about the database."""
+    kind, notes = database.describe()
+
+    def work(tx: Transaction) -> StoreInfo:
+        sizes = dict(tx.run("SELECT kind, COUNT(*) FROM stopwise_records GROUP BY kind"))
+        return StoreInfo(
+            url=database.url,
+            store_id=store_id,
+            schema=schema,
+            database=kind,
+            cascades=tuple(cascades(tx)),
+            workers=tuple(workers(tx)),
+            n_rows=tx.run("SELECT COUNT(*) FROM stopwise_counts")[0][0],
+            n_keys=tx.run("SELECT COUNT(*) FROM stopwise_keys")[0][0],
+            records=sizes,
+            quarantined=tuple(
+                name for (name,) in tx.run("SELECT name FROM stopwise_quarantine ORDER BY at")
+            ),
+            notes=notes,
+        )
+
+    return database.read(work)
+
+
+def sound_rows(tx: Transaction, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    """Return the rows that a query finds; damaged ones are put into quarantine."""
+    rows: list[Row] = []
+    for found in tx.run(sql, values):
+        sound, damaged = read_rows([found])
+        rows += sound
+        if damaged:
+            quarantine(tx, found[:4], damaged[0])
+            _renew(tx, found[0])
+    return rows
+
+
+def check(tx: Transaction) -> list[str]:
+    """Put every damaged row and record into quarantine and return what was wrong with which."""
+    damaged = read_rows(tx.run(SELECT))[1]
+    if damaged:
+        sound_rows(tx, SELECT)
+    for found in tx.run(RECORDS):
+        wrong = read_records([found])[1]
+        if wrong:
+            damaged += wrong
+            place = found[:3]
+            tx.run(
+                "INSERT INTO stopwise_quarantine VALUES (?, ?, ?, ?)",
+                (record_name(*place), found[4], wrong[0], tx.now()),
+            )
+            where = "kind = ? AND cascade = ? AND record_key = ?"
+            tx.run(f"DELETE FROM stopwise_records WHERE {where}", place)
+    return damaged
+
+
+def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int:
+    """Merge the rows of closed workers, drop what is too old; return how many rows went."""
+    ((rows_before,),) = tx.run("SELECT COUNT(*) FROM stopwise_counts")
+    names = [row[0] for row in tx.run("SELECT cascade FROM stopwise_cascades ORDER BY cascade")]
+    for name in names:
+        known_cascade(tx, name, lock=True)
+    # A higher generation fences off whoever is about to count for one of them.
+    closed = tx.run(
+        "UPDATE stopwise_workers SET generation = generation + 1 WHERE closed = 1 RETURNING worker"
+    )
+    merged: list[Row] = []
+    for worker in sorted(name + part for (name,) in closed for part in ("", "+keys")):
+        merged += sound_rows(tx, f"{SELECT} WHERE worker = ? {tx.locking}", (worker,))
+        tx.run("DELETE FROM stopwise_counts WHERE worker = ?", (worker,))
+    add_rows(tx, [Row(r.cascade, r.epoch, r.bucket, MERGED, r.counts) for r in merged])
+    if before is not None:
+        tx.run(
+            "DELETE FROM stopwise_counts WHERE bucket < ? AND epoch < (SELECT epoch FROM "
+            "stopwise_cascades c WHERE c.cascade = stopwise_counts.cascade)",
+            (before,),
+        )
+    if keep_keys is not None:
+        tx.run("DELETE FROM stopwise_keys WHERE at < ?", (tx.now() - keep_keys,))
+    for name in {row.cascade for row in merged}:
+        _renew(tx, name)
+    ((rows_after,),) = tx.run("SELECT COUNT(*) FROM stopwise_counts")
+    return int(rows_before - rows_after)
+
+
+def _renew(tx: Transaction, cascade: str) -> None:
+    """Make readers of a cascade read all of it again."""
+    known_cascade(tx, cascade)
+    tx.run("UPDATE stopwise_cascades SET layout = layout + 1 WHERE cascade = ?", (cascade,))

@@ -1,0 +1,93 @@
+"""Cases as text: what a tell showed, in the form in which a store counts it.
+
+A case is a compact JSON list of the outputs. Where a stage or a label belongs to it, the outputs
+come first as a list of their own: ``[outputs, stage]`` or ``[outputs, stage, label]``. Pair counts,
+prefix counts and pattern tables all follow from how often each case was seen, and counts of cases
+add up over workers and time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stopwise.errors import OutputsError
+
+Counts = dict[str, int]
+"""How often each case was seen, by its text."""
+
+
+class Case(NamedTuple):
+    """What one case showed: its outputs, on a tree the stage, and a label if there was one."""
+
+    outputs: tuple[Hashable, ...]
+    stage: int | None = None
+    label: Hashable = None
+
+
+def case_text(
+    outputs: Iterable[Hashable], *, stage: int | None = None, label: Hashable = None
+) -> str:
+    """Return the text under which a case is counted, or raise `OutputsError`.
+
+    >>> case_text(["cat", None, 1])
+    '["cat",null,1]'
+    >>> case_text([0, 1], stage=2)
+    '[[0,1],2]'
+    """
+    if isinstance(outputs, (str, bytes, Mapping)) or not isinstance(outputs, Iterable):
+        raise OutputsError(f"outputs must be a sequence with one output a test, got {outputs!r}")
+    told: list[Any] = [_plain(y) for y in outputs]
+    if label is not None:
+        told = [told, stage, _plain(label)]
+    elif stage is not None:
+        told = [told, int(stage)]
+    return json.dumps(told, separators=(",", ":"), allow_nan=False)
+
+
+def read_case(text: str) -> Case:
+    """Return the case that `case_text` described.
+
+    >>> read_case('[[0,1],2]')
+    Case(outputs=(0, 1), stage=2, label=None)
+    """
+    told = json.loads(text)
+    if told and isinstance(told[0], list):
+        return Case(tuple(told[0]), *told[1:])
+    return Case(tuple(told))
+
+
+def tellable(counts: Mapping[str, int]) -> dict[Any, int]:
+    """Return counts by case as ``tell_many`` takes them; cases with a label count without it.
+
+    >>> tellable({"[0,1]": 3, '[[0,1],null,1]': 1})
+    {(0, 1): 4}
+    """
+    cases: dict[Any, int] = {}
+    for text, times in counts.items():
+        case = read_case(text)
+        told = case.outputs if case.stage is None else (case.outputs, case.stage)
+        cases[told] = cases.get(told, 0) + times
+    return cases
+
+
+def add_counts(total: Counts, counts: Mapping[str, int], *, sign: int = 1) -> None:
+    """Add ``counts`` to ``total`` in place, or take them off; what comes to nothing is left out."""
+    for text, times in counts.items():
+        value = total.get(text, 0) + sign * times
+        if value:
+            total[text] = value
+        else:
+            total.pop(text, None)
+
+
+def _plain(value: Hashable) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is None or isinstance(plain, (str, int)):
+        return plain
+    if isinstance(plain, float) and plain - plain == 0:  # finite
+        return plain
+    raise OutputsError(f"outputs must be text, finite numbers or None to be stored, got {value!r}")

@@ -1,0 +1,249 @@
+"""The journal of a worker: what it was told, in a file that survives the process.
+
+One line a tell: a checksum and a JSON list ``[cascade, epoch, bucket, case, times]``. The first
+line says whose journal it is and at which position it starts; a position counts the bytes of all
+lines that the worker ever wrote, so it stays the same when the file is cut. A tell is written
+with ``write(2)`` before it is acknowledged. What follows the last line that ends is a torn tail,
+of a tell that nobody was told had succeeded; a damaged line in between is named and passed over.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from stopwise.errors import JournalError, JournalFullError
+
+SUFFIX = ".journal"
+DRAFT = ".journal.new"
+
+
+@dataclass(frozen=True)
+class Header:
+    """Whose journal it is, for which store, and the position of its first line."""
+
+    worker: str
+    host: str
+    store_id: str
+    start: int
+    version: int = 1
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One tell in a journal."""
+
+    cascade: str
+    epoch: int
+    bucket: int
+    case: str
+    times: int
+
+
+def journal_line(record: object) -> bytes:
+    r"""Return a record as a line with its checksum.
+
+    >>> journal_line(["triage", 0, 0, "[0,1]", 1])
+    b'98c31d28 ["triage",0,0,"[0,1]",1]\n'
+    """
+    text = json.dumps(record, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def read_line(line: bytes) -> object:
+    """Return the record of a line, or raise ``ValueError``."""
+    checksum, _, text = line.rstrip(b"\n").partition(b" ")
+    if len(checksum) != 8 or zlib.crc32(text) != int(checksum, 16):
+        raise ValueError("the checksum does not match")
+    return json.loads(text)
+
+
+class Journal:
+    """The journal that a worker writes, locked for as long as the process lives.
+
+    Parameters
+    ----------
+    path
+        The file to create, with mode 0600.
+    header
+        Its first line.
+    max_bytes
+        The size beyond which tells are refused.
+    is_durable
+        Whether the file is on the disk before `flush` returns, so that tells survive loss of power.
+    """
+
+    def __init__(self, path: Path, header: Header, *, max_bytes: int, is_durable: bool) -> None:
+        self.path = path
+        self.header = header
+        self.max_bytes = max_bytes
+        self.is_durable = is_durable
+        self.end = header.start
+        self._broken = ""
+        self._commit = threading.Lock()
+        self._file, self._size = self._create(header, b"")
+        self._synced = self.end
+
+    def append(self, line: bytes) -> None:
+        """Write one line or several, or raise and leave the journal as it was.
+
+        The caller sees to it that no two threads write at once.
+        """
+        size = len(line)
+        if self._broken or self._size + size > self.max_bytes:
+            self._refuse()
+        try:
+            written = os.write(self._file, line)
+        except OSError as error:
+            self._undo(error)
+        else:
+            if written != size:
+                self._undo(None)
+        self._size += size
+        self.end += size
+
+    def flush(self, position: int) -> None:
+        """Return when all lines up to a position are on the disk, if that is promised.
+
+        Threads that wait here together share one ``fsync``.
+        """
+        if not self.is_durable:
+            return
+        with self._commit:
+            if self._synced >= position:
+                return
+            end = self.end
+            try:
+                os.fdatasync(self._file)
+            except OSError as error:
+                # The kernel may have dropped the pages: another fsync would prove nothing.
+                self._broken = f"the journal {self.path} could not be brought to disk: {error}"
+                raise JournalError(self._broken) from error
+            self._synced = end
+
+    def cut(self, position: int) -> None:
+        """Drop the lines before a position, which the store has counted.
+
+        The caller sees to it that nothing is written meanwhile.
+        """
+        with self._commit:
+            offset = self._size - (self.end - position)
+            tail = os.pread(self._file, self._size - offset, offset)
+            header = Header(**{**asdict(self.header), "start": position})
+            try:
+                file, size = self._create(header, tail)
+            except OSError:
+                return  # no room for the shorter file: the longer one goes on
+            os.close(self._file)
+            self._file, self._size, self.header = file, size, header
+            self._synced = self.end
+
+    def reader(self) -> JournalReader:
+        """Return all that is in the file."""
+        return JournalReader(self._file, self.path)
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return self._size
+
+    def remove(self) -> None:
+        """Delete the file, of which the store has counted every line."""
+        if self._file >= 0:
+            self.path.unlink(missing_ok=True)
+            self.release()
+
+    def release(self) -> None:
+        """Close the file and leave it to whoever adopts it."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+            self._broken = f"the journal {self.path} is closed"
+
+    def _create(self, header: Header, tail: bytes) -> tuple[int, int]:
+        draft = self.path.with_name(self.path.name.removesuffix(SUFFIX) + DRAFT)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
+        file = os.open(draft, flags, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            content = journal_line(asdict(header)) + tail
+            if os.write(file, content) != len(content):
+                raise OSError("short write")
+            if self.is_durable:
+                os.fsync(file)
+            draft.replace(self.path)
+            if self.is_durable:
+                _sync_directory(self.path.parent)
+        except BaseException:
+            os.close(file)
+            draft.unlink(missing_ok=True)
+            raise
+        return file, len(content)
+
+    def _refuse(self) -> None:
+        if self._broken:
+            raise JournalError(self._broken)
+        raise JournalFullError(
+            f"the journal {self.path} is full ({self._size} of {self.max_bytes} bytes): "
+            "the store has not been reached for too long; the tell was not counted"
+        )
+
+    def _undo(self, error: OSError | None) -> None:
+        """Take back a line that was written in part."""
+        try:
+            os.ftruncate(self._file, self._size)
+        except OSError as second:
+            self._broken = f"the journal {self.path} cannot be mended: {second}"
+        why = error or "short write"
+        raise JournalFullError(f"the journal {self.path} cannot be written: {why}") from error
+
+
+class JournalReader:
+    """A journal as its adopter reads it; ``damaged`` names the lines that were passed over."""
+
+    def __init__(self, file: int, path: Path) -> None:
+        self.path = path
+        self.damaged: list[str] = []
+        self.end = 0
+        content = os.pread(file, os.fstat(file).st_size, 0)
+        first, newline, self._body = content.partition(b"\n")
+        self.header: Header | None = None
+        if newline:  # else its owner was killed before it could acknowledge anything
+            try:
+                self.header = Header(**read_line(first))  # type: ignore[arg-type]
+            except (TypeError, ValueError) as error:
+                raise JournalError(f"the journal {path} has no readable header: {error}") from None
+
+    def entries(self, position: int) -> Iterator[Entry]:
+        """Yield the tells after a position; ``end`` is then where the last whole line ends."""
+        if self.header is None:
+            return
+        start = self.header.start
+        self.end = max(position, start)
+        if position < start:
+            self.damaged.append(f"{self.path.name}: bytes {position} to {start} are missing")
+        offset = max(0, position - start)
+        while (stop := self._body.find(b"\n", offset) + 1) > 0:
+            try:
+                record = read_line(self._body[offset:stop])
+                entry = Entry(*record)  # type: ignore[misc]
+            except (TypeError, ValueError) as error:
+                self.damaged.append(f"{self.path.name}: line at {start + offset}: {error}")
+            else:
+                yield entry
+            offset = stop
+            self.end = start + stop
+
+
+def _sync_directory(directory: Path) -> None:
+    file = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

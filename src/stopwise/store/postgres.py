@@ -1,0 +1,171 @@
+"""PostgreSQL as the database of a store, for workers of many hosts.
+
+A transaction's number orders revisions. Numbers are given at the start and seen at the end of a
+transaction, so a reader goes on from the oldest one that was still running when it read.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stopwise.errors import MissingExtraError, StoreError, StoreUnavailableError
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+
+# Any number will do, as long as all releases take the same.
+_SCHEMA_LOCK = 7_305_612
+
+
+class PostgresDatabase:
+    """A PostgreSQL database; one connection, opened when needed and again after it was lost.
+
+    Parameters
+    ----------
+    url
+        As libpq takes it; passwords are better kept in ``~/.pgpass`` or ``PGPASSWORD``.
+    timeout
+        Seconds to wait for a connection.
+    """
+
+    def __init__(self, url: str, *, timeout: float = 5.0) -> None:
+        from stopwise.store.opening import without_password
+
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtraError(
+                "a store on PostgreSQL needs psycopg: pip install 'stopwise[postgres]'"
+            ) from None
+        self._psycopg = psycopg
+        self._full_url = url
+        self.url = without_password(url)
+        self.timeout = timeout
+        self._lock = threading.RLock()
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._pid = os.getpid()
+        self._inherited: list[object] = []
+
+    def read(self, work: Callable[[PostgresTransaction], T]) -> T:
+        """Run ``work`` on one snapshot."""
+        return self._repeated("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work)
+
+    def write(self, work: Callable[[PostgresTransaction], T]) -> T:
+        """Run ``work`` and commit."""
+        return self._repeated("BEGIN", work)
+
+    def describe(self) -> tuple[str, tuple[str, ...]]:
+        """Return the version of the server."""
+        ((version,),) = self.read(lambda tx: tx.run("SHOW server_version"))
+        return f"PostgreSQL {version}", ()
+
+    def examine(self) -> list[str]:
+        """Return nothing: the server looks after its own files."""
+        return []
+
+    def shrink(self) -> None:
+        """Do nothing: the server's autovacuum does."""
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            if self._connection is not None and self._pid == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    def _repeated(self, begin: str, work: Callable[[PostgresTransaction], T]) -> T:
+        """Run ``work`` in a transaction, once more if the connection or a lock was lost."""
+        psycopg = self._psycopg
+        with self._lock:
+            for is_last in (False, True):
+                try:
+                    return self._run(begin, work)
+                except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                    # A deadlock or a lost connection: all that a store does may be repeated.
+                    self.close()
+                    if is_last:
+                        raise StoreUnavailableError(
+                            f"the store at {self.url} cannot be used now: {_first_line(error)}"
+                        ) from error
+                except psycopg.Error as error:
+                    self.close()
+                    raise StoreError(
+                        f"the store at {self.url} refused: {_first_line(error)}"
+                    ) from error
+        raise AssertionError("unreachable")
+
+    def _run(self, begin: str, work: Callable[[PostgresTransaction], T]) -> T:
+        connection = self._connected()
+        with connection.cursor() as cursor:
+            cursor.execute(begin.encode())
+            try:
+                result = work(PostgresTransaction(cursor))
+                cursor.execute("COMMIT")
+            except BaseException:
+                if not connection.closed:
+                    cursor.execute("ROLLBACK")
+                raise
+            return result
+
+    def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
+        if self._connection is not None and self._pid != os.getpid():
+            self._inherited.append(self._connection)  # closing it would end the parent's session
+            self._connection = None
+        if self._connection is None:
+            self._pid = os.getpid()
+            self._connection = self._psycopg.connect(
+                self._full_url,
+                autocommit=True,
+                connect_timeout=max(1, round(self.timeout)),
+                application_name="stopwise",
+            )
+        return self._connection
+
+
+class PostgresTransaction:
+    """One open transaction of PostgreSQL."""
+
+    locking = "FOR UPDATE"
+
+    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
+        self._cursor = cursor
+        self._revision: int | None = None
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and return its rows."""
+        self._cursor.execute(sql.replace("?", "%s").encode(), values)
+        return self._cursor.fetchall() if self._cursor.description else []
+
+    def changed(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement and return how many rows it changed."""
+        self._cursor.execute(sql.replace("?", "%s").encode(), values)
+        return self._cursor.rowcount
+
+    def now(self) -> float:
+        """Return the clock of the server."""
+        return float(self.run("SELECT extract(epoch FROM clock_timestamp())")[0][0])
+
+    def revision(self) -> int:
+        """Return the number of this transaction."""
+        if self._revision is None:
+            ((value,),) = self.run("SELECT pg_current_xact_id()::text")
+            self._revision = int(value)
+        return self._revision
+
+    def horizon(self) -> int:
+        """Return the number of the oldest transaction that was running at the snapshot."""
+        ((value,),) = self.run("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
+        return int(value)
+
+    def lock_schema(self) -> None:
+        """Wait for others who may be creating the tables."""
+        self.run("SELECT pg_advisory_xact_lock(?)", (_SCHEMA_LOCK,))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,128 @@
+"""Records of every kind, cascades and their versions among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from stopwise.store.base import CascadeRecord, Record
+from stopwise.store.database import Transaction
+from stopwise.store.schema import sealed, unsealed
+
+SELECT = "SELECT kind, cascade, record_key, at, body, checksum, revision FROM stopwise_records"
+
+
+class Heading(NamedTuple):
+    """The one row that a cascade has."""
+
+    cascade: str
+    version: int
+    epoch: int
+    layout: int
+
+
+def read_records(found: Iterable[tuple[Any, ...]]) -> tuple[list[Record], list[str]]:
+    """Return the records that are sound and the names of those that are damaged."""
+    records, damaged = [], []
+    for kind, cascade, key, at, body, checksum, revision in found:
+        try:
+            sound = unsealed(body, checksum, kind, cascade, key)
+        except ValueError as error:
+            damaged.append(f"{record_name(kind, cascade, key)}: {error}")
+        else:
+            records.append(Record(kind, cascade, key, at, sound, revision))
+    return records, damaged
+
+
+def record_name(kind: str, cascade: str, key: str) -> str:
+    """Return how a record is called in messages."""
+    return f"{kind} {key!r} of {cascade!r}"
+
+
+def put_record(tx: Transaction, record: Record, *, replace: bool, keep: int | None = None) -> bool:
+    """Write a record and forget the oldest beyond ``keep``; return whether it was written."""
+    place = (record.kind, record.cascade, record.key)
+    update = (
+        "DO UPDATE SET at = excluded.at, revision = excluded.revision, "
+        "body = excluded.body, checksum = excluded.checksum"
+    )
+    written = tx.changed(
+        "INSERT INTO stopwise_records VALUES (?, ?, ?, ?, ?, ?, ?) "
+        f"ON CONFLICT (kind, cascade, record_key) {update if replace else 'DO NOTHING'}",
+        (*place, record.at, tx.revision(), *sealed(record.body, *place)),
+    )
+    if keep is not None:
+        tx.run(
+            "DELETE FROM stopwise_records WHERE kind = ? AND cascade = ? AND record_key IN "
+            "(SELECT record_key FROM stopwise_records WHERE kind = ? AND cascade = ? "
+            "ORDER BY at DESC, record_key DESC LIMIT 1000 OFFSET ?)",
+            (*place[:2], *place[:2], keep),
+        )
+    return bool(written)
+
+
+def list_records(
+    tx: Transaction, kind: str, cascade: str | None, limit: int, since: int | None
+) -> list[Record]:
+    """Return the newest records of a kind, or the first ones after a revision."""
+    where, values = "WHERE kind = ?", [kind]
+    if cascade is not None:
+        where, values = f"{where} AND cascade = ?", [*values, cascade]
+    if since is None:
+        sql = f"{SELECT} {where} ORDER BY at DESC, record_key DESC LIMIT ?"
+        return read_records(tx.run(sql, (*values, limit)))[0][::-1]
+    # What is not below the horizon may still be joined by revisions that are lower.
+    sql = f"{SELECT} {where} AND revision > ? AND revision < ? ORDER BY revision, record_key"
+    found = tx.run(f"{sql} LIMIT ?", (*values, since, tx.horizon(), limit))
+    return read_records(found)[0]
+
+
+def heading(tx: Transaction, name: str) -> Heading:
+    """Return the row of a cascade, known or not."""
+    found = tx.run(
+        "SELECT cascade, version, epoch, layout FROM stopwise_cascades WHERE cascade = ?", (name,)
+    )
+    return Heading(*found[0]) if found else Heading(name, 0, 0, 0)
+
+
+def known_cascade(tx: Transaction, name: str, *, lock: bool = False) -> Heading:
+    """Return the row of a cascade, which exists from now on."""
+    tx.run("INSERT INTO stopwise_cascades VALUES (?, 0, 0, 0) ON CONFLICT DO NOTHING", (name,))
+    if lock:
+        tx.run(f"SELECT 1 FROM stopwise_cascades WHERE cascade = ? {tx.locking}", (name,))
+    return heading(tx, name)
+
+
+def describe_cascade(tx: Transaction, row: Heading) -> CascadeRecord:
+    """Return a cascade with the description of its current version."""
+    key = f"{row.version:08d}"
+    found = tx.run(
+        f"{SELECT} WHERE kind = 'cascade' AND cascade = ? AND record_key = ?", (row.cascade, key)
+    )
+    records, _ = read_records(found)
+    return CascadeRecord(row.cascade, row.version, row.epoch, records[0].body if records else {})
+
+
+def put_cascade(tx: Transaction, name: str, description: Mapping[str, Any]) -> CascadeRecord:
+    """Add a version of a cascade, unless the current one is described alike."""
+    row = known_cascade(tx, name, lock=True)
+    current = describe_cascade(tx, row)
+    body = dict(description)
+    if row.version and sealed(current.description) == sealed(body):
+        return current
+    version = row.version + 1
+    tx.run("UPDATE stopwise_cascades SET version = ? WHERE cascade = ?", (version, name))
+    put_record(tx, Record("cascade", name, f"{version:08d}", tx.now(), body), replace=True)
+    return CascadeRecord(name, version, row.epoch, body)
+
+
+def open_epoch(tx: Transaction, cascade: str, expected: int, reason: str) -> int:
+    """Return the current epoch, one more than ``expected`` if that was the current one."""
+    epoch = known_cascade(tx, cascade, lock=True).epoch
+    if epoch != expected:
+        return epoch
+    epoch += 1
+    tx.run("UPDATE stopwise_cascades SET epoch = ? WHERE cascade = ?", (epoch, cascade))
+    record = Record("epoch", cascade, f"{epoch:08d}", tx.now(), {"reason": reason})
+    put_record(tx, record, replace=True)
+    return epoch

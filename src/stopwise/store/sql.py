@@ -1,0 +1,218 @@
+"""The store on an SQL database: one set of statements for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from stopwise.errors import FencedError, InputError
+from stopwise.store import care, keyed, records
+from stopwise.store.base import (
+    CascadeRecord,
+    Changes,
+    Cursor,
+    KeyedTell,
+    Lease,
+    Outcome,
+    Record,
+    Row,
+    StoreInfo,
+    WorkerRecord,
+)
+from stopwise.store.database import Database, Transaction
+from stopwise.store.rows import SELECT, read_rows, write_rows
+from stopwise.store.schema import prepare, refuse_newer
+
+T = TypeVar("T")
+
+
+class SqlStore:
+    """A `Store` whose rows are those of a database; `open_store` makes one from a URL."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.url = database.url
+        self.store_id, self.schema = prepare(database)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+    def __enter__(self) -> SqlStore:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the connection; it is opened again when it is next needed."""
+        self.database.close()
+
+    def now(self) -> float:
+        """Return the clock by which leases expire, in seconds since 1970."""
+        return self.database.read(lambda tx: tx.now())
+
+    def cascades(self) -> list[CascadeRecord]:
+        """Return the current version of every cascade, by name."""
+        return self.database.read(care.cascades)
+
+    def cascade(self, name: str) -> CascadeRecord | None:
+        """Return the current version of one cascade, if it is known."""
+        return next((known for known in self.cascades() if known.name == name), None)
+
+    def put_cascade(self, name: str, description: Mapping[str, Any]) -> CascadeRecord:
+        """Add a version of a cascade, unless the current one is described alike."""
+        return self._write(lambda tx: records.put_cascade(tx, name, description))
+
+    def open_epoch(self, cascade: str, *, expected: int, reason: str = "") -> int:
+        """Return the current epoch, one more than ``expected`` if that was the current one."""
+        return self._write(lambda tx: records.open_epoch(tx, cascade, expected, reason))
+
+    def enter(
+        self, worker: str, *, host: str, seconds: float = 30.0, only_expired: bool = False
+    ) -> Lease | None:
+        """Take the lease of a worker, known or new, and fence off who had it."""
+
+        def work(tx: Transaction) -> Lease | None:
+            now = tx.now()
+            found = tx.run(
+                "INSERT INTO stopwise_workers VALUES (?, ?, 1, 0, ?, ?, 0) "
+                "ON CONFLICT (worker) DO UPDATE SET generation = stopwise_workers.generation + 1, "
+                "lease_until = excluded.lease_until, closed = 0 "
+                "WHERE ? = 0 OR stopwise_workers.lease_until < ? RETURNING generation, position",
+                (worker, host, now + seconds, now, int(only_expired), now),
+            )
+            if not found:
+                return None
+            rows = care.sound_rows(tx, f"{SELECT} WHERE worker = ?", (worker,))
+            generation, position = found[0]
+            return Lease(worker, generation, position, tuple(rows))
+
+        return self._write(work)
+
+    def fold(
+        self, lease: Lease, *, position: int, rows: Sequence[Row], seconds: float = 30.0
+    ) -> None:
+        """Replace rows of a worker and its position at once and renew its lease."""
+        for row in rows:
+            if row.worker != lease.worker:
+                raise InputError(f"rows must be those of {lease.worker!r}, got {row.worker!r}")
+
+        def work(tx: Transaction) -> None:
+            now = tx.now()
+            # First of all: whoever takes over now waits here, and then finds all of it done.
+            done = tx.changed(
+                "UPDATE stopwise_workers SET position = ?, lease_until = ?, folded_at = ? "
+                "WHERE worker = ? AND generation = ? AND position <= ?",
+                (position, now + seconds, now, lease.worker, lease.generation, position),
+            )
+            if not done:
+                raise FencedError(
+                    f"worker {lease.worker!r} was taken over: generation {lease.generation} "
+                    "is no longer the newest"
+                )
+            write_rows(tx, rows)
+
+        self._write(work)
+
+    def leave(self, lease: Lease) -> None:
+        """End a lease for good; the worker's rows may from now on be merged with others."""
+        self._write(
+            lambda tx: tx.run(
+                "UPDATE stopwise_workers SET lease_until = 0, closed = 1 "
+                "WHERE worker = ? AND generation = ?",
+                (lease.worker, lease.generation),
+            )
+        )
+
+    def workers(self) -> list[WorkerRecord]:
+        """Return all workers that have entered, closed ones too."""
+        return self.database.read(care.workers)
+
+    def changes(self, cascade: str, since: Cursor | None = None) -> Changes:
+        """Return the current epoch's rows that may have changed since a cursor, or all."""
+
+        def work(tx: Transaction) -> Changes:
+            at = records.heading(tx, cascade)
+            goes_on = since is not None and (since.epoch, since.layout) == (at.epoch, at.layout)
+            first = since.revision if since is not None and goes_on else 0
+            found = tx.run(
+                f"{SELECT} WHERE cascade = ? AND epoch = ? AND revision >= ?",
+                (cascade, at.epoch, first),
+            )
+            rows, damaged = read_rows(found)
+            cursor = Cursor(at.epoch, at.layout, tx.horizon())
+            return Changes(at.epoch, tuple(rows), cursor, not goes_on, tuple(damaged))
+
+        return self.database.read(work)
+
+    def rows(self, cascade: str, *, epoch: int | None = None, since: int = 0) -> list[Row]:
+        """Return the rows of one epoch (the current one) or of all (``-1``) from a bucket on."""
+
+        def work(tx: Transaction) -> list[Row]:
+            wanted = records.heading(tx, cascade).epoch if epoch is None else epoch
+            found = tx.run(
+                f"{SELECT} WHERE cascade = ? AND (? = -1 OR epoch = ?) AND bucket >= ? "
+                "ORDER BY epoch, bucket, worker",
+                (cascade, wanted, wanted, since),
+            )
+            return read_rows(found)[0]
+
+        return self.database.read(work)
+
+    def tell_keyed(self, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
+        """Count tells under keys: a repetition is not counted again, another case is a conflict."""
+        return self._write(lambda tx: keyed.tell_keyed(tx, worker, tells))
+
+    def put(self, record: Record, *, replace: bool = True, keep: int | None = None) -> bool:
+        """Write a record; return whether it was written."""
+        return self._write(lambda tx: records.put_record(tx, record, replace=replace, keep=keep))
+
+    def get(self, kind: str, cascade: str, key: str) -> Record | None:
+        """Return one record, if it exists."""
+        where = "WHERE kind = ? AND cascade = ? AND record_key = ?"
+        found = self.database.read(
+            lambda tx: tx.run(f"{records.SELECT} {where}", (kind, cascade, key))
+        )
+        return next(iter(records.read_records(found)[0]), None)
+
+    def records(
+        self,
+        kind: str,
+        cascade: str | None = None,
+        *,
+        limit: int = 1000,
+        since: int | None = None,
+    ) -> list[Record]:
+        """Return the newest records of a kind, or the first ones after a revision."""
+        return self.database.read(lambda tx: records.list_records(tx, kind, cascade, limit, since))
+
+    def delete(self, kind: str, cascade: str, key: str) -> bool:
+        """Remove one record; return whether it existed."""
+        where = "WHERE kind = ? AND cascade = ? AND record_key = ?"
+        values = (kind, cascade, key)
+        return self._write(
+            lambda tx: bool(tx.changed(f"DELETE FROM stopwise_records {where}", values))
+        )
+
+    def info(self) -> StoreInfo:
+        """Return sizes and versions, and what to know about the database."""
+        return care.info(self.database, self.store_id, self.schema)
+
+    def check(self) -> list[str]:
+        """Look at every row, put damaged ones into quarantine and return their names."""
+        return [*self.database.examine(), *self._write(care.check)]
+
+    def compact(self, *, before: int | None = None, keep_keys: float | None = None) -> int:
+        """Merge the rows of closed workers and return by how many rows the store has shrunk."""
+        gone = self._write(lambda tx: care.compact(tx, before, keep_keys))
+        self.database.shrink()
+        return gone
+
+    def _write(self, work: Callable[[Transaction], T]) -> T:
+        def guarded(tx: Transaction) -> T:
+            # A newer release may have migrated the store since this one opened it.
+            ((version,),) = tx.run("SELECT value FROM stopwise_meta WHERE name = 'schema'")
+            refuse_newer(int(version), self.url)
+            return work(tx)
+
+        return self.database.write(guarded)

@@ -1,0 +1,207 @@
+"""SQLite as the database of a store: one file for the processes of one host, or memory.
+
+Writers queue at a lock file before they begin. SQLite's own busy handler polls, which keeps some
+writers waiting for seconds; the lock also keeps checkpoints and writes of two processes apart,
+which SQLite below 3.51.3 needs (its WAL-reset bug).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from stopwise.errors import StoreError, StoreUnavailableError
+
+T = TypeVar("T")
+
+PRIVATE = 0o600
+_WAL_RESET_MENDED = (3, 51, 3)
+
+
+class SqliteDatabase:
+    """A database file, or a private database in memory where ``path`` is ``None``.
+
+    Parameters
+    ----------
+    path
+        The file, created with mode 0600 if it does not exist.
+    is_durable
+        Whether a commit survives loss of power (`synchronous=FULL`), not only of the process.
+    clock
+        The time in seconds, for leases.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        is_durable: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.path = None if path is None else path.absolute()
+        self.url = "memory://" if path is None else f"sqlite:///{path}"
+        self.is_durable = is_durable
+        self.clock = clock
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._lock_file = -1
+        self._pid = os.getpid()
+        self._inherited: list[sqlite3.Connection | None] = []
+
+    def read(self, work: Callable[[SqliteTransaction], T]) -> T:
+        """Run ``work`` on one snapshot."""
+        with self._lock, self._transaction("BEGIN") as tx:
+            return work(tx)
+
+    def write(self, work: Callable[[SqliteTransaction], T]) -> T:
+        """Run ``work`` and commit, after all who came before."""
+        with self._lock, self._turn(), self._transaction("BEGIN IMMEDIATE") as tx:
+            return work(tx)
+
+    def describe(self) -> tuple[str, tuple[str, ...]]:
+        """Return the version of SQLite and whether it has a bug that matters here."""
+        notes = []
+        if sqlite3.sqlite_version_info < _WAL_RESET_MENDED and self.path is not None:
+            notes.append(
+                f"SQLite {sqlite3.sqlite_version} may damage a file in WAL mode that several "
+                "programs write (mended in 3.51.3). Workers of stopwise write one at a time; "
+                "let no other program write to the file."
+            )
+        return f"SQLite {sqlite3.sqlite_version}", tuple(notes)
+
+    def examine(self) -> list[str]:
+        """Return what SQLite's own check finds."""
+        rows = self.read(lambda tx: tx.run("PRAGMA quick_check"))
+        return [str(text) for (text,) in rows if text != "ok"]
+
+    def shrink(self) -> None:
+        """Rebuild the file without its free pages and empty the log."""
+        with self._lock, self._turn(), _translated(self.url):
+            connection = self._connected()
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close the file; a database in memory goes on."""
+        with self._lock:
+            if self.path is not None and self._connection is not None:
+                with self._turn():  # the last one to close writes a checkpoint
+                    self._connection.close()
+                self._connection = None
+                os.close(self._lock_file)
+                self._lock_file = -1
+
+    def __del__(self) -> None:
+        connection = getattr(self, "_connection", None)
+        if connection is not None and self._pid == os.getpid():
+            connection.close()
+            if self._lock_file >= 0:
+                os.close(self._lock_file)
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[SqliteTransaction]:
+        with _translated(self.url):
+            connection = self._connected()
+            connection.execute(begin)
+            try:
+                yield SqliteTransaction(connection, self.clock)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait in the kernel's queue for the right to write."""
+        if self.path is None:
+            yield
+            return
+        import fcntl
+
+        with _translated(self.url):
+            self._connected()
+        fcntl.flock(self._lock_file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock_file, fcntl.LOCK_UN)
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is not None and (self.path is None or self._pid == os.getpid()):
+            return self._connection
+        if self.path is None:
+            self._connection = _connect(":memory:")
+            return self._connection
+        # What was carried over a fork is the parent's, and closing it would disturb the parent.
+        self._inherited.append(self._connection)
+        self._pid = os.getpid()
+        if not self.path.parent.is_dir():
+            raise StoreError(f"a store must lie in a directory, {self.path.parent} is none")
+        create = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        os.close(os.open(self.path, create, PRIVATE))
+        self._lock_file = os.open(f"{self.path}-lock", create, PRIVATE)
+        connection = _connect(self.path)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(f"PRAGMA synchronous={'FULL' if self.is_durable else 'NORMAL'}")
+        self._connection = connection
+        return connection
+
+
+class SqliteTransaction:
+    """One open transaction of SQLite."""
+
+    locking = ""  # a writer is alone
+
+    def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
+        self._connection = connection
+        self._revision: int | None = None
+        self.now = clock
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and return its rows."""
+        return self._connection.execute(sql, values).fetchall()
+
+    def changed(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Run a statement and return how many rows it changed."""
+        return self._connection.execute(sql, values).rowcount
+
+    def revision(self) -> int:
+        """Return the number of this transaction: writers are alone, so a counter will do."""
+        if self._revision is None:
+            ((value,),) = self.run(
+                "UPDATE stopwise_meta SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) "
+                "WHERE name = 'revision' RETURNING value"
+            )
+            self._revision = int(value)
+        return self._revision
+
+    def horizon(self) -> int:
+        """Return the number of the next transaction."""
+        ((value,),) = self.run("SELECT value FROM stopwise_meta WHERE name = 'revision'")
+        return int(value) + 1
+
+    def lock_schema(self) -> None:
+        """Do nothing: a writer is alone."""
+
+
+def _connect(path: Path | str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA trusted_schema=OFF")
+    return connection
+
+
+@contextmanager
+def _translated(url: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StoreUnavailableError(f"the store at {url} cannot be used now: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"the store at {url} cannot be read: {error}") from error

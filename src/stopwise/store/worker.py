@@ -1,0 +1,255 @@
+"""A worker: one process that is told cases, keeps them safe and shares them with all others."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import socket
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from stopwise.checks import finite_number, known_name, whole_number
+from stopwise.errors import FencedError, SettingError, StoreError
+from stopwise.store.adoption import Place, adopt, replay, rows_of
+from stopwise.store.base import MERGED, KeyedTell, Lease, Outcome, Row, Store
+from stopwise.store.cases import Counts
+from stopwise.store.journal import SUFFIX, Header, Journal
+from stopwise.store.opening import journals_beside, open_store
+from stopwise.store.shared import SharedCounts
+
+Durability = Literal["memory", "process", "disk"]
+
+# A journal that the store has counted is cut when it is longer than that.
+_CUT_BYTES = 1_000_000
+
+_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+@dataclass(frozen=True)
+class WorkerSettings:
+    """Time spans and sizes of a worker.
+
+    Parameters
+    ----------
+    bucket_seconds
+        The width of the time buckets in which cases are counted.
+    lease_seconds
+        How long a worker of another host waits for a sign of life before it may adopt this one.
+    sync_seconds
+        How long a worker decides on what it knows before it is due to sync.
+    max_journal_bytes
+        The size beyond which the journal refuses tells.
+    """
+
+    bucket_seconds: int = 3600
+    lease_seconds: float = 30.0
+    sync_seconds: float = 1.0
+    max_journal_bytes: int = 64_000_000
+
+    def __post_init__(self) -> None:
+        whole_number("bucket_seconds", self.bucket_seconds, SettingError, least=1)
+        whole_number("max_journal_bytes", self.max_journal_bytes, SettingError, least=1000)
+        for name in ("lease_seconds", "sync_seconds"):
+            finite_number(name, getattr(self, name), SettingError, zero=False)
+
+
+class Worker:
+    """One process that tells cases to a store; threads may share it, processes may not.
+
+    Each tell is written to the worker's own journal. Now and then `SharedCounts.sync` folds the
+    journal into the worker's own rows of the store: its absolute counts and the position up to
+    which they hold, at once, so that folding again changes nothing.
+
+    Parameters
+    ----------
+    store
+        A store or its URL.
+    directory
+        Where the journals are, the same for all workers of a host; beside an SQLite file by
+        default.
+    durability
+        What a tell survives once it has returned: ``memory`` nothing, ``process`` the death of
+        the process (kill -9), ``disk`` loss of power too.
+    settings
+        Time spans and sizes, which few need to change.
+    name, host
+        Unique for ever, and the same for all processes that share locks on files; made by default.
+    clock, timer
+        Wall time for buckets, and a time that never jumps for the schedule of syncs.
+    """
+
+    def __init__(
+        self,
+        store: Store | str,
+        *,
+        directory: Path | str | None = None,
+        durability: Durability = "process",
+        settings: WorkerSettings | None = None,
+        name: str | None = None,
+        host: str | None = None,
+        clock: Callable[[], float] = time.time,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        known_name("durability", durability, ["memory", "process", "disk"], SettingError)
+        self.durability = durability
+        self.settings = settings or WorkerSettings()
+        self.store: Store = (
+            open_store(store, is_durable=durability == "disk") if isinstance(store, str) else store
+        )
+        self.host = host or socket.gethostname()
+        self.name = _checked_name(name or f"{self.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+        self.clock = clock
+        self.timer = timer
+        # One lock for what was told, held for microseconds; another for folding it.
+        self.lock = threading.Lock()
+        self.rows: dict[Place, Counts] = {}
+        self.dirty: set[Place] = set()
+        self.journal: Journal | None = None
+        self.is_flushing = False
+        self.directory: Path | None = None
+        self.adopted: list[str] = []
+        self._fold_lock = threading.Lock()
+        self._shared: dict[str, SharedCounts] = {}
+        self._lease = self._entered()
+        self._position = self._lease.position
+        self._adopt_at = math.inf
+        if durability != "memory" and self.store.url != "memory://":
+            self._open_journal(directory)
+        _workers.add(self)
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def open(self, cascade: str) -> SharedCounts:
+        """Return the counts of a cascade that this worker shares with all others."""
+        if cascade not in self._shared:
+            self._shared[cascade] = SharedCounts(self, cascade)
+        return self._shared[cascade]
+
+    def tell_keyed(self, tells: list[KeyedTell]) -> list[Outcome]:
+        """Count tells from the network, each key once; learners meet them at the next sync."""
+        return self.store.tell_keyed(self.name, tells)
+
+    def bucket(self) -> int:
+        """Return the time bucket of now, named by its first second."""
+        width = self.settings.bucket_seconds
+        return int(self.clock() // width) * width
+
+    def fold(self) -> None:
+        """Bring what was told into the store; repeating it changes nothing.
+
+        Raises `StoreUnavailableError` if the store cannot be reached: nothing is lost by that.
+        """
+        with self._fold_lock:
+            try:
+                self._fold()
+            except FencedError:
+                self._reclaim()
+                self._fold()
+            if self.timer() >= self._adopt_at:
+                self.adopt()
+
+    def adopt(self) -> list[str]:
+        """Count what dead workers left in their journals; return their names."""
+        if self.directory is None:
+            return []
+        self._adopt_at = self.timer() + self.settings.lease_seconds
+        names = adopt(
+            self.store, self.directory, host=self.host, seconds=self.settings.lease_seconds
+        )
+        self.adopted += names
+        return names
+
+    def close(self) -> None:
+        """Fold a last time and leave; if that fails the journal waits for whoever adopts it."""
+        if self not in _workers:
+            return
+        _workers.discard(self)
+        try:
+            self.fold()
+            self.store.leave(self._lease)
+            if self.journal is not None:
+                self.journal.remove()
+        finally:
+            self._release()
+
+    def _open_journal(self, directory: Path | str | None) -> None:
+        folder = Path(directory) if directory is not None else journals_beside(self.store)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self.directory = folder
+        self.is_flushing = self.durability == "disk"
+        self.journal = Journal(
+            folder / f"{self.name}{SUFFIX}",
+            Header(self.name, self.host, self.store.store_id, self._lease.position),
+            max_bytes=self.settings.max_journal_bytes,
+            is_durable=self.is_flushing,
+        )
+        self.adopt()
+
+    def _entered(self) -> Lease:
+        lease = self.store.enter(self.name, host=self.host, seconds=self.settings.lease_seconds)
+        if lease is None:
+            raise StoreError(f"worker {self.name!r} got no lease from {self.store.url}")
+        return lease
+
+    def _fold(self) -> None:
+        with self.lock:
+            told = {name: shared.n_told for name, shared in self._shared.items()}
+            epochs = {name: shared.epoch for name, shared in self._shared.items()}
+            changed = self.dirty | {p for s in self._shared.values() if (p := s.place())}
+            rows = [Row(*place, self.name, dict(self.rows[place])) for place in sorted(changed)]
+            position = self._position if self.journal is None else self.journal.end
+        self.store.fold(
+            self._lease, position=position, rows=rows, seconds=self.settings.lease_seconds
+        )
+        with self.lock:
+            self.dirty -= changed
+            self._position = position
+            for name, shared in self._shared.items():
+                if name in told and shared.epoch == epochs[name]:
+                    shared.n_folded = told[name]
+                shared.prune()
+            if self.journal is not None and self.journal.size > _CUT_BYTES:
+                self.journal.cut(position)
+
+    def _reclaim(self) -> None:
+        """Go on from what another process has counted of this worker's journal."""
+        if self.journal is None:
+            raise FencedError(f"worker {self.name!r} was taken over and has no journal to go on")
+        self._lease = self._entered()
+        with self.lock:
+            self.rows = rows_of(self._lease)
+            reader = self.journal.reader()
+            self.dirty = replay(reader.entries(self._lease.position), self.rows)
+            for shared in self._shared.values():
+                shared.restart()
+
+    def _release(self) -> None:
+        if self.journal is not None:
+            self.journal.release()
+
+
+def _checked_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,120}", name) or name == MERGED:
+        raise SettingError(f"name must be of letters, digits, '.', '_' and '-', got {name!r}")
+    return name
+
+
+def _after_fork() -> None:
+    """Let go of journals in a child: the lock on them must end with the parent."""
+    for worker in list(_workers):
+        worker._release()
+    _workers.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,77 @@
+"""A PostgreSQL server for tests: created, started, restarted and killed by them."""
+
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+OWNER = "postgres"
+
+
+def postgres_binaries() -> Path | None:
+    """The folder of initdb and pg_ctl: on the path, or where Debian keeps the newest version."""
+    found = shutil.which("pg_ctl")
+    if found:
+        return Path(found).resolve().parent
+    folders = Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")
+    versions = sorted(folders, key=lambda path: int(path.parts[-3]))
+    return versions[-1].parent if versions else None
+
+
+class PostgresServer:
+    """Listens on a socket in its own folder, and nowhere else."""
+
+    def __init__(self, binaries: Path, folder: Path) -> None:
+        self.binaries = binaries
+        self.folder = folder
+        self.data = folder / "data"
+        self._numbers = itertools.count()
+
+    def create(self) -> None:
+        self.folder.chmod(0o755)
+        if os.getuid() == 0:  # PostgreSQL refuses to run as root
+            shutil.chown(self.folder, OWNER)
+        self._run("initdb", "-D", self.data, "-U", OWNER, "--auth=trust", "--no-sync", "-E", "UTF8")
+        with (self.data / "postgresql.conf").open("a") as settings:
+            settings.write(
+                f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\n"
+                # A killed server is tested, loss of power is not.
+                "max_connections = 200\nshared_buffers = 32MB\nfsync = off\n"
+            )
+
+    def start(self) -> None:
+        self._run("pg_ctl", "-D", self.data, "-w", "-l", self.folder / "log", "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        if (self.data / "postmaster.pid").exists():
+            self._run("pg_ctl", "-D", self.data, "-w", "-m", mode, "stop")
+
+    def kill(self) -> None:
+        """End the server as a crash would; its children see it and end too."""
+        pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
+        os.kill(pid, signal.SIGQUIT)  # "immediate": no checkpoint, recovery at the next start
+        self._run("pg_ctl", "-D", self.data, "-w", "status", check=False)
+
+    def new_database(self) -> str:
+        """The URL of an empty database."""
+        name = f"store{next(self._numbers)}"
+        self._run("createdb", "-h", self.folder, "-U", OWNER, name)
+        return f"postgresql://{OWNER}@/{name}?host={self.folder}"
+
+    def _run(self, program: str, *arguments: object, check: bool = True) -> None:
+        command = [str(self.binaries / program), *map(str, arguments)]
+        if os.getuid() == 0:
+            command = [
+                "setpriv",
+                f"--reuid={OWNER}",
+                f"--regid={OWNER}",
+                "--clear-groups",
+                *command,
+            ]
+        done = subprocess.run(
+            command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=60
+        )
+        if check and done.returncode:
+            raise RuntimeError(f"{program} failed: {done.stdout}{done.stderr}")

@@ -1,0 +1,24 @@
+import pytest
+
+from stopwise.store import open_store
+from stopwise.store.contract import StoreContract
+
+
+class TestMemory(StoreContract):
+    @pytest.fixture
+    def store(self):
+        return open_store("memory://")
+
+
+class TestSqlite(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path):
+        with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
+            yield store
+
+
+class TestPostgres(StoreContract):
+    @pytest.fixture
+    def store(self, postgres_url):
+        with open_store(postgres_url) as store:
+            yield store
