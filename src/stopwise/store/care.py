@@ -30,7 +30,10 @@ def workers(tx: Transaction) -> list[WorkerRecord]:
         "SELECT worker, host, generation, position, lease_until, folded_at, closed "
         "FROM stopwise_workers ORDER BY worker"
     )
-    return [WorkerRecord(*row[:-1], bool(row[-1])) for row in found]
+    return [
+        WorkerRecord(name, host, generation, position, until, folded, bool(closed))
+        for name, host, generation, position, until, folded, closed in found
+    ]
 
 
 def info(database: Database, store_id: str, schema: int) -> StoreInfo:
