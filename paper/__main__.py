@@ -28,6 +28,8 @@ from stopwise.errors import SettingError, StopwiseError
 
 INTERRUPTED = 130
 
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
 _LIST = "\n\n".join(f"{name}: {experiment.TITLE}" for name, experiment in EXPERIMENTS.items())
 _Names = Annotated[
     list[str] | None,
@@ -49,6 +51,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print the claims as JSON.")
 _Jobs = Annotated[int, typer.Option(help="Processes; -1 for one a core.")]
 
 
+@app.command()
 def reproduce(
     names: _Names = None,
     out: _Out = "reproduction",
@@ -160,8 +163,6 @@ def _as_json(done: list[Finished], page: Path) -> str:
 
 def main() -> None:
     """Run the command line; what the user got wrong is one line on stderr and exit code 2."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(reproduce)
     try:
         app(prog_name="python -m paper")
     except (StopwiseError, OSError) as error:

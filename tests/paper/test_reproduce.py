@@ -1,4 +1,4 @@
-"""``stopwise reproduce``: what it prints, what it refuses, and how it stops."""
+"""``python -m paper``: what it prints, what it refuses, and how it stops."""
 
 import json
 
@@ -9,17 +9,17 @@ pytest.importorskip("sklearn")
 typer_testing = pytest.importorskip("typer.testing")
 
 from paper import EXPERIMENTS, runner  # noqa: E402
-from stopwise.cli import app  # noqa: E402
+from paper.__main__ import app  # noqa: E402
 from stopwise.errors import InputError, SettingError  # noqa: E402
 
 
-def stopwise(*words):
-    return typer_testing.CliRunner().invoke(app, ["reproduce", *map(str, words)])
+def reproduce(*words):
+    return typer_testing.CliRunner().invoke(app, [*map(str, words)])
 
 
 def test_a_run_ends_with_five_lines_and_where_the_report_is(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
-    done = stopwise("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
+    done = reproduce("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert len(lines) == 6
@@ -28,12 +28,12 @@ def test_a_run_ends_with_five_lines_and_where_the_report_is(tmp_path, monkeypatc
     assert lines[2] == "holds: alternatives 1"
     assert lines[-1] == f"Report: {tmp_path / 'report.html'}"
     assert done.stderr.startswith("[1/1] alternatives: ")
-    again = stopwise("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
+    again = reproduce("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
     assert again.stderr == "[1/1] alternatives: kept\n"
 
 
 def test_json_has_every_claim(tmp_path):
-    done = stopwise("alternatives", "--quick", "--out", tmp_path, "--json", "--n-jobs", 1)
+    done = reproduce("alternatives", "--quick", "--out", tmp_path, "--json", "--n-jobs", 1)
     told = json.loads(done.stdout)
     (claims,) = [entry["claims"] for entry in told["experiments"].values()]
     assert {claim["verdict"] for claim in claims} == {"holds", "undecided"}
@@ -43,18 +43,18 @@ def test_json_has_every_claim(tmp_path):
 
 def test_bad_input_is_refused_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr(EXPERIMENTS["alternatives"], "run", lambda scale: pytest.fail("it ran"))
-    unknown = stopwise("alternatives", "figure", "--out", tmp_path / "new")
+    unknown = reproduce("alternatives", "figure", "--out", tmp_path / "new")
     assert isinstance(unknown.exception, SettingError)
     assert not (tmp_path / "new").exists()
     (tmp_path / "file").write_text("")
-    unwritable = stopwise("alternatives", "--out", tmp_path / "file")
+    unwritable = reproduce("alternatives", "--out", tmp_path / "file")
     assert isinstance(unwritable.exception, InputError)
 
 
 def test_an_empty_place_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(EXPERIMENTS["alternatives"], "run", lambda scale: pytest.fail("it ran"))
-    empty = stopwise("alternatives", "--out", "")
+    empty = reproduce("alternatives", "--out", "")
     assert str(empty.exception) == "--out must name a directory, got ''"
     assert not list(tmp_path.iterdir())
 
@@ -62,8 +62,8 @@ def test_an_empty_place_is_refused(tmp_path, monkeypatch):
 def test_a_partial_rerun_leaves_the_rest_in_the_report(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
     options = ("--quick", "--out", tmp_path, "--n-jobs", 1)
-    stopwise("misprints", *options)
-    again = stopwise("alternatives", *options)
+    reproduce("misprints", *options)
+    again = reproduce("alternatives", *options)
     assert again.stdout.startswith("experiments: 1, figures: 1")  # it tells of what was asked
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.index("id='misprints'") < page.index("id='alternatives'")
@@ -74,7 +74,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_reports_what_is_finished(tmp_p
         raise KeyboardInterrupt
 
     monkeypatch.setattr(EXPERIMENTS["alternatives"], "run", interrupted)
-    done = stopwise("misprints", "alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
+    done = reproduce("misprints", "alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
     assert done.exit_code == 130
     assert "interrupted before alternatives; the same command goes on" in done.stderr
     assert "misprint-step" in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -85,13 +85,13 @@ def test_nothing_finished_is_nothing_reported(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(EXPERIMENTS["alternatives"], "run", interrupted)
-    done = stopwise("alternatives", "--quick", "--out", tmp_path)
+    done = reproduce("alternatives", "--quick", "--out", tmp_path)
     assert (done.exit_code, done.stdout) == (130, "")
     assert not (tmp_path / "report.html").exists()
 
 
 def test_turney_s_prices_are_an_option(tmp_path):
-    stopwise("alternatives", "--quick", "--turney-costs", "--out", tmp_path, "--n-jobs", 1)
+    reproduce("alternatives", "--quick", "--turney-costs", "--out", tmp_path, "--n-jobs", 1)
     held = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     numbers = held["experiments"]["alternatives"]["numbers"]
     assert numbers["PIMA"]["dollars"] == pytest.approx([6, 28.78, 46.39])

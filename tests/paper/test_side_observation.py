@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from paper.side_observation import Choice, SideObservationPolicy, SideObservations
+from paper.monitoring import FeedbackGraph
+from paper.side_observation import Choice, SideObservationPolicy, SideObservations, general_plan
 from stopwise.errors import SettingError
 from stopwise.theory.bounds import PowerLaw
-from stopwise.theory.monitoring import FeedbackGraph
 
 STAR = FeedbackGraph(((0,), (1,), (2,), (0, 1, 2, 3)))
 # Arm k shows the next one and not itself.
@@ -152,3 +152,62 @@ def test_late_plays_count():
         policy.tell(0, [0.0])
         policy.tell(1, [1.0])
     assert policy.ask() == 1
+
+
+def test_the_general_plan_plays_an_optimal_action_as_rarely_as_can_be():
+    # Action 0 is free: the first linear program has no reason to spare it.
+    graph = FeedbackGraph(((0, 1), (0, 1), (2,)))
+    demands, gaps = [4, 9, 3], [0.0, 0.5, 0.2]
+    assert general_plan(demands, gaps, graph) == pytest.approx([9, 0, 3])
+    # With large demands and small gaps the order of the two aims does not blur.
+    huge, tiny = [4e6, 9e6, 3e6], [0.0, 5e-5, 2e-5]
+    assert general_plan(huge, tiny, graph) == pytest.approx([9e6, 0, 3e6], rel=1e-6)
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_of_equally_costly_actions_the_one_that_spares_the_optimal_action_is_played(order):
+    # Action 0 is optimal; of the two others, at the same gap, one shows action 0 as well.
+    shown = {1: (1,), 2: (0, 1)}
+    graph = FeedbackGraph(((0,), shown[order[0]], shown[order[1]]))
+    u = general_plan([5, 5, 0], [0.0, 0.1, 0.1], graph)
+    assert u[0] == pytest.approx(0)
+    assert sum(u) == pytest.approx(5)
+
+
+def test_an_optimal_action_is_spared_even_by_more_plays_of_others():
+    # Actions 1, 2, 3 are in demand. Action 1 shows all three for 3 / 4; three others one each for
+    # 1 / 4, and one of them shows action 0 as well.
+    graph = FeedbackGraph(((0,), (1, 2, 3), (0, 1), (2,), (3,)))
+    u = general_plan([1, 1, 1, 1, 0], [0.0, 0.75, 0.25, 0.25, 0.25], graph)
+    assert u == pytest.approx([0, 0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("all_in_one", [0, 1, 2])
+def test_optimal_actions_together_are_spared(all_in_one):
+    rows = [(0, 1, 2) if k == all_in_one else (k,) for k in range(3)]
+    u = general_plan([1, 1, 1], [0.0, 0.0, 0.0], FeedbackGraph(tuple(rows)))
+    assert u == pytest.approx([float(k == all_in_one) for k in range(3)])
+
+
+def test_an_ordinary_bandit_plays_each_demand_itself():
+    assert general_plan([3, 1, 2], [0.0, 0.1, 0.2], FeedbackGraph.bandit(3)) == pytest.approx(
+        [3, 1, 2]
+    )
+    assert general_plan([0, 0], [0.0, 0.0], FeedbackGraph.bandit(2)) == [0, 0]
+
+
+def test_an_action_may_show_others_but_not_itself():
+    swap = FeedbackGraph(((1,), (0,)))
+    assert general_plan([3, 1], [0.0, 0.1], swap) == pytest.approx([1, 3])
+
+
+def test_what_no_action_shows_cannot_be_demanded():
+    blind = FeedbackGraph(((0,), (0,)))
+    assert general_plan([3, 0], [0.1, 0.2], blind) == pytest.approx([3, 0])
+    with pytest.raises(SettingError, match="must show every action in demand, none shows 1"):
+        general_plan([3, 1], [0.1, 0.2], blind)
+
+
+def test_a_general_plan_is_finite():
+    with pytest.raises(SettingError, match="demands and gaps must be finite"):
+        general_plan([math.inf], [0], FeedbackGraph.bandit(1))

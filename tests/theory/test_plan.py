@@ -6,15 +6,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from paper.monitoring import FeedbackGraph
+from paper.side_observation import general_plan
 from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
 from stopwise.theory import plan as plan_module
-from stopwise.theory.monitoring import FeedbackGraph, expected_regret
 from stopwise.theory.plan import (
     cheapest_plan,
+    expected_regret,
     exploration_demands,
     exploration_plan,
-    general_plan,
     is_informative,
     observation_counts,
 )
@@ -275,60 +276,6 @@ def test_the_general_plan_has_the_same_regret_and_plays_of_optimal_stages(proble
     assert general[optimal].sum() == pytest.approx(special[optimal].sum(), abs=1e-6)
 
 
-def test_the_general_plan_plays_an_optimal_action_as_rarely_as_can_be():
-    # Action 0 is free: the first linear program has no reason to spare it.
-    graph = FeedbackGraph(((0, 1), (0, 1), (2,)))
-    demands, gaps = [4, 9, 3], [0.0, 0.5, 0.2]
-    assert general_plan(demands, gaps, graph) == pytest.approx([9, 0, 3])
-    # With large demands and small gaps the order of the two aims does not blur.
-    huge, tiny = [4e6, 9e6, 3e6], [0.0, 5e-5, 2e-5]
-    assert general_plan(huge, tiny, graph) == pytest.approx([9e6, 0, 3e6], rel=1e-6)
-
-
-@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
-def test_of_equally_costly_actions_the_one_that_spares_the_optimal_action_is_played(order):
-    # Action 0 is optimal; of the two others, at the same gap, one shows action 0 as well.
-    shown = {1: (1,), 2: (0, 1)}
-    graph = FeedbackGraph(((0,), shown[order[0]], shown[order[1]]))
-    u = general_plan([5, 5, 0], [0.0, 0.1, 0.1], graph)
-    assert u[0] == pytest.approx(0)
-    assert sum(u) == pytest.approx(5)
-
-
-def test_an_optimal_action_is_spared_even_by_more_plays_of_others():
-    # Actions 1, 2, 3 are in demand. Action 1 shows all three for 3 / 4; three others one each for
-    # 1 / 4, and one of them shows action 0 as well.
-    graph = FeedbackGraph(((0,), (1, 2, 3), (0, 1), (2,), (3,)))
-    u = general_plan([1, 1, 1, 1, 0], [0.0, 0.75, 0.25, 0.25, 0.25], graph)
-    assert u == pytest.approx([0, 0, 1, 1, 1])
-
-
-@pytest.mark.parametrize("all_in_one", [0, 1, 2])
-def test_optimal_actions_together_are_spared(all_in_one):
-    rows = [(0, 1, 2) if k == all_in_one else (k,) for k in range(3)]
-    u = general_plan([1, 1, 1], [0.0, 0.0, 0.0], FeedbackGraph(tuple(rows)))
-    assert u == pytest.approx([float(k == all_in_one) for k in range(3)])
-
-
-def test_an_ordinary_bandit_plays_each_demand_itself():
-    assert general_plan([3, 1, 2], [0.0, 0.1, 0.2], FeedbackGraph.bandit(3)) == pytest.approx(
-        [3, 1, 2]
-    )
-    assert general_plan([0, 0], [0.0, 0.0], FeedbackGraph.bandit(2)) == [0, 0]
-
-
-def test_an_action_may_show_others_but_not_itself():
-    swap = FeedbackGraph(((1,), (0,)))
-    assert general_plan([3, 1], [0.0, 0.1], swap) == pytest.approx([1, 3])
-
-
-def test_what_no_action_shows_cannot_be_demanded():
-    blind = FeedbackGraph(((0,), (0,)))
-    assert general_plan([3, 0], [0.1, 0.2], blind) == pytest.approx([3, 0])
-    with pytest.raises(SettingError, match="must show every action in demand, none shows 1"):
-        general_plan([3, 1], [0.1, 0.2], blind)
-
-
 # What is refused, and what a kernel may compile
 
 
@@ -344,10 +291,6 @@ def test_what_no_action_shows_cannot_be_demanded():
         (lambda: cheapest_plan([1, -1, 1], [0, 1, 1], CHAIN), "demands must be >= 0, got -1.0"),
         (lambda: cheapest_plan([1, 1, 1], [0, math.inf, 1], CHAIN), "finite, got inf at stage 2"),
         (lambda: is_informative([1, 1], [0, 1, 1], CHAIN), "plays must have one entry a stage"),
-        (
-            lambda: general_plan([math.inf], [0], FeedbackGraph.bandit(1)),
-            "demands and gaps must be finite",
-        ),
     ],
 )
 def test_bad_input_is_refused_with_the_place(call, message):
@@ -369,3 +312,15 @@ def test_numba_compiles_the_three_loops_as_they_are():
 
 def test_regret_of_an_infinite_plan_at_optimal_stages_is_finite():
     assert expected_regret([0.0, 0.0], exploration_plan([0.0, 0.0], Cascade(costs=[0, 0]))) == 0
+
+
+def test_regret_sums_gaps_over_plays():
+    assert expected_regret([0.5, 0, 0.25], [2, 100, 4]) == 2
+    assert expected_regret(np.array([0.5, 0.0]), np.array([3, 1])) == 1.5
+
+
+def test_an_optimal_action_costs_nothing_however_often_played():
+    assert expected_regret([0, 0.5], [math.inf, 2]) == 1
+    assert expected_regret([0, 0.5], [1, math.inf]) == math.inf
+    with pytest.raises(ValueError, match="zip"):
+        expected_regret([0, 1], [1])

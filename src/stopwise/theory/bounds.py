@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from stopwise.cascade import TOLERANCE, Cascade, FloatArray
 from stopwise.errors import SettingError
 from stopwise.theory.divergence import bernoulli_kl
-from stopwise.theory.monitoring import expected_regret
-from stopwise.theory.plan import COIN_SIGMA2, Numbers, cheapest_plan, exploration_plan
+from stopwise.theory.plan import (
+    COIN_SIGMA2,
+    Numbers,
+    cheapest_plan,
+    expected_regret,
+    exploration_plan,
+)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from stopwise.cascade import TOLERANCE, Cascade, FloatArray
 from stopwise.errors import SettingError
-from stopwise.theory.monitoring import FeedbackGraph
 
 # A coin is 1/4-sub-Gaussian whatever its chance.
 COIN_SIGMA2 = 0.25
@@ -114,45 +111,20 @@ def is_informative(
     return all(m >= b * (1 - 2 * TOLERANCE) for m, b in zip(seen, demands, strict=True))
 
 
-def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[float]:
-    """Return `cheapest_plan` for any feedback graph, by linear programming.
+def expected_regret(
+    gaps: Sequence[float] | FloatArray, plays: Sequence[float] | FloatArray
+) -> float:
+    """Return what ``plays`` earn less than as many plays of the best action: Σ Δ_a plays_a.
 
-    min ⟨u, Δ⟩ over u >= 0 with Σ {u_k : j ∈ N(k)} >= b_j; among the minimisers one with the fewest
-    plays of optimal actions taken together. Demands must be finite.
+    Plays may be fractional or infinite; an action without a gap costs nothing however often it is
+    played.
 
-    >>> star = FeedbackGraph(((0,), (1,), (0, 1, 2)))
-    >>> general_plan([10, 10, 2], [0.0, 0.3, 0.2], star)
-    [0.0, 0.0, 10.0]
+    >>> expected_regret([0.2, 0.0, 0.05], [1, math.inf, 4])
+    0.4
     """
-    from scipy.optimize import linprog
-
-    K = graph.n_actions
-    b, prices = np.array(_checked("demands", demands, K)), np.array(_checked("gaps", gaps, K))
-    if not (np.isfinite(b).all() and np.isfinite(prices).all()):
-        raise SettingError("demands and gaps must be finite for a general graph")
-    shows = np.zeros((K, K))
-    for k, row in enumerate(graph.neighbours):
-        shows[list(row), k] = 1.0
-    hidden = np.flatnonzero((b > 0) & ~shows.any(axis=1))
-    if len(hidden):
-        raise SettingError(f"neighbours must show every action in demand, none shows {hidden[0]}")
-    # In units of the largest entry, so that the solver's absolute tolerances are relative ones.
-    unit = b.max() or 1.0
-    first = linprog(prices / (prices.max() or 1.0), A_ub=-shows, b_ub=-b / unit, method="highs")
-    assert first.status == 0, first.message
-    # The minimisers, by complementary slackness: priced actions idle, priced demands just met.
-    idle, tight = first.lower.marginals > 1e-9, first.ineqlin.marginals < -1e-9
-    second = linprog(
-        np.where(prices <= TOLERANCE, 1.0, 0.0),
-        A_ub=-shows[~tight],
-        b_ub=-b[~tight] / unit,
-        A_eq=shows[tight],
-        b_eq=b[tight] / unit,
-        bounds=[(0, 0) if none else (0, None) for none in idle],
-        method="highs",
+    return math.fsum(
+        float(gap) * float(n) for gap, n in zip(gaps, plays, strict=True) if gap > 0 and n > 0
     )
-    assert second.x is not None, second.message
-    return [float(u) for u in np.maximum(second.x, 0.0) * unit]
 
 
 # The three below are all a kernel needs: loops over indexed numbers, which numba compiles as they

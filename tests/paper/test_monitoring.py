@@ -3,14 +3,13 @@ import math
 import numpy as np
 import pytest
 
-from stopwise.cascade import Cascade
-from stopwise.errors import SettingError
-from stopwise.theory.monitoring import (
+from paper.monitoring import (
     FeedbackGraph,
     SideObservationBandit,
-    expected_regret,
     gaps_of,
 )
+from stopwise.cascade import Cascade
+from stopwise.errors import SettingError
 
 TREE = Cascade(costs=[0, 0.1, 0.2, 0.1], parents=[None, 0, 0, 1])
 
@@ -109,15 +108,3 @@ def test_feedback_has_the_means_and_independent_arms():
 def test_bad_bandits_are_refused_with_the_place(probabilities, offsets, message):
     with pytest.raises(SettingError, match=message):
         SideObservationBandit(probabilities, offsets, FeedbackGraph.bandit(2))
-
-
-def test_regret_sums_gaps_over_plays():
-    assert expected_regret([0.5, 0, 0.25], [2, 100, 4]) == 2
-    assert expected_regret(np.array([0.5, 0.0]), np.array([3, 1])) == 1.5
-
-
-def test_an_optimal_action_costs_nothing_however_often_played():
-    assert expected_regret([0, 0.5], [math.inf, 2]) == 1
-    assert expected_regret([0, 0.5], [1, math.inf]) == math.inf
-    with pytest.raises(ValueError, match="zip"):
-        expected_regret([0, 1], [1])

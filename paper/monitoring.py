@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -40,22 +40,6 @@ def gaps_of(problem: PartialMonitoring[object]) -> FloatArray:
     gaps = rewards.max() - rewards
     gaps[gaps <= TOLERANCE] = 0.0
     return read_only(gaps)
-
-
-def expected_regret(
-    gaps: Sequence[float] | FloatArray, plays: Sequence[float] | FloatArray
-) -> float:
-    """Return what ``plays`` earn less than as many plays of the best action: Σ Δ_a plays_a.
-
-    Plays may be fractional or infinite; an action without a gap costs nothing however often it is
-    played.
-
-    >>> expected_regret([0.2, 0.0, 0.05], [1, math.inf, 4])
-    0.4
-    """
-    return math.fsum(
-        float(gap) * float(n) for gap, n in zip(gaps, plays, strict=True) if gap > 0 and n > 0
-    )
 
 
 @dataclass(frozen=True)
