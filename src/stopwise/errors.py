@@ -18,6 +18,7 @@
     │   │   └── JournalFullError            no room for another tell
     │   ├── SchemaError                     a store of a newer or an unknown schema
     │   └── StoreUnavailableError           the database cannot be reached or is busy
+    ├── StageError                          a stage of a running cascade, or its answer
     └── MissingExtraError (also an ImportError)   an optional package is not installed
 """
 
@@ -90,3 +91,7 @@ class StoreUnavailableError(StoreError):
 
 class MissingExtraError(StopwiseError, ImportError):
     """An optional package is not installed; the message says which extra brings it."""
+
+
+class StageError(StopwiseError):
+    """A stage of a running cascade failed, or its answer cannot be used; the message names it."""

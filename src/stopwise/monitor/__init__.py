@@ -1,0 +1,7 @@
+"""Watching a running cascade: changes with few false alarms, and what they mean."""
+
+from stopwise.monitor.alarms import Alarm, AlarmKind
+from stopwise.monitor.change import Change
+from stopwise.monitor.watch import Monitor, MonitorSettings
+
+__all__ = ["Alarm", "AlarmKind", "Change", "Monitor", "MonitorSettings"]

@@ -1,0 +1,104 @@
+"""What was seen when: counts of patterns in buckets of time, few and bounded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from stopwise.cascade import FloatArray
+from stopwise.patterns import Pattern, agreement
+
+# Buckets that are kept apart; beyond, two old neighbours become one and a cut is forgotten.
+MAX_BUCKETS = 48
+# Distinct patterns of a bucket; beyond, only who agrees with whom is counted.
+MAX_PATTERNS = 500
+
+
+@dataclass
+class Bucket:
+    """The cases of a stretch of time: how often each pattern of outputs was seen.
+
+    A pattern is as long as the case went; ``None`` is an output that was asked for and missing.
+    ``log_weight`` is the logarithm of the share of the budget of false alarms that the cut just
+    before the bucket has. ``hits`` and ``seen`` are what `Streams.counts` says, once it is full.
+    """
+
+    start: float
+    log_weight: float
+    patterns: Counter[Pattern] = field(default_factory=Counter)
+    hits: FloatArray = field(default_factory=lambda: np.zeros(0))
+    seen: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def add(self, pattern: Pattern, times: int) -> None:
+        """Count cases."""
+        if pattern not in self.patterns and len(self.patterns) >= MAX_PATTERNS:
+            pattern = agreement(pattern)
+        self.patterns[pattern] += times
+
+    @property
+    def n_cases(self) -> int:
+        """The number of cases."""
+        return sum(self.patterns.values())
+
+    def joined(self, later: Bucket) -> Bucket:
+        """Return the two as one, from the start of this one."""
+        hits, seen = self.hits + later.hits, self.seen + later.seen
+        both = Bucket(self.start, self.log_weight, Counter(self.patterns), hits, seen)
+        for pattern, times in later.patterns.items():
+            both.add(pattern, times)
+        return both
+
+
+class Streams:
+    """Which shares are watched in a cascade of K stages, and how a bucket is counted for them.
+
+    First the disagreement of each pair (i, j), i < j; then for each stage how often it gave
+    nothing; then how often it gave its most common answer.
+    """
+
+    def __init__(self, n_stages: int) -> None:
+        self.n_stages = n_stages
+        self.pairs = [(i, j) for j in range(n_stages) for i in range(j)]
+
+    @cached_property
+    def n_streams(self) -> int:
+        """The number of shares."""
+        return len(self.pairs) + 2 * self.n_stages
+
+    def counts(
+        self, patterns: Mapping[Pattern, int], common: Mapping[int, object]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return hits and cases seen for each share; shape (S,) each.
+
+        ``common`` is the most common answer of a stage, where it is known.
+        """
+        hits, seen = np.zeros(self.n_streams), np.zeros(self.n_streams)
+        missing, same = len(self.pairs), len(self.pairs) + self.n_stages
+        for pattern, times in patterns.items():
+            for s, (i, j) in enumerate(self.pairs):
+                if j < len(pattern) and pattern[i] is not None and pattern[j] is not None:
+                    seen[s] += times
+                    hits[s] += times * (pattern[i] != pattern[j])
+            for k, output in enumerate(pattern):
+                seen[missing + k] += times
+                hits[missing + k] += times * (output is None)
+                if k in common and output is not None:
+                    seen[same + k] += times
+                    hits[same + k] += times * (output == common[k])
+        return hits, seen
+
+
+def merge_old(buckets: list[Bucket]) -> list[Bucket]:
+    """Return at most `MAX_BUCKETS` buckets: of the older half the smallest neighbours are joined.
+
+    The cut between them is given up, which can only lower the number of false alarms.
+    """
+    while len(buckets) > MAX_BUCKETS:
+        older = range(len(buckets) // 2)
+        b = min(older, key=lambda b: buckets[b].n_cases + buckets[b + 1].n_cases)
+        buckets = [*buckets[:b], buckets[b].joined(buckets[b + 1]), *buckets[b + 2 :]]
+    return buckets

@@ -1,0 +1,235 @@
+"""The monitor of one cascade: it is shown cases, and says when something has changed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from stopwise.cascade import FloatArray
+from stopwise.checks import finite_number, whole_number
+from stopwise.errors import SettingError
+from stopwise.monitor.alarms import Alarm, AlarmKind
+from stopwise.monitor.change import YEAR, Change, strongest_changes
+from stopwise.monitor.history import Bucket, Streams, merge_old
+from stopwise.patterns import Pattern
+
+DAY = 86_400.0
+# A pause counts as no more than this, so that a jump of the clock spends little of the budget.
+LONGEST_PAUSE = 3600.0
+# Cases after which the most common answer of a stage is fixed.
+ENOUGH_FOR_COMMON = 30
+# From this share on, missing outputs and one and the same answer are more than a change.
+NEARLY_ALL = 0.9
+OFTEN_MISSING = 0.2
+
+
+@dataclass(frozen=True)
+class MonitorSettings:
+    """How watchful a monitor is.
+
+    Parameters
+    ----------
+    false_alarms_per_year
+        The expected number of false alarms about changes, at most, over all shares watched.
+    bucket_seconds, bucket_cases
+        A bucket ends when it is this old and holds a case, or when it holds this many cases and at
+        least a twentieth of all; at its end the monitor looks for changes.
+    stale_after
+        Seconds without a case that compares the last stage with an earlier one.
+    daily_budget
+        What the cascade may cost in 24 hours, in the unit of its costs; ``None`` for no limit.
+    """
+
+    false_alarms_per_year: float = 0.1
+    bucket_seconds: float = 60.0
+    bucket_cases: int = 10
+    stale_after: float = 7 * DAY
+    daily_budget: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("false_alarms_per_year", "bucket_seconds", "stale_after"):
+            finite_number(name, getattr(self, name), SettingError, zero=False)
+        whole_number("bucket_cases", self.bucket_cases, SettingError, least=1)
+        if self.daily_budget is not None:
+            finite_number("daily_budget", self.daily_budget, SettingError, zero=False)
+
+
+class Monitor:
+    """Watch the disagreement of every pair, missing outputs and one-sided answers of a cascade.
+
+    It must be shown cases whose depth does not depend on what their tests said: those that an
+    exploring policy or the shadow share ran. Cases that were stopped because of their outputs would
+    show other shares whenever the rule changes.
+
+    Parameters
+    ----------
+    n_stages
+        The number of stages of the chain.
+    now
+        Seconds on the wall clock.
+    settings
+        How watchful it is.
+
+    >>> monitor = Monitor(2, now=0.0)
+    >>> rng = np.random.default_rng(0)
+    >>> alarms = []
+    >>> for second in range(4000):
+    ...     share = 0.1 if second < 2000 else 0.6
+    ...     alarms += monitor.observe((0, int(rng.random() < share)), float(second))
+    >>> [(alarm.kind.value, 2000 <= alarm.at < 2120) for alarm in alarms]
+    [('changed', True)]
+    """
+
+    def __init__(
+        self, n_stages: int, *, now: float, settings: MonitorSettings | None = None
+    ) -> None:
+        self.settings = settings or MonitorSettings()
+        self.streams = Streams(n_stages)
+        self.common: dict[int, object] = {}
+        self.past: list[Counter[Pattern]] = []
+        self._buckets: list[Bucket] = []
+        self._open = Bucket(now, self._log_weight(0.0))
+        self._answers: list[Counter[object]] = [Counter() for _ in range(n_stages)]
+        self._n_open = 0
+        self._n_closed = 0
+        self._compared_at = now
+        self._is_stale = False
+        self._spent: deque[tuple[float, float]] = deque()
+        self._is_over_budget = False
+
+    def observe(self, outputs: Pattern, now: float, *, times: int = 1) -> list[Alarm]:
+        """Take in a case and return what it makes noticed, usually nothing."""
+        self._open.add(outputs, times)
+        self._n_open += times
+        if len(outputs) == self.streams.n_stages:
+            self._compared_at, self._is_stale = now, False
+        if len(self.common) < self.streams.n_stages:
+            self._learn_common(outputs, times)
+        age = now - self._open.start
+        enough = max(self.settings.bucket_cases, self._n_closed // 20)
+        if age < self.settings.bucket_seconds and self._n_open < enough:
+            return []
+        return self._close(now)
+
+    def spend(self, cost: float, now: float) -> list[Alarm]:
+        """Note what a case cost; an alarm is raised once when the last day exceeds its budget."""
+        budget = self.settings.daily_budget
+        if budget is None:
+            return []
+        hour = now // 3600 * 3600
+        if self._spent and self._spent[-1][0] == hour:
+            cost += self._spent.pop()[1]
+        self._spent.append((hour, cost))
+        while self._spent[0][0] < now - DAY:
+            self._spent.popleft()
+        total = math.fsum(amount for _, amount in self._spent)
+        was_over, self._is_over_budget = self._is_over_budget, total > budget
+        if was_over or not self._is_over_budget:
+            return []
+        return [Alarm(AlarmKind.BUDGET, now, self._spent[0][0], before=budget, after=total)]
+
+    def tick(self, now: float) -> list[Alarm]:
+        """Say what time alone has brought about: evidence that is stale."""
+        age = now - self._compared_at
+        if self._is_stale or age < self.settings.stale_after:
+            return []
+        self._is_stale = True
+        last = self.streams.n_stages - 1
+        return [Alarm(AlarmKind.STALE, now, self._compared_at, stage=last, after=age)]
+
+    def recent(self) -> Counter[Pattern]:
+        """Return all that was seen since the last change."""
+        total: Counter[Pattern] = Counter()
+        for bucket in [*self._buckets, self._open]:
+            total.update(bucket.patterns)
+        return total
+
+    def _learn_common(self, outputs: Pattern, times: int) -> None:
+        for k, output in enumerate(outputs):
+            if k not in self.common and output is not None:
+                answers = self._answers[k]
+                answers[output] += times
+                if answers.total() >= ENOUGH_FOR_COMMON:
+                    self.common[k] = answers.most_common(1)[0][0]
+
+    def _log_weight(self, seconds: float) -> float:
+        """Return the logarithm of a cut's share of the budget of false alarms."""
+        length = min(max(seconds, 1e-3), LONGEST_PAUSE)
+        rate = self.settings.false_alarms_per_year / self.streams.n_streams / YEAR
+        return math.log(rate * length)
+
+    def _close(self, now: float) -> list[Alarm]:
+        closed = self._open
+        closed.hits, closed.seen = self.streams.counts(closed.patterns, self.common)
+        self._buckets = merge_old([*self._buckets, closed])
+        self._n_closed += self._n_open
+        self._open = Bucket(now, self._log_weight(now - closed.start))
+        self._n_open = 0
+        hits = np.array([b.hits for b in self._buckets])
+        seen = np.array([b.seen for b in self._buckets])
+        weights = np.array([b.log_weight for b in self._buckets[1:]])
+        changes = [c for c in strongest_changes(hits, seen, weights) if c.is_alarm]
+        if not changes:
+            return []
+        strongest = max(changes, key=lambda c: c.log_evidence)
+        alarm = self._alarm(strongest, changes, hits, seen, now)
+        self._start_epoch(strongest.cut)
+        return [alarm]
+
+    def _start_epoch(self, cut: int) -> None:
+        """Keep what was before the cut apart; go on with what came after it."""
+        before: Counter[Pattern] = Counter()
+        for bucket in self._buckets[:cut]:
+            before.update(bucket.patterns)
+        self.past = [*self.past, before][-20:]
+        self._buckets = self._buckets[cut:]
+        self._n_closed = sum(b.n_cases for b in self._buckets)
+        self.common = {}
+        self._answers = [Counter() for _ in self._answers]
+        for pattern, times in self.recent().items():
+            self._learn_common(pattern, times)
+
+    def _alarm(
+        self, found: Change, changes: list[Change], hits: FloatArray, seen: FloatArray, now: float
+    ) -> Alarm:
+        K, n_pairs = self.streams.n_stages, len(self.streams.pairs)
+        since = self._buckets[found.cut].start
+        numbers = (found.before, found.after, found.n_after)
+        if found.stream >= n_pairs:
+            k = (found.stream - n_pairs) % K
+            is_missing = found.stream < n_pairs + K
+            kind = AlarmKind.MISSING if is_missing else AlarmKind.ONE_ANSWER
+            least = OFTEN_MISSING if is_missing else NEARLY_ALL
+            if found.after >= least and found.after > found.before:
+                return Alarm(kind, now, since, k, -1, *numbers)
+            return Alarm(AlarmKind.CHANGED, now, since, k, (k + 1) % K, *numbers)
+        i, j = self.streams.pairs[found.stream]
+        after = {
+            pair: (hits[found.cut :, s].sum() + 0.5) / (seen[found.cut :, s].sum() + 1)
+            for s, pair in enumerate(self.streams.pairs)
+        }
+        odd = odd_one_out(after, K)
+        if odd in (i, j) and found.after > found.before:
+            return Alarm(AlarmKind.ODD_ONE_OUT, now, since, odd, i + j - odd, *numbers)
+        changed = [self.streams.pairs[c.stream] for c in changes if c.stream < n_pairs]
+        stage = max((i, j), key=lambda k: (sum(k in pair for pair in changed), k))
+        return Alarm(AlarmKind.CHANGED, now, since, stage, i + j - stage, *numbers)
+
+
+def odd_one_out(disagreement: dict[tuple[int, int], float], n_stages: int) -> int:
+    """Return the stage that disagrees with each other more than any two others do; -1 if none.
+
+    >>> odd_one_out({(0, 1): 0.1, (0, 2): 0.6, (1, 2): 0.5}, 3)
+    2
+    """
+    if n_stages < 3:  # two that disagree do not say which of them is to blame
+        return -1
+    for k in range(n_stages):
+        own = [p for pair, p in disagreement.items() if k in pair]
+        others = [p for pair, p in disagreement.items() if k not in pair]
+        if min(own) > max(others):
+            return k
+    return -1

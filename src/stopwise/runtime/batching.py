@@ -1,0 +1,71 @@
+"""Batches: cases that arrive within a moment go to a stage in one call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from stopwise.errors import StageError
+
+
+class Batcher:
+    """Collect cases until a batch is full or the first of them has waited long enough.
+
+    Parameters
+    ----------
+    call
+        Takes a list of cases and returns as many answers.
+    max_batch
+        Cases in a batch at the most.
+    max_wait
+        Seconds that the first case of a batch waits for others.
+    """
+
+    def __init__(
+        self, call: Callable[[list[Any]], Awaitable[Any]], max_batch: int, max_wait: float
+    ) -> None:
+        self._call = call
+        self._max_batch = max_batch
+        self._max_wait = max_wait
+        self._waiting: list[tuple[Any, asyncio.Future[Any]]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._running: set[asyncio.Task[None]] = set()  # a task that nobody holds may vanish
+
+    async def submit(self, case: Any) -> Any:
+        """Return the answer for one case."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Any] = loop.create_future()
+        self._waiting.append((case, answer))
+        if len(self._waiting) >= self._max_batch:
+            self._flush()
+        elif self._timer is None:
+            self._timer = loop.call_later(self._max_wait, self._flush)
+        return await answer
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        batch = [(case, answer) for case, answer in self._waiting if not answer.done()]
+        self._waiting = []
+        if batch:
+            task = asyncio.get_running_loop().create_task(self._run(batch))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+
+    async def _run(self, batch: list[tuple[Any, asyncio.Future[Any]]]) -> None:
+        try:
+            found = list(await self._call([case for case, _ in batch]))
+            if len(found) != len(batch):
+                raise StageError(
+                    f"a batch must have one answer a case, got {len(found)} for {len(batch)}"
+                )
+        except Exception as error:
+            for _, answer in batch:
+                if not answer.done():
+                    answer.set_exception(error)
+            return
+        for (_, answer), value in zip(batch, found, strict=True):
+            if not answer.done():
+                answer.set_result(value)

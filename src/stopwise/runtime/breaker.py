@@ -1,0 +1,72 @@
+"""A circuit breaker: a stage that keeps failing is left alone for a while, then tried once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stopwise.checks import finite_number, whole_number
+from stopwise.errors import SettingError
+
+
+@dataclass
+class Breaker:
+    """Open after so many failures in a row; after ``cooldown`` seconds one probe is let through.
+
+    Parameters
+    ----------
+    failures
+        Failures in a row after which calls are no longer made.
+    cooldown
+        Seconds until one call is tried again. If it succeeds the breaker closes.
+    clock
+        Seconds that never go back.
+
+    >>> now = 0.0
+    >>> breaker = Breaker(failures=2, cooldown=10, clock=lambda: now)
+    >>> breaker.failed(); breaker.failed(); breaker.allows()
+    False
+    >>> now = 10.0
+    >>> breaker.allows(), breaker.allows()
+    (True, False)
+    """
+
+    failures: int
+    cooldown: float
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        whole_number("failures", self.failures, SettingError, least=1)
+        finite_number("cooldown", self.cooldown, SettingError, zero=True)
+        self._in_a_row = 0
+        self._opened: float | None = None
+        self._is_probing = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls are held back."""
+        return self._opened is not None
+
+    def allows(self) -> bool:
+        """Whether a call may be made now; in the half-open state one probe at a time."""
+        if self._opened is None:
+            return True
+        if self._is_probing or self.clock() - self._opened < self.cooldown:
+            return False
+        self._is_probing = True
+        return True
+
+    def succeeded(self) -> None:
+        """Note a call that gave an answer."""
+        self._in_a_row, self._opened, self._is_probing = 0, None, False
+
+    def failed(self) -> None:
+        """Note a call that failed after all its retries."""
+        self._in_a_row += 1
+        self._is_probing = False
+        if self._opened is not None or self._in_a_row >= self.failures:
+            self._opened = self.clock()
+
+    def abandoned(self) -> None:
+        """Note a call that was cancelled before it said anything."""
+        self._is_probing = False

@@ -1,0 +1,145 @@
+"""Calling a stage: attempts, time-outs, waits, the circuit breaker and batches, in one place."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from stopwise.errors import StageError
+from stopwise.runtime.batching import Batcher
+from stopwise.runtime.breaker import Breaker
+from stopwise.runtime.comparing import Normalise
+from stopwise.runtime.stage import Stage
+
+LONGEST_WAIT = 60.0  # seconds between two attempts, whatever a server asks for
+NO_LIMIT = nullcontext()
+
+
+class Outcome(NamedTuple):
+    """What became of one call: an output, or ``None`` and the reason.
+
+    ``answered`` tells a stage that returned something which is no answer (a refusal, say) from one
+    that failed.
+    """
+
+    output: Hashable
+    cost: float
+    attempts: int
+    error: BaseException | None = None
+    answered: bool = True
+
+
+class UnavailableError(StageError):
+    """The stage was not called: it failed too often just now."""
+
+
+@dataclass
+class Caller:
+    """One stage, ready to be called by many cases at once.
+
+    Parameters
+    ----------
+    stage
+        What to call and how often to try.
+    normalise
+        What counts as the same answer.
+    clock, sleep, rng
+        Seconds that never go back, how to wait, and what draws the length of waits.
+    """
+
+    stage: Stage
+    normalise: Normalise
+    clock: Callable[[], float]
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    rng: random.Random | None = None
+
+    def __post_init__(self) -> None:
+        self.breaker = Breaker(self.stage.breaker_failures, self.stage.breaker_cooldown, self.clock)
+        self._rng = self.rng or random.Random()  # lengths of waits
+        # Semaphores and batches belong to the event loop that made them.
+        self._limits: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
+        self._batchers: WeakKeyDictionary[Any, Batcher] = WeakKeyDictionary()
+
+    async def __call__(self, case: Any) -> Outcome:
+        """Return the output for a case, or say why there is none; errors are not raised."""
+        if not self.breaker.allows():
+            waiting = f"stage {self.stage.name!r} failed too often and is not called for a while"
+            return Outcome(None, 0.0, 0, UnavailableError(waiting), answered=False)
+        attempts = 0
+        while True:
+            attempts += 1
+            try:
+                returned = await self._attempt(case)
+                break
+            except Exception as error:
+                if attempts > self.stage.retries or not self.stage.is_worth_retrying(error):
+                    self.breaker.failed()
+                    return Outcome(None, 0.0, attempts, error, answered=False)
+                await self._wait(attempts, error)
+            except BaseException:  # cancelled: nobody knows how it would have ended
+                self.breaker.abandoned()
+                raise
+        self.breaker.succeeded()
+        return self._outcome(returned, attempts)
+
+    def _outcome(self, returned: Any, attempts: int) -> Outcome:
+        try:
+            cost = self.stage.price(returned)
+            return Outcome(self.normalise(returned), cost, attempts)
+        except Exception as error:
+            raise StageError(
+                f"the answer of stage {self.stage.name!r} cannot be used: {error}"
+            ) from error
+
+    async def _attempt(self, case: Any) -> Any:
+        async with self._limit():
+            if self.stage.timeout is None:
+                return await self._call(case)
+            async with asyncio.timeout(self.stage.timeout):
+                return await self._call(case)
+
+    async def _call(self, case: Any) -> Any:
+        if self.stage.batch:
+            return await self._batcher().submit(case)
+        return await self._invoke(case)
+
+    async def _invoke(self, given: Any) -> Any:
+        call = self.stage.call
+        if self.stage.is_async:
+            return await call(given)
+        returned = call(given) if self.stage.inline else await asyncio.to_thread(call, given)
+        # A plain function may return a coroutine: a lambda around an async client does.
+        return await returned if asyncio.iscoroutine(returned) else returned
+
+    async def _wait(self, attempts: int, error: Exception) -> None:
+        longest = self.stage.backoff * 2 ** (attempts - 1)
+        wait = max(longest * self._rng.uniform(0.5, 1.0), _asked_for(error))
+        await self.sleep(min(wait, LONGEST_WAIT))
+
+    def _limit(self) -> Any:
+        if self.stage.concurrency is None:
+            return NO_LIMIT
+        loop = asyncio.get_running_loop()
+        if loop not in self._limits:
+            self._limits[loop] = asyncio.Semaphore(self.stage.concurrency)
+        return self._limits[loop]
+
+    def _batcher(self) -> Batcher:
+        loop = asyncio.get_running_loop()
+        if loop not in self._batchers:
+            self._batchers[loop] = Batcher(self._invoke, self.stage.max_batch, self.stage.max_wait)
+        return self._batchers[loop]
+
+
+def _asked_for(error: Exception) -> float:
+    """Return for how many seconds a server asked to wait, 0 if it did not say."""
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    try:
+        return max(float(headers.get("retry-after")), 0.0)  # type: ignore[union-attr]
+    except (AttributeError, TypeError, ValueError):
+        return 0.0

@@ -1,0 +1,135 @@
+"""What counts as the same answer: functions from what a stage returned to an output, or nothing.
+
+A stage returns whatever it likes; learning needs outputs that are equal where the answers are. Each
+function here returns one such function. It returns ``None`` for what is no answer at all, which
+then counts as missing and never as a disagreement.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+from stopwise.errors import SettingError
+
+Normalise = Callable[[Any], Hashable]
+
+
+def choices(*allowed: Any, casefold: bool = True) -> Normalise:
+    """Return one of a few answers, found alone or as the only one of them in a longer text.
+
+    >>> normalise = choices("urgent", "routine")
+    >>> normalise(" Urgent."), normalise("It is routine, I think"), normalise("urgent or routine")
+    ('urgent', 'routine', None)
+    """
+    if not allowed or not all(isinstance(word, str) and word.strip() for word in allowed):
+        raise SettingError(f"choices must be one text or more, got {allowed!r}")
+    fold = _folded if casefold else _plain
+    known = {fold(word): word for word in allowed}
+    if len(known) < len(allowed):
+        raise SettingError(f"choices must differ, got {', '.join(allowed)}")
+    longest_first = sorted(known, key=len, reverse=True)
+    finder = re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest_first)) + r")(?!\w)")
+
+    def normalise(raw: Any) -> Hashable:
+        if raw is None:
+            return None
+        said = fold(str(raw))
+        if said in known:
+            return known[said]
+        found = set(finder.findall(said))
+        return known[found.pop()] if len(found) == 1 else None
+
+    return normalise
+
+
+def numbers(tolerance: float = 0.0) -> Normalise:
+    """Return numbers, equal if they round to the same multiple of ``tolerance``.
+
+    >>> normalise = numbers(0.5)
+    >>> normalise("12.1"), normalise(11.9), normalise("none"), normalise(float("nan"))
+    (12.0, 12.0, None, None)
+    """
+    if isinstance(tolerance, bool) or not 0 <= tolerance < math.inf:
+        raise SettingError(f"tolerance must be >= 0 and finite, got {tolerance!r}")
+
+    def normalise(raw: Any) -> Hashable:
+        try:
+            number = float(raw)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        if not math.isfinite(number):
+            return None
+        return round(number / tolerance) * tolerance + 0.0 if tolerance else number + 0.0
+
+    return normalise
+
+
+def json_fields(*fields: str) -> Normalise:
+    """Return the values of some fields of a JSON object, given as text or as a dict.
+
+    >>> json_fields("label", "code")('{"code": 7, "label": "spam", "why": "…"}')
+    '{"code": 7, "label": "spam"}'
+    """
+    if not fields or not all(isinstance(name, str) for name in fields):
+        raise SettingError(f"json_fields must name one field or more, got {fields!r}")
+
+    def normalise(raw: Any) -> Hashable:
+        try:
+            found = raw if isinstance(raw, dict) else json.loads(raw)
+            picked = {name: found[name] for name in fields}
+            return json.dumps(picked, sort_keys=True, ensure_ascii=False)
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    return normalise
+
+
+def text(*, casefold: bool = True, punctuation: bool = False) -> Normalise:
+    """Return short texts with blanks joined, by default without case and punctuation.
+
+    >>> text()("  Card  NOT working!"), text(casefold=False, punctuation=True)(" OK. ")
+    ('card not working', 'OK.')
+    """
+
+    def normalise(raw: Any) -> Hashable:
+        if raw is None:
+            return None
+        said = _folded(str(raw), punctuation=punctuation) if casefold else _plain(str(raw))
+        if not casefold and not punctuation:
+            said = _without_punctuation(said)
+        return said or None
+
+    return normalise
+
+
+def as_it_is(raw: Any) -> Hashable:
+    """Return what the stage returned; NaN and NumPy scalars become what equals itself."""
+    if hasattr(raw, "item") and not isinstance(raw, (list, tuple, dict)):
+        raw = raw.item() if getattr(raw, "ndim", 0) == 0 else raw.tolist()
+    if isinstance(raw, list):
+        raw = tuple(raw)
+    if isinstance(raw, float) and math.isnan(raw):
+        return None
+    hash(raw)
+    return raw  # type: ignore[no-any-return]
+
+
+def _plain(said: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", said).split())
+
+
+def _folded(said: str, *, punctuation: bool = False) -> str:
+    plain = _plain(said).casefold()
+    return plain if punctuation else _without_punctuation(plain)
+
+
+def _without_punctuation(said: str) -> str:
+    kept: Iterable[str] = (
+        " " if unicodedata.category(c).startswith("P") and c not in "-_" else c for c in said
+    )
+    return " ".join("".join(kept).split())
