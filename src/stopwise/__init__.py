@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from stopwise.problem.contextual_recording import ContextualRecording as ContextualRecording
     from stopwise.problem.instance import Instance as Instance
     from stopwise.problem.recording import Recording as Recording
+    from stopwise.runtime.runtime import Runtime as Runtime
     from stopwise.simulation.conditional import StoppingTrace as StoppingTrace
     from stopwise.simulation.conditional import simulate_stopping as simulate_stopping
     from stopwise.simulation.run import simulate as simulate
@@ -70,6 +71,7 @@ _HOME = {
     "PowerLaw": "theory.bounds",
     "Recording": "problem.recording",
     "Resolve": "policies.resolve",
+    "Runtime": "runtime.runtime",
     "StoppingTrace": "simulation.conditional",
     "StrongDominance": "policies.strong_dominance",
     "Supervised": "policies.supervised",

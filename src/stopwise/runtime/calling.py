@@ -64,6 +64,9 @@ class Caller:
         # Semaphores and batches belong to the event loop that made them.
         self._limits: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
         self._batchers: WeakKeyDictionary[Any, Batcher] = WeakKeyDictionary()
+        stage = self.stage
+        is_plain = stage.is_async and not (stage.batch or stage.timeout or stage.concurrency)
+        self._attempt = stage.call if is_plain else self._guarded
 
     async def __call__(self, case: Any) -> Outcome:
         """Return the output for a case, or say why there is none; errors are not raised."""
@@ -96,7 +99,7 @@ class Caller:
                 f"the answer of stage {self.stage.name!r} cannot be used: {error}"
             ) from error
 
-    async def _attempt(self, case: Any) -> Any:
+    async def _guarded(self, case: Any) -> Any:
         async with self._limit():
             if self.stage.timeout is None:
                 return await self._call(case)

@@ -29,7 +29,7 @@ def choices(*allowed: Any, casefold: bool = True) -> Normalise:
     if not allowed or not all(isinstance(word, str) and word.strip() for word in allowed):
         raise SettingError(f"choices must be one text or more, got {allowed!r}")
     fold = _folded if casefold else _plain
-    known = {fold(word): word for word in allowed}
+    known: dict[str, Hashable] = {fold(word): word for word in allowed}
     if len(known) < len(allowed):
         raise SettingError(f"choices must differ, got {', '.join(allowed)}")
     longest_first = sorted(known, key=len, reverse=True)

@@ -1,0 +1,136 @@
+"""From a case to outcomes: which stages are called, in which order, and when to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from stopwise.errors import StageError
+from stopwise.runtime.calling import Outcome
+from stopwise.runtime.learning import Course
+from stopwise.runtime.result import Failure, Result
+from stopwise.runtime.stages import Stages
+
+SKIPPED = Outcome(None, 0.0, 0, answered=False)
+
+
+class Engine:
+    """Calls the stages of a case until its course ends and there is an answer.
+
+    Parameters
+    ----------
+    stages
+        What to call.
+    goes_on_after_failure
+        Whether the next stage is tried where the one at which to stop gave nothing; otherwise the
+        last one that answered is good enough.
+    speculate
+        ``None`` to call one stage after the other; else how many stages beyond those that are
+        called in any case are started ahead.
+    on_new_mean
+        Called when the mean cost of a stage is worth another look.
+    """
+
+    def __init__(
+        self,
+        stages: Stages,
+        *,
+        goes_on_after_failure: bool,
+        speculate: int | None,
+        on_new_mean: Callable[[], None],
+    ) -> None:
+        self.stages = stages
+        self.speculated_cost = 0.0
+        self.distrusted: frozenset[int] = frozenset()
+        self._goes_on_after_failure = goes_on_after_failure
+        self._speculate = speculate
+        self._on_new_mean = on_new_mean
+
+    async def run(self, case: Any, course: Course, outcomes: list[Outcome]) -> int:
+        """Append outcomes until there is an answer; return the stage at which the course ended.
+
+        The list is the caller's, so that what was seen is there even if this is cancelled.
+        """
+        stop = -1
+        n_stages = len(self.stages)
+        outputs = [outcome.output for outcome in outcomes]
+        while len(outcomes) < n_stages:
+            if self._speculate is None:
+                outcomes.append(await self.call(len(outcomes), case))
+            else:
+                await self._call_ahead(case, course, outcomes)
+            outputs += [outcome.output for outcome in outcomes[len(outputs) :]]
+            if stop < 0 and not course.goes_on(outputs):
+                stop = len(outcomes) - 1
+            if stop >= 0 and not self._lacks_answer(outputs, stop):
+                break
+        return stop if stop >= 0 else len(outcomes) - 1
+
+    async def complete(self, case: Any, outcomes: list[Outcome]) -> None:
+        """Call all stages that were not called, so that the case shows every pair."""
+        for stage in range(len(self.stages)):
+            if stage >= len(outcomes):
+                outcomes.append(await self.call(stage, case, even_if_distrusted=True))
+            elif outcomes[stage] is SKIPPED:
+                outcomes[stage] = await self.call(stage, case, even_if_distrusted=True)
+
+    async def call(self, stage: int, case: Any, *, even_if_distrusted: bool = False) -> Outcome:
+        """Return the outcome of one stage; one that an alarm took out of service is skipped."""
+        if stage in self.distrusted and not even_if_distrusted:
+            return SKIPPED
+        outcome = await self.stages.callers[stage](case)
+        if self.stages.spent(stage, outcome.cost):
+            self._on_new_mean()
+        return outcome
+
+    def result(
+        self, outcomes: list[Outcome], stop: int, *, key: str | None, seconds: float
+    ) -> Result:
+        """Return the answer, or raise `StageError` if there is none."""
+        outputs = tuple([outcome.output for outcome in outcomes])
+        failures = () if None not in outputs else self._failures(outcomes)
+        stage = len(outputs) - 1
+        while stage >= 0 and outputs[stage] is None:
+            stage -= 1
+        if stage < 0:
+            cause = next((o.error for o in reversed(outcomes) if o.error is not None), None)
+            said = "; ".join(f"stage {f.stage!r}: {f.reason}" for f in failures)
+            raise StageError(f"no stage gave an answer: {said}") from cause
+        cost = sum([outcome.cost for outcome in outcomes])
+        return Result(outputs[stage], stage, cost, outputs, key, failures, stage != stop, seconds)
+
+    async def _call_ahead(self, case: Any, course: Course, outcomes: list[Outcome]) -> None:
+        """Call the stages that run in any case together, and some more if that was asked for."""
+        first = len(outcomes)
+        certain = max(first, course.certain([outcome.output for outcome in outcomes]))
+        last = min(certain + (self._speculate or 0), len(self.stages) - 1)
+        found = await asyncio.gather(*(self.call(k, case) for k in range(first, last + 1)))
+        for n_used, outcome in enumerate(found, start=1):
+            outcomes.append(outcome)
+            if not course.goes_on([o.output for o in outcomes]):
+                self.speculated_cost += sum(o.cost for o in found[n_used:])
+                break
+
+    def _lacks_answer(self, outputs: list[Any], stop: int) -> bool:
+        if outputs[-1] is not None:
+            return False
+        if all(output is None for output in outputs):
+            return True
+        return self._goes_on_after_failure and stop not in self.distrusted
+
+    def _failures(self, outcomes: list[Outcome]) -> tuple[Failure, ...]:
+        return tuple(
+            Failure(name, _reason(outcome), outcome.attempts)
+            for name, outcome in zip(self.stages.names, outcomes, strict=False)
+            if outcome.output is None
+        )
+
+
+def _reason(outcome: Outcome) -> str:
+    if outcome is SKIPPED:
+        return "taken out of service by an alarm"
+    if outcome.error is None:
+        return "gave no answer that counts"
+    said = str(outcome.error) or "no message"
+    return f"{type(outcome.error).__name__}: {said}"

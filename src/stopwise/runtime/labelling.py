@@ -1,0 +1,171 @@
+"""Labels while a cascade runs: which cases to ask about, and labels that come late."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stopwise.checks import finite_number, whole_number
+from stopwise.errors import SettingError
+from stopwise.patterns import Pattern, standing_answer
+
+if TYPE_CHECKING:
+    from stopwise.runtime.runtime import Runtime
+
+
+@dataclass(frozen=True)
+class LabelSettings:
+    """Which cases are kept to be labelled, and whether labels are bought.
+
+    Parameters
+    ----------
+    keep
+        How many cases are kept at the most, a random sample of those whose outputs differ; 0, the
+        default, keeps none: cases may hold what must not be stored.
+    buy
+        A function, sync or async, from a case to its label, or ``None`` if it has none.
+    label_cost, budget
+        What one label costs and what all may cost, in the unit of the stages' costs. A label is
+        bought only where outputs differ, and only while all labels together cost at most half of
+        what the answers given are expected to have lost.
+    """
+
+    keep: int = 0
+    buy: Callable[[Any], Any] | None = None
+    label_cost: float = 1.0
+    budget: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole_number("keep", self.keep, SettingError, least=0)
+        finite_number("label_cost", self.label_cost, SettingError, zero=False)
+        finite_number("budget", self.budget, SettingError, zero=True)
+
+
+@dataclass(frozen=True)
+class WantedCase:
+    """A case whose label would help: its key, the case itself and what the stages said."""
+
+    key: str
+    case: Any
+    outputs: Pattern
+
+
+class Labels:
+    """The cases that wait for a label, and the labels that came.
+
+    Parameters
+    ----------
+    runtime
+        Whose cases they are.
+    settings
+        What is kept and bought.
+    """
+
+    def __init__(self, runtime: Runtime, settings: LabelSettings) -> None:
+        self.settings = settings
+        self.n_labels = 0
+        self.spent = 0.0
+        self.expected_loss = 0.0
+        self._runtime = runtime
+        self._waiting: dict[str, WantedCase] = {}
+        self._labelled: Counter[Pattern] = Counter()
+        self._n_offered = 0
+        self._lock = threading.Lock()
+        self._rng = random.Random(0)  # which cases are kept
+
+    def offer(self, key: str | None, case: Any, outputs: Pattern) -> None:
+        """Consider a case that was answered; most are not kept."""
+        settings = self.settings
+        if (not settings.keep and settings.buy is None) or not _differ(outputs):
+            return
+        doubt = self._doubt(outputs)
+        self.expected_loss += doubt * self._runtime.mistake_cost
+        if settings.buy is not None and self._affords():
+            self.spent += settings.label_cost
+            self._runtime.later(self._buy(case, outputs))
+        elif settings.keep and key is not None:
+            self._keep(WantedCase(key, case, outputs))
+
+    def wanted(self, n: int) -> list[WantedCase]:
+        """Return up to ``n`` kept cases, those first whose labels would help most.
+
+        Patterns that are frequent, doubtful and seldom labelled come first, in turn.
+        """
+        whole_number("n", n, SettingError, least=0)
+        with self._lock:
+            waiting = list(self._waiting.values())
+        groups: dict[Pattern, list[WantedCase]] = {}
+        for case in waiting:
+            groups.setdefault(case.outputs, []).append(case)
+        value = {pattern: len(cases) * self._doubt(pattern) for pattern, cases in groups.items()}
+        asked = Counter({pattern: self._labelled[pattern] for pattern in groups})
+        chosen: list[WantedCase] = []
+        while groups and len(chosen) < n:
+            best = max(groups, key=lambda p: (value[p] / (1 + asked[p]), repr(p)))
+            chosen.append(groups[best].pop())
+            asked[best] += 1
+            if not groups[best]:
+                del groups[best]
+        return chosen
+
+    def add(self, key: str, label: Hashable) -> None:
+        """Take in the right answer of a case that was kept, however late.
+
+        The same label again changes nothing; another one replaces it.
+        """
+        runtime = self._runtime
+        with self._lock:
+            case = self._waiting.get(key)
+        outputs = case.outputs if case is not None else runtime.learning.labelled_outputs(key)
+        if outputs is None:
+            raise SettingError(f"key must name a case that was kept, got {key!r}")
+        right = runtime.engine.stages.normalise(label)
+        if right is None:
+            raise SettingError(f"label must be an answer, got {label!r} for case {key!r}")
+        self._record(key, outputs, right)
+        with self._lock:
+            self._waiting.pop(key, None)
+
+    def _record(self, key: str, outputs: Pattern, label: Hashable) -> None:
+        if self._runtime.learning.label(key, outputs, label):
+            self.n_labels += 1
+            self._labelled[outputs] += 1
+
+    def _keep(self, case: WantedCase) -> None:
+        """Keep a random sample of all that was offered."""
+        with self._lock:
+            self._n_offered += 1
+            if len(self._waiting) >= self.settings.keep:
+                if self._rng.random() * self._n_offered >= self.settings.keep:
+                    return
+                del self._waiting[self._rng.choice(list(self._waiting))]
+            self._waiting[case.key] = case
+
+    def _affords(self) -> bool:
+        after = self.spent + self.settings.label_cost
+        return after <= self.settings.budget and after <= self.expected_loss / 2
+
+    async def _buy(self, case: Any, outputs: Pattern) -> None:
+        buy = self.settings.buy
+        if buy is None:
+            return
+        is_async = inspect.iscoroutinefunction(buy)
+        label = await buy(case) if is_async else await asyncio.to_thread(buy, case)
+        right = None if label is None else self._runtime.engine.stages.normalise(label)
+        if right is not None:
+            self._record(f"bought-{self.n_labels}-{self._rng.getrandbits(64):x}", outputs, right)
+
+    def _doubt(self, outputs: Pattern) -> float:
+        """Return the chance that the answer is wrong, by the model; without one, a half."""
+        belief = self._runtime.belief(outputs, standing_answer(outputs))
+        return 0.5 if belief is None else 1.0 - belief
+
+
+def _differ(outputs: Pattern) -> bool:
+    return len({output for output in outputs if output is not None}) > 1

@@ -1,0 +1,197 @@
+"""What a runtime learns with: a policy, the counts it rests on, and the store they are kept in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, cast
+
+from stopwise.cascade import Cascade
+from stopwise.checks import known_name
+from stopwise.errors import SettingError, StoreUnavailableError
+from stopwise.patterns import Pattern
+from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
+
+# Labels that a policy made anew is told, the newest.
+MAX_LABELS = 10_000
+POLICIES = {
+    "beliefs": ("stopwise.policies.belief_stopping", "BeliefStopping"),
+    "resolve": ("stopwise.policies.resolve", "Resolve"),
+}
+
+
+def policy_maker(policy: Any) -> Callable[[Cascade], Any]:
+    """Return what makes the policy for a cascade: from a name, a policy, or a function."""
+    if isinstance(policy, str):
+        from importlib import import_module
+
+        module, name = POLICIES[known_name("policy", policy, POLICIES, SettingError)]
+        make: Callable[[Cascade], Any] = getattr(import_module(module), name)
+        return make
+    if isinstance(policy, type) or not hasattr(policy, "tell"):
+        if not callable(policy):
+            raise SettingError(f"policy must be a name, a policy or make one, got {policy!r}")
+        return cast("Callable[[Cascade], Any]", policy)
+    kind, settings = type(policy), {name: getattr(policy, name) for name in policy.settings}
+    return lambda cascade: kind(cascade, **settings)
+
+
+class Course:
+    """How far one case goes: a stage that was chosen before it, or a look after each output."""
+
+    __slots__ = ("_policy", "n_stages", "stage")
+
+    def __init__(self, policy: Any, stage: int | None) -> None:
+        self._policy = policy
+        self.n_stages: int = policy.cascade.n_stages
+        self.stage = stage
+
+    @property
+    def has_belief(self) -> bool:
+        """Whether the policy can say how likely an answer is right."""
+        return getattr(self._policy, "model", None) is not None
+
+    def goes_on(self, outputs: list[Hashable]) -> bool:
+        """Whether to run one more stage after these outputs."""
+        if self.stage is not None:
+            return len(outputs) <= self.stage
+        return bool(self._policy.next(outputs).value == "continue")
+
+    def certain(self, outputs: list[Hashable]) -> int:
+        """Return the last stage that is run whatever the next outputs say."""
+        if self.stage is not None:
+            return self.stage
+        return self._policy.ask(outputs) if outputs else 0
+
+
+class Learning:
+    """A policy told by many cases at once, its counts shared through a store.
+
+    Counts and policy change together under one lock, so a policy that is made anew from the counts
+    knows exactly what the one before it knew.
+
+    Parameters
+    ----------
+    worker, name
+        Where the counts are kept, and under which name.
+    cascade, make_policy
+        The stages and their prices, and what makes a policy for them.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        name: str,
+        cascade: Cascade,
+        make_policy: Callable[[Cascade], Any],
+    ) -> None:
+        self.counts: SharedCounts = worker.open(name)
+        self.lock = threading.RLock()
+        self.is_frozen = False
+        self._make = make_policy
+        self.cascade = cascade
+        self.policy = make_policy(cascade)
+        if self.policy.cascade != cascade or not cascade.is_chain:
+            raise SettingError(f"policy must be made for the stages in a row, got {self.policy!r}")
+        self.rebuild(cascade)
+
+    @property
+    def looks_at_outputs(self) -> bool:
+        """Whether the policy decides after each output, not before the case."""
+        return hasattr(self.policy, "next")
+
+    def start(self) -> Course:
+        """Return how far the next case goes."""
+        with self.lock:
+            if self.looks_at_outputs:
+                return Course(self.policy, None)
+            stage = self.policy.recommend() if self.is_frozen else self.policy.ask()
+            return Course(self.policy, stage)
+
+    def tell(self, outputs: Pattern) -> None:
+        """Count a case; as safe when this returns as the store's durability says."""
+        with self.lock:
+            self.counts.tell(outputs)
+            self.policy.tell(outputs)
+
+    def label(self, key: str, outputs: Pattern, label: Hashable) -> bool:
+        """Take in the right answer of a case that was counted; return whether that is news.
+
+        Labels are kept under the key of their case: a repetition changes nothing.
+        """
+        store, name = self.counts.worker.store, self.counts.cascade
+        known = store.get("label", name, key)
+        body = {"outputs": list(outputs), "label": label}
+        if known is not None and known.body == body:
+            return False
+        store.put(Record("label", name, key, self.counts.worker.clock(), body))
+        with self.lock:
+            if known is not None:
+                self.rebuild(self.cascade)
+            else:
+                self._tell_label(outputs, label)
+        return True
+
+    def labelled_outputs(self, key: str) -> Pattern | None:
+        """Return what the stages said of a case that has a label, ``None`` if there is none."""
+        record = self.counts.worker.store.get("label", self.counts.cascade, key)
+        return None if record is None else tuple(record.body["outputs"])
+
+    def _tell_label(self, outputs: Pattern, label: Hashable) -> None:
+        if hasattr(self.policy, "tell_label"):  # policies without a belief have no use for it
+            self.policy.tell_label(outputs, label)
+
+    def tell_patterns(self, patterns: Mapping[Pattern, int]) -> None:
+        """Count many cases at once, from a log or an earlier version of the cascade."""
+        texts: dict[str, int] = {}
+        for outputs, times in patterns.items():
+            text = case_text(outputs)
+            texts[text] = texts.get(text, 0) + times
+        with self.lock:
+            self.counts.tell_many(texts)
+            self.policy.tell_many(tellable(texts))
+
+    def sync(self) -> None:
+        """Exchange counts with other workers; without the store go on with what is known."""
+        try:
+            update = self.counts.sync()
+        except StoreUnavailableError:
+            return
+        with self.lock:
+            if update.is_rebuild:
+                self.rebuild(self.cascade)
+            elif update.added:
+                self.policy.tell_many(tellable(update.added))
+
+    def patterns(self) -> dict[Pattern, int]:
+        """Return all cases of the current epoch, by what they showed."""
+        return tellable(self.counts.totals())
+
+    def rebuild(self, cascade: Cascade) -> None:
+        """Make the policy anew from the counts, for prices that may have changed."""
+        with self.lock:
+            policy = self._make(cascade)
+            patterns = self.patterns()
+            if patterns:
+                policy.tell_many(patterns)
+            self.cascade, self.policy = cascade, policy
+            store, name = self.counts.worker.store, self.counts.cascade
+            for record in store.records("label", name, limit=MAX_LABELS):
+                outputs = tuple(record.body["outputs"])
+                if len(outputs) <= cascade.n_stages:
+                    self._tell_label(outputs, record.body["label"])
+
+    def restart(
+        self,
+        cascade: Cascade,
+        change: Callable[[dict[Pattern, int]], Mapping[Pattern, int]],
+        *,
+        reason: str,
+    ) -> None:
+        """Begin an epoch that knows what ``change`` leaves of all cases; the rest is kept apart."""
+        with self.lock:
+            kept = change(self.patterns())
+            self.counts.open_epoch(reason)
+            self.cascade, self.policy = cascade, self._make(cascade)
+            if kept:
+                self.tell_patterns(kept)

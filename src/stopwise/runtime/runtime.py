@@ -1,0 +1,335 @@
+"""A cascade that runs: cases are answered, and what they show is learned."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
+from typing import Any, Literal, Self
+
+from stopwise.cascade import Cascade
+from stopwise.checks import finite_number, known_name, whole_number
+from stopwise.errors import SettingError, StageError
+from stopwise.monitor import Alarm, Monitor, MonitorSettings
+from stopwise.patterns import Pattern
+from stopwise.runtime.calling import Outcome
+from stopwise.runtime.comparing import Normalise, as_it_is
+from stopwise.runtime.engine import Engine
+from stopwise.runtime.labelling import Labels, LabelSettings
+from stopwise.runtime.learning import Course, Learning, policy_maker
+from stopwise.runtime.looping import LoopThread
+from stopwise.runtime.result import Result
+from stopwise.runtime.stages import Stages, with_stage, without_stage
+from stopwise.store import Record, Store, Worker
+
+logger = logging.getLogger("stopwise.runtime")
+
+
+class Runtime:
+    """Run the stages of a cascade on each case, stop where going on does not pay, and learn.
+
+    Parameters
+    ----------
+    name
+        Under which the store keeps what is learned.
+    stages
+        `Stage` objects or plain functions, cheapest first.
+    mistake_cost
+        What a wrong answer costs, in the unit of the stages' costs.
+    normalise
+        What counts as the same answer; see `stopwise.runtime.comparing`.
+    policy
+        ``"beliefs"``, ``"resolve"``, a policy, or what makes one from a cascade.
+    store
+        A URL or a `Store`; in memory by default.
+    shadow
+        The share of cases whose later stages are run too, after the answer was given.
+    on_failure
+        Where the stage at which to stop gives nothing: go on to the ``"next"`` one, or answer with
+        the ``"last"`` one that did.
+    speculate
+        ``None``: one stage after the other. 0: stages that will run anyway run together. A number
+        n: n more stages are started ahead; what they cost in vain is in
+        ``engine.speculated_cost``.
+    monitor
+        How watchful to be about changes.
+    labels
+        Which cases to keep for labelling, and whether to buy labels.
+    on_alarm
+        Called with every `Alarm`, after it was logged.
+    seed
+        Of the shadow share.
+    clock
+        Wall time in seconds.
+    """
+
+    def __init__(  # noqa: PLR0913  # all but two have defaults and names
+        self,
+        name: str,
+        *,
+        stages: Sequence[Any],
+        mistake_cost: float = 1.0,
+        normalise: Normalise = as_it_is,
+        policy: Any = "beliefs",
+        store: Store | str = "memory://",
+        shadow: float = 0.01,
+        on_failure: Literal["next", "last"] = "next",
+        speculate: int | None = None,
+        monitor: MonitorSettings | None = None,
+        labels: LabelSettings | None = None,
+        on_alarm: Callable[[Alarm], None] | None = None,
+        seed: int | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if not name:
+            raise SettingError("name must not be empty")
+        self.name = name
+        self.mistake_cost = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
+        self.shadow = finite_number("shadow", shadow, SettingError, zero=True)
+        if self.shadow > 1:
+            raise SettingError(f"shadow must lie in [0, 1], got {shadow!r}")
+        if speculate is not None:
+            whole_number("speculate", speculate, SettingError, least=0)
+        known_name("on_failure", on_failure, ["next", "last"], SettingError)
+        self.engine = Engine(
+            Stages(stages, normalise, time.monotonic),
+            goes_on_after_failure=on_failure == "next",
+            speculate=speculate,
+            on_new_mean=self._price_again,
+        )
+        self.alarms: list[Alarm] = []
+        self.clock = clock
+        self._on_alarm = on_alarm
+        self._rng = random.Random(seed)
+        self.worker = Worker(store, clock=clock)
+        self._is_alone = store == "memory://"
+        cascade = self.engine.stages.cascade(self.mistake_cost)
+        self.learning = Learning(self.worker, name, cascade, policy_maker(policy))
+        self._monitor_settings = monitor or MonitorSettings()
+        self.monitor = self._new_monitor()
+        self.labels = Labels(self, labels or LabelSettings())
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._syncing: asyncio.Task[Any] | None = None
+        self._thread = LoopThread()
+        self._record_version("started")
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @property
+    def cascade(self) -> Cascade:
+        """The stages with their present prices."""
+        return self.learning.cascade
+
+    async def run(self, case: Any, *, key: str | None = None) -> Result:
+        """Answer a case.
+
+        Raises `StageError` if no stage gave an answer; what was seen is learned all the same.
+        """
+        course = self.learning.start()
+        started = time.perf_counter()
+        outcomes: list[Outcome] = []
+        try:
+            stop = await self.engine.run(case, course, outcomes)
+            seconds = time.perf_counter() - started
+            result = self.engine.result(outcomes, stop, key=key, seconds=seconds)
+        except BaseException:
+            self._learn(outcomes, course)
+            raise
+        if course.has_belief:
+            result = result._replace(belief=self.belief(result.outputs, result.answer))
+        if self._rng.random() < self.shadow and not self.learning.is_frozen:
+            result = result._replace(is_shadow=True)
+            self.later(self._run_shadow(case, list(outcomes), course, key))
+        else:
+            self._learn(outcomes, course)
+            self.labels.offer(key, case, result.outputs)
+        if not self._is_alone and self.learning.counts.is_due:
+            self._sync_soon()
+        return result
+
+    def run_sync(self, case: Any, *, key: str | None = None) -> Result:
+        """Answer a case from ordinary code, in any thread."""
+        found: Result = self._thread.run(self.run(case, key=key))
+        return found
+
+    async def run_many(
+        self,
+        cases: Iterable[Any],
+        *,
+        keys: Iterable[str] | None = None,
+        concurrency: int = 100,
+        progress: bool = True,
+    ) -> list[Result | StageError]:
+        """Answer many cases at once, in their order; a case without an answer has its error."""
+        from stopwise.simulation.progress import Progress
+
+        whole_number("concurrency", concurrency, SettingError, least=1)
+        given = list(cases)
+        names: list[str | None] = [None] * len(given) if keys is None else list(keys)
+        if len(names) != len(given):
+            raise SettingError(f"keys must be as many as cases, got {len(names)} for {len(given)}")
+        limit = asyncio.Semaphore(concurrency)
+        with Progress(len(given), show=progress) as bar:
+
+            async def one(case: Any, key: str | None) -> Result | StageError:
+                async with limit:
+                    try:
+                        return await self.run(case, key=key)
+                    except StageError as error:
+                        return error
+                    finally:
+                        bar.advance()
+
+            return await asyncio.gather(*map(one, given, names))
+
+    async def aclose(self) -> None:
+        """Wait for shadow cases, fold what was learned into the store and leave it."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.to_thread(self.worker.close)
+
+    def close(self) -> None:
+        """Do as `aclose`, from ordinary code."""
+        self._thread.run(self.aclose())
+        self._thread.close()
+
+    def belief(self, outputs: Pattern, answer: Hashable) -> float | None:
+        """Return the chance that ``answer`` is right, ``None`` if the policy has no model."""
+        model = getattr(self.learning.policy, "model", None)
+        return None if model is None else float(model.belief(outputs).get(answer, 0.0))
+
+    def set_costs(self, costs: Sequence[float]) -> None:
+        """Change what the stages cost; what was seen stays."""
+        self.engine.stages.reprice(costs)
+        self._price_again()
+        self._record_version("costs changed")
+
+    def set_mistake_cost(self, mistake_cost: float) -> None:
+        """Change what a wrong answer costs; what was seen stays."""
+        self.mistake_cost = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
+        self._price_again()
+        self._record_version("mistake cost changed")
+
+    def replace_stage(self, stage: int | str, new: Any) -> None:
+        """Put another stage in the place of one; what the others said of each other stays."""
+        stages = self.engine.stages
+        index = stages.index(stage)
+        stages.replace(index, new)
+        self._restart(lambda seen: without_stage(seen, index, keep=True), "stage replaced")
+
+    def add_stage(self, new: Any, *, before: int | str | None = None) -> None:
+        """Add a stage at the end or before another one; what the others said stays."""
+        stages = self.engine.stages
+        index = len(stages) if before is None else stages.index(before)
+        stages.insert(index, new)
+        self._restart(lambda seen: with_stage(seen, index), "stage added")
+
+    def remove_stage(self, stage: int | str) -> None:
+        """Take a stage out; what the others said of each other stays."""
+        index = self.engine.stages.index(stage)
+        self.engine.stages.remove(index)
+        self._restart(lambda seen: without_stage(seen, index, keep=False), "stage removed")
+
+    def trust(self, stage: int | str) -> None:
+        """Use a stage again that an alarm has taken out of service."""
+        self.engine.distrusted -= {self.engine.stages.index(stage)}
+        self._record_version("stage trusted again")
+
+    def freeze(self, *, frozen: bool = True) -> None:
+        """Stop learning and exploring: decide by what is known, until it is thawed."""
+        self.learning.is_frozen = frozen
+        self._record_version("frozen" if frozen else "thawed")
+
+    def later(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run something off the critical path; closing waits for it."""
+        task = asyncio.get_running_loop().create_task(self._logged(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _logged(self, work: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            return await work
+        except Exception:
+            logger.exception("%s: work after an answer failed", self.name)
+
+    async def _run_shadow(
+        self, case: Any, outcomes: list[Outcome], course: Course, key: str | None
+    ) -> None:
+        try:
+            await self.engine.complete(case, outcomes)
+        finally:
+            self._learn(outcomes, course, is_shadow=True)
+            self.labels.offer(key, case, tuple(outcome.output for outcome in outcomes))
+
+    def _learn(self, outcomes: list[Outcome], course: Course, *, is_shadow: bool = False) -> None:
+        """Count what a case showed, unless nothing was or its stages exist no more."""
+        learning = self.learning
+        if not outcomes or learning.is_frozen or course.n_stages != learning.cascade.n_stages:
+            return
+        outputs = tuple([outcome.output for outcome in outcomes])
+        learning.tell(outputs)
+        now = self.clock()
+        alarms = self.monitor.spend(sum([outcome.cost for outcome in outcomes]), now)
+        if is_shadow or course.stage is not None:
+            alarms += self.monitor.observe(outputs, now)
+        alarms += self.monitor.tick(now)
+        for alarm in alarms:
+            self._raise_alarm(alarm)
+
+    def _raise_alarm(self, alarm: Alarm) -> None:
+        text = alarm.describe(self.engine.stages.names)
+        logger.warning("%s: %s", self.name, text)
+        self.alarms = [*self.alarms, alarm][-100:]
+        if alarm.opens_epoch:
+            recent = dict(self.monitor.recent())
+            self.learning.restart(self.learning.cascade, lambda _: recent, reason=text)
+        n_in_service = len(self.engine.stages) - len(self.engine.distrusted)
+        if alarm.distrusts_stage and n_in_service > 1:
+            self.engine.distrusted |= {alarm.stage}
+        self.record("alarm", {**alarm.to_state(), "text": text})
+        if self._on_alarm is not None:
+            self._on_alarm(alarm)
+
+    def _sync_soon(self) -> None:
+        if self._syncing is None or self._syncing.done():
+            self._syncing = self.later(asyncio.to_thread(self.learning.sync))
+
+    def _price_again(self) -> None:
+        self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))
+
+    def _restart(
+        self, change: Callable[[dict[Pattern, int]], dict[Pattern, int]], why: str
+    ) -> None:
+        cascade = self.engine.stages.cascade(self.mistake_cost)
+        self.learning.restart(cascade, change, reason=why)
+        self.engine.distrusted = frozenset()
+        self.monitor = self._new_monitor()
+        self._record_version(why)
+
+    def _new_monitor(self) -> Monitor:
+        n_stages = len(self.engine.stages)
+        return Monitor(n_stages, now=self.clock(), settings=self._monitor_settings)
+
+    def _record_version(self, what: str) -> None:
+        state = self.learning.cascade.to_state()
+        self.worker.store.put_cascade(self.name, state)
+        self.record("event", {"what": what, "cascade": state})
+
+    def record(self, kind: str, body: dict[str, Any]) -> None:
+        """Write an event or an alarm to the store; the newest thousand are kept."""
+        now = self.clock()
+        key = f"{now:017.6f}-{self.worker.name}"
+        self.worker.store.put(Record(kind, self.name, key, now, body), keep=1000)

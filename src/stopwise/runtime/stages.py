@@ -1,0 +1,144 @@
+"""The stages of a runtime as a cascade: names, prices as they turn out, and changes to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from stopwise.cascade import Cascade
+from stopwise.errors import SettingError
+from stopwise.patterns import Pattern
+from stopwise.runtime.calling import Caller
+from stopwise.runtime.comparing import Normalise
+from stopwise.runtime.stage import Stage
+
+
+class Stages:
+    """The callers of all stages, and the running mean of what each call cost.
+
+    Parameters
+    ----------
+    stages
+        The stages in order, with names that differ.
+    normalise
+        What counts as the same answer.
+    clock
+        Seconds that never go back.
+    """
+
+    def __init__(
+        self, stages: Sequence[Any], normalise: Normalise, clock: Callable[[], float]
+    ) -> None:
+        if not stages:
+            raise SettingError("stages must be one or more, got none")
+        self.normalise = normalise
+        self._clock = clock
+        self.callers: list[Caller] = []
+        self._spent: list[list[float]] = []
+        for stage in stages:
+            self.insert(len(self.callers), stage)
+
+    def __len__(self) -> int:
+        return len(self.callers)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the stages."""
+        return tuple(caller.stage.name for caller in self.callers)
+
+    def index(self, stage: int | str) -> int:
+        """Return the index of a stage given by name or index, or raise `SettingError`."""
+        if isinstance(stage, str) and stage in self.names:
+            return self.names.index(stage)
+        if isinstance(stage, int) and not isinstance(stage, bool) and 0 <= stage < len(self):
+            return stage
+        raise SettingError(f"stage must be one of {', '.join(self.names)}, got {stage!r}")
+
+    def insert(self, index: int, stage: Any) -> None:
+        """Put a stage before the one at ``index``; a function alone becomes a stage."""
+        made = stage if isinstance(stage, Stage) else Stage(stage)
+        if made.name in self.names:
+            made = replace(made, name=f"{made.name} {index + 1}")
+        if made.name in self.names:
+            raise SettingError(f"stages must have different names, got {made.name!r} twice")
+        self.callers.insert(index, Caller(made, self.normalise, self._clock))
+        self._spent.insert(index, [0.0, 0.0])
+
+    def replace(self, index: int, stage: Any) -> None:
+        """Put a stage in the place of another; its name may be the same."""
+        old = self.callers.pop(index), self._spent.pop(index)
+        try:
+            self.insert(index, stage)
+        except SettingError:
+            self.callers.insert(index, old[0])
+            self._spent.insert(index, old[1])
+            raise
+
+    def remove(self, index: int) -> None:
+        """Take a stage out."""
+        if len(self) == 1:
+            raise SettingError("the last stage that is left must not be removed")
+        del self.callers[index], self._spent[index]
+
+    def reprice(self, costs: Sequence[float]) -> None:
+        """Give every stage a fixed price."""
+        if len(costs) != len(self):
+            raise SettingError(f"costs must have one price a stage, got {len(costs)}")
+        made = [
+            replace(caller.stage, cost=cost)
+            for caller, cost in zip(self.callers, costs, strict=True)
+        ]
+        for caller, stage in zip(self.callers, made, strict=True):
+            caller.stage = stage
+
+    def spent(self, index: int, cost: float) -> bool:
+        """Note what a call cost; return whether the mean is worth another look."""
+        if not callable(self.callers[index].stage.cost):
+            return False
+        totals = self._spent[index]
+        totals[0] += 1
+        totals[1] += cost
+        n = int(totals[0])
+        return n & (n - 1) == 0  # after 1, 2, 4, … calls
+
+    def cascade(self, mistake_cost: float) -> Cascade:
+        """Return the stages with their prices: fixed ones, or the mean so far."""
+        prices = [
+            (total / n if n else 0.0) if callable(caller.stage.cost) else caller.stage.cost
+            for caller, (n, total) in zip(self.callers, self._spent, strict=True)
+        ]
+        return Cascade(prices, mistake_cost, self.names)
+
+
+def without_stage(patterns: dict[Pattern, int], index: int, *, keep: bool) -> dict[Pattern, int]:
+    """Return patterns in which one stage was never seen (``keep``), or does not exist.
+
+    What the other stages said of each other stays.
+
+    >>> without_stage({(0, 1, 1): 3, (0,): 2}, 1, keep=True)
+    {(0, None, 1): 3, (0,): 2}
+    """
+    changed: dict[Pattern, int] = {}
+    for outputs, times in patterns.items():
+        if index >= len(outputs):
+            cut = outputs
+        else:
+            cut = (*outputs[:index], *([None] if keep else []), *outputs[index + 1 :])
+        while cut and cut[-1] is None:
+            cut = cut[:-1]
+        if cut:
+            changed[cut] = changed.get(cut, 0) + times
+    return changed
+
+
+def with_stage(patterns: dict[Pattern, int], index: int) -> dict[Pattern, int]:
+    """Return patterns with a place for a stage that nobody has seen yet.
+
+    >>> with_stage({(0, 1): 3, (0,): 2}, 1)
+    {(0, None, 1): 3, (0,): 2}
+    """
+    return {
+        outputs if index >= len(outputs) else (*outputs[:index], None, *outputs[index:]): times
+        for outputs, times in patterns.items()
+    }
