@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.store.children import Children
 from tests.store.postgres_server import PostgresServer, postgres_binaries
 
 
@@ -31,3 +32,10 @@ def postgres() -> Iterator[PostgresServer]:
 @pytest.fixture
 def postgres_url(postgres) -> str:
     return postgres.new_database()
+
+
+@pytest.fixture(scope="session")
+def children() -> Iterator[Children]:
+    found = Children()
+    yield found
+    found.close()

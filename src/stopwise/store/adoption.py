@@ -35,6 +35,7 @@ def adopt(store: Store, directory: Path, *, host: str, seconds: float = 30.0) ->
             name = None if file is None else _adopt(store, path, file, host, seconds)
             if name is not None:
                 names.append(name)
+    _close_lost(store, directory, host)
     return names
 
 
@@ -86,6 +87,19 @@ def _adopt(store: Store, path: Path, file: int, host: str, seconds: float) -> st
     if is_ours:
         path.unlink(missing_ok=True)
     return header.worker
+
+
+def _close_lost(store: Store, directory: Path, host: str) -> None:
+    """Close the workers of this host that died without a journal."""
+    for worker in store.workers():
+        if (
+            worker.host == host
+            and not worker.is_closed
+            and not (directory / f"{worker.worker}{SUFFIX}").exists()
+        ):
+            lease = store.enter(worker.worker, host=host, only_expired=True)
+            if lease is not None:
+                store.leave(lease)
 
 
 def _is_counted(store: Store, worker: str, journal: JournalReader) -> bool:

@@ -143,6 +143,8 @@ class Store(Protocol):
     url: str
     store_id: str
     schema: int
+    is_durable: bool
+    """Whether what was written survives loss of power."""
 
     def close(self) -> None:
         """Release the connection; a closed store opens it again when it is next used."""

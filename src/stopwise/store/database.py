@@ -40,6 +40,7 @@ class Database(Protocol):
     """
 
     url: str
+    is_durable: bool
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Run ``work`` on one snapshot."""

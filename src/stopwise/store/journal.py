@@ -84,11 +84,15 @@ class Journal:
         self.header = header
         self.max_bytes = max_bytes
         self.is_durable = is_durable
-        self.end = header.start
         self._broken = ""
         self._commit = threading.Lock()
-        self._file, self._size = self._create(header, b"")
+        self._file, self._size, self._offset = self._create(header, b"")
         self._synced = self.end
+
+    @property
+    def end(self) -> int:
+        """The position after the last line, as the file itself has it."""
+        return os.fstat(self._file).st_size + self._offset
 
     def append(self, line: bytes) -> None:
         """Write one line or several, or raise and leave the journal as it was.
@@ -96,7 +100,7 @@ class Journal:
         The caller sees to it that no two threads write at once.
         """
         size = len(line)
-        if self._broken or self._size + size > self.max_bytes:
+        if self._size + size > self.max_bytes or self._broken:
             self._refuse()
         try:
             written = os.write(self._file, line)
@@ -106,7 +110,6 @@ class Journal:
             if written != size:
                 self._undo(None)
         self._size += size
-        self.end += size
 
     def flush(self, position: int) -> None:
         """Return when all lines up to a position are on the disk, if that is promised.
@@ -120,7 +123,7 @@ class Journal:
                 return
             end = self.end
             try:
-                os.fdatasync(self._file)
+                _sync(self._file)
             except OSError as error:
                 # The kernel may have dropped the pages: another fsync would prove nothing.
                 self._broken = f"the journal {self.path} could not be brought to disk: {error}"
@@ -133,15 +136,15 @@ class Journal:
         The caller sees to it that nothing is written meanwhile.
         """
         with self._commit:
-            offset = self._size - (self.end - position)
-            tail = os.pread(self._file, self._size - offset, offset)
+            tail = os.pread(self._file, self.end - position, position - self._offset)
             header = Header(**{**asdict(self.header), "start": position})
             try:
-                file, size = self._create(header, tail)
+                created = self._create(header, tail)
             except OSError:
                 return  # no room for the shorter file: the longer one goes on
             os.close(self._file)
-            self._file, self._size, self.header = file, size, header
+            self._file, self._size, self._offset = created
+            self.header = header
             self._synced = self.end
 
     def reader(self) -> JournalReader:
@@ -166,13 +169,15 @@ class Journal:
             self._file = -1
             self._broken = f"the journal {self.path} is closed"
 
-    def _create(self, header: Header, tail: bytes) -> tuple[int, int]:
+    def _create(self, header: Header, tail: bytes) -> tuple[int, int, int]:
+        """Return a new file, its size, and what leads from a place in it to a position."""
         draft = self.path.with_name(self.path.name.removesuffix(SUFFIX) + DRAFT)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
         file = os.open(draft, flags, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
-            content = journal_line(asdict(header)) + tail
+            first = journal_line(asdict(header))
+            content = first + tail
             if os.write(file, content) != len(content):
                 raise OSError("short write")
             if self.is_durable:
@@ -184,7 +189,7 @@ class Journal:
             os.close(file)
             draft.unlink(missing_ok=True)
             raise
-        return file, len(content)
+        return file, len(content), header.start - len(first)
 
     def _refuse(self) -> None:
         if self._broken:
@@ -195,7 +200,7 @@ class Journal:
         )
 
     def _undo(self, error: OSError | None) -> None:
-        """Take back a line that was written in part."""
+        """Take back what was written of a line."""
         try:
             os.ftruncate(self._file, self._size)
         except OSError as second:
@@ -239,6 +244,10 @@ class JournalReader:
                 yield entry
             offset = stop
             self.end = start + stop
+
+
+# Not every system has the one that leaves times alone.
+_sync = getattr(os, "fdatasync", os.fsync)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -33,6 +33,8 @@ class PostgresDatabase:
         Seconds to wait for a connection.
     """
 
+    is_durable = True
+
     def __init__(self, url: str, *, timeout: float = 5.0) -> None:
         from stopwise.store.opening import without_password
 
@@ -124,6 +126,9 @@ class PostgresDatabase:
                 connect_timeout=max(1, round(self.timeout)),
                 application_name="stopwise",
             )
+            # A process that was stopped in a transaction must not hold up the others for ever.
+            self._connection.execute("SET lock_timeout = '30s'")
+            self._connection.execute("SET idle_in_transaction_session_timeout = '60s'")
         return self._connection
 
 

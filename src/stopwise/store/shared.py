@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stopwise.checks import whole_number
-from stopwise.errors import OutputsError, StoreUnavailableError
+from stopwise.errors import OutputsError, StoreError, StoreUnavailableError
 from stopwise.store.adoption import Place
 from stopwise.store.cases import Counts, add_counts, case_text
 from stopwise.store.view import RECENT, View
@@ -88,6 +88,7 @@ class SharedCounts:
         worker = self.worker
         with worker.lock:
             if not self._from <= worker.clock() < self._until:
+                self._check_open()
                 self._turn()
             try:
                 line, text = self._lines[outputs, stage, label, times]
@@ -108,6 +109,7 @@ class SharedCounts:
             whole_number("times", times, OutputsError, least=1)
         with worker.lock:
             if not self._from <= worker.clock() < self._until:
+                self._check_open()
                 self._turn()
             self._check_room(len(counts.keys() - self._row.keys()))
             journal = worker.journal
@@ -186,7 +188,12 @@ class SharedCounts:
         """Go on from rows that were read back from the store."""
         self._past = {}
         self._view.forget()
+        self.n_folded = self.n_told  # what is not in the store is in the worker's dirty rows
         self._turn()
+
+    def expire(self) -> None:
+        """Make the next tell look whether the worker is still open."""
+        self._until = -math.inf
 
     def _turn(self) -> None:
         """Count in the row of the present epoch and bucket from now on."""
@@ -222,6 +229,10 @@ class SharedCounts:
 
         return journal_line([*self._place, text, times])
 
+    def _check_open(self) -> None:
+        if self.worker.is_closed:
+            raise StoreError(f"worker {self.worker.name!r} is closed: the case was not counted")
+
     def _check_room(self, n_new: int) -> None:
         if len(self._row) + n_new > MAX_CASES:
             raise OutputsError(
@@ -236,12 +247,14 @@ class SharedCounts:
             changes = store.changes(self.cascade)
         with self.worker.lock:
             is_new = changes.epoch != self.epoch
-            if is_new or self._until == -math.inf:
-                if self._until > -math.inf and self.n_told != self.n_folded:
+            if is_new or is_first:
+                if self.n_told != self.n_folded:
                     self.worker.dirty.add(self._place)
+                if is_new:
+                    self._past = {}
+                    self.n_told = 0  # the evidence of an epoch starts from nothing
+                self.n_folded = self.n_told
                 self.epoch = changes.epoch
-                self._past = {}
-                self.n_told = self.n_folded = 0
                 self._turn()
             added, is_less = view.apply(changes)
             self._read_at = self.worker.timer()

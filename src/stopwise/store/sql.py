@@ -32,6 +32,7 @@ class SqlStore:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.url = database.url
+        self.is_durable = database.is_durable
         self.store_id, self.schema = prepare(database)
 
     def __repr__(self) -> str:

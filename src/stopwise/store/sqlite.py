@@ -7,6 +7,7 @@ which SQLite below 3.51.3 needs (its WAL-reset bug).
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import threading
@@ -21,6 +22,7 @@ from stopwise.errors import StoreError, StoreUnavailableError
 T = TypeVar("T")
 
 PRIVATE = 0o600
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 _WAL_RESET_MENDED = (3, 51, 3)
 
 
@@ -35,6 +37,8 @@ class SqliteDatabase:
         Whether a commit survives loss of power (`synchronous=FULL`), not only of the process.
     clock
         The time in seconds, for leases.
+    timeout
+        Seconds to wait for other writers.
     """
 
     def __init__(
@@ -43,11 +47,13 @@ class SqliteDatabase:
         *,
         is_durable: bool = False,
         clock: Callable[[], float] = time.time,
+        timeout: float = 30.0,
     ) -> None:
         self.path = None if path is None else path.absolute()
         self.url = "memory://" if path is None else f"sqlite:///{path}"
         self.is_durable = is_durable
         self.clock = clock
+        self.timeout = timeout
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._lock_file = -1
@@ -123,15 +129,21 @@ class SqliteDatabase:
         if self.path is None:
             yield
             return
-        import fcntl
-
         with _translated(self.url):
             self._connected()
-        fcntl.flock(self._lock_file, fcntl.LOCK_EX)
+        if not locked_within(self._lock_file, self.timeout):
+            self._lock_file = self._open_lock()  # the old one is left to the thread that waits
+            raise StoreUnavailableError(
+                f"the store at {self.url} is busy: another process has been writing for "
+                f"{self.timeout:g} s"
+            )
         try:
             yield
         finally:
             fcntl.flock(self._lock_file, fcntl.LOCK_UN)
+
+    def _open_lock(self) -> int:
+        return os.open(f"{self.path}-lock", _CREATE, PRIVATE)
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is not None and (self.path is None or self._pid == os.getpid()):
@@ -144,9 +156,8 @@ class SqliteDatabase:
         self._pid = os.getpid()
         if not self.path.parent.is_dir():
             raise StoreError(f"a store must lie in a directory, {self.path.parent} is none")
-        create = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        os.close(os.open(self.path, create, PRIVATE))
-        self._lock_file = os.open(f"{self.path}-lock", create, PRIVATE)
+        os.close(os.open(self.path, _CREATE, PRIVATE))
+        self._lock_file = self._open_lock()
         connection = _connect(self.path)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={'FULL' if self.is_durable else 'NORMAL'}")
@@ -189,6 +200,35 @@ class SqliteTransaction:
 
     def lock_schema(self) -> None:
         """Do nothing: a writer is alone."""
+
+
+def locked_within(file: int, seconds: float) -> bool:
+    """Wait for the lock on a file in the kernel's queue, but not for ever.
+
+    After a time-out the file belongs to the thread that still waits, which closes it.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pass
+    else:
+        return True
+    is_locked, is_abandoned, mutex = threading.Event(), threading.Event(), threading.Lock()
+
+    def wait() -> None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with mutex:
+            if is_abandoned.is_set():
+                os.close(file)
+            is_locked.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    if is_locked.wait(seconds):
+        return True
+    with mutex:
+        if not is_locked.is_set():
+            is_abandoned.set()
+        return is_locked.is_set()
 
 
 def _connect(path: Path | str) -> sqlite3.Connection:

@@ -10,8 +10,8 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -103,6 +103,11 @@ class Worker:
         self.store: Store = (
             open_store(store, is_durable=durability == "disk") if isinstance(store, str) else store
         )
+        if durability == "disk" and not self.store.is_durable:
+            raise SettingError(
+                f"durability 'disk' needs a store that survives loss of power, {self.store.url} "
+                "does not: open it with is_durable=True"
+            )
         self.host = host or socket.gethostname()
         self.name = _checked_name(name or f"{self.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
         self.clock = clock
@@ -113,6 +118,7 @@ class Worker:
         self.dirty: set[Place] = set()
         self.journal: Journal | None = None
         self.is_flushing = False
+        self.is_closed = False
         self.directory: Path | None = None
         self.adopted: list[str] = []
         self._fold_lock = threading.Lock()
@@ -136,9 +142,10 @@ class Worker:
             self._shared[cascade] = SharedCounts(self, cascade)
         return self._shared[cascade]
 
-    def tell_keyed(self, tells: list[KeyedTell]) -> list[Outcome]:
+    def tell_keyed(self, tells: Sequence[KeyedTell]) -> list[Outcome]:
         """Count tells from the network, each key once; learners meet them at the next sync."""
-        return self.store.tell_keyed(self.name, tells)
+        dated = [replace(tell, bucket=tell.bucket or self.bucket()) for tell in tells]
+        return self.store.tell_keyed(self.name, dated)
 
     def bucket(self) -> int:
         """Return the time bucket of now, named by its first second."""
@@ -172,9 +179,12 @@ class Worker:
 
     def close(self) -> None:
         """Fold a last time and leave; if that fails the journal waits for whoever adopts it."""
-        if self not in _workers:
-            return
-        _workers.discard(self)
+        with self.lock:
+            if self.is_closed:
+                return
+            self.is_closed = True  # from here on every tell is refused
+            for shared in self._shared.values():
+                shared.expire()
         try:
             self.fold()
             self.store.leave(self._lease)
@@ -207,6 +217,7 @@ class Worker:
             told = {name: shared.n_told for name, shared in self._shared.items()}
             epochs = {name: shared.epoch for name, shared in self._shared.items()}
             changed = self.dirty | {p for s in self._shared.values() if (p := s.place())}
+            self.dirty = set()
             rows = [Row(*place, self.name, dict(self.rows[place])) for place in sorted(changed)]
             position = self._position if self.journal is None else self.journal.end
         self.store.fold(
