@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests.store.jobs import Notes
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -32,6 +34,7 @@ class Children:
         self._pids: set[int] = set()
 
     def start(self, job: str, **arguments: object) -> int:
+        Notes(arguments["notes"])
         self._parent.stdin.write(json.dumps({"job": job, **arguments}) + "\n")
         self._parent.stdin.flush()
         pid = int(self._parent.stdout.readline())
@@ -63,8 +66,18 @@ class Children:
         self._parent.stdout.close()
 
 
+def wait_until(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it has not come to pass"
+        time.sleep(0.01)
+
+
 def main() -> None:
     from tests.store import jobs
+
+    with contextlib.suppress(ImportError):
+        import psycopg  # noqa: F401  # once for all children
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children leave no zombies
     for line in sys.stdin:

@@ -3,7 +3,6 @@
 import itertools
 import os
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
@@ -45,20 +44,19 @@ class PostgresServer:
         self._run("pg_ctl", "-D", self.data, "-w", "-l", self.folder / "log", "start")
 
     def stop(self, mode: str = "immediate") -> None:
+        """End the server; ``immediate`` is like a crash, from which it recovers at the start."""
         if (self.data / "postmaster.pid").exists():
             self._run("pg_ctl", "-D", self.data, "-w", "-m", mode, "stop")
 
-    def kill(self) -> None:
-        """End the server as a crash would; its children see it and end too."""
-        pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
-        os.kill(pid, signal.SIGQUIT)  # "immediate": no checkpoint, recovery at the next start
-        self._run("pg_ctl", "-D", self.data, "-w", "status", check=False)
-
     def new_database(self) -> str:
-        """The URL of an empty database."""
+        """The URL of an empty store: a schema of its own, which takes less time than a database."""
+        import psycopg
+
         name = f"store{next(self._numbers)}"
-        self._run("createdb", "-h", self.folder, "-U", OWNER, name)
-        return f"postgresql://{OWNER}@/{name}?host={self.folder}"
+        url = f"postgresql://{OWNER}@/postgres?host={self.folder}"
+        with psycopg.connect(url) as connection:
+            connection.execute(f"CREATE SCHEMA {name}")
+        return f"{url}&options=-csearch_path%3D{name}"
 
     def _run(self, program: str, *arguments: object, check: bool = True) -> None:
         command = [str(self.binaries / program), *map(str, arguments)]

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from stopwise.store import Worker, open_store, totals
+from tests.store.children import wait_until
 from tests.store.jobs import POINTS, Notes
 
 
@@ -95,10 +96,13 @@ def random_kills(children, url, folders, n_kills, *, seed, n_at_once=3):
                 sync_seconds=0.02,
             )
             told[case] = notes
-            running.append(pid)
+            running.append((pid, notes))
         if len(running) == n_at_once or (running and n >= n_kills):
-            time.sleep(rng.uniform(0.01, 0.12))
-            children.kill(running.pop(rng.randrange(len(running))))
+            pid, notes = running.pop(rng.randrange(len(running)))
+            if rng.random() < 0.8:  # the others may be killed before they have told anything
+                wait_until(lambda notes=notes: Notes(str(notes)).count > 0)
+            time.sleep(rng.uniform(0.0, 0.1))
+            children.kill(pid)
     return told
 
 

@@ -212,14 +212,14 @@ class SharedCounts:
         self, outputs: Iterable[Hashable], stage: int | None, label: Hashable, times: int
     ) -> tuple[bytes, str]:
         whole_number("times", times, OutputsError, least=1)
-        told = outputs if isinstance(outputs, tuple) else tuple(outputs)
-        text = case_text(told, stage=stage, label=label)
+        text = case_text(outputs, stage=stage, label=label)
         if text not in self._row:
             self._check_room(1)
         if len(self._lines) >= MAX_CASES:
             self._lines.clear()
         entry = self._encode(text, times), text
-        self._lines[told, stage, label, times] = entry
+        if isinstance(outputs, tuple):
+            self._lines[outputs, stage, label, times] = entry
         return entry
 
     def _encode(self, text: str, times: int) -> bytes:

@@ -241,7 +241,11 @@ def _connect(path: Path | str) -> sqlite3.Connection:
 def _translated(url: str) -> Iterator[None]:
     try:
         yield
-    except sqlite3.OperationalError as error:
-        raise StoreUnavailableError(f"the store at {url} cannot be used now: {error}") from error
     except sqlite3.DatabaseError as error:
+        # Busy, full, not to be opened; what SQLite calls an error is a statement it cannot run.
+        is_statement = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
+        if isinstance(error, sqlite3.OperationalError) and not is_statement:
+            raise StoreUnavailableError(
+                f"the store at {url} cannot be used now: {error}"
+            ) from error
         raise StoreError(f"the store at {url} cannot be read: {error}") from error

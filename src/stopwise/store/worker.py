@@ -100,6 +100,7 @@ class Worker:
         known_name("durability", durability, ["memory", "process", "disk"], SettingError)
         self.durability = durability
         self.settings = settings or WorkerSettings()
+        self._owns_store = isinstance(store, str)
         self.store: Store = (
             open_store(store, is_durable=durability == "disk") if isinstance(store, str) else store
         )
@@ -192,6 +193,8 @@ class Worker:
                 self.journal.remove()
         finally:
             self._release()
+            if self._owns_store:
+                self.store.close()
 
     def _open_journal(self, directory: Path | str | None) -> None:
         folder = Path(directory) if directory is not None else journals_beside(self.store)
@@ -230,7 +233,9 @@ class Worker:
                 if name in told and shared.epoch == epochs[name]:
                     shared.n_folded = told[name]
                 shared.prune()
-            if self.journal is not None and self.journal.size > _CUT_BYTES:
+            if self.journal is not None and self.journal.size > min(
+                _CUT_BYTES, self.settings.max_journal_bytes // 2
+            ):
                 self.journal.cut(position)
 
     def _reclaim(self) -> None:

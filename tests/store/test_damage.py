@@ -1,0 +1,188 @@
+"""What is damaged is named and put aside, and the rest goes on."""
+
+import sqlite3
+
+import pytest
+
+from stopwise.errors import SchemaError, SettingError, StoreError, StoreUnavailableError
+from stopwise.store import Record, Row, Worker, open_store, schema, totals
+from stopwise.store.sqlite import SqliteDatabase
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store.db"
+
+
+def change(path, sql, *values):
+    with sqlite3.connect(path) as connection:
+        assert connection.execute(sql, values).rowcount == 1
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("body", '{"[0]":9}'), ("body", "no JSON"), ("checksum", 1), ("epoch", 7), ("worker", "v")],
+)
+def test_a_damaged_row_is_named_and_the_rest_is_counted(path, column, value):
+    with open_store(f"sqlite:///{path}") as store:
+        lease = store.enter("w", host="here")
+        rows = [Row("c", 0, bucket, "w", {"[0]": 2}) for bucket in (0, 60)]
+        store.fold(lease, position=1, rows=rows)
+        store.open_epoch("c", expected=-1)
+        change(path, f"UPDATE stopwise_counts SET {column} = ? WHERE bucket = 60", value)
+        assert totals(store.rows("c", epoch=-1)) == {"[0]": 2}
+        (name,) = store.check()
+        assert "bucket 60" in name
+        assert "counts of 'c'" in name
+        assert len(store.info().quarantined) == 1
+        assert store.check() == []
+        assert totals(store.rows("c", epoch=-1)) == {"[0]": 2}
+        # Who wrote it has it in memory, and mends it with the next fold.
+        store.fold(lease, position=2, rows=rows)
+        assert totals(store.rows("c")) == {"[0]": 4}
+
+
+def test_a_reader_is_told_what_is_damaged(path):
+    with open_store(f"sqlite:///{path}") as store, Worker(store) as worker:
+        lease = store.enter("w", host="here")
+        store.fold(lease, position=1, rows=[Row("c", 0, 0, "w", {"[0]": 2})])
+        shared = worker.open("c")
+        change(path, "UPDATE stopwise_counts SET body = '{}', revision = 99 WHERE worker = 'w'")
+        update = shared.sync()
+        assert "'w'" in update.damaged[0]
+        assert not update.is_rebuild
+
+
+def test_a_damaged_row_is_not_built_upon(path):
+    """Neither by its next owner nor by a keyed tell: what it held is in quarantine."""
+    from stopwise.store import KeyedTell
+
+    with open_store(f"sqlite:///{path}") as store:
+        store.tell_keyed("w", [KeyedTell("c", "k1", "[0]", times=5)])
+        change(path, "UPDATE stopwise_counts SET checksum = 0")
+        store.tell_keyed("w", [KeyedTell("c", "k2", "[0]")])
+        assert totals(store.rows("c")) == {"[0]": 1}
+        change(path, "UPDATE stopwise_counts SET checksum = 0")
+        assert store.enter("w+keys", host="here").rows == ()
+        assert len(store.info().quarantined) == 2
+
+
+def test_a_damaged_record_is_named(path):
+    with open_store(f"sqlite:///{path}") as store:
+        for key in ("a", "b"):
+            store.put(Record("label", "c", key, 1.0, {"label": 1}))
+        change(path, "UPDATE stopwise_records SET body = '{}' WHERE record_key = 'a'")
+        assert [record.key for record in store.records("label", "c")] == ["b"]
+        assert store.get("label", "c", "a") is None
+        assert store.check() == ["label 'a' of 'c': the checksum does not match"]
+        assert store.info().records == {"label": 1}
+
+
+def test_a_damaged_line_of_a_journal_is_named_by_its_adopter(tmp_path, path):
+    with open_store(f"sqlite:///{path}") as store:
+        dead = Worker(store, directory=tmp_path / "j", name="dead")
+        shared = dead.open("c")
+        for n in range(3):
+            shared.tell((n,))
+        dead.journal.release()
+        file = tmp_path / "j" / "dead.journal"
+        file.write_bytes(file.read_bytes().replace(b'"[1]"', b'"[7]"'))
+        with Worker(store, directory=tmp_path / "j") as worker:
+            assert worker.adopted == ["dead"]
+        assert totals(store.rows("c")) == {"[0]": 1, "[2]": 1}
+        (damage,) = store.records("damage")
+        assert "the checksum does not match" in damage.body["damage"]
+
+
+def test_a_journal_of_another_store_is_left_alone(tmp_path, path):
+    with (
+        open_store(f"sqlite:///{path}") as store,
+        open_store(f"sqlite:///{tmp_path / 'other.db'}") as other,
+    ):
+        dead = Worker(other, directory=tmp_path / "j")
+        dead.open("c").tell((0,))
+        dead.journal.release()
+        (tmp_path / "j" / "junk.journal").write_bytes(b"junk\n")
+        with Worker(store, directory=tmp_path / "j") as worker:
+            assert worker.adopted == []
+        assert len(list((tmp_path / "j").iterdir())) == 2
+        assert "no readable header" in store.records("damage")[0].body["damage"]
+
+
+def test_a_newer_schema_is_refused_and_nothing_is_changed(path):
+    url = f"sqlite:///{path}"
+    with open_store(url) as store:
+        lease = store.enter("w", host="here")
+        newer = str(schema.VERSION + 1)
+        change(path, "UPDATE stopwise_meta SET value = ? WHERE name = 'schema'", newer)
+        with pytest.raises(SchemaError, match="upgrade stopwise"):
+            store.fold(lease, position=1, rows=[Row("c", 0, 0, "w", {"[0]": 1})])
+        assert store.rows("c") == []
+        with pytest.raises(SchemaError, match=f"has schema {newer}"):
+            open_store(url)
+
+
+def test_a_store_of_an_older_schema_is_migrated(path, monkeypatch):
+    url = f"sqlite:///{path}"
+    with open_store(url) as store:
+        lease = store.enter("w", host="here")
+        store.fold(lease, position=1, rows=[Row("c", 0, 0, "w", {"[0]": 1})])
+        old_id = store.store_id
+    added = [*schema.MIGRATIONS, ["ALTER TABLE stopwise_workers ADD COLUMN note TEXT"]]
+    monkeypatch.setattr(schema, "MIGRATIONS", added)
+    monkeypatch.setattr(schema, "VERSION", len(added))
+    with open_store(url) as store:
+        assert (store.schema, store.store_id) == (len(added), old_id)
+        assert totals(store.rows("c")) == {"[0]": 1}
+        assert store.database.read(lambda tx: tx.run("SELECT note FROM stopwise_workers"))
+    # A migration that fails leaves the store as it was.
+    monkeypatch.setattr(schema, "MIGRATIONS", [*added, ["ALTER TABLE nothing ADD COLUMN x TEXT"]])
+    monkeypatch.setattr(schema, "VERSION", len(added) + 1)
+    with pytest.raises(StoreError, match="syntax error"):
+        open_store(url)
+    monkeypatch.setattr(schema, "MIGRATIONS", added)
+    monkeypatch.setattr(schema, "VERSION", len(added))
+    with open_store(url) as store:
+        assert store.schema == len(added)
+
+
+def test_a_file_that_is_no_database_is_refused(path):
+    path.write_bytes(b"This is no database. " * 100)
+    with pytest.raises(StoreError, match="cannot be read"):
+        open_store(f"sqlite:///{path}")
+
+
+def test_a_busy_store_is_said_to_be_busy(path):
+    from stopwise.store.sql import SqlStore
+
+    with open_store(f"sqlite:///{path}") as store:
+        waiting = SqlStore(SqliteDatabase(path, timeout=0.05))
+
+        def work(tx):
+            with pytest.raises(StoreUnavailableError, match="is busy"):
+                waiting.enter("w", host="here")
+
+        store.database.write(work)
+        assert waiting.enter("w", host="here").generation == 1
+        waiting.close()
+
+
+def test_files_are_private(path):
+    with open_store(f"sqlite:///{path}") as store, Worker(store):
+        for file in path.parent.rglob("*"):
+            assert file.stat().st_mode & 0o077 == 0, file
+
+
+@pytest.mark.parametrize(
+    "url", ["", "store.db", "sqlite://", "sqlite:///", "mysql://x", "memory://x"]
+)
+def test_a_url_that_names_no_store_is_refused(url):
+    with pytest.raises(SettingError, match="store must be memory://"):
+        open_store(url)
+
+
+def test_a_password_is_never_shown():
+    with pytest.raises(SettingError) as caught:
+        open_store("mysql://me:secret@host/name")
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,138 @@
+"""Workers of two hosts on one PostgreSQL, which is restarted and killed under them."""
+
+import os
+import shutil
+import signal
+
+import pytest
+
+from stopwise.errors import StoreUnavailableError
+from stopwise.store import Row, Worker, WorkerSettings, open_store, totals
+from tests.store.children import wait_until
+from tests.store.jobs import Notes
+from tests.store.test_kill import check, counted, random_kills
+
+
+def folders(tmp_path):
+    hosts = [(host, tmp_path / host / "journals") for host in ("north", "south")]
+    for _, directory in hosts:
+        directory.parent.mkdir()
+    return hosts
+
+
+def test_random_kills_on_two_hosts(tmp_path, children, postgres_url):
+    hosts = folders(tmp_path)
+    told = random_kills(children, postgres_url, hosts, 10, seed=3)
+    assert sum(Notes(str(notes)).count for notes in told.values()) > 200
+    with open_store(postgres_url) as store:
+        for host, directory in hosts:
+            with Worker(store, directory=directory, host=host):
+                pass
+        check(store, hosts[0][1], told, host="north")
+
+
+@pytest.mark.slow
+def test_a_hundred_random_kills_on_two_hosts(tmp_path, children, postgres_url):
+    hosts = folders(tmp_path)
+    told = random_kills(children, postgres_url, hosts, 100, seed=4, n_at_once=6)
+    with open_store(postgres_url) as store:
+        for host, directory in hosts:
+            with Worker(store, directory=directory, host=host):
+                pass
+        check(store, hosts[0][1], told, host="north")
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_the_server_stops_and_comes_back(mode, tmp_path, postgres, children):
+    url = postgres.new_database()
+    notes = tmp_path / "notes"
+    # A worker under load while the server is away; this process has a connection too.
+    store = open_store(url)
+    pid = children.start(
+        "tell", url=url, directory=str(tmp_path / "j"), case="a", notes=str(notes), pause=0.0005
+    )
+    wait_until(lambda: counted(store, "a") > 20)
+    postgres.stop(mode)
+    try:
+        before = Notes(str(notes)).count
+        with pytest.raises(StoreUnavailableError, match="cannot be used now"):
+            store.now()
+        wait_until(lambda: Notes(str(notes)).count > before + 100)
+    finally:
+        postgres.start()
+    missed = Notes(str(notes)).count
+    wait_until(lambda: counted(store, "a") > missed)
+    children.kill(pid)
+    check(store, tmp_path / "j", {"a": notes})
+    store.close()
+
+
+def test_keyed_tells_are_counted_once_whatever_is_repeated(tmp_path, postgres, children):
+    url = postgres.new_database()
+    store = open_store(url)
+    spans = [(0, 300), (100, 400), (200, 500)]
+    pids = [
+        children.start(
+            "tell_keyed", url=url, case="a", notes=str(tmp_path / f"{k}"), first=first, last=last
+        )
+        for k, (first, last) in enumerate(spans)
+    ]
+    wait_until(lambda: counted(store, "a") > 50)
+    postgres.stop("immediate")
+    postgres.start()
+    for pid in pids:
+        children.wait(pid)
+    assert [Notes(str(tmp_path / f"{k}")).count for k in range(3)] == [300, 300, 300]
+    assert counted(store, "a") == 500
+    store.close()
+
+
+def test_a_worker_stopped_past_its_lease_goes_on_when_it_is_woken(tmp_path, children, postgres_url):
+    notes, journals = tmp_path / "notes", tmp_path / "shared"
+    store = open_store(postgres_url)
+    pid = children.start(
+        "tell",
+        url=postgres_url,
+        directory=str(journals),
+        host="north",
+        case="a",
+        notes=str(notes),
+        lease_seconds=0.2,
+        pause=0.0005,
+    )
+    wait_until(lambda: counted(store, "a") > 20)
+    os.kill(pid, signal.SIGSTOP)
+    # South sees the journals of north, but not the locks on them: there is only the lease to go by.
+    seen = tmp_path / "seen-from-south"
+    shutil.copytree(journals, seen)
+    settings = WorkerSettings(lease_seconds=0.2)
+    with Worker(store, directory=seen, host="south", settings=settings) as south:
+        wait_until(lambda: south.adopted or south.adopt())
+        stopped_at = Notes(str(notes)).count
+        assert stopped_at <= counted(store, "a") <= stopped_at + 1
+        assert len(list(seen.glob("*.journal"))) == 2  # it stays: its owner may be alive
+        assert south.adopt() == []
+        os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: counted(store, "a") > stopped_at + 50)
+        children.kill(pid)
+    check(store, journals, {"a": notes}, host="north")
+    store.close()
+
+
+def test_the_oldest_running_transaction_holds_back_the_cursor(postgres_url):
+    """A fold that began first and ends last is not missed by who read in between."""
+    import psycopg
+
+    with open_store(postgres_url) as store, psycopg.connect(postgres_url) as slow:
+        leases = [store.enter(name, host="here") for name in ("w1", "w2")]
+        slow.execute("SELECT pg_current_xact_id()")
+        slow.execute(
+            "INSERT INTO stopwise_counts SELECT 'c', 0, 0, 'w1', "
+            "pg_current_xact_id()::text::bigint, '{}', 0"
+        )
+        store.fold(leases[1], position=1, rows=[Row("c", 0, 0, "w2", {"[0]": 1})])
+        first = store.changes("c")
+        assert totals(first.rows) == {"[0]": 1}
+        slow.commit()
+        second = store.changes("c", first.cursor)
+        assert any("'w1'" in name for name in second.damaged)  # it is seen: its checksum is not one

@@ -1,0 +1,334 @@
+import os
+import threading
+
+import pytest
+
+from stopwise.errors import (
+    InputError,
+    JournalFullError,
+    OutputsError,
+    SettingError,
+    StoreError,
+    StoreUnavailableError,
+)
+from stopwise.store import (
+    KeyedTell,
+    Outcome,
+    Worker,
+    WorkerSettings,
+    open_store,
+    tellable,
+    totals,
+)
+
+
+class Clock:
+    def __init__(self, now=1_000_000.0):
+        self.now = now
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path / 'store.db'}"
+
+
+@pytest.fixture
+def store(url):
+    with open_store(url) as store:
+        yield store
+
+
+def test_workers_learn_from_each_other(store):
+    with Worker(store) as first, Worker(store) as second:
+        a, b = first.open("c"), second.open("c")
+        a.tell((0, 1))
+        a.tell([0, 1], times=2)
+        b.tell((1,), stage=3)
+        assert a.sync().added == {}
+        assert b.sync().added == {"[0,1]": 3}
+        assert a.sync().added == {"[[1],3]": 1}
+        assert a.sync().added == {}
+        assert a.totals() == b.totals() == {"[0,1]": 3, "[[1],3]": 1}
+        assert tellable(a.totals()) == {(0, 1): 3, ((1,), 3): 1}
+    assert totals(store.rows("c")) == {"[0,1]": 3, "[[1],3]": 1}
+
+
+def test_who_comes_later_knows_all(store):
+    with Worker(store) as first:
+        first.open("c").tell_many({"[0]": 5})
+    with Worker(store) as second:
+        assert second.open("c").totals() == {"[0]": 5}
+
+
+@pytest.mark.parametrize("durability", ["memory", "process", "disk"])
+def test_every_durability_counts_alike(url, durability):
+    with Worker(url, durability=durability) as worker:
+        worker.open("c").tell((0,))
+        has_journal = durability != "memory"
+        assert (worker.journal is not None) == has_journal
+    with open_store(url) as store:
+        assert totals(store.rows("c")) == {"[0]": 1}
+
+
+def test_a_store_in_memory_needs_no_journal():
+    with Worker("memory://") as worker:
+        shared = worker.open("c")
+        shared.tell((0,))
+        shared.sync()
+        assert worker.journal is None
+        assert totals(worker.store.rows("c")) == {"[0]": 1}
+
+
+def test_syncs_are_due_by_evidence_and_at_least_every_second(store):
+    clock = Clock()
+    with Worker(store, timer=clock) as worker:
+        shared = worker.open("c")
+        synced_at = []
+        for n in range(1, 70):
+            shared.tell((0,))
+            if shared.is_due:
+                shared.sync()
+                synced_at.append(n)
+        assert synced_at == [1, 2, 4, 8, 16, 32, 64]
+        assert not shared.is_due
+        clock.now += 1.0
+        assert shared.is_due
+        assert shared.staleness.seconds == 1.0
+        assert shared.staleness.n_unfolded == 5
+
+
+def test_an_epoch_starts_from_nothing_everywhere(store):
+    with Worker(store) as first, Worker(store) as second:
+        a, b = first.open("c"), second.open("c")
+        a.tell((0,), times=8)
+        b.tell((0,), times=4)
+        b.sync()
+        assert a.open_epoch("drift").is_rebuild
+        assert (a.epoch, a.totals()) == (1, {})
+        b.tell((1,))  # b does not know yet
+        update = b.sync()
+        assert (update.is_rebuild, b.epoch, b.totals()) == (True, 1, {})
+        b.tell((1,))
+        b.sync()
+        assert a.sync().added == {"[1]": 1}
+        assert b.is_due is False
+    assert totals(store.rows("c", epoch=0)) == {"[0]": 12, "[1]": 1}
+    assert [r.body for r in store.records("epoch", "c")] == [{"reason": "drift"}]
+
+
+def test_time_buckets_follow_the_clock_and_its_jumps(store):
+    clock = Clock(7200.0)
+    settings = WorkerSettings(bucket_seconds=3600)
+    with Worker(store, clock=clock, settings=settings) as worker:
+        shared = worker.open("c")
+        for now in (7200.0, 10_799.0, 10_800.0, 9e9, 7201.0):
+            clock.now = now
+            shared.tell((0,))
+        shared.sync()
+        clock.now = 9e9 + 1
+        shared.tell((0,))
+        shared.sync()
+        assert shared.totals() == {"[0]": 6}
+    found = {row.bucket: row.counts["[0]"] for row in store.rows("c")}
+    assert found == {7200: 3, 10_800: 1, 9_000_000_000: 2}
+
+
+def test_long_ago_buckets_are_remembered_as_sums(store):
+    clock = Clock(0.0)
+    settings = WorkerSettings(bucket_seconds=10)
+    options = {"clock": clock, "settings": settings}
+    with Worker(store, **options) as first, Worker(store, **options) as second:
+        a, b = first.open("c"), second.open("c")
+        learned = 0
+        for n in range(400):
+            clock.now = 10.0 * n
+            a.tell((0,))
+            b.tell((1,))
+            b.sync()
+            learned += a.sync().added.get("[1]", 0)
+        assert (a.totals(), learned) == ({"[0]": 400, "[1]": 400}, 400)
+        assert len(first.rows) < 200
+        assert len(a._view._rows) < 200
+        # The clock goes back to a row that is no longer in memory; and a latecomer tells of then.
+        clock.now = 0.0
+        a.tell((0,))
+        with Worker(store, **options) as third:
+            third.open("c").tell((2,))
+        assert a.sync().added == {"[2]": 1}
+        assert a.totals() == {"[0]": 401, "[1]": 400, "[2]": 1}
+    assert totals(store.rows("c")) == {"[0]": 401, "[1]": 400, "[2]": 1}
+
+
+def test_a_worker_that_was_taken_over_goes_on_from_there(store):
+    with Worker(store, name="w") as worker:
+        shared = worker.open("c")
+        shared.tell((0,), times=3)
+        shared.sync()
+        shared.tell((0,))
+        lease = store.enter("w", host="there")
+        store.fold(lease, position=worker.journal.end, rows=[row_with(lease, 4)])
+        store.leave(lease)
+        store.compact()
+        shared.tell((0,))
+        update = shared.sync()
+        assert update.is_rebuild
+        assert shared.totals() == {"[0]": 5}
+    assert totals(store.rows("c")) == {"[0]": 5}
+
+
+def row_with(lease, n):
+    (row,) = lease.rows
+    return type(row)(row.cascade, row.epoch, row.bucket, row.worker, {"[0]": n})
+
+
+def test_without_the_store_it_goes_on_and_catches_up(store, monkeypatch):
+    clock = Clock()
+    with Worker(store, timer=clock) as worker:
+        shared = worker.open("c")
+        shared.tell((0,))
+
+        def away(*arguments, **keywords):
+            raise StoreUnavailableError("the store is away")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "fold", away)
+            pauses = []
+            for _ in range(7):
+                with pytest.raises(StoreUnavailableError):
+                    shared.sync()
+                shared.tell((0,))
+                assert not shared.is_due
+                start = clock.now
+                while not shared.is_due:
+                    clock.now += 1.0
+                pauses.append(clock.now - start)
+            assert pauses == [2, 4, 8, 16, 30, 30, 30]
+            assert shared.staleness.n_failures == 7
+        shared.sync()
+        assert shared.staleness == type(shared.staleness)(0.0, 0, 0)
+    assert totals(store.rows("c")) == {"[0]": 8}
+
+
+def test_a_full_journal_refuses_tells_until_it_is_folded(store):
+    settings = WorkerSettings(max_journal_bytes=2000)
+    with Worker(store, settings=settings) as worker:
+        shared = worker.open("c")
+        shared.tell((0, 1))
+        told = 1 + (2000 - worker.journal.size) // worker.journal.end
+        for _ in range(told - 1):
+            shared.tell((0, 1))
+        with pytest.raises(JournalFullError):
+            shared.tell((0, 1))
+        assert shared.totals() == {"[0,1]": told}
+        shared.sync()
+        shared.tell((0, 1))
+    assert totals(store.rows("c")) == {"[0,1]": told + 1}
+
+
+def test_threads_lose_no_tell(store):
+    with Worker(store) as worker:
+        shared = worker.open("c")
+
+        def work(case):
+            for n in range(500):
+                shared.tell((case,))
+                if n % 50 == 0:
+                    shared.sync()
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert totals(store.rows("c")) == {f"[{k}]": 500 for k in range(4)}
+
+
+def test_keyed_tells_come_back_with_the_next_sync(store):
+    with Worker(store) as worker:
+        shared = worker.open("c")
+        tells = [KeyedTell("c", "k", "[0]")]
+        assert worker.tell_keyed(tells) == [Outcome.COUNTED]
+        assert worker.tell_keyed(tells) == [Outcome.REPEATED]
+        assert shared.sync().added == {"[0]": 1}
+        (row,) = store.rows("c")
+        assert row.bucket == worker.bucket()
+
+
+def test_after_close_nothing_is_taken(store):
+    for durability in ("memory", "process"):
+        worker = Worker(store, durability=durability)
+        shared = worker.open("c")
+        shared.tell((0,))
+        worker.close()
+        worker.close()
+        with pytest.raises(StoreError, match="is closed"):
+            shared.tell((0,))
+    assert totals(store.rows("c")) == {"[0]": 2}
+
+
+def test_a_forked_child_cannot_write_the_journal_of_its_parent(store):
+    with Worker(store) as worker:
+        shared = worker.open("c")
+        shared.tell((0,))
+        pid = os.fork()
+        if pid == 0:
+            try:
+                shared.tell((0,))
+            except StoreError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        shared.tell((0,))
+    assert totals(store.rows("c")) == {"[0]": 2}
+
+
+def test_outputs_that_never_repeat_are_refused(store, monkeypatch):
+    monkeypatch.setattr("stopwise.store.shared.MAX_CASES", 10)
+    with Worker(store) as worker:
+        shared = worker.open("c")
+        for n in range(10):
+            shared.tell((n,))
+        with pytest.raises(OutputsError, match="free text"):
+            shared.tell((10,))
+        with pytest.raises(OutputsError, match="free text"):
+            shared.tell_many({"[11]": 1})
+        shared.tell((9,))
+    assert sum(totals(store.rows("c")).values()) == 11
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"outputs": "text"}, "sequence"),
+        ({"outputs": (float("nan"),)}, "finite"),
+        ({"outputs": (object(),)}, "text, finite numbers"),
+        ({"outputs": (0,), "times": 0}, "times"),
+        ({"outputs": (0,), "times": 1.5}, "times"),
+    ],
+)
+def test_what_cannot_be_counted_changes_nothing(store, arguments, words):
+    with Worker(store) as worker:
+        shared = worker.open("c")
+        with pytest.raises(InputError, match=words):
+            shared.tell(**arguments)
+        assert (shared.totals(), worker.journal.end, shared.n_told) == ({}, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"durability": "perhaps"},
+        {"durability": "disk"},
+        {"name": "../w"},
+        {"name": "merged"},
+    ],
+)
+def test_settings_are_checked(store, arguments):
+    with pytest.raises(SettingError):
+        Worker(store, **arguments)
+    for wrong in ({"bucket_seconds": 0}, {"lease_seconds": 0}, {"max_journal_bytes": 10}):
+        with pytest.raises(SettingError, match=next(iter(wrong))):
+            WorkerSettings(**wrong)
