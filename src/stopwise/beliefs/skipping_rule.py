@@ -1,0 +1,177 @@
+"""Choose which test to run next, in any order, by backward induction over what was seen.
+
+A state z says for each test what it gave, or that it has not been run. One may stop and err with
+chance e(z) = 1 - belief in the answer, or pay for any test j that has not been run:
+
+    V(z) = min(e(z), min_j c_j + Σ_y p(y | z) V(z and test j gave y)).
+
+All follows from one law p of complete patterns and the beliefs given them: chances and beliefs at z
+are sums over the patterns that z leaves possible. The law is p = (N(y) + A m(y)) / (N + A) with m
+the model's and N(y) the number of cases; a case with gaps is spread over the patterns that it
+leaves possible in proportion to p itself (expectation maximisation, started from m).
+
+To run the tests in order is one way to choose. So under the same law and beliefs this rule is never
+worse than the best rule of the chain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stopwise.beliefs.prefix_tree import standing_codes
+from stopwise.beliefs.stopping_rule import LAW_STRENGTH, Answer, Beliefs
+from stopwise.cascade import TOLERANCE, BoolArray, FloatArray, IntArray
+from stopwise.patterns import MISSING
+
+MOST_STATES = 40_000
+"""The largest number of states, (M + 1)^K, for which the induction is exact."""
+
+SPREADING_STEPS = 20
+STOP = -1
+
+
+@dataclass(frozen=True, eq=False)
+class SkippingRule:
+    """What to do in each state; arrays have one axis a test, its last index for "not run".
+
+    Parameters
+    ----------
+    tests
+        The test to run next, or -1 to stop.
+    values
+        V, the least cost + error from there on as believed, what was spent left out.
+    answers
+        The code of the answer if one stops, -1 if there is none to give.
+    errors
+        The chance, as believed, that this answer is wrong.
+    is_reached
+        Whether the rule itself ever comes there.
+    """
+
+    tests: IntArray
+    values: FloatArray
+    answers: IntArray
+    errors: FloatArray
+    is_reached: BoolArray
+
+
+def n_states(n_tests: int, n_classes: int) -> int:
+    """Return the number of states of the induction."""
+    return int((n_classes + 1) ** n_tests)
+
+
+def skipping_rule(
+    model: Beliefs,
+    prior: FloatArray,
+    codes: IntArray,
+    weights: FloatArray,
+    costs: FloatArray,
+    *,
+    answer: Answer = "last",
+) -> SkippingRule:
+    """Return the best way to choose tests under the model's beliefs.
+
+    Parameters
+    ----------
+    model
+        The beliefs.
+    prior
+        How often each class is right; shape (M,).
+    codes, weights
+        The patterns seen, -1 for no output, and how often; shapes (R, K) and (R,).
+    costs
+        The price of each test in units of one mistake; shape (K,).
+    answer
+        ``"last"`` for the output of the last test, in the order of the cascade, among those run;
+        ``"believed"`` for the class believed most. One test is always run.
+    """
+    K, M = codes.shape[1], len(prior)
+    law = spread_law(model_law(model, prior), codes, weights)
+    every = np.indices((M,) * K).reshape(K, -1).T
+    joint = law[..., None] * model.posterior(every).reshape(*law.shape, M)
+    for axis in range(K):
+        law = np.concatenate([law, law.sum(axis=axis, keepdims=True)], axis=axis)
+        joint = np.concatenate([joint, joint.sum(axis=axis, keepdims=True)], axis=axis)
+    states = np.indices(law.shape).reshape(K, -1)
+    seen = np.where(states == M, MISSING, states)
+    answers = standing_codes(seen.T) if answer == "last" else joint.reshape(-1, M).argmax(axis=1)
+    right = joint.reshape(-1, M)[np.arange(law.size), answers]
+    total = law.reshape(-1)
+    errors = 1 - np.divide(right, total, out=np.zeros(law.size), where=total > 0)
+    errors[answers == MISSING] = np.inf
+    errors[-1] = np.inf  # nothing was run
+    return _induced(law, errors.reshape(law.shape), answers.reshape(law.shape), costs)
+
+
+def _induced(
+    law: FloatArray, errors: FloatArray, answers: IntArray, costs: FloatArray
+) -> SkippingRule:
+    K, M = law.ndim, law.shape[0] - 1
+    n_run = (np.indices(law.shape) < M).sum(axis=0)
+    values, tests = errors.copy(), np.full(law.shape, STOP)
+    for run in range(K - 1, -1, -1):
+        for j in range(K):
+            after, before = [slice(None)] * K, [slice(None)] * K
+            after[j], before[j] = slice(M), slice(M, None)
+            ahead = (law[tuple(after)] * np.minimum(values[tuple(after)], 1.0)).sum(
+                axis=j, keepdims=True
+            )
+            whole = law[tuple(before)]
+            going_on = costs[j] + np.divide(ahead, whole, out=np.ones_like(ahead), where=whole > 0)
+            better = (n_run[tuple(before)] == run) & (going_on < values[tuple(before)] - TOLERANCE)
+            values[tuple(before)] = np.where(better, going_on, values[tuple(before)])
+            tests[tuple(before)] = np.where(better, j, tests[tuple(before)])
+    return SkippingRule(tests, values, answers, np.clip(errors, 0.0, 1.0), _reached(tests))
+
+
+def _reached(tests: IntArray) -> BoolArray:
+    """Return where the rule comes to from the state in which nothing was run."""
+    K, M = tests.ndim, tests.shape[0] - 1
+    reached = np.zeros(tests.shape, dtype=bool)
+    reached[(M,) * K] = True
+    for _ in range(K):
+        for j in range(K):
+            after, before = [slice(None)] * K, [slice(None)] * K
+            after[j], before[j] = slice(M), slice(M, None)
+            reached[tuple(after)] |= reached[tuple(before)] & (tests[tuple(before)] == j)
+    return reached
+
+
+def model_law(model: Beliefs, prior: FloatArray) -> FloatArray:
+    """Return the model's law of complete patterns; shape (M,) * K."""
+    K, M = len(model.confusion), len(prior)
+    joint = prior.reshape(1, M)
+    for confusion in model.confusion:
+        joint = (joint[:, None, :] * confusion.T[None, :, :]).reshape(-1, M)
+    return np.asarray(joint.sum(axis=1).reshape((M,) * K))
+
+
+def spread_law(law: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
+    """Return the law with what was counted, cases with gaps spread by the law itself.
+
+    Parameters
+    ----------
+    law
+        The model's; shape (M,) * K. It is worth `LAW_STRENGTH` cases a prefix of K - 1 outputs.
+    codes, weights
+        The patterns seen, -1 for no output, and how often.
+    """
+    K, M = law.ndim, law.shape[0]
+    strength = LAW_STRENGTH * M ** (K - 1)
+    is_complete = (codes != MISSING).all(axis=1)
+    counted = strength * law
+    np.add.at(counted, tuple(codes[is_complete].T), weights[is_complete])
+    gaps = [
+        (tuple(slice(None) if c == MISSING else c for c in row), float(n))
+        for row, n in zip(codes[~is_complete].tolist(), weights[~is_complete], strict=True)
+    ]
+    found = law
+    for _ in range(SPREADING_STEPS if gaps else 1):
+        total = counted.copy()
+        for place, n in gaps:
+            part = found[place]
+            total[place] += n * part / max(float(part.sum()), 1e-300)
+        found = total / total.sum()
+    return found

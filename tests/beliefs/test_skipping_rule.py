@@ -1,0 +1,127 @@
+"""Which test to run next: against plain recursion, and against the rule of the chain."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from stopwise.beliefs.look_ahead import look_ahead
+from stopwise.beliefs.skipping_rule import STOP, model_law, skipping_rule, spread_law
+from stopwise.beliefs.stopping_rule import stopping_rule
+from tests.beliefs.test_stopping_rule import world
+
+COSTS = np.array([0.02, 0.05, 0.08])
+
+
+def least(law, beliefs, costs, answer):
+    """The least cost + error from each state, by recursion over dictionaries."""
+    K, M = law.ndim, law.shape[0]
+    found = {}
+
+    def value(z):
+        if z in found:
+            return found[z]
+        rows = [
+            s
+            for s in product(range(M), repeat=K)
+            if all(a in (-1, b) for a, b in zip(z, s, strict=True))
+        ]
+        chance = sum(law[s] for s in rows)
+        belief = sum(law[s] * beliefs[s] for s in rows) / chance
+        run = [k for k in range(K) if z[k] != -1]
+        best = np.inf
+        if run:
+            best = 1 - (belief.max() if answer == "believed" else belief[z[run[-1]]])
+        for j in range(K):
+            if z[j] != -1:
+                continue
+            ahead = 0.0
+            for y in range(M):
+                after = (*z[:j], y, *z[j + 1 :])
+                p = sum(law[s] for s in rows if s[j] == y) / chance
+                ahead += p * value(after)
+            best = min(best, costs[j] + ahead)
+        found[z] = best
+        return best
+
+    value((-1,) * K)
+    return found
+
+
+@pytest.mark.parametrize("answer", ["last", "believed"])
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_the_best_way_to_choose(seed, answer):
+    model, cases = world(seed, M=2 + seed % 2)
+    rule = skipping_rule(model, model.prior, cases.codes, cases.weights, COSTS, answer=answer)
+    law = spread_law(model_law(model, model.prior), cases.codes, cases.weights)
+    every = np.indices(law.shape).reshape(3, -1).T
+    beliefs = model.posterior(every).reshape(*law.shape, -1)
+    for z, value in least(law, beliefs, COSTS, answer).items():
+        assert rule.values[z] == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize("answer", ["last", "believed"])
+@pytest.mark.parametrize("seed", range(6))
+def test_it_is_never_believed_worse_than_the_chain(seed, answer):
+    """With many complete cases both have the same law, and the chain is one way to choose."""
+    model, cases = world(seed, n=300)
+    complete = cases.lengths == 3
+    codes, weights = cases.codes[complete], cases.weights[complete] * 1e9
+    told = type(cases).complete(codes, weights)
+    chain = stopping_rule(model, told, COSTS, answer=answer)[0]
+    value = COSTS[0] + chain.level.weights @ chain.values / chain.level.weights.sum()
+    rule = skipping_rule(model, model.prior, codes, weights, COSTS, answer=answer)
+    assert rule.values[-1, -1, -1] <= value + 1e-6
+
+
+def test_a_good_test_is_called_at_once():
+    """The first test is poor and dear, the last is right: one does not run both."""
+    model, cases = world(1)
+    costs = np.array([0.2, 0.2, 0.01])
+    rule = skipping_rule(model, model.prior, cases.codes, cases.weights, costs)
+    assert rule.tests[-1, -1, -1] == 2
+    assert rule.is_reached[-1, -1, :].all()
+    assert not rule.is_reached[0, 0, 0]
+
+
+def test_gaps_are_spread_by_what_complete_cases_show():
+    """Where test 1 says 0, half of the cases lack test 2: the law comes out as that of all."""
+    law = np.full((2, 2), 0.25)
+    codes = np.array([[0, 0], [0, 1], [0, -1], [1, 0], [1, 1]])
+    weights = np.array([4e6, 1e6, 5e6, 2e6, 8e6])
+    found = spread_law(law, codes, weights)
+    assert found == pytest.approx(np.array([[0.4, 0.1], [0.1, 0.4]]), abs=1e-4)
+
+
+@pytest.mark.parametrize("answer", ["last", "believed"])
+def test_looking_one_test_ahead_is_exact_before_the_last_test(answer):
+    model, _ = world(2)
+    belief_law = model_law(model, model.prior)
+    for a, b in product(range(2), repeat=2):
+        seen = np.array([a, b, -1])
+        choice = look_ahead(model, seen, COSTS, answer=answer)
+        joint = belief_law[a, b]
+        ahead = COSTS[2]
+        for y in range(2):
+            belief = model.posterior(np.array([[a, b, y]]))[0]
+            right = belief.max() if answer == "believed" else belief[y]
+            ahead += joint[y] / joint.sum() * (1 - right)
+        assert choice.test == (2 if ahead < choice.error else STOP)
+
+
+def test_the_chain_is_followed_where_looking_ahead_finds_nothing_better():
+    model, _ = world(2)
+    dear = np.ones(3)
+    seen = np.array([0, -1, -1])
+    assert look_ahead(model, seen, dear).test == STOP
+    assert look_ahead(model, seen, dear, chain=(1, 0.0)).test == 1
+
+
+def test_one_test_is_always_run():
+    model, cases = world(0)
+    dear = np.array([3.0, 2.0, 5.0])
+    rule = skipping_rule(model, model.prior, cases.codes, cases.weights, dear, answer="believed")
+    assert rule.tests[-1, -1, -1] == 1
+    assert look_ahead(model, np.full(3, -1), dear, answer="believed").test == 1
