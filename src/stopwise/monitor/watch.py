@@ -180,7 +180,11 @@ class Monitor:
         return [alarm]
 
     def _start_epoch(self, cut: int) -> None:
-        """Keep what was before the cut apart; go on with what came after it."""
+        """Keep what was before the cut apart; go on with what came after it.
+
+        The change may lie within the first bucket after the cut, so that one goes too.
+        """
+        cut += 1
         before: Counter[Pattern] = Counter()
         for bucket in self._buckets[:cut]:
             before.update(bucket.patterns)

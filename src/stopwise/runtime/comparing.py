@@ -33,7 +33,7 @@ def choices(*allowed: Any, casefold: bool = True) -> Normalise:
     if len(known) < len(allowed):
         raise SettingError(f"choices must differ, got {', '.join(allowed)}")
     longest_first = sorted(known, key=len, reverse=True)
-    finder = re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest_first)) + r")(?!\w)")
+    finder = re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-])")
 
     def normalise(raw: Any) -> Hashable:
         if raw is None:

@@ -39,12 +39,12 @@ def policy_maker(policy: Any) -> Callable[[Cascade], Any]:
 class Course:
     """How far one case goes: a stage that was chosen before it, or a look after each output."""
 
-    __slots__ = ("_policy", "n_stages", "stage")
+    __slots__ = ("_policy", "layout", "stage")
 
-    def __init__(self, policy: Any, stage: int | None) -> None:
+    def __init__(self, policy: Any, stage: int | None, layout: int) -> None:
         self._policy = policy
-        self.n_stages: int = policy.cascade.n_stages
         self.stage = stage
+        self.layout = layout
 
     @property
     def has_belief(self) -> bool:
@@ -88,6 +88,7 @@ class Learning:
         self.counts: SharedCounts = worker.open(name)
         self.lock = threading.RLock()
         self.is_frozen = False
+        self.layout = 0  # counts the changes of stages: a case that began before one is not told
         self._make = make_policy
         self.cascade = cascade
         self.policy = make_policy(cascade)
@@ -104,9 +105,9 @@ class Learning:
         """Return how far the next case goes."""
         with self.lock:
             if self.looks_at_outputs:
-                return Course(self.policy, None)
+                return Course(self.policy, None, self.layout)
             stage = self.policy.recommend() if self.is_frozen else self.policy.ask()
-            return Course(self.policy, stage)
+            return Course(self.policy, stage, self.layout)
 
     def tell(self, outputs: Pattern) -> None:
         """Count a case; as safe when this returns as the store's durability says."""

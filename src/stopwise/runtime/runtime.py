@@ -17,12 +17,14 @@ from stopwise.patterns import Pattern
 from stopwise.runtime.calling import Outcome
 from stopwise.runtime.comparing import Normalise, as_it_is
 from stopwise.runtime.engine import Engine
+from stopwise.runtime.events import Events
 from stopwise.runtime.labelling import Labels, LabelSettings
 from stopwise.runtime.learning import Course, Learning, policy_maker
 from stopwise.runtime.looping import LoopThread
+from stopwise.runtime.many import run_many
 from stopwise.runtime.result import Result
 from stopwise.runtime.stages import Stages, with_stage, without_stage
-from stopwise.store import Record, Store, Worker
+from stopwise.store import Store, Worker
 
 logger = logging.getLogger("stopwise.runtime")
 
@@ -113,7 +115,8 @@ class Runtime:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._syncing: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
-        self._record_version("started")
+        self.events = Events(self.worker, name)
+        self.events.version("started", self.cascade)
 
     async def __aenter__(self) -> Self:
         return self
@@ -173,26 +176,9 @@ class Runtime:
         progress: bool = True,
     ) -> list[Result | StageError]:
         """Answer many cases at once, in their order; a case without an answer has its error."""
-        from stopwise.simulation.progress import Progress
-
-        whole_number("concurrency", concurrency, SettingError, least=1)
-        given = list(cases)
-        names: list[str | None] = [None] * len(given) if keys is None else list(keys)
-        if len(names) != len(given):
-            raise SettingError(f"keys must be as many as cases, got {len(names)} for {len(given)}")
-        limit = asyncio.Semaphore(concurrency)
-        with Progress(len(given), show=progress) as bar:
-
-            async def one(case: Any, key: str | None) -> Result | StageError:
-                async with limit:
-                    try:
-                        return await self.run(case, key=key)
-                    except StageError as error:
-                        return error
-                    finally:
-                        bar.advance()
-
-            return await asyncio.gather(*map(one, given, names))
+        return await run_many(
+            self.run, cases, keys=keys, concurrency=concurrency, progress=progress
+        )
 
     async def aclose(self) -> None:
         """Wait for shadow cases, fold what was learned into the store and leave it."""
@@ -214,13 +200,13 @@ class Runtime:
         """Change what the stages cost; what was seen stays."""
         self.engine.stages.reprice(costs)
         self._price_again()
-        self._record_version("costs changed")
+        self.events.version("costs changed", self.cascade)
 
     def set_mistake_cost(self, mistake_cost: float) -> None:
         """Change what a wrong answer costs; what was seen stays."""
         self.mistake_cost = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
         self._price_again()
-        self._record_version("mistake cost changed")
+        self.events.version("mistake cost changed", self.cascade)
 
     def replace_stage(self, stage: int | str, new: Any) -> None:
         """Put another stage in the place of one; what the others said of each other stays."""
@@ -245,12 +231,12 @@ class Runtime:
     def trust(self, stage: int | str) -> None:
         """Use a stage again that an alarm has taken out of service."""
         self.engine.distrusted -= {self.engine.stages.index(stage)}
-        self._record_version("stage trusted again")
+        self.events.version("stage trusted again", self.cascade)
 
     def freeze(self, *, frozen: bool = True) -> None:
         """Stop learning and exploring: decide by what is known, until it is thawed."""
         self.learning.is_frozen = frozen
-        self._record_version("frozen" if frozen else "thawed")
+        self.events.version("frozen" if frozen else "thawed", self.cascade)
 
     def later(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run something off the critical path; closing waits for it."""
@@ -277,17 +263,20 @@ class Runtime:
     def _learn(self, outcomes: list[Outcome], course: Course, *, is_shadow: bool = False) -> None:
         """Count what a case showed, unless nothing was or its stages exist no more."""
         learning = self.learning
-        if not outcomes or learning.is_frozen or course.n_stages != learning.cascade.n_stages:
+        if not outcomes or learning.is_frozen:
             return
         outputs = tuple([outcome.output for outcome in outcomes])
-        learning.tell(outputs)
-        now = self.clock()
-        alarms = self.monitor.spend(sum([outcome.cost for outcome in outcomes]), now)
-        if is_shadow or course.stage is not None:
-            alarms += self.monitor.observe(outputs, now)
-        alarms += self.monitor.tick(now)
-        for alarm in alarms:
-            self._raise_alarm(alarm)
+        with learning.lock:
+            if course.layout != learning.layout:
+                return
+            learning.tell(outputs)
+            now = self.clock()
+            alarms = self.monitor.spend(sum([outcome.cost for outcome in outcomes]), now)
+            if is_shadow or course.stage is not None:
+                alarms += self.monitor.observe(outputs, now)
+            alarms += self.monitor.tick(now)
+            for alarm in alarms:
+                self._raise_alarm(alarm)
 
     def _raise_alarm(self, alarm: Alarm) -> None:
         text = alarm.describe(self.engine.stages.names)
@@ -299,7 +288,7 @@ class Runtime:
         n_in_service = len(self.engine.stages) - len(self.engine.distrusted)
         if alarm.distrusts_stage and n_in_service > 1:
             self.engine.distrusted |= {alarm.stage}
-        self.record("alarm", {**alarm.to_state(), "text": text})
+        self.events.record("alarm", {**alarm.to_state(), "text": text})
         if self._on_alarm is not None:
             self._on_alarm(alarm)
 
@@ -314,22 +303,12 @@ class Runtime:
         self, change: Callable[[dict[Pattern, int]], dict[Pattern, int]], why: str
     ) -> None:
         cascade = self.engine.stages.cascade(self.mistake_cost)
+        self.learning.layout += 1
         self.learning.restart(cascade, change, reason=why)
         self.engine.distrusted = frozenset()
         self.monitor = self._new_monitor()
-        self._record_version(why)
+        self.events.version(why, self.cascade)
 
     def _new_monitor(self) -> Monitor:
         n_stages = len(self.engine.stages)
         return Monitor(n_stages, now=self.clock(), settings=self._monitor_settings)
-
-    def _record_version(self, what: str) -> None:
-        state = self.learning.cascade.to_state()
-        self.worker.store.put_cascade(self.name, state)
-        self.record("event", {"what": what, "cascade": state})
-
-    def record(self, kind: str, body: dict[str, Any]) -> None:
-        """Write an event or an alarm to the store; the newest thousand are kept."""
-        now = self.clock()
-        key = f"{now:017.6f}-{self.worker.name}"
-        self.worker.store.put(Record(kind, self.name, key, now, body), keep=1000)

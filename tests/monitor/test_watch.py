@@ -1,0 +1,152 @@
+"""What the monitor notices, how soon, and how seldom it is wrong."""
+
+import numpy as np
+import pytest
+
+from stopwise.errors import SettingError
+from stopwise.monitor import AlarmKind, Monitor, MonitorSettings
+from stopwise.monitor.change import YEAR
+from stopwise.monitor.history import MAX_BUCKETS, MAX_PATTERNS
+
+
+def play(monitor, patterns, *, start=0.0, seconds=1.0):
+    """Show one case every few seconds; return the alarms."""
+    return [
+        alarm
+        for k, pattern in enumerate(patterns)
+        for alarm in monitor.observe(pattern, start + k * seconds)
+    ]
+
+
+def cases(rng, n, *, error_rates, broken=None, value=None):
+    """Outputs of three tests that err independently; one of them may say something else."""
+    labels = rng.integers(0, 2, n)
+    found = []
+    for y in labels.tolist():
+        row = [y ^ int(rng.random() < rate) for rate in error_rates]
+        if broken is not None:
+            row[broken] = value if value is not None or broken < 0 else None
+        found.append(tuple(row))
+    return found
+
+
+RATES = (0.2, 0.1, 0.05)
+
+
+def test_a_broken_stage_is_named_the_odd_one_out():
+    rng = np.random.default_rng(0)
+    monitor = Monitor(3, now=0.0)
+    good = cases(rng, 2000, error_rates=RATES)
+    bad = [(a, b, 1 - c) for a, b, c in cases(rng, 200, error_rates=RATES)]
+    alarms = play(monitor, good + bad)
+    assert [(a.kind, a.stage) for a in alarms[:1]] == [(AlarmKind.ODD_ONE_OUT, 2)]
+    assert 2000 <= alarms[0].at <= 2130
+    assert abs(alarms[0].since - 2000) <= 120
+    assert alarms[0].distrusts_stage
+    assert "'c' now disagrees with every other stage" in alarms[0].describe(("a", "b", "c"))
+
+
+def test_missing_outputs_are_noticed():
+    rng = np.random.default_rng(1)
+    monitor = Monitor(3, now=0.0)
+    alarms = play(
+        monitor,
+        cases(rng, 1000, error_rates=RATES) + cases(rng, 200, error_rates=RATES, broken=1),
+    )
+    assert [(a.kind, a.stage) for a in alarms] == [(AlarmKind.MISSING, 1)]
+
+
+def test_one_and_the_same_answer_is_noticed():
+    rng = np.random.default_rng(2)
+    monitor = Monitor(3, now=0.0)
+    skewed = [(0, 0, int(rng.random() < 0.5)) for _ in range(1500)]
+    alarms = play(monitor, skewed + [(0, 0, 0)] * 300)
+    assert [(a.kind, a.stage) for a in alarms[:1]] in (
+        [(AlarmKind.ONE_ANSWER, 2)],
+        [(AlarmKind.CHANGED, 2)],
+    )
+
+
+def test_after_an_alarm_only_what_came_after_the_change_counts():
+    rng = np.random.default_rng(3)
+    monitor = Monitor(2, now=0.0)
+    before = [(0, int(rng.random() < 0.1)) for _ in range(1000)]
+    after = [(0, int(rng.random() < 0.7)) for _ in range(100)]
+    assert play(monitor, before + after)
+    recent = monitor.recent()
+    assert recent.total() < 250
+    assert recent[0, 1] / recent.total() > 0.4
+    (past,) = monitor.past
+    assert past.total() + recent.total() == 1100
+
+
+def test_two_stages_do_not_say_which_of_them_is_to_blame():
+    rng = np.random.default_rng(4)
+    monitor = Monitor(2, now=0.0)
+    rows = [(0, int(rng.random() < (0.1 if k < 1000 else 0.8))) for k in range(1200)]
+    (alarm,) = play(monitor, rows)
+    assert alarm.kind is AlarmKind.CHANGED
+    assert not alarm.distrusts_stage
+
+
+def test_false_alarms_stay_within_their_budget():
+    """100 years of a case a minute, five alarms a year: at most 500 are expected; there are few."""
+    rng = np.random.default_rng(5)
+    week = 7 * 86_400.0
+    settings = MonitorSettings(false_alarms_per_year=5, bucket_seconds=week, bucket_cases=10**9)
+    monitor = Monitor(2, now=0.0, settings=settings)
+    n_alarms = 0
+    for w in range(int(100 * YEAR / week)):
+        differ = int(rng.binomial(10_080, 0.2))
+        n_alarms += len(monitor.observe((0, 1), w * week + 1.0, times=differ))
+        n_alarms += len(monitor.observe((0, 0), (w + 1) * week, times=10_080 - differ))
+    assert n_alarms <= 500
+
+
+def test_memory_is_bounded():
+    monitor = Monitor(2, now=0.0)
+    for k in range(20_000):
+        monitor.observe((f"text {k}", f"text {k + 1}"), float(k * 7))
+    assert len(monitor._buckets) <= MAX_BUCKETS
+    assert all(len(b.patterns) <= MAX_PATTERNS + 2 for b in monitor._buckets)
+
+
+def test_stale_evidence_is_said_once_until_it_is_fresh_again():
+    monitor = Monitor(2, now=0.0, settings=MonitorSettings(stale_after=100.0))
+    assert monitor.tick(99.0) == []
+    (alarm,) = monitor.tick(101.0)
+    assert alarm.kind is AlarmKind.STALE
+    assert monitor.tick(200.0) == []
+    monitor.observe((0, 0), 201.0)
+    assert monitor.tick(250.0) == []
+    assert len(monitor.tick(400.0)) == 1
+
+
+def test_a_budget_is_for_the_last_day():
+    monitor = Monitor(2, now=0.0, settings=MonitorSettings(daily_budget=10.0))
+    assert monitor.spend(6.0, 0.0) == []
+    (alarm,) = monitor.spend(6.0, 7200.0)
+    assert (alarm.kind, alarm.before, alarm.after) == (AlarmKind.BUDGET, 10.0, 12.0)
+    assert monitor.spend(1.0, 7300.0) == []
+    assert monitor.spend(1.0, 200_000.0) == []
+    assert "budget" in alarm.describe(("a", "b"))
+
+
+def test_a_jump_of_the_clock_spends_little_of_the_budget():
+    monitor = Monitor(2, now=0.0)
+    assert monitor._log_weight(10.0 * YEAR) == monitor._log_weight(3600.0)
+    assert monitor._log_weight(-5.0) < monitor._log_weight(1.0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"false_alarms_per_year": 0},
+        {"bucket_seconds": -1},
+        {"bucket_cases": 0},
+        {"daily_budget": 0},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings):
+    with pytest.raises(SettingError, match=next(iter(settings))):
+        MonitorSettings(**settings)

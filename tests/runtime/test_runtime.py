@@ -1,0 +1,444 @@
+"""A cascade that runs: answers, failures, learning, shadow cases, alarms, changes."""
+
+import asyncio
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import stopwise as sw
+from stopwise.errors import SettingError, StageError
+from stopwise.monitor import AlarmKind, MonitorSettings
+from stopwise.runtime import LabelSettings, Runtime, Stage, choices
+
+
+def bit(k):
+    """A stage that reads one bit of the case; -1 in the case makes it fail."""
+
+    async def stage(case):
+        if case < 0:
+            raise ConnectionError("no route")
+        return (case >> k) & 1
+
+    return Stage(stage, cost=1.0, name=f"bit {k}", breaker_failures=10**6)
+
+
+def runtime(n_stages=3, **settings):
+    given = {
+        "stages": [bit(k) for k in range(n_stages)],
+        "mistake_cost": 10,
+        "policy": "resolve",
+        "shadow": 0.0,
+        "seed": 0,
+        **settings,
+    }
+    return Runtime("test", **given)
+
+
+def run(made, cases, **arguments):
+    async def play():
+        async with made:
+            return [await made.run(case, **arguments) for case in cases]
+
+    return asyncio.run(play())
+
+
+def test_an_answer_and_how_it_came_about():
+    made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=1))
+    (result,) = run(made, [0b10], key="visit-1")
+    assert result.answer == 1
+    assert result.stage == 1
+    assert result.cost == 2.0
+    assert result.outputs == (0, 1)
+    assert result.key == "visit-1"
+    assert not result.is_fallback
+    assert result.belief is None
+    assert made.learning.patterns() == {(0, 1): 1}
+
+
+def test_it_learns_where_to_stop():
+    """Stage 2 repeats stage 1, so going on cannot pay."""
+
+    async def same(case):
+        return case & 1
+
+    stages = [Stage(same, cost=0, name="first"), Stage(same, cost=1, name="second")]
+    made = runtime(stages=stages)
+    results = run(made, np.random.default_rng(0).integers(0, 2, 500).tolist())
+    assert {result.stage for result in results[-200:]} == {0}
+
+
+@pytest.mark.parametrize(("on_failure", "stage"), [("next", 2), ("last", 0)])
+def test_a_stage_that_fails_is_missing_and_another_one_answers(on_failure, stage):
+    async def fails(case):
+        raise TimeoutError
+
+    stages = [bit(0), Stage(fails, cost=1, name="broken"), bit(2)]
+    fixed = sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=1)
+    made = runtime(stages=stages, policy=fixed, on_failure=on_failure)
+    (result,) = run(made, [0b101])
+    assert result.stage == stage
+    assert result.is_fallback
+    assert result.outputs[1] is None
+    assert [(f.stage, f.attempts) for f in result.failures] == [("broken", 1)]
+    assert "TimeoutError" in result.failures[0].reason
+    assert made.learning.policy.counts.n_seen[0, 1] == 0, "a failure is no disagreement"
+
+
+def test_a_case_without_any_answer_is_an_error_that_names_the_stages():
+    made = runtime()
+    with pytest.raises(StageError, match=r"no stage gave an answer: stage 'bit 0': Connection"):
+        run(made, [-1])
+    assert made.learning.patterns() == {(None, None, None): 1}
+
+
+def test_what_is_no_answer_is_missing():
+    async def said(case):
+        return case
+
+    made = runtime(
+        stages=[Stage(said, name="model"), Stage(lambda case: "routine", inline=True, cost=1)],
+        normalise=choices("urgent", "routine"),
+    )
+    (result,) = run(made, ["I cannot help with that"])
+    assert result.outputs == (None, "routine")
+    assert result.failures[0].reason == "gave no answer that counts"
+
+
+def test_an_error_in_the_comparison_names_the_stage_and_loses_no_case():
+    def breaks(raw):
+        raise ZeroDivisionError("oops")
+
+    made = runtime(normalise=breaks)
+    with pytest.raises(StageError, match="the answer of stage 'bit 0' cannot be used: oops"):
+        run(made, [3])
+
+
+def test_shadow_cases_show_every_pair_after_the_answer():
+    made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=0), shadow=1.0)
+    (result,) = run(made, [0b110])
+    assert result.outputs == (0,)
+    assert result.cost == 1.0
+    assert result.is_shadow
+    assert made.learning.patterns() == {(0, 1, 1): 1}
+
+
+def test_the_share_of_shadow_cases():
+    """Of 4,000 cases 400 are expected; beyond 5.2 deviations once in ten million."""
+    made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=0), shadow=0.1)
+    results = run(made, [0] * 4000)
+    assert abs(sum(result.is_shadow for result in results) - 400) < 100
+
+
+def test_a_cancelled_case_is_learned_as_far_as_it_went():
+    async def hangs(case):
+        await asyncio.sleep(60)
+
+    made = runtime(stages=[bit(0), Stage(hangs, cost=1, name="slow")])
+
+    async def play():
+        task = asyncio.create_task(made.run(1))
+        await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await made.aclose()
+
+    asyncio.run(play())
+    assert made.learning.patterns() == {(1,): 1}
+
+
+@pytest.mark.parametrize(("speculate", "most"), [(None, 1), (0, 3)])
+def test_stages_that_run_anyway_can_run_together(speculate, most):
+    running, seen = 0, 0
+
+    async def slow(case):
+        nonlocal running, seen
+        running += 1
+        seen = max(seen, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+        return case
+
+    stages = [Stage(slow, cost=1, name=f"s{k}") for k in range(3)]
+    fixed = sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=2)
+    made = runtime(stages=stages, policy=fixed, speculate=speculate)
+    (result,) = run(made, [1])
+    assert seen == most
+    assert result.cost == 3
+    assert made.engine.speculated_cost == 0
+
+
+def test_what_is_started_ahead_in_vain_is_counted():
+    fixed = sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=0)
+    made = runtime(policy=fixed, speculate=2)
+    (result,) = run(made, [1])
+    assert result.outputs == (1,)
+    assert made.engine.speculated_cost == 2
+
+
+def test_many_cases_keep_their_order_and_their_errors():
+    made = runtime()
+
+    async def play():
+        async with made:
+            return await made.run_many([1, -1, 2], keys=["a", "b", "c"], concurrency=2)
+
+    first, second, third = asyncio.run(play())
+    assert (first.key, third.key) == ("a", "c")
+    assert isinstance(second, StageError)
+
+
+def test_threads_lose_and_invent_nothing():
+    old = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    made = runtime()
+    try:
+        with made:
+            threads = [
+                threading.Thread(target=lambda: [made.run_sync(k % 8) for k in range(100)])
+                for _ in range(8)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert sum(made.learning.patterns().values()) == 800
+            assert made.learning.policy.n_rounds == 800
+    finally:
+        sys.setswitchinterval(old)
+
+
+def test_a_store_remembers(tmp_path):
+    url = f"sqlite:///{tmp_path / 'triage.db'}"
+    run(runtime(store=url), [1, 2, 3])
+    again = runtime(store=url)
+    assert sum(again.learning.patterns().values()) == 3
+    assert again.learning.policy.n_rounds == 3
+    run(again, [4])
+    assert sum(runtime(store=url).learning.patterns().values()) == 4
+
+
+def test_two_workers_learn_together(tmp_path):
+    url = f"sqlite:///{tmp_path / 'triage.db'}"
+    first, second = runtime(store=url), runtime(store=url)
+    run(first, [1, 2, 3])
+    second.learning.sync()
+    assert second.learning.policy.n_rounds == 3
+
+
+class TestChanges:
+    def test_prices(self):
+        made = runtime()
+        run(made, [1, 2, 3])
+        made.set_costs([0, 5, 7])
+        made.set_mistake_cost(100)
+        assert made.cascade.prices == (0, 5, 7)
+        assert made.learning.policy.cascade.mistake_cost == 100
+        assert made.learning.policy.n_rounds == 3
+
+    def test_a_price_that_is_none_changes_nothing(self):
+        made = runtime()
+        with pytest.raises(SettingError, match="cost of stage 'bit 1' must be >= 0"):
+            made.set_costs([0, -5, 7])
+        assert made.cascade.prices == (1, 1, 1)
+
+    def test_a_replaced_stage_keeps_the_pairs_of_the_others(self):
+        made = runtime()
+        run(made, [0b000, 0b100])
+        made.replace_stage("bit 1", Stage(lambda case: 1, cost=2, name="new"))
+        counts = made.learning.policy.counts
+        assert made.cascade.names == ("bit 0", "new", "bit 2")
+        assert counts.n_seen[0, 2] == 2
+        assert counts.n_seen[0, 1] == 0
+
+    def test_a_stage_more_and_a_stage_less(self):
+        made = runtime()
+        run(made, [0b000, 0b111])
+        made.add_stage(bit(5), before="bit 1")
+        assert made.cascade.names == ("bit 0", "bit 5", "bit 1", "bit 2")
+        assert made.learning.policy.counts.n_seen[0, 3] == 2
+        made.remove_stage("bit 0")
+        assert made.cascade.names == ("bit 5", "bit 1", "bit 2")
+        assert made.learning.policy.counts.n_seen[1, 2] == 2
+
+    def test_every_change_is_an_event_with_a_version(self):
+        made = runtime()
+        made.set_mistake_cost(20)
+        made.remove_stage(2)
+        records = made.worker.store.records("event", "test")
+        assert [r.body["what"] for r in records] == [
+            "started",
+            "mistake cost changed",
+            "stage removed",
+        ]
+        assert [r.body["version"] for r in records] == [1, 2, 3]
+
+    def test_a_case_that_began_before_a_change_of_stages_is_not_told(self):
+        made = runtime()
+
+        async def play():
+            course = made.learning.start()
+            outcomes = []
+            await made.engine.run(3, course, outcomes)
+            made.remove_stage(0)
+            made._learn(outcomes, course)
+
+        asyncio.run(play())
+        assert made.learning.patterns() == {}
+
+    def test_frozen_means_no_learning(self):
+        made = runtime()
+        run(made, [1])
+        made.freeze()
+        asyncio.run(made.run(2))
+        assert made.learning.policy.n_rounds == 1
+
+
+class TestCostsByCall:
+    def test_decisions_use_the_mean_and_totals_the_true_cost(self):
+        async def said(case):
+            return case
+
+        stages = [Stage(said, cost=len, name="by token"), bit(0)]
+        made = runtime(stages=stages, policy=sw.FixedStage(sw.Cascade([0, 1], 10), stage=0))
+        results = run(made, ["a", "abc"])
+        assert [result.cost for result in results] == [1, 3]
+        assert made.cascade.prices[0] == 2.0
+
+
+class TestAlarms:
+    def test_a_broken_last_stage_gets_exploration_only(self):
+        """It begins to say the opposite after 1,500 cases; what counts is the traffic it gets."""
+        rng = np.random.default_rng(0)
+        now, broken = [0.0], [False]
+
+        def stage(k, rate):
+            async def call(case):
+                label, noise = case
+                wrong = noise[k] < rate
+                return label ^ int(wrong) ^ int(broken[0] and k == 2)
+
+            return Stage(call, cost=[0, 1, 2][k], name=f"s{k}")
+
+        alarms = []
+        made = runtime(
+            stages=[stage(0, 0.25), stage(1, 0.15), stage(2, 0.02)],
+            mistake_cost=100,
+            shadow=0.01,
+            clock=lambda: now[0],
+            on_alarm=alarms.append,
+        )
+
+        async def play(n):
+            deep = 0
+            for _ in range(n):
+                now[0] += 1.0
+                case = (int(rng.integers(0, 2)), rng.random(3))
+                result = await made.run(case)
+                deep += len(result.outputs) == 3 and result.outputs[2] is not None
+            await asyncio.gather(*made._tasks)
+            return deep / n
+
+        async def story():
+            assert await play(1500) > 0.5
+            broken[0] = True
+            await play(2000)
+            return await play(500)
+
+        assert asyncio.run(story()) <= 0.1
+        assert alarms[0].kind is AlarmKind.ODD_ONE_OUT
+        assert made.engine.distrusted == {2}
+        assert made.worker.store.records("alarm", "test")
+        made.trust("s2")
+        assert not made.engine.distrusted
+
+
+class TestLabels:
+    def made(self, **settings):
+        fixed = sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=2)
+        return runtime(policy=fixed, labels=LabelSettings(keep=20, **settings))
+
+    def test_only_cases_with_different_outputs_are_kept(self):
+        made = self.made()
+
+        async def play():
+            for k, case in enumerate([0b000, 0b001, 0b111, 0b110]):
+                await made.run(case, key=f"case-{k}")
+
+        asyncio.run(play())
+        assert {case.key for case in made.labels.wanted(10)} == {"case-1", "case-3"}
+
+    def test_a_label_is_counted_once(self):
+        made = self.made()
+        asyncio.run(made.run(0b001, key="a"))
+        made.labels.add("a", 1)
+        made.labels.add("a", 1)
+        assert made.labels.n_labels == 1
+        assert made.labels.wanted(5) == []
+
+    def test_a_key_that_nobody_knows_is_refused(self):
+        with pytest.raises(SettingError, match="key must name a case that was kept, got 'b'"):
+            self.made().labels.add("b", 1)
+
+    def test_nothing_is_kept_unless_asked_for(self):
+        made = runtime()
+        asyncio.run(made.run(0b001, key="a"))
+        assert made.labels.wanted(5) == []
+
+    def test_the_sample_is_bounded(self):
+        made = self.made()
+
+        async def play():
+            for k in range(200):
+                await made.run(0b001, key=f"case-{k}")
+
+        asyncio.run(play())
+        assert len(made.labels.wanted(1000)) == 20
+
+    def test_labels_are_bought_within_the_budget(self):
+        bought = []
+
+        def buy(case):
+            bought.append(case)
+            return 1
+
+        fixed = sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=2)
+        settings = LabelSettings(buy=buy, label_cost=2.0, budget=7.0)
+        made = runtime(policy=fixed, labels=settings)
+        run(made, [0b000] * 5 + [0b001] * 20)
+        assert bought == [0b001] * 3
+        assert made.labels.spent == 6.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"shadow": 1.5}, r"shadow must lie in \[0, 1\]"),
+        ({"stages": []}, "stages must be one or more"),
+        ({"policy": "belief"}, "policy must be one of beliefs, resolve, got 'belief'"),
+        ({"on_failure": "stop"}, "on_failure must be one of next, last"),
+        ({"store": "redis://x"}, "store must be memory://"),
+        ({"speculate": -1}, "speculate must be a whole number >= 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(SettingError, match=message):
+        runtime(**settings)
+
+
+def test_memory_does_not_grow_with_traffic():
+    now = [0.0]
+    made = runtime(clock=lambda: now[0], monitor=MonitorSettings(bucket_seconds=60))
+
+    async def play(n):
+        for k in range(n):
+            now[0] += 10.0
+            await made.run(k % 8)
+
+    asyncio.run(play(2000))
+    size = len(made.monitor._buckets), len(made.learning.patterns()), len(made._tasks)
+    asyncio.run(play(6000))
+    after = len(made.monitor._buckets), len(made.learning.patterns()), len(made._tasks)
+    assert after <= size
