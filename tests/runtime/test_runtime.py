@@ -442,3 +442,23 @@ def test_memory_does_not_grow_with_traffic():
     asyncio.run(play(6000))
     after = len(made.monitor._buckets), len(made.learning.patterns()), len(made._tasks)
     assert after <= size
+
+
+def test_free_text_is_answered_but_no_longer_counted(caplog):
+    async def writes(case):
+        return f"text {case}"
+
+    made = runtime(stages=[Stage(writes, cost=1, name="a"), Stage(writes, cost=1, name="b")])
+    results = run(made, range(1100))
+    assert results[-1].answer == "text 1099"
+    assert made.n_not_counted == 100
+    assert "say what counts as the same answer" in caplog.text
+
+
+def test_a_full_journal_refuses_tells_and_never_answers(tmp_path, caplog):
+    made = runtime(store=f"sqlite:///{tmp_path / 'triage.db'}")
+    made.worker.journal.max_bytes = 0
+    result = asyncio.run(made.run(3))
+    assert result.answer == 0
+    assert made.n_not_counted == 1
+    assert "not counted" in caplog.text

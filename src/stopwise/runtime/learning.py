@@ -8,10 +8,16 @@ from typing import Any, cast
 
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
-from stopwise.errors import SettingError, StoreUnavailableError
+from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
 from stopwise.patterns import Pattern
 from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
 
+# The first cases, by which free text is recognised.
+WATCHED = 1000
+FREE_TEXT = (
+    f"outputs must repeat to be compared, but nearly all of the first {WATCHED} cases differ: "
+    "say what counts as the same answer, as in normalise=choices('urgent', 'routine')"
+)
 # Labels that a policy made anew is told, the newest.
 MAX_LABELS = 10_000
 POLICIES = {
@@ -90,6 +96,9 @@ class Learning:
         self.is_frozen = False
         self.layout = 0  # counts the changes of stages: a case that began before one is not told
         self._make = make_policy
+        self._n_watched = 0
+        self._watched: set[Pattern] = set()
+        self._is_free_text = False
         self.cascade = cascade
         self.policy = make_policy(cascade)
         if self.policy.cascade != cascade or not cascade.is_chain:
@@ -112,8 +121,20 @@ class Learning:
     def tell(self, outputs: Pattern) -> None:
         """Count a case; as safe when this returns as the store's durability says."""
         with self.lock:
+            if self._n_watched < WATCHED:
+                self._watch_for_free_text(outputs)
+            elif self._is_free_text:
+                raise OutputsError(FREE_TEXT)
             self.counts.tell(outputs)
             self.policy.tell(outputs)
+
+    def _watch_for_free_text(self, outputs: Pattern) -> None:
+        """Look at the first cases: outputs that never repeat can be compared with nothing."""
+        self._n_watched += 1
+        self._watched.add(outputs)
+        if self._n_watched == WATCHED:
+            self._is_free_text = len(self._watched) > WATCHED * 0.9
+            self._watched = set()
 
     def label(self, key: str, outputs: Pattern, label: Hashable) -> bool:
         """Take in the right answer of a case that was counted; return whether that is news.

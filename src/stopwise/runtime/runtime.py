@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, known_name, whole_number
-from stopwise.errors import SettingError, StageError
+from stopwise.errors import OutputsError, SettingError, StageError, StoreError
 from stopwise.monitor import Alarm, Monitor, MonitorSettings
 from stopwise.patterns import Pattern
 from stopwise.runtime.calling import Outcome
@@ -102,6 +102,7 @@ class Runtime:
             on_new_mean=self._price_again,
         )
         self.alarms: list[Alarm] = []
+        self.n_not_counted = 0
         self.clock = clock
         self._on_alarm = on_alarm
         self._rng = random.Random(seed)
@@ -269,7 +270,11 @@ class Runtime:
         with learning.lock:
             if course.layout != learning.layout:
                 return
-            learning.tell(outputs)
+            try:
+                learning.tell(outputs)
+            except (OutputsError, StoreError) as error:
+                self._not_counted(error)
+                return
             now = self.clock()
             alarms = self.monitor.spend(sum([outcome.cost for outcome in outcomes]), now)
             if is_shadow or course.stage is not None:
@@ -277,6 +282,12 @@ class Runtime:
             alarms += self.monitor.tick(now)
             for alarm in alarms:
                 self._raise_alarm(alarm)
+
+    def _not_counted(self, error: Exception) -> None:
+        """Note a case that was answered but not counted; the first, second, fourth … is logged."""
+        self.n_not_counted += 1
+        if self.n_not_counted & (self.n_not_counted - 1) == 0:
+            logger.error("%s: %d cases not counted: %s", self.name, self.n_not_counted, error)
 
     def _raise_alarm(self, alarm: Alarm) -> None:
         text = alarm.describe(self.engine.stages.names)
