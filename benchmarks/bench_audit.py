@@ -125,12 +125,12 @@ def write_parquet(path: Path, n: int) -> None:
 PROGRAMS = {
     "audit": """
 import stopwise as sw
-from stopwise.reading.log import open_log
+from stopwise.reading import open_log
 names = [f't{k}' for k in range(20)]
 cascade = sw.Cascade([1.0] * 20, names=names)
-open_log(path, cascade).histogram()
+open_log(path, cascade).table()
 start = time.process_time()
-found = open_log(path, cascade).histogram()
+found = open_log(path, cascade).table()
 size = lambda h: len(h.weights)
 """,
     "DuckDB": """

@@ -15,7 +15,6 @@ from stopwise.errors import InputError, OutputsError, StateError
 from stopwise.pattern_counts import PatternCounts
 from stopwise.patterns import (
     PatternTable,
-    distinct_rows,
     flip_flops,
     n_changes,
 )
@@ -48,12 +47,6 @@ def test_changes(outputs, changes):
 @given(st.lists(st.integers(0, 2), min_size=1))
 def test_changes_are_one_less_than_runs(outputs):
     assert n_changes(outputs) == len(list(groupby(outputs))) - 1
-
-
-def test_distinct_rows_are_sorted_and_weighed():
-    rows, weights = distinct_rows([[1, 0], [0, 1], [1, 0]], np.array([0.5, 0.25, 0.25]))
-    assert rows.tolist() == [[0, 1], [1, 0]]
-    assert weights.tolist() == [0.25, 0.75]
 
 
 def test_pairwise_disagreement_by_hand():

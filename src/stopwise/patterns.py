@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
-from stopwise.outputs import Outputs
-from stopwise.values import present, rank
+from stopwise.outputs import Outputs, present, rank
 
 MISSING = -1
 BLOCK = 1 << 20  # comparisons at a time
@@ -83,6 +82,9 @@ class PatternTable:
         Whose outputs they are.
     n_blank
         The number of cases in which no test gave an output; they tell nothing.
+    agreement_only
+        Whether codes only say which tests agree, as `agreement` does: the log has too many
+        patterns of values to count them. Then ``classes`` are made up.
 
     >>> log = PatternTable.from_rows([["a", "a"], ["a", "b"]], [3, 1], Cascade(costs=[1, 2]))
     >>> log.disagreement
@@ -95,44 +97,45 @@ class PatternTable:
     classes: tuple[Hashable, ...]
     cascade: Cascade
     n_blank: int = 0
+    agreement_only: bool = False
 
     @classmethod
     def from_rows(
         cls, rows: Iterable[Row], counts: Iterable[int], cascade: Cascade
     ) -> PatternTable:
         """Count patterns given as values, ``None`` or NaN where an output is missing."""
-        code: dict[Hashable, int] = {None: MISSING}
-        total: dict[tuple[int, ...], int] = {}
-        for row, times in zip(rows, counts, strict=True):
-            key = tuple(code.setdefault(present(y), len(code) - 1) for y in row)
-            total[key] = total.get(key, 0) + int(times)
-        table = np.array(list(total), dtype=np.int64).reshape(-1, cascade.n_stages)
-        times_seen = np.array(list(total.values()), dtype=np.int64)
-        return cls.of_classes(table, times_seen, list(code)[1:], cascade)
+        columns = list(zip(*rows, strict=True)) or [()] * cascade.n_stages
+        return cls.from_columns(columns, counts, cascade)
 
     @classmethod
-    def from_arrow(
+    def from_columns(
         cls,
-        columns: Sequence[Any],
-        counts: IntArray,
+        columns: Sequence[Row],
+        counts: Iterable[int],
         cascade: Cascade,
         *,
         read: Callable[[Any], Hashable] = present,
     ) -> PatternTable:
-        """Count patterns given as Arrow columns, one a test, without a loop over rows.
+        """Count patterns given as one column of values for each test.
 
-        ``read`` says what each value stands for.
+        ``read`` says what each value stands for, ``None`` for a missing output. Patterns that are
+        the same in these terms become one.
         """
-        codes = np.empty((len(counts), len(columns)), dtype=np.int64)
+        if len(columns) != cascade.n_stages:
+            raise LogError(f"patterns must have {cascade.n_stages} outputs, got {len(columns)}")
+        times = np.array([int(n) for n in counts], dtype=np.int64)
+        codes = np.empty((len(times), cascade.n_stages), dtype=np.int64)
         values = []
         for k, column in enumerate(columns):
-            chunk = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-            if chunk.type.num_fields:
-                raise LogError(f"outputs must be labels, got {chunk.type} from test {k + 1}")
-            encoded = chunk.dictionary_encode()
-            values.append([*map(read, encoded.dictionary.to_pylist()), None])
-            codes[:, k] = encoded.indices.fill_null(len(values[k]) - 1)
-        return cls.from_codes(codes, values, np.asarray(counts, dtype=np.int64), cascade)
+            code: dict[Hashable, int] = {}
+            try:
+                codes[:, k] = [code.setdefault(y, len(code)) for y in column]
+            except TypeError:
+                for y in column:
+                    present(y)  # names the value that is no label
+                raise
+            values.append([*map(read, code)])
+        return cls.from_codes(codes, values, times, cascade)
 
     @classmethod
     def from_codes(
@@ -147,12 +150,6 @@ class PatternTable:
                 place[c] = code.setdefault(present(known[c]), len(code) - 1)
             table[:, k] = place[codes[:, k]]
         return cls.of_classes(table, counts, list(code)[1:], cascade)
-
-    @classmethod
-    def from_numbers(cls, rows: NDArray[Any], counts: IntArray, cascade: Cascade) -> PatternTable:
-        """Count patterns given as an array of booleans or whole numbers, none of them missing."""
-        values, place = np.unique(rows, return_inverse=True)
-        return cls.of_classes(place.reshape(rows.shape), counts, values.tolist(), cascade)
 
     @classmethod
     def of_classes(
@@ -273,7 +270,7 @@ class PatternTable:
         """Return the same counts for ``cascade``: as many tests, maybe at other prices."""
         if cascade.n_stages != self.n_stages:
             raise LogError(
-                f"a histogram must be of the tests of the cascade, got {self.n_stages} tests "
+                f"a pattern table must be of the tests of the cascade, got {self.n_stages} tests "
                 f"for {cascade.n_stages}"
             )
         return replace(self, cascade=cascade)
@@ -298,13 +295,3 @@ def _lexical(table: IntArray, base: int) -> IntArray:
         return np.asarray(np.lexsort(table.T[::-1]))
     # One number a row sorts faster than many keys.
     return np.argsort((table + 1) @ np.array([base ** (K - 1 - k) for k in range(K)]))
-
-
-def distinct_rows(
-    rows: Sequence[Any] | IntArray, weights: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Return the distinct rows in lexical order and the total weight of each."""
-    unique, inverse = np.unique(np.asarray(rows, dtype=np.int64), axis=0, return_inverse=True)
-    totals = np.zeros(len(unique))
-    np.add.at(totals, inverse.reshape(-1), weights)
-    return read_only(unique), read_only(totals)

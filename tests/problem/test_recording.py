@@ -1,3 +1,5 @@
+import gzip
+
 import numpy as np
 import pytest
 
@@ -99,36 +101,46 @@ class TestCsv:
     @pytest.mark.parametrize(
         ("text", "settings", "message"),
         [
-            ("", {}, "must have a header and at least one row, got an empty file"),
-            ("\n\n", {}, "must have a header and at least one row, got an empty file"),
+            ("", {}, "cases.csv cannot be read: it is empty"),
+            ("\n\n", {}, "must have a header and at least one row, got no names"),
             ("a,b,y\n", {}, "at least one row under its header, got none"),
-            ("0,1,1\n0,0,0\n", {}, "must start with a header, got numbers: 0, 1, 1"),
+            ("0,1,2\n0,0,0\n", {}, "must start with a header, got 0, 1, 2"),
             ("a,b,label\n0,0,0\n", {}, "label of .* must be one of a, b, label, got 'y'"),
             ("a,b,truth\n0,0,0\n", {"label": "trut"}, "got 'trut': did you mean 'truth'"),
             (
                 "history,insulin,y\n0,0,0\n",
                 {"tests": ["history", "inslin"]},
-                "tests of .* got 'inslin': did you mean 'insulin'",
+                "a test must .* got 'inslin': did you mean 'insulin'",
             ),
-            ("a,b,y\n0,0,0\n0,1\n", {}, "rows must have 3 fields, got 2 at .*, line 3"),
-            ("a,b,y\n0,0,0\n0,1,1,1\n", {}, "rows must have 3 fields, got 4 at .*, line 3"),
+            ("a,b,y\n0,0,0\n0,1\n", {}, "Line: 3; Expected .* 3 Found: 2"),
+            ("a,b,y\n0,0,0\n0,1,1,1\n", {}, "Line: 3; Expected .* 3 Found: 4"),
             ("a,b,c,y\n0,0,0,0\n", {}, "must be 2 columns, one a stage, got 3: a, b, c"),
             ("a,b,y\n0,0,0\n", {"tests": ["a"]}, "must be 2 columns, one a stage, got 1: a"),
             ("a,b,y\n0,0,0\n", {"tests": ["a", "y"]}, "must not hold the label, got 'y'"),
-            ("a,a,y\n0,0,0\n", {}, "must have a name each, got 'a' 2 times"),
-            (",a,y\n0,0,0\n", {}, "must have a name each, got '' 1 times"),
-            ("a,b,y\n0, ,0\n", {}, "got none for 'b' at .*, line 2: give a missing answer a name"),
-            ("a,b,y\n0,0,0\n0,0,\n", {}, "got none for 'y' at .*, line 3"),
+            ("a,a,y\n0,0,0\n", {}, "different names, got a twice"),
+            (",a,y\n0,0,0\n", {}, "must be 2 columns, one a stage, got 1: a"),
+            ("a,b,y\n0, ,0\n", {}, "none for 'b' in row 1 of .*: give a missing answer a name"),
+            ("a,b,y\n0,0,0\n0,0,\n", {}, "got none for 'y' in row 2 of"),
             ("a,b,y\n0,0,True\n", {}, "outputs and labels must share a coding"),
-            ('a,b,y\n"0"x,0,0\n', {}, "must be a CSV file in UTF-8"),
+            ('a,b,y\n"0"x,0,0\n', {}, "Line: 2; Value with unterminated quote"),
         ],
     )
     def test_what_is_no_recording_is_refused(self, csv, text, settings, message):
-        with pytest.raises(sw.errors.InstanceError, match=message):
+        with pytest.raises(sw.errors.InputError, match=message):
             sw.Recording.from_csv(csv(text), PAIR, **settings)
 
+    @pytest.mark.parametrize("gap", ["NA", "#N/A", '""', " "])
+    def test_gaps_are_those_of_an_audit(self, csv, gap):
+        with pytest.raises(sw.errors.InstanceError, match="none for 'b' in row 2"):
+            sw.Recording.from_csv(csv(f"a;b;y\n0;0;0\n1;{gap};1\n"), PAIR)
+
+    def test_another_separator_and_compressed(self, tmp_path):
+        path = tmp_path / "cases.csv.gz"
+        path.write_bytes(gzip.compress("\ufeffa;b;y\n1,5;x;x\n".encode()))
+        assert sw.Recording.from_csv(path, PAIR).outputs.tolist() == [["1,5", "x"]]
+
     def test_another_encoding_is_refused(self, csv):
-        with pytest.raises(sw.errors.InstanceError, match="must be a CSV file in UTF-8"):
+        with pytest.raises(sw.errors.LogError, match="not utf-8"):
             sw.Recording.from_csv(csv("a,b,y\nä,ä,ä\n", encoding="latin-1"), PAIR)
 
     def test_a_missing_file_is_a_missing_file(self, tmp_path):

@@ -14,8 +14,8 @@ import pytest
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
 from stopwise.patterns import PatternTable
+from stopwise.reading import open_log
 from stopwise.reading.checks import check_log
-from stopwise.reading.log import open_log
 
 NAMES = ["a", "b", "c"]
 CASCADE = Cascade([1, 2, 3], names=NAMES)
@@ -106,7 +106,7 @@ def all_sources(tmp_path_factory):
 def test_every_source_gives_the_same_histogram(kind, all_sources):
     assert set(KINDS) == set(all_sources)
     source, options = all_sources[kind]
-    found = open_log(source, CASCADE, **options).histogram()
+    found = open_log(source, CASCADE, **options).table()
     assert as_counter(found) == EXPECTED
     assert found.n_blank == 7
     assert found.n_cases == len(ROWS) - 7
@@ -116,11 +116,11 @@ def test_every_source_gives_the_same_histogram(kind, all_sources):
 def test_what_is_masked_is_missing(dtype):
     numbers = np.array([[0 if y is None else y for y in row] for row in ROWS]).astype(dtype)
     masked = np.ma.masked_array(numbers, mask=[[y is None for y in row] for row in ROWS])
-    found = open_log(masked, CASCADE).histogram()
+    found = open_log(masked, CASCADE).table()
     assert as_counter(found) == EXPECTED
     assert found.n_blank == 7
-    plain = open_log(np.ma.masked_array(numbers), CASCADE).histogram()
-    assert as_counter(plain) == as_counter(open_log(numbers, CASCADE).histogram())
+    plain = open_log(np.ma.masked_array(numbers), CASCADE).table()
+    assert as_counter(plain) == as_counter(open_log(numbers, CASCADE).table())
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool, np.int64])
@@ -128,13 +128,13 @@ def test_what_is_masked_is_missing(dtype):
 def test_arrays_of_zero_and_one(dtype, order):
     rng = np.random.default_rng(0)
     array = np.asarray(rng.integers(0, 2, (1_003, 3)), dtype=dtype, order=order)
-    found = open_log(array, CASCADE).histogram()
+    found = open_log(array, CASCADE).table()
     expected = Counter(map(tuple, array.astype(int).tolist()))
     assert as_counter(found) == expected
 
 
 def test_counts_of_pairs_are_those_of_the_cases():
-    found = open_log(np.array(ROWS, dtype=object), CASCADE).histogram()
+    found = open_log(np.array(ROWS, dtype=object), CASCADE).table()
     for i in range(3):
         assert found.n_observed[i] == sum(row[i] is not None for row in ROWS)
         for j in range(3):
@@ -155,22 +155,22 @@ def test_histograms_add_up():
 def test_text_and_truth_values():
     rows = [("yes", "no"), ("no", "no"), ("yes", "yes")]
     found = open_log(pd.DataFrame(rows, columns=["a", "b"]), Cascade([1, 2], names=["a", "b"]))
-    assert found.histogram().classes == ("no", "yes")
+    assert found.table().classes == ("no", "yes")
     mixed = pa.table({"a": [True, False, True], "b": [1, 0, 0]})
-    histogram = open_log(mixed, Cascade([1, 2], names=["a", "b"])).histogram()
+    histogram = open_log(mixed, Cascade([1, 2], names=["a", "b"])).table()
     assert histogram.n_disagreed[0, 1] == 1
 
 
 def test_a_column_of_numbers_beside_one_of_text_is_no_trap_in_csv(tmp_path):
     (tmp_path / "log.csv").write_text("a,b\n1,none\n2,2\n1,1\n")
-    found = open_log(tmp_path / "log.csv", Cascade([1, 2], names=["a", "b"])).histogram()
+    found = open_log(tmp_path / "log.csv", Cascade([1, 2], names=["a", "b"])).table()
     check_log(found)
     assert found.n_disagreed[0, 1] == 1
 
 
 def test_what_stands_for_nothing_in_text(tmp_path):
     (tmp_path / "log.csv").write_text("a,b\n1,NA\n2,\n1,NULL\nnan,1\n2,N/A\n2,NaN\n2,null\n2,2\n")
-    found = open_log(tmp_path / "log.csv", Cascade([1, 2], names=["a", "b"])).histogram()
+    found = open_log(tmp_path / "log.csv", Cascade([1, 2], names=["a", "b"])).table()
     assert found.classes == ("1", "2")
     assert found.n_observed.tolist() == [7, 2]
 

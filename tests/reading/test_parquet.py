@@ -10,7 +10,7 @@ import pytest
 
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
-from stopwise.reading.log import open_log
+from stopwise.reading import open_log
 
 
 def ints(low, high, gaps=False):
@@ -43,8 +43,9 @@ def test_parquet_is_counted_as_the_engine_counts_it(name, n_files, tmp_path, mon
         part = frame[k::n_files]
         part.to_parquet(tmp_path / f"{k}.parquet", row_group_size=100)
     log = open_log(tmp_path, Cascade([1.0] * len(names), names=names))
-    assert log.parquet
-    found, expected = log.histogram(), replace(log, parquet=()).histogram()
+    assert log.held.parquet
+    engine = replace(log, held=replace(log.held, parquet=()))
+    found, expected = log.table(), engine.table()
     assert found.classes == expected.classes
     assert list(map(type, found.classes)) == list(map(type, expected.classes))
     assert found.codes.tolist() == expected.codes.tolist()
@@ -56,7 +57,7 @@ def test_many_texts_are_left_to_the_engine(tmp_path):
     texts = [f"answer {n % 300}" for n in range(3_000)]
     frame = pd.DataFrame({"a": texts, "b": texts[::-1]})
     frame.to_parquet(tmp_path / "log.parquet")
-    found = open_log(tmp_path / "log.parquet", Cascade([1, 2], names=["a", "b"])).histogram()
+    found = open_log(tmp_path / "log.parquet", Cascade([1, 2], names=["a", "b"])).table()
     assert found.n_classes == 300
     assert found.n_cases == 3_000
 
@@ -71,7 +72,7 @@ def test_parquet_that_only_the_engine_can_read(kind, tmp_path):
     pq.write_table(pa.table(second), tmp_path / "two.parquet")
     log = open_log(tmp_path, Cascade([1, 2], names=["a", "b"]))
     if kind == "other types":
-        assert log.histogram().counts.tolist() == [2, 1, 1]
+        assert log.table().weights.tolist() == [2, 1, 1]
         return
-    with pytest.raises(LogError, match=r"the log cannot be read: .*two\.parquet"):
-        log.histogram()
+    with pytest.raises(LogError, match=r"cannot be read: .*two\.parquet"):
+        log.table()

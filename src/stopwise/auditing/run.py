@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 from stopwise.auditing.bounds.assumptions import Assumption, DisagreeAtMost
@@ -26,11 +25,11 @@ from stopwise.auditing.report import AuditReport
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import LogError, SettingError
+from stopwise.outputs import known_value
 from stopwise.pattern_counts import PatternCounts
 from stopwise.patterns import PatternTable
+from stopwise.reading import open_log
 from stopwise.reading.checks import check_log, odd_values
-from stopwise.reading.log import open_log
-from stopwise.values import known_value
 
 
 def audit(  # noqa: PLR0913  # all but two have defaults and names
@@ -57,8 +56,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     ----------
     log
         A CSV or Parquet file, a folder or glob of them, a DuckDB or SQLite file; a pandas, Polars
-        or Arrow table; a NumPy array with one column a test; any Ibis table; a `PatternTable`, or
-        the `PatternCounts` that were kept while cases came in (their own prices do not count).
+        or Arrow table; a NumPy array with one column a test; any Ibis table; a log from
+        `reading.open_log`; a `PatternTable`, or the `PatternCounts` that were kept while cases came
+        in (their own prices do not count).
         One row a case; NULL, None or NaN where a test was not run or failed.
     cascade
         The tests and their prices; their names are the columns unless ``tests`` is given.
@@ -105,7 +105,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         histogram = counted.priced(cascade)
     else:
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
-        histogram = opened.histogram()
+        histogram = opened.table()
     check_log(histogram)
     rule = "never_right must be outputs in the log"
     never = tuple(known_value(rule, value, histogram.classes) for value in refused)
@@ -135,7 +135,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     regrets = worst_regrets(differences, cascade.cumulative_costs)
     at_random = missing_at_random and not histogram.is_complete
     return AuditReport(
-        source=_described(log),
+        source=opened.name if opened is not None else "a histogram",
         histogram=histogram,
         confidence=confidence,
         verdict=verdict,
@@ -215,10 +215,3 @@ def _words(
         n = evidence.n_labels
         words.append(f"{n:,} label{' was' if n == 1 else 's were'} drawn at random within patterns")
     return tuple(words)
-
-
-def _described(log: Any) -> str:
-    if isinstance(log, (str, Path)):
-        return Path(log).name
-    counted = isinstance(log, (PatternTable, PatternCounts))
-    return "a histogram" if counted else "a table in memory"

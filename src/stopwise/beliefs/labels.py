@@ -28,8 +28,8 @@ import numpy as np
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.checks import whole_number
 from stopwise.errors import OutputsError
+from stopwise.outputs import present
 from stopwise.patterns import MISSING
-from stopwise.values import present
 
 GROUP_LABELS = 3.0
 PATTERN_LABELS = 3.0

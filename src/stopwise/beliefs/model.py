@@ -17,8 +17,8 @@ from stopwise.beliefs.starts import best_fit, extended, later_is_right, votes_an
 from stopwise.beliefs.strength import chosen_share
 from stopwise.cascade import FloatArray, IntArray, read_only
 from stopwise.errors import LogError, OutputsError, SettingError
+from stopwise.outputs import present
 from stopwise.patterns import MISSING, PatternTable
-from stopwise.values import present
 
 LAW_CASES = 1e6  # what a law counts for: so many cases that no prior matters
 # A test that always gives one answer tells nothing, and two others do not identify the model.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +22,8 @@ from stopwise.cli.plan_file import check_old_plan, check_plan_columns, plan_csv
 from stopwise.cli.waiting import waiting
 from stopwise.errors import InputError, SettingError
 from stopwise.files import draft
-from stopwise.reading.rows import log_files, open_rows
+from stopwise.reading import open_log
+from stopwise.reading.sources import log_files
 
 _log = partial(typer.Option, rich_help_panel="The log", show_default=False)
 _bounds = partial(typer.Option, rich_help_panel="What to take for granted", show_default=False)
@@ -119,14 +119,19 @@ def audit(
     if plan_labels:
         check_old_plan(plan_out, label_column)
     with waiting(f"auditing {Path(log).name}"):
-        rows = open_rows(log, table=table or None, query=query or None)
-        names = comma_separated(tests) or [name for name in rows.columns if name != case_id]
+        opened = open_log(
+            log,
+            tests=comma_separated(tests) or None,
+            table=table or None,
+            query=query or None,
+            case_id=case_id or None,
+        )
+        names = list(opened.columns)
         if plan_labels:
             check_plan_columns(names, case_id or CASE)
-        found = run_audit(
-            rows,
+        report = run_audit(
+            opened,
             Cascade(_costs(costs, names), mistake_cost, names),
-            case_id=case_id or None,
             assumptions=_assumptions(ordered, errs_at_most or [], prevalence or []),
             never_right=never_right or [],
             unseen_label=unseen_label,
@@ -137,7 +142,6 @@ def audit(
             confidence=confidence,
             seed=seed,
         )
-        report = replace(found, source=Path(log).name)
         texts = {out: report.to_html()} if out is not None else {}
         if report.plan is not None:
             texts[plan_out] = plan_csv(report, case_id or CASE)

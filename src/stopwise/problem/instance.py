@@ -11,7 +11,7 @@ import numpy as np
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.disagreement import dominance_ratio, is_dominant_at
 from stopwise.errors import InstanceError
-from stopwise.patterns import PatternTable, distinct_rows
+from stopwise.patterns import PatternTable
 
 Seed = int | np.random.Generator
 # A joint array larger than this does not fit in memory; such an instance keeps its patterns only.
@@ -281,3 +281,11 @@ def _checked_weights(weights: Iterable[float], n: int) -> FloatArray:
     if not checked.sum() > 0:
         raise InstanceError("weights must not all be zero")
     return checked
+
+
+def distinct_rows(rows: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the distinct rows in lexical order and the total weight of each."""
+    unique, inverse = np.unique(rows, axis=0, return_inverse=True)
+    totals = np.zeros(len(unique))
+    np.add.at(totals, inverse.reshape(-1), weights)
+    return read_only(unique), read_only(totals)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from stopwise.cascade import Cascade, read_only
 from stopwise.checks import known_name
 from stopwise.errors import InstanceError
 from stopwise.problem.instance import Instance
+from stopwise.reading import open_log
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -80,14 +80,14 @@ class Recording:
         label: str | None = "y",
         tests: Sequence[str] | None = None,
     ) -> Recording:
-        """Read a CSV file with a header, one column a test and one with the label.
+        """Read a file with one column a test and one with the label; `open_log` says which files.
 
         Numbers are taken as numbers, so that ``1`` and ``1.0`` are the same answer.
 
         Parameters
         ----------
         path
-            The file, in UTF-8.
+            The file, CSV or any other that an audit reads.
         cascade
             The tests and what they cost.
         label
@@ -95,24 +95,33 @@ class Recording:
         tests
             The columns of the tests, in order; by default all but the label's.
         """
-        header, rows = _read(Path(path), label)
-        if label is not None:
-            known_name(f"label of {path}", label, header, InstanceError)
-        columns = [name for name in header if name != label] if tests is None else list(tests)
-        _check_columns(columns, header, label, path)
-        if len(columns) != cascade.n_stages:
+        log = open_log(path, tests=tests)
+        names = log.columns
+        if label is not None and tests is None:
+            if label not in names and all(_NUMBER.fullmatch(name) for name in names):
+                raise InstanceError(f"{path} must start with a header, got {', '.join(names)}")
+            known_name(f"label of {path}", label, names, InstanceError)
+            log = open_log(log, tests=[name for name in names if name != label])
+        if label in log.columns:
+            raise InstanceError(f"tests of {path} must not hold the label, got {label!r}")
+        if len(log.columns) != cascade.n_stages:
             raise InstanceError(
                 f"tests of {path} must be {cascade.n_stages} columns, one a stage, "
-                f"got {len(columns)}: {', '.join(columns)}"
+                f"got {len(log.columns)}: {', '.join(log.columns)}"
             )
-        outputs = np.array([_answers(row, columns) for row in rows], dtype=object)
-        labels = None if label is None else [_answers(row, [label])[0] for row in rows]
-        return cls(outputs, labels, cascade)
-
-
-class _Row(NamedTuple):
-    place: str
-    fields: dict[str, str]
+        asked = [*log.columns, *([] if label is None else [label])]
+        rows = log.rows(*asked[cascade.n_stages :])
+        for number, row in enumerate(rows, start=1):
+            if None in row:
+                raise InstanceError(
+                    f"answers must not be missing, got none for {asked[row.index(None)]!r} in row "
+                    f"{number} of {path}: give a missing answer a name of its own"
+                )
+        answers = np.array([[*map(_answer, row)] for row in rows], dtype=object)
+        if not len(answers):
+            raise InstanceError(f"{path} must have at least one row under its header, got none")
+        labels = None if label is None else answers[:, -1]
+        return cls(answers[:, : cascade.n_stages], labels, cascade)
 
 
 def _table(values: Any) -> Any:
@@ -136,57 +145,9 @@ def _check_common_values(instance: Instance) -> None:
         )
 
 
-def _read(path: Path, label: str | None) -> tuple[list[str], list[_Row]]:
-    """Return the header and the rows."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as lines:
-            reader = csv.reader(lines, strict=True)
-            numbered = [(reader.line_num, fields) for fields in reader if fields]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InstanceError(f"{path} must be a CSV file in UTF-8: {error}") from error
-    if not numbered:
-        raise InstanceError(f"{path} must have a header and at least one row, got an empty file")
-    header = [name.strip() for name in numbered[0][1]]
-    if label not in header and all(_NUMBER.fullmatch(name) for name in header):
-        raise InstanceError(f"{path} must start with a header, got numbers: {', '.join(header)}")
-    if len(numbered) == 1:
-        raise InstanceError(f"{path} must have at least one row under its header, got none")
-    rows = []
-    for line, fields in numbered[1:]:
-        place = f"{path}, line {line}"
-        if len(fields) != len(header):
-            raise InstanceError(
-                f"rows must have {len(header)} fields, got {len(fields)} at {place}"
-            )
-        rows.append(_Row(place, dict(zip(header, fields, strict=True))))
-    return header, rows
-
-
-def _check_columns(
-    columns: list[str], header: list[str], label: str | None, path: str | Path
-) -> None:
-    for name in columns:
-        known_name(f"tests of {path}", name, header, InstanceError)
-        if name == label:
-            raise InstanceError(f"tests of {path} must not hold the label, got {name!r}")
-    for name in [*columns, *([] if label is None else [label])]:
-        if not name or header.count(name) > 1:
-            raise InstanceError(
-                f"columns of {path} must have a name each, got {name!r} {header.count(name)} times"
-            )
-
-
-def _answers(row: _Row, columns: Sequence[str]) -> list[Hashable]:
-    answers = [_answer(row.fields[name].strip()) for name in columns]
-    if "" in answers:
-        raise InstanceError(
-            f"answers must not be missing, got none for {columns[answers.index('')]!r} at "
-            f"{row.place}: give a missing answer a name of its own"
-        )
-    return answers
-
-
-def _answer(text: str) -> Hashable:
+def _answer(value: Hashable) -> Hashable:
+    """Return a number for the text of one, and every other value as it is."""
+    text = value.strip() if isinstance(value, str) else ""
     if _WHOLE.fullmatch(text):
         return int(text)
-    return float(text) if _NUMBER.fullmatch(text) else text
+    return float(text) if _NUMBER.fullmatch(text) else text or value

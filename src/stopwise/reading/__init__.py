@@ -1,1 +1,4 @@
-"""From a log of any kind to its histogram of patterns: files, tables and engines end here."""
+"""One reader for every log: audits, labels, recordings and warm starts begin with `open_log`."""
+
+from stopwise.reading.log import Log as Log
+from stopwise.reading.log import open_log as open_log

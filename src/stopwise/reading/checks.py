@@ -7,12 +7,12 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from stopwise.cascade import IntArray
 from stopwise.errors import LogError
+from stopwise.outputs import looks_like
 from stopwise.patterns import PatternTable
-from stopwise.values import looks_like
 
-MAX_PATTERNS = 200_000
+MAX_PATTERNS = 200_000  # of values; beyond this only agreement is counted
+MAX_VALUES = 100_000  # of one test: more are scores or ids, not labels
 RARE = 1_000  # a value seen less often than once in so many outputs may be a slip
 GAPS = {
     "",
@@ -31,55 +31,52 @@ GAPS = {
 MAX_FRACTIONS = 50  # different numbers with a fraction: more are scores, not labels
 
 
-def check_n_patterns(n_patterns: int, codes: IntArray, columns: Sequence[str]) -> None:
-    """Raise `LogError` where there are too many patterns; ``codes`` are some of them."""
-    if n_patterns <= MAX_PATTERNS:
-        return
-    n_values = [len(np.unique(column)) for column in codes.T]
-    widest = int(np.argmax(n_values))
-    raise LogError(
-        f"outputs must be labels, got more than {MAX_PATTERNS} different patterns; test "
-        f"{columns[widest]!r} alone has {n_values[widest]} values: cut scores into classes first"
-    )
+def check_no_scores(n_values: Sequence[int], n_cases: int, columns: Sequence[str]) -> None:
+    """Raise `LogError` where a test has so many values that they must be scores or ids."""
+    most, name = max(zip(n_values, columns, strict=True), key=lambda pair: pair[0])
+    if most > min(MAX_VALUES, n_cases / 2):
+        raise LogError(
+            f"outputs must be labels, got more than {MAX_PATTERNS} different patterns; test "
+            f"{name!r} alone has {most} values: cut scores into classes first"
+        )
 
 
-def check_log(histogram: PatternTable) -> None:
+def check_log(table: PatternTable) -> None:
     """Raise `LogError` where a log cannot be audited: empty, constant, labels that look alike."""
-    if not histogram.n_cases:
+    if not table.n_cases:
         raise LogError("the log must have at least one case with an output, got none")
-    _check_spelling(histogram)
-    given = [
-        np.unique(histogram.codes[histogram.shown[:, k], k]).tolist()
-        for k in range(histogram.n_stages)
-    ]
-    for k, name in enumerate(histogram.cascade.names):
+    if table.agreement_only:  # which has counted no values that could be looked at
+        return
+    _check_spelling(table)
+    given = [np.unique(table.codes[table.shown[:, k], k]).tolist() for k in range(table.n_stages)]
+    for k, name in enumerate(table.cascade.names):
         if not given[k]:
-            raise LogError(f"test {name!r} must have outputs, got none in {histogram.n_cases}")
+            raise LogError(f"test {name!r} must have outputs, got none in {table.n_cases}")
         if len(given[k]) == 1:
             raise LogError(
-                f"test {name!r} must tell cases apart, got {histogram.value(given[k][0])!r} in all "
-                f"{histogram.n_observed[k]} cases: leave it out, or see if it is the right column"
+                f"test {name!r} must tell cases apart, got {table.value(given[k][0])!r} in all "
+                f"{table.n_observed[k]} cases: leave it out, or see if it is the right column"
             )
-    for k in range(histogram.n_stages):
-        _check_values(histogram, k, given)
+    for k in range(table.n_stages):
+        _check_values(table, k, given)
 
 
-def _check_spelling(histogram: PatternTable) -> None:
+def _check_spelling(table: PatternTable) -> None:
     alike: dict[Hashable, Hashable] = {}
-    for value in histogram.classes:
+    for value in table.classes:
         other = alike.setdefault(looks_like(value), value)
         if other is not value:
             raise LogError(
-                f"labels must be spelled in one way, got {other!r} {_places(histogram, other)} and "
-                f"{value!r} {_places(histogram, value)}: they would count as disagreement; "
+                f"labels must be spelled in one way, got {other!r} {_places(table, other)} and "
+                f"{value!r} {_places(table, value)}: they would count as disagreement; "
                 "a query can mend that"
             )
 
 
-def _check_values(histogram: PatternTable, k: int, given: list[list[int]]) -> None:
+def _check_values(table: PatternTable, k: int, given: list[list[int]]) -> None:
     """Raise `LogError` where test k gives scores, or nothing that any other test gives."""
-    name = histogram.cascade.names[k]
-    values = [histogram.classes[c] for c in given[k]]
+    name = table.cascade.names[k]
+    values = [table.classes[c] for c in given[k]]
     scores = [value for value in values if _is_fraction(value)]
     if len(scores) > MAX_FRACTIONS:
         raise LogError(
@@ -100,27 +97,29 @@ def _is_fraction(value: Hashable) -> bool:
     return isinstance(alike, float) and not alike.is_integer()
 
 
-def _places(histogram: PatternTable, value: Hashable) -> str:
-    code = histogram.classes.index(value)
-    columns = np.flatnonzero((histogram.codes == code).any(axis=0))
-    return "in " + ", ".join(repr(histogram.cascade.names[k]) for k in columns)
+def _places(table: PatternTable, value: Hashable) -> str:
+    code = table.classes.index(value)
+    columns = np.flatnonzero((table.codes == code).any(axis=0))
+    return "in " + ", ".join(repr(table.cascade.names[k]) for k in columns)
 
 
-def odd_values(histogram: PatternTable) -> tuple[Hashable, ...]:
+def odd_values(table: PatternTable) -> tuple[Hashable, ...]:
     """Return values that may be slips: a word for a gap, and rare ones next to two others.
 
     So are rare ones that are like another value but for signs, such as a stray quote.
     """
-    times = np.zeros(histogram.n_classes, dtype=np.int64)
-    for k in range(histogram.n_stages):
-        shown = histogram.shown[:, k]
-        np.add.at(times, histogram.codes[shown, k], histogram.weights[shown])
+    if table.agreement_only:
+        return ()
+    times = np.zeros(table.n_classes, dtype=np.int64)
+    for k in range(table.n_stages):
+        shown = table.shown[:, k]
+        np.add.at(times, table.codes[shown, k], table.weights[shown])
     rare = times <= max(1, int(times.sum()) // RARE)
-    letters = [_letters(value) for value in histogram.classes]
+    letters = [_letters(value) for value in table.classes]
     alike = Counter(letters)
     return tuple(
         value
-        for value, is_rare, bare in zip(histogram.classes, rare.tolist(), letters, strict=True)
+        for value, is_rare, bare in zip(table.classes, rare.tolist(), letters, strict=True)
         if (isinstance(value, str) and value.strip().casefold() in GAPS)
         or (is_rare and ((~rare).sum() == 2 or (bare and alike[bare] > 1)))
     )

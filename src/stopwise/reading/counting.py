@@ -1,141 +1,127 @@
-"""Counting outputs in memory: patterns of small numbers, pairs of 0 and 1 packed into bits."""
+"""Counting patterns of small codes: the codes of a case are packed into one word."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stopwise.cascade import Cascade, IntArray, read_only
+from stopwise.cascade import Cascade, IntArray
 from stopwise.patterns import PatternTable
-from stopwise.reading.checks import MAX_PATTERNS, check_n_patterns
-from stopwise.reading.packing import WordCounts
+from stopwise.reading.checks import MAX_PATTERNS
 
-MAX_COMPILED = 8  # tests: beyond this there are too many sets of them to count each
-BLOCK = 1 << 16  # rows of a table that is turned, a multiple of the kernel's groups
-CACHED = 1 << 19  # rows whose bits, and what is made of them, stay in the cache
-ONES = np.uint64(0x0101010101010101)
+WORD = 64  # bits
+MAX_CODES = 1 << 16  # of one column
+DENSE = 22  # bits: up to here a table of all words is faster than sorting those that occur
+BLOCK = 1 << 16  # cases whose words stay in the cache while they are packed
+PENDING = 1 << 20  # words that are counted at once
 
-Bits = NDArray[np.uint8]
-
-
-def is_countable(array: NDArray[Any]) -> bool:
-    """Whether the values are booleans or whole numbers, which need no engine to be counted."""
-    return array.dtype.kind in "bui"
+Codes = NDArray[Any]  # whole numbers from 0
 
 
-def count_patterns(array: NDArray[Any], cascade: Cascade) -> PatternTable | None:
-    """Return the pattern histogram of booleans or whole numbers, one row a case; shape (n, K).
+class WordCounts:
+    """How often each pattern occurs among cases that come in blocks, as columns of codes.
 
-    ``None`` where the outputs of a case do not fit into one word.
+    The memory grows with the number of different patterns and not with that of cases.
+
+    Parameters
+    ----------
+    sizes
+        For each column how many codes it may have; they must fit (`fits`).
+
+    >>> counts = WordCounts([2, 3])
+    >>> counts.add([np.array([0, 1, 0]), np.array([2, 0, 2])])
+    >>> counts.patterns()
+    (array([[0, 2],
+           [1, 0]]), array([2, 1]))
     """
-    table = _compiled_table(array)
-    if table is not None and len(array):
-        seen = np.flatnonzero(table)
-        rows = (seen[:, None] >> np.arange(array.shape[1])) & 1
-        if seen[-1] == 0 or seen[0] == len(table) - 1:  # one value only
-            return PatternTable.from_numbers(rows.astype(array.dtype), table[seen], cascade)
-        order = np.lexsort(rows.T[::-1])
-        values = (False, True) if array.dtype == np.bool_ else (0, 1)
-        return PatternTable(read_only(rows[order]), read_only(table[seen[order]]), values, cascade)
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.widths = [_width(size) for size in sizes]
+        bits = sum(self.widths)
+        self._word = next(np.dtype(f"u{n}") for n in (1, 2, 4, 8) if bits <= 8 * n)
+        self._table = np.zeros(1 << bits, dtype=np.int64) if bits <= DENSE else None
+        self._found = (np.empty(0, dtype=self._word), np.empty(0, dtype=np.int64))
+        self._pending: list[Codes] = []
+        self._n_pending = 0
+
+    @staticmethod
+    def fits(sizes: Sequence[int]) -> bool:
+        """Whether one word can hold a code of each column."""
+        return max(sizes, default=1) <= MAX_CODES and sum(map(_width, sizes)) <= WORD
+
+    def add(self, columns: Sequence[Codes]) -> None:
+        """Count cases given as one array of codes for each column."""
+        for start in range(0, len(columns[0]), BLOCK):
+            block = [column[start : start + BLOCK] for column in columns]
+            words = block[0].astype(self._word)
+            for codes, width in zip(block[1:], self.widths[1:], strict=True):
+                words <<= width
+                words |= codes.astype(self._word, copy=False)
+            self._pending.append(words)
+            self._n_pending += len(words)
+            if self._n_pending >= PENDING:
+                self._count()
+
+    @property
+    def n_kept(self) -> int:
+        """How many patterns take memory beyond what was set aside at first."""
+        return len(self._found[0])
+
+    def patterns(self) -> tuple[IntArray, IntArray]:
+        """Return the patterns as rows of codes, and how many cases have each."""
+        self._count()
+        words, times = self._found
+        if self._table is not None:
+            words = np.flatnonzero(self._table)
+            times = self._table[words]
+        codes = np.empty((len(words), len(self.widths)), dtype=np.int64)
+        for k in reversed(range(len(self.widths))):
+            codes[:, k] = words & ((1 << self.widths[k]) - 1)
+            words = words >> self.widths[k]
+        return codes, times
+
+    def _count(self) -> None:
+        """Count the words that wait."""
+        words = np.concatenate([*self._pending, self._found[0][:0]])
+        self._pending, self._n_pending = [], 0
+        if self._table is not None:
+            self._table += np.bincount(words, minlength=len(self._table))
+            return
+        fresh, times = np.unique(words, return_counts=True)
+        both, place = np.unique(np.append(self._found[0], fresh), return_inverse=True)
+        total = np.zeros(len(both), dtype=np.int64)
+        np.add.at(total, place, np.append(self._found[1], times))
+        self._found = (both, total)
+
+
+def _width(size: int) -> int:
+    return max((size - 1).bit_length(), 1)
+
+
+def count_array(array: NDArray[Any], cascade: Cascade) -> PatternTable | None:
+    """Return the pattern table of booleans or whole numbers, one row a case; shape (n, K).
+
+    ``None`` where the outputs of a case do not fit into one word, or there are too many patterns.
+    """
     numbers = array.view(np.uint8) if array.dtype == np.bool_ else array
-    low = numbers.min(axis=0) if len(array) else np.zeros(array.shape[1], dtype=numbers.dtype)
-    high = numbers.max(axis=0) if len(array) else low
-    sizes = [int(y) - int(least) + 1 for y, least in zip(high, low, strict=True)]
+    low = [column.min() if len(column) else column.dtype.type(0) for column in numbers.T]
+    high = [column.max() if len(column) else column.dtype.type(0) for column in numbers.T]
+    sizes = [int(b) - int(a) + 1 for a, b in zip(low, high, strict=True)]
     if not WordCounts.fits(sizes):
         return None
     counts = WordCounts(sizes)
     unsigned = np.dtype(f"u{numbers.dtype.itemsize}")  # a distance may be too large for the sign
     for start in range(0, len(numbers), BLOCK):
-        block = np.ascontiguousarray((numbers[start : start + BLOCK] - low).T)
-        counts.add(list(block.view(unsigned)))
+        block = numbers[start : start + BLOCK].T
+        counts.add([(column - a).view(unsigned) for column, a in zip(block, low, strict=True)])
         if counts.n_kept > MAX_PATTERNS:
-            break
-    codes, times = counts.patterns()
-    check_n_patterns(len(times), codes, cascade.names)
-    outputs = (codes.astype(numbers.dtype) + low).astype(array.dtype)
-    return PatternTable.from_numbers(outputs, times, cascade)
-
-
-def _compiled_table(array: NDArray[Any]) -> IntArray | None:
-    """Return how many rows have each pattern; bit k of the index is column k; shape (2^K,).
-
-    ``None`` where that takes another way: no numba, other values than 0 and 1, many columns.
-    """
-    if array.dtype.itemsize != 1 or not 2 <= array.shape[1] <= MAX_COMPILED:
-        return None
-    try:
-        from stopwise.reading.kernel import GROUP, count_ones
-    except ImportError:
-        return None
-    columns = array.view(np.uint8).T
-    n = columns.shape[1]
-    whole = n // GROUP * GROUP
-    table = np.zeros(1 << len(columns), dtype=np.int64)
-    step = n if columns.strides[1] == 1 else BLOCK  # else block by block, each copied
-    for start in range(0, whole, step):
-        block = columns[:, start : min(start + step, whole)]
-        sums, used = count_ones(block if step == n else np.ascontiguousarray(block))
-        if (used & ~ONES).any():
             return None
-        single, pairs = np.hsplit(sums, 2)
-        table += (np.bitwise_count(single) + 2 * pairs).sum(axis=1).astype(np.int64)
-    # From "all of these are 1" to "these and no others are": take off what has one more.
-    for k in range(len(columns)):
-        without, with_k = table.reshape(-1, 2, 1 << k).transpose(1, 0, 2)
-        without -= with_k
-    rest = columns[:, whole:]
-    if rest.size and rest.max() > 1:
+    codes, times = counts.patterns()
+    if len(times) > MAX_PATTERNS:
         return None
-    codes = (rest.astype(np.int64) << np.arange(len(rest))[:, None]).sum(axis=0)
-    table += np.bincount(codes, minlength=len(table))
-    return table
-
-
-def pair_counts(array: NDArray[Any]) -> IntArray:
-    """Return in how many rows two columns differ, for an array of 0 and 1; shape (K, K).
-
-    >>> pair_counts(np.array([[0, 1], [1, 1], [1, 0]], dtype=np.uint8))
-    array([[0, 2],
-           [2, 0]])
-    """
-    K = array.shape[1]
-    upper = np.triu_indices(K, 1)
-    if not len(upper[0]):
-        return read_only(np.zeros((K, K), dtype=np.int64))
-    first = np.searchsorted(upper[0], np.arange(K + 1))  # where the pairs of each test begin
-    sums = np.zeros(len(upper[0]), dtype=np.int64)
-    columns = array.view(np.uint8).T
-    for start in range(0, columns.shape[1], CACHED):
-        words = _packed(columns[:, start : start + CACHED])
-        differ = np.empty((K - 1, words.shape[1]), dtype=np.uint64)
-        counts = np.empty((len(sums), words.shape[1]), dtype=np.uint8)
-        for i in range(K - 1):
-            here = np.bitwise_xor(words[i], words[i + 1 :], out=differ[i:])
-            np.bitwise_count(here, out=counts[first[i] : first[i + 1]])
-        sums += _byte_sums(counts)
-    total = np.zeros((K, K), dtype=np.int64)
-    total[upper] = sums
-    return read_only(total + total.T)
-
-
-def _packed(columns: Bits) -> NDArray[np.uint64]:
-    """Return each column as bits, 64 rows to a word and eight words at least; shape (K, words)."""
-    packed = np.packbits(columns, axis=1)
-    words = np.zeros((len(packed), -(-packed.shape[1] // 64) * 8), dtype=np.uint64)
-    words.view(np.uint8)[:, : packed.shape[1]] = packed
-    return words
-
-
-def _byte_sums(counts: Bits) -> IntArray:
-    """Return the sum of each row of popcounts, four at a time in the lanes of a word.
-
-    A lane of 16 bits holds two popcounts <= 64 of each of up to 511 words.
-    """
-    lanes = counts.view(np.uint64)
-    even = np.uint64(0x00FF00FF00FF00FF)
-    lanes = (lanes & even) + ((lanes >> np.uint64(8)) & even)
-    sums = np.add.reduceat(lanes, np.arange(0, lanes.shape[1], 256), axis=1)
-    whole = sums.view(np.uint16).reshape(len(sums), -1).sum(axis=1, dtype=np.int64)
-    return np.asarray(whole)
+    kind = bool if array.dtype == np.bool_ else int
+    values = [[kind(int(a) + c) for c in range(n)] for a, n in zip(low, sizes, strict=True)]
+    return PatternTable.from_codes(codes, values, times, cascade)

@@ -1,22 +1,126 @@
-"""The engine that holds tables: how it is found, handed what is in memory, and heard."""
+"""Engines that hold rows: DuckDB for files, Ibis for tables in memory and all other engines."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-from stopwise.errors import LogError, MissingExtraError, StopwiseError
+from stopwise.errors import LogError, StopwiseError
+from stopwise.extras import load_extra
+from stopwise.outputs import present
+
+Columns = list[Sequence[Any]]
+
+
+class Rows(Protocol):
+    """Rows of some engine, one a case."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+
+    @property
+    def read(self) -> Callable[[Any], Hashable]:
+        """What a value of the engine stands for, ``None`` for a gap."""
+
+    def groups(self, columns: Sequence[str], limit: int) -> Columns:
+        """Return distinct rows, column by column, the last one how often each occurs."""
+
+    def values(self, columns: Sequence[str]) -> Columns:
+        """Return all rows, column by column."""
+
+    def frame(self) -> Any:
+        """Return the rows as an Ibis table."""
+
+
+@dataclass(frozen=True, eq=False)
+class DuckRows:
+    """Rows that DuckDB reads.
+
+    Parameters
+    ----------
+    con
+        The connection.
+    query
+        What selects the rows, with the values as they are.
+    columns
+        The names of the columns.
+    read
+        What a value stands for: a text file has gaps and numbers that are still text.
+    view
+        The view with the same rows and NULL for gaps; by default one of ``query``.
+    parquet
+        The files, where these are all rows of some Parquet files.
+    """
+
+    con: Any
+    query: str
+    columns: list[str]
+    read: Callable[[Any], Hashable] = present
+    view: str = ""
+    parquet: tuple[Path, ...] = ()
+
+    def groups(self, columns: Sequence[str], limit: int) -> Columns:
+        """Return distinct rows, column by column, the last one how often each occurs."""
+        keys = ", ".join(map(quoted_name, columns))
+        return self._run(f"{keys}, count(*)", f"group by {keys} limit {limit}", len(columns) + 1)
+
+    def values(self, columns: Sequence[str]) -> Columns:
+        """Return all rows, column by column."""
+        return self._run(", ".join(map(quoted_name, columns)), "", len(columns))
+
+    def _run(self, selected: str, rest: str, width: int) -> Columns:
+        rows = self.con.execute(f"select {selected} from ({self.query}) {rest}").fetchall()
+        return list(zip(*rows, strict=True)) or [()] * width
+
+    def frame(self) -> Any:
+        """Return the rows as an Ibis table."""
+        if not self.view:
+            self.con.execute(f"create or replace temp view shown as {self.query}")
+        return load_ibis().duckdb.from_connection(self.con).table(self.view or "shown")
+
+
+class IbisRows:
+    """Rows of an Ibis table, or of one that is made where it is needed."""
+
+    read: Callable[[Any], Hashable] = staticmethod(present)
+
+    def __init__(self, table: Any, columns: Sequence[str] | None = None) -> None:
+        self._table = table
+        self.columns = list(table.columns if columns is None else columns)
+
+    @cached_property
+    def table(self) -> Any:
+        """The Ibis table."""
+        return self._table() if callable(self._table) else self._table
+
+    def groups(self, columns: Sequence[str], limit: int) -> Columns:
+        """Return distinct rows, column by column, the last one how often each occurs."""
+        keyed = self.table.select(**{f"s{k}": self.table[name] for k, name in enumerate(columns)})
+        counted = keyed.group_by(keyed.columns).aggregate(n_cases=keyed.count())
+        return [column.to_pylist() for column in counted.limit(limit).to_pyarrow().columns]
+
+    def values(self, columns: Sequence[str]) -> Columns:
+        """Return all rows, column by column."""
+        return [column.to_pylist() for column in self.table.select(*columns).to_pyarrow().columns]
+
+    def frame(self) -> Any:
+        """Return the table."""
+        return self.table
 
 
 @contextmanager
 def engine_errors(place: str) -> Iterator[None]:
     """Turn what an engine raises, of whatever type, into one line of `LogError`.
 
-    Engines also warn Ibis of calls that will go; that is no news for those who read a log.
+    Deprecation warnings of engines about calls by Ibis are silenced.
     """
     try:
         with warnings.catch_warnings():
@@ -37,20 +141,30 @@ def _reason(error: Exception) -> str:
     if "Expected bytes, got a" in lines[0]:  # from Arrow, of a column of objects
         return "a column must hold values of one kind, got text and others in one"
     # DuckDB names the line of a CSV file first, shows it, and only then says what is wrong.
-    more = [line for line in lines[1:3] if "CSV Error" in lines[0] and "Original Line" not in line]
-    return "; ".join([lines[0], *more])
+    more = [line for line in lines[1:3] if "Original Line" not in line]
+    more += [line for line in lines[3:] if line.startswith("file = ")]
+    return "; ".join([lines[0], *(more if "CSV Error" in lines[0] else [])])
 
 
 def load_ibis() -> Any:
     """Return the module, or raise `MissingExtraError`."""
-    try:
-        import duckdb  # noqa: F401
-        import ibis
-    except ImportError:
-        raise MissingExtraError(
-            "reading logs needs duckdb and ibis: pip install 'stopwise[audit]'"
-        ) from None
-    return ibis
+    load_duckdb()
+    return load_extra("ibis", extra="audit", purpose="reading logs")
+
+
+def load_duckdb() -> Any:
+    """Return the module, or raise `MissingExtraError`."""
+    return load_extra("duckdb", extra="audit", purpose="reading logs")
+
+
+def quoted(text: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_name(name: str) -> str:
+    """Return the name of a column or table for SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def memtable(source: Any) -> Any:
@@ -85,15 +199,13 @@ def _named(frame: Any) -> Any:
     return frame
 
 
-def check_names(columns: Iterable[Any]) -> None:
+def check_names(columns: Iterable[str]) -> None:
     """Raise `LogError` where two columns have one name, which engines refuse or change.
 
     Small and capital letters are the same to some of them.
     """
     first: dict[str, str] = {}
     for name in columns:
-        if not isinstance(name, str):
-            continue
         other = first.get(name.casefold())
         if other is not None:
             shown = f"{name} twice" if other == name else f"{other!r} and {name!r}"
@@ -103,7 +215,7 @@ def check_names(columns: Iterable[Any]) -> None:
 
 def arrow_table(array: Any, names: Sequence[str]) -> Any:
     """Return an array with one column a test as an Arrow table; what is masked or NaN is NULL."""
-    import pyarrow as pa
+    pa = load_extra("pyarrow", extra="audit", purpose="reading logs")
 
     columns = []
     for column, masked in zip(np.ma.getdata(array).T, np.ma.getmaskarray(array).T, strict=True):

@@ -1,94 +1,113 @@
-"""Reading logs: files, frames and tables of any engine become one table of outputs."""
+"""The entry to every log: files, frames and tables of any engine become tables of patterns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import LogError
-from stopwise.patterns import PatternTable
-from stopwise.reading.checks import MAX_PATTERNS, check_n_patterns
-from stopwise.reading.counting import count_patterns, is_countable
-from stopwise.reading.engine import arrow_table, engine_errors, memtable
+from stopwise.patterns import MISSING, PatternTable
+from stopwise.reading.checks import MAX_PATTERNS, check_no_scores
+from stopwise.reading.counting import count_array
+from stopwise.reading.engine import (
+    DuckRows,
+    IbisRows,
+    Rows,
+    arrow_table,
+    engine_errors,
+    load_ibis,
+    memtable,
+)
 from stopwise.reading.parquet import count_parquet
-from stopwise.reading.rows import Rows, open_rows
-from stopwise.reading.text import without_fraction, without_fractions
-from stopwise.values import present
+from stopwise.reading.sources import open_rows
+from stopwise.reading.text import Cells, without_fractions
 
 ORDERED = {"duckdb", "polars", "sqlite"}  # engines whose rows keep their order
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """A table of outputs in some engine: one row a case, one column a test.
+    """Rows of some engine: one row a case, one column a test; `open_log` opens one.
 
     Parameters
     ----------
-    table
-        An Ibis table, or a NumPy array of whole numbers which needs no engine.
+    name
+        What to call it in a report.
+    held
+        The rows.
     columns
         The columns of the tests in order.
     cascade
-        The tests.
+        The tests; free of charge where nobody has said what they cost.
     case_id
         The column that names a case; ``None`` takes the row number, from 1.
-    parquet
-        The files that the table shows, where it is all of some Parquet files.
-    is_text
-        Whether it was read from text files, which have no numbers: there 1.0 counts as 1.
+    array
+        The same rows as an array of booleans or whole numbers, where they came as one.
+
+    >>> log = open_log(np.array([[0, 0], [0, 1], [1, 1], [0, 0]]))
+    >>> float(log.table().disagreement[0, 1])
+    0.25
     """
 
-    table: Any
+    name: str
+    held: Rows
     columns: tuple[str, ...]
     cascade: Cascade
     case_id: str | None = None
-    parquet: tuple[Path, ...] = ()
-    is_text: bool = False
+    array: NDArray[Any] | None = None
 
-    def histogram(self) -> PatternTable:
-        """Reduce the log to its pattern histogram by one GROUP BY inside the engine.
+    def table(self) -> PatternTable:
+        """Count the patterns of outputs, by one GROUP BY inside the engine.
 
-        Arrays and Parquet files of a few small values are counted faster without an engine.
+        Arrays and Parquet files of a few small values are counted faster without an engine. Where
+        there are too many patterns of values, those of agreement are counted instead.
         """
-        found = None
-        with engine_errors("the log"):
-            if isinstance(self.table, np.ndarray):
-                found = count_patterns(self.table, self.cascade)
-            elif self.parquet:
-                found = count_parquet(self.parquet, self.columns, self.cascade)
-            return self._grouped() if found is None else found
+        with engine_errors(self.name):
+            found = None
+            if self.array is not None:
+                found = count_array(self.array, self.cascade)
+            elif isinstance(self.held, DuckRows) and self.held.parquet:
+                found = count_parquet(self.held.parquet, self.columns, self.cascade)
+            return found or self._by_value() or self._by_agreement()
 
-    def _grouped(self) -> PatternTable:
-        rows = self.outputs(self.frame())
-        keys = rows.columns
-        grouped = rows.group_by(keys).aggregate(n_cases=rows.count())
-        found = grouped.limit(MAX_PATTERNS + 1).to_pyarrow()
-        counts = found["n_cases"].to_numpy()
-        histogram = PatternTable.from_arrow(
-            [found[name] for name in keys],
-            counts,
-            self.cascade,
-            read=without_fraction if self.is_text else present,
+    def _by_value(self) -> PatternTable | None:
+        *values, counts = self.held.groups(self.columns, MAX_PATTERNS + 1)
+        if len(counts) > MAX_PATTERNS:
+            return None
+        return PatternTable.from_columns(values, counts, self.cascade, read=self.held.read)
+
+    def _by_agreement(self) -> PatternTable:
+        outputs = self._outputs(self.held.frame())
+        names = outputs.columns
+        seen = outputs.aggregate(
+            n_cases=outputs.count(), **{name: outputs[name].nunique() for name in names}
         )
-        check_n_patterns(found.num_rows, histogram.codes, self.columns)
-        return histogram
+        n_cases, *n_values = seen.select("n_cases", *names).to_pyarrow().to_pylist()[0].values()
+        check_no_scores(n_values, n_cases, self.columns)
+        first = {f"a{k}": agreement_column(outputs, k) for k in range(len(names))}
+        *places, counts = IbisRows(outputs.select(**first)).groups(list(first), MAX_PATTERNS + 1)
+        if len(counts) > MAX_PATTERNS:
+            raise LogError(
+                f"outputs must be labels, got more than {MAX_PATTERNS} different ways to agree"
+            )
+        read = {MISSING: None, **{k: k for k in range(len(names))}}
+        found = PatternTable.from_columns(places, counts, self.cascade, read=read.__getitem__)
+        return replace(found, agreement_only=True)
 
-    def outputs(self, table: Any, **more: Any) -> Any:
-        """Return the outputs as columns s0, s1, … of the log's frame, and ``more`` columns."""
-        named = {f"s{k}": table[column] for k, column in enumerate(self.columns)}
-        return table.select(**named, **more)
-
-    def frame(self) -> Any:
-        """Return the log as an Ibis table, also where it is an array."""
-        if isinstance(self.table, np.ndarray):
-            return memtable(arrow_table(self.table, self.columns))
-        return self.table
+    def rows(self, *more: str) -> list[tuple[Hashable, ...]]:
+        """Return every row as values, ``None`` for a gap: the outputs, then ``more`` columns."""
+        for name in more:
+            known_name("a column", name, self.held.columns, LogError)
+        with engine_errors(self.name):
+            columns = self.held.values([*self.columns, *more])
+            return list(zip(*([*map(self.held.read, column)] for column in columns), strict=True))
 
     @property
     def has_ids(self) -> bool:
@@ -96,95 +115,133 @@ class Log:
         return self.case_id is not None or self._backend in ORDERED
 
     def cases(self) -> Any:
-        """Return the outputs as columns s0, s1, … and the name of each as ``case``."""
+        """Return an Ibis table: the outputs as columns s0, s1, … and the id of each as ``case``."""
         if not self.has_ids:
             raise LogError(
                 f"case ids must be a column on {self._backend}: rows have no fixed order there"
             )
-        import ibis
-
-        named = [] if self.case_id is None else [self.case_id]
-        log = self
+        ibis = load_ibis()
+        table = self.held.frame()
         if self._backend == "polars":  # which can number no rows for Ibis: the embedded engine can
+            named = [] if self.case_id is None else [self.case_id]
             wanted = list(dict.fromkeys([*self.columns, *named]))
-            log = replace(self, table=memtable(self.table.select(wanted).to_pyarrow()))
-        table = log.frame()
-        case = table[self.case_id] if named else ibis.row_number() + 1
-        rows = log.outputs(table, case=case)
-        if self.is_text:
-            tests = [f"s{k}" for k in range(len(self.columns)) if rows[f"s{k}"].type().is_string()]
-            rows = rows.mutate(**{name: without_fractions(rows[name]) for name in tests})
-        floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
-        if not floats or self._backend == "sqlite":  # which has no NaN
-            return rows
-        return rows.mutate(
-            **{name: rows[name].isnan().ifelse(ibis.null("float64"), rows[name]) for name in floats}
-        )
+            table = memtable(table.select(wanted).to_pyarrow())
+        case = ibis.row_number() + 1 if self.case_id is None else table[self.case_id]
+        return self._outputs(table, case=case)
+
+    def _outputs(self, table: Any, **more: Any) -> Any:
+        """Return the outputs as columns s0, s1, …, NULL for a gap, and ``more`` columns."""
+        ibis = load_ibis()
+        tests = {f"s{k}": table[column] for k, column in enumerate(self.columns)}
+        rows = table.select(**tests, **more)
+        mended = {}
+        for name, kind in rows.schema().items():
+            if kind.is_string() and name in tests and isinstance(self.held.read, Cells):
+                mended[name] = without_fractions(rows[name])
+            elif kind.is_floating() and self._backend != "sqlite":  # which has no NaN
+                mended[name] = rows[name].isnan().ifelse(ibis.null("float64"), rows[name])
+        return rows.mutate(**mended) if mended else rows
 
     @property
     def _backend(self) -> str:
-        held = isinstance(self.table, np.ndarray)
-        return "duckdb" if held else str(self.table.get_backend().name)
+        return "duckdb" if self.array is not None else str(self.held.frame().get_backend().name)
 
 
 def open_log(
     source: Any,
-    cascade: Cascade,
+    cascade: Cascade | None = None,
     *,
     tests: Sequence[str] | None = None,
     table: str | None = None,
     query: str | None = None,
     case_id: str | None = None,
+    values: Collection[Hashable] = (),
 ) -> Log:
     """Return the log in ``source`` with the columns of the tests, or raise `LogError`.
+
+    Text files may be separated by ``,``, ``;``, tabs or ``|``, begin with a byte order mark and be
+    compressed. Empty cells, ``NA`` and the like are gaps, ``1.0`` counts as ``1``, and every other
+    value is text.
 
     Parameters
     ----------
     source
         A CSV or Parquet file, a folder or a glob of them, a DuckDB or SQLite file; a pandas,
-        Polars or Arrow table; a NumPy array with one column a test; any Ibis table.
+        Polars or Arrow table; a NumPy array with one column a test; any Ibis table; a `Log`, whose
+        rows are read with other columns.
     cascade
         The tests. Where ``tests`` is not given, their names are the columns.
     tests
-        The columns in the order of the cascade.
+        The columns in the order of the cascade; without a cascade, all but ``case_id`` by default.
     table, query
-        Which table of a database file, or what to select from it (or, as ``log``, from a file).
+        Which table of a database file, or one SELECT from it (or, as ``log``, from a file).
     case_id
         The column that names a case.
+    values
+        Known outputs: a text file may hold ``NA`` where that is one of them.
     """
     if isinstance(tests, str):
         raise LogError(f"tests must be a list of columns, got {tests!r}")
-    columns = _columns(cascade, tests)
+    if tests is None and cascade is not None:
+        tests = cascade.names
     if isinstance(source, np.ndarray):
         if (table, query, case_id) != (None, None, None):
             raise LogError("table, query and case_id must come with named columns, not an array")
-        return Log(_from_array(source, columns), columns, cascade)
-    found = source
-    if not isinstance(source, Rows):
-        found = open_rows(source, table=table, query=query)
-    for name in columns:
-        known_name("a test", name, found.columns, LogError)
+        return _from_array(source, tests, cascade)
+    if isinstance(source, Log):
+        name, rows, case_id = source.name, source.held, case_id or source.case_id
+    else:
+        rows = open_rows(source, table=table, query=query, values=values)
+        name = Path(source).name if isinstance(source, (str, Path)) else "a table in memory"
     if case_id is not None:
-        known_name("case id", case_id, found.columns, LogError)
-    return Log(found.table, columns, cascade, case_id, found.parquet, found.is_text)
+        known_name("case id", case_id, rows.columns, LogError)
+    columns = [name for name in rows.columns if name != case_id] if tests is None else tests
+    for column in columns:
+        known_name("a test", column, rows.columns, LogError)
+    array = source.array if isinstance(source, Log) else None
+    return Log(name, rows, *_tests(columns, cascade), case_id, array)
 
 
-def _from_array(array: np.ndarray[Any, Any], columns: tuple[str, ...]) -> Any:
-    K = len(columns)
-    if array.ndim != 2 or array.shape[1] != K:
+def _from_array(array: NDArray[Any], tests: Sequence[str] | None, cascade: Cascade | None) -> Log:
+    if tests is None:
+        tests = [f"test {k + 1}" for k in range(array.shape[-1])] if array.ndim else []
+    columns, cascade = _tests(tests, cascade)
+    if array.ndim != 2 or array.shape[1] != len(columns):
+        K = len(columns)
         raise LogError(f"an array must have shape (n, {K}), one column a test, got {array.shape}")
-    if is_countable(array) and not np.ma.is_masked(array):
-        return np.ma.getdata(array)
-    with engine_errors("the array"):
-        return memtable(arrow_table(array, columns))
+    rows = IbisRows(lambda: memtable(arrow_table(array, columns)), columns)
+    is_small = array.dtype.kind in "bui" and not np.ma.is_masked(array)
+    held = np.ma.getdata(array) if is_small else None
+    return Log("a table in memory", rows, columns, cascade, array=held)
 
 
-def _columns(cascade: Cascade, tests: Sequence[str] | None) -> tuple[str, ...]:
-    wanted = tuple(cascade.names if tests is None else tests)
-    if len(wanted) != cascade.n_stages:
+def _tests(columns: Sequence[str], cascade: Cascade | None) -> tuple[tuple[str, ...], Cascade]:
+    """Return the columns and the cascade of the tests."""
+    if cascade is not None and len(columns) != cascade.n_stages:
         raise LogError(
-            f"tests must name one column a cost, got {len(wanted)} for {cascade.n_stages} costs"
+            f"tests must name one column a cost, got {len(columns)} for {cascade.n_stages} costs"
         )
-    if len(set(wanted)) != len(wanted):
-        raise LogError(f"tests must be different columns, got {', '.join(wanted)}")
-    return wanted
+    if len(set(columns)) != len(columns):
+        raise LogError(f"tests must be different columns, got {', '.join(columns)}")
+    return tuple(columns), cascade or Cascade([0.0] * len(columns), names=list(columns))
+
+
+def agreement_column(outputs: Any, k: int) -> Any:
+    """Return `patterns.agreement` of column s_k of an Ibis table, as a column of numbers."""
+    ibis = load_ibis()
+    here = outputs[f"s{k}"]
+    first: Any = ibis.literal(k, "int64")
+    for i in reversed(range(k)):
+        first = ibis.ifelse(_same(outputs[f"s{i}"], here), ibis.literal(i, "int64"), first)
+    return ibis.ifelse(here.isnull(), ibis.literal(MISSING, "int64"), first)
+
+
+def _same(first: Any, second: Any) -> Any:
+    """Return whether two outputs are equal, as Python has it: true is 1, and no word is a number.
+
+    Engines compare only what is of one kind.
+    """
+    first, second = (x.cast("int8") if x.type().is_boolean() else x for x in (first, second))
+    kinds = first.type(), second.type()
+    alike = type(kinds[0]) is type(kinds[1]) or all(kind.is_numeric() for kind in kinds)
+    return first == second if alike else load_ibis().literal(False)

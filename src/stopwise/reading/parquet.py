@@ -5,31 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.patterns import PatternTable
-from stopwise.reading.checks import MAX_PATTERNS, check_n_patterns
-from stopwise.reading.packing import MAX_CODES, Codes, WordCounts
+from stopwise.reading.checks import MAX_PATTERNS
+from stopwise.reading.counting import MAX_CODES, Codes, WordCounts
 
 TEXT_BITS = 8  # of a column of text: what has more values is left to the engine
 BATCH = 1 << 16  # rows whose columns stay in the cache while they are packed
-
-
-class Encoder(Protocol):
-    """What turns a column of outputs into small codes and back."""
-
-    @property
-    def size(self) -> int:
-        """How many codes there may be."""
-
-    def codes(self, column: Any) -> Codes:
-        """Return the codes of an Arrow array."""
-
-    def values(self) -> list[Hashable]:
-        """Return what each code stands for, ``None`` where that is a gap."""
 
 
 class UncodedError(Exception):
@@ -39,7 +25,7 @@ class UncodedError(Exception):
 def count_parquet(
     files: Sequence[Path], columns: Sequence[str], cascade: Cascade
 ) -> PatternTable | None:
-    """Return the pattern histogram of Parquet files, or ``None`` where the engine has to count.
+    """Return the pattern table of Parquet files, or ``None`` where the engine has to count.
 
     Counted here are booleans, whole numbers whose range the files state and text, if a case fits
     into one word. That takes a fraction of a GROUP BY over as many keys.
@@ -59,14 +45,15 @@ def count_parquet(
         for batch in _batches(opened, columns):
             counts.add([e.codes(c) for e, c in zip(encoders, batch, strict=True)])
             if counts.n_kept > MAX_PATTERNS:
-                break
+                return None
     except UncodedError:
         return None
     finally:
         for file in opened:
             file.close()
     codes, times = counts.patterns()
-    check_n_patterns(len(times), codes, columns)
+    if len(times) > MAX_PATTERNS:
+        return None
     return PatternTable.from_codes(
         codes, [encoder.values() for encoder in encoders], times, cascade
     )
@@ -147,14 +134,14 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _encoders(files: Sequence[Any], columns: Sequence[str]) -> list[Encoder] | None:
+def _encoders(files: Sequence[Any], columns: Sequence[str]) -> list[WholeNumbers | Text] | None:
     """Return how to code each column, or ``None`` where that is not possible."""
     import pyarrow as pa
 
     kinds = [{file.schema_arrow.field(name).type for file in files} for name in columns]
     if any(len(found) > 1 for found in kinds):
         return None
-    encoders: list[Encoder | None] = []
+    encoders: list[WholeNumbers | None] = []
     for name, (kind,) in zip(columns, kinds, strict=True):
         if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
             numbers = _whole_numbers(files, name, kind)

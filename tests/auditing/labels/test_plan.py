@@ -14,7 +14,7 @@ from stopwise.auditing.labels.cases import LabelledCases
 from stopwise.auditing.labels.plan import draw_cases, plan_labels
 from stopwise.cascade import Cascade
 from stopwise.patterns import MISSING, agreement
-from stopwise.reading.log import open_log
+from stopwise.reading import open_log
 from tests.auditing.worlds import ORDER, draw, highs_bound, histogram_of, labelled, law_of
 from tests.strategies import hoeffding
 

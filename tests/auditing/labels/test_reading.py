@@ -9,7 +9,7 @@ from stopwise.auditing.bounds.corners import LabelSpace
 from stopwise.auditing.labels.reading import read_labels
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
-from stopwise.reading.log import open_log
+from stopwise.reading import open_log
 from tests.auditing.worlds import draw
 
 CASCADE = Cascade([1, 2, 3], mistake_cost=30, names=["a", "b", "c"])
@@ -20,7 +20,7 @@ def test_labels_by_case_and_by_outputs_are_the_same(tmp_path):
     labels, outputs = draw(rng, 300, [0.4, 0.3, 0.1])
     frame = pd.DataFrame(outputs, columns=["a", "b", "c"]).assign(visit=range(1_000, 1_300))
     log = open_log(frame, CASCADE, case_id="visit")
-    histogram = log.histogram()
+    histogram = log.table()
     told = frame.assign(label=labels)[::7]
     told[["visit", "label"]].to_csv(tmp_path / "ids.csv", index=False)
     told[["a", "b", "c", "label"]].to_csv(tmp_path / "outputs.csv", index=False)
@@ -37,7 +37,7 @@ def test_labels_by_case_and_by_outputs_are_the_same(tmp_path):
 def test_labels_that_do_not_fit():
     frame = pd.DataFrame({"a": [0, 1, 1], "b": [0, 1, 0], "c": [1, 1, 0], "visit": [1, 2, 3]})
     log = open_log(frame, CASCADE, case_id="visit")
-    histogram = log.histogram()
+    histogram = log.table()
 
     def refused(match, **columns):
         with pytest.raises(LogError, match=match):

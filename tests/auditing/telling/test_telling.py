@@ -13,7 +13,7 @@ import stopwise as sw
 from stopwise.auditing.telling.numbers import amount
 from stopwise.auditing.telling.price_drawing import price_map_svg
 from stopwise.auditing.telling.svg import colour
-from stopwise.reading.log import open_log
+from stopwise.reading import open_log
 from tests.auditing.worlds import NAMES, frame_of
 
 STATISTICS = r"confiden|interval|regret|dominan|ratio|margin|probab|%|estimat|signific"
@@ -149,7 +149,7 @@ def test_bands_without_room_for_a_name_have_a_legend(n_tests, name, n_cases, has
     names = [name.replace("{}", str(k)) for k in range(n_tests)]
     _, frame = frame_of(3, 3_000, np.linspace(0.45, 0.02, n_tests), 2, names)
     cascade = sw.Cascade([0.01 * 1.4**k for k in range(n_tests)], 1, names)
-    counted = open_log(frame, cascade).histogram()
+    counted = open_log(frame, cascade).table()
     many = replace(counted, counts=counted.weights * (n_cases // 3_000))
     report = sw.audit(many, cascade)
     drawn = price_map_svg(report.prices, cascade, blind="open")

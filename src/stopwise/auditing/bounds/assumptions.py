@@ -12,7 +12,7 @@ import numpy as np
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.checks import known_name
 from stopwise.errors import SettingError
-from stopwise.values import matching
+from stopwise.outputs import matching
 
 
 @dataclass(frozen=True)

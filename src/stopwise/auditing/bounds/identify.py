@@ -14,8 +14,8 @@ from stopwise.auditing.bounds.whole_programme import WholeProgramme
 from stopwise.auditing.interval import Interval
 from stopwise.cascade import FloatArray, read_only
 from stopwise.errors import AssumptionError
+from stopwise.outputs import known_value
 from stopwise.patterns import PatternTable
-from stopwise.values import known_value
 
 
 class IdentifiedSet:

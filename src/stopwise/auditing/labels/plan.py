@@ -13,8 +13,9 @@ from stopwise.auditing.labels.cases import LabelledCases, level_of_each
 from stopwise.cascade import BoolArray, Cascade, FloatArray
 from stopwise.errors import LogError
 from stopwise.patterns import MISSING, Blocks, PatternTable, agreement
-from stopwise.reading.engine import engine_errors
-from stopwise.reading.log import Log
+from stopwise.reading import Log
+from stopwise.reading.engine import engine_errors, load_ibis
+from stopwise.reading.log import agreement_column
 
 AGAINST = " against "  # between the camps of a group; labels that say it are those of a plan
 MAX_NAMED = 4  # tests that agree are named one by one up to here
@@ -160,8 +161,7 @@ def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase
 
     Cases that agree in the same way are numbered in the order of their ids, and numbers are drawn.
     """
-    import ibis
-
+    ibis = load_ibis()
     K = log.cascade.n_stages
     # A larger plan after a look at the labels of a smaller one is a draw of its own.
     rng = np.random.default_rng([seed, plan.n_labels])
@@ -205,27 +205,7 @@ def _key(blocks: Blocks) -> str:
 
 def _group_key(rows: Any, K: int) -> Any:
     """Return the expression for `_key` of a row's agreement."""
-    import ibis
-
-    key: Any = None
-    for k in range(K):
-        mark = "," if k else ""
-        first: Any = ibis.literal(f"{mark}{k}")
-        for i in reversed(range(k)):
-            first = ibis.ifelse(_same(rows[f"s{i}"], rows[f"s{k}"]), ibis.literal(f",{i}"), first)
-        shown = ibis.ifelse(rows[f"s{k}"].isnull(), ibis.literal(f"{mark}{MISSING}"), first)
-        key = shown if key is None else key + shown
+    key = agreement_column(rows, 0).cast("string")
+    for k in range(1, K):
+        key = key + "," + agreement_column(rows, k).cast("string")
     return key
-
-
-def _same(first: Any, second: Any) -> Any:
-    """Return whether two outputs are equal, as Python has it: true is 1, and no word is a number.
-
-    Engines compare only what is of one kind.
-    """
-    import ibis
-
-    first, second = (x.cast("int8") if x.type().is_boolean() else x for x in (first, second))
-    kinds = first.type(), second.type()
-    alike = type(kinds[0]) is type(kinds[1]) or all(kind.is_numeric() for kind in kinds)
-    return first == second if alike else ibis.literal(False)

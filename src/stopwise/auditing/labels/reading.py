@@ -11,11 +11,10 @@ from stopwise.auditing.bounds.corners import LabelSpace
 from stopwise.auditing.labels.cases import LabelledCases
 from stopwise.auditing.labels.plan import AGAINST
 from stopwise.errors import LogError
+from stopwise.outputs import matching, present
 from stopwise.patterns import PatternTable
+from stopwise.reading import Log, open_log
 from stopwise.reading.engine import engine_errors, memtable
-from stopwise.reading.log import Log
-from stopwise.reading.rows import open_rows
-from stopwise.values import matching, present
 
 PLANNED = "agreement"  # the column of a plan: its cases were drawn among all that agree alike
 CASE = "case"
@@ -34,7 +33,7 @@ def read_labels(
 
     ``source`` has the label's column and either the outputs of the tests or the id of the case.
     """
-    table = open_rows(source, values=histogram.classes).table
+    table = open_log(source, values=histogram.classes).held.frame()
     names = list(table.columns)
     if column not in names:
         raise LogError(f"labels must have a column {column!r}, got {', '.join(names)}")
@@ -111,7 +110,7 @@ def _names_cases(log: Log, shown: Sequence[str]) -> bool:
     """
     if not shown or log.case_id is not None:
         return True
-    return log.has_ids and CASE not in log.frame().columns
+    return log.has_ids and CASE not in log.held.columns
 
 
 def _check_once(table: Any, name: str) -> None:

@@ -1,6 +1,6 @@
 """Values are known again however they are written."""
 
-from stopwise.values import looks_like, matching
+from stopwise.outputs import looks_like, matching
 
 
 def test_what_looks_alike():

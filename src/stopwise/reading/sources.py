@@ -1,0 +1,163 @@
+"""Where a log is kept: files of every kind, folders and globs of them, databases, frames."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from pathlib import Path
+from typing import Any
+
+from stopwise.checks import known_name
+from stopwise.errors import LogError
+from stopwise.outputs import present
+from stopwise.reading.engine import (
+    DuckRows,
+    IbisRows,
+    Rows,
+    check_names,
+    engine_errors,
+    load_duckdb,
+    load_ibis,
+    memtable,
+    quoted,
+    quoted_name,
+)
+from stopwise.reading.text import COMPRESSED, Cells, escaped, text_query
+
+WILD = set("*?[")
+TEXT = {".csv", ".tsv", ".txt", ".psv"}
+PARQUET = {".parquet", ".pq", ".parq"}
+_HEADERS = {"duckdb": (8, b"DUCK"), "sqlite": (0, b"SQLite format 3\x00")}
+
+
+def open_rows(
+    source: Any, *, table: str | None, query: str | None, values: Collection[Hashable]
+) -> Rows:
+    """Return the rows of any source but an array; parameters as in `open_log`."""
+    if isinstance(source, (str, Path)):
+        if not str(source):
+            raise LogError("log must be a path, got ''")
+        with engine_errors(str(source)):
+            return _from_path(Path(source), table, query, values)
+    if table is not None or query is not None:
+        raise LogError("table and query must come with a file, not with a table in memory")
+    if isinstance(source, load_ibis().Table):
+        return IbisRows(source)
+    with engine_errors("the log"):
+        return IbisRows(memtable(source))
+
+
+def log_files(source: str | Path) -> list[Path]:
+    """Return the files that a log at ``source`` is read from."""
+    path = Path(source)
+    return [path] if _database(path) is not None else _files(path)
+
+
+def _from_path(
+    path: Path, table: str | None, query: str | None, values: Collection[Hashable]
+) -> Rows:
+    if table is not None and query is not None:
+        raise LogError("table and query must not be given together")
+    kind = _database(path)
+    if kind == "sqlite":
+        return _from_sqlite(path, table, query)
+    if kind == "duckdb":
+        con = load_duckdb().connect(str(path), read_only=True)
+        if query is None:
+            found = con.execute(
+                "select table_name from duckdb_tables() union all "
+                "select view_name from duckdb_views() where not internal"
+            )
+            query = f"from {quoted_name(_table(path, table, [n for (n,) in found.fetchall()]))}"
+        return _selected(con, query)
+    files = _files(path)
+    if table is not None:
+        raise LogError(f"table must come with a database, {path} is none")
+    con = load_duckdb().connect()
+    rows = _from_files(con, files, values)
+    return rows if query is None else _selected(con, query, rows)
+
+
+def _from_files(con: Any, files: list[Path], values: Collection[Hashable]) -> DuckRows:
+    """Return the rows of files, also as the view ``log``."""
+    if _kind(files[0]) == "text":
+        cells = Cells(values)
+        raw, columns = text_query([p for p in files if p.stat().st_size], cells)
+        con.execute(f"create view log as select {cells.without_gaps(columns)} from ({raw})")
+        return DuckRows(con, raw, columns, cells, "log")
+    import pyarrow.parquet as pq
+
+    check_names(pq.read_schema(files[0]).names)
+    paths = ", ".join(quoted(escaped(path)) for path in files)
+    con.execute(f"create view log as from read_parquet([{paths}])")
+    columns = [name for name, *_ in con.execute("describe log").fetchall()]
+    return DuckRows(con, "from log", columns, view="log", parquet=tuple(files))
+
+
+def _selected(con: Any, query: str, rows: DuckRows | None = None) -> DuckRows:
+    """Return what a query selects, from the view ``log`` or a database, or raise `LogError`."""
+    import duckdb
+
+    statements = con.extract_statements(query)
+    if [s.type for s in statements] != [duckdb.StatementType.SELECT]:
+        raise LogError(f"query must be one SELECT, got {query!r}")
+    con.execute(f"create temp view selected as {statements[0].query}")
+    columns = [name for name, *_ in con.execute("describe selected").fetchall()]
+    read = present if rows is None else rows.read
+    return DuckRows(con, "from selected", columns, read, "selected")
+
+
+def _from_sqlite(path: Path, table: str | None, query: str | None) -> IbisRows:
+    con = load_ibis().sqlite.connect(path)
+    # Ibis makes a view of a query, and SQLite a view of nothing but one SELECT.
+    if query is not None:
+        return IbisRows(con.sql(query))
+    return IbisRows(con.table(_table(path, table, con.list_tables())))
+
+
+def _table(path: Path, table: str | None, known: list[str]) -> str:
+    if table is not None:
+        return known_name("table", table, sorted(known), LogError)
+    if len(known) != 1:
+        raise LogError(f"{path} must have one table or table must be given, got {sorted(known)}")
+    return known[0]
+
+
+def _database(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as stream:
+        start = stream.read(64)
+    for kind, (offset, magic) in _HEADERS.items():
+        if start[offset : offset + len(magic)] == magic:
+            return kind
+    return None
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(p for p in path.rglob("*") if p.is_file() and _kind(p) is not None)
+    elif path.exists():
+        found = [path]
+    else:
+        root = Path(path.anchor) if path.is_absolute() else Path()
+        pattern = str(path.relative_to(path.anchor) if path.is_absolute() else path)
+        found = sorted(p for p in root.glob(pattern) if p.is_file()) if set(pattern) & WILD else []
+    if not found:
+        raise FileNotFoundError(f"{path} must be a log, no such file, or nothing to read in it")
+    if not any(p.stat().st_size for p in found):
+        raise LogError(f"{path} cannot be read: it is empty")
+    kinds = {_kind(p) or "?" for p in found}
+    if len(kinds) > 1 or "?" in kinds:
+        raise LogError(
+            f"{path} must be CSV or Parquet files or a DuckDB or SQLite file, "
+            f"got {', '.join(sorted({p.suffix or p.name for p in found}))}"
+        )
+    return found
+
+
+def _kind(path: Path) -> str | None:
+    suffixes = [s.lower() for s in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    last = suffixes[-1] if suffixes else ""
+    return "text" if last in TEXT else "parquet" if last in PARQUET else None
