@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from zlib import crc32
 
+from stopwise.outputs import present, rank
 from stopwise.patterns import MISSING, Pattern
-from stopwise.values import present, rank
 
 MOST_VALUES = 64
 """Outputs of more values are pooled: a model of M values has M² chances a test."""
