@@ -17,6 +17,7 @@ from stopwise.errors import StopwiseError
 COMMANDS = {
     "audit": "Say where to stop from a log of outputs without labels, how sure that is, and why.",
     "simulate": "Play policies where the truth is known; print regret and where they stopped.",
+    "store": "Look at a store, mend it, shrink it, or move it.",
 }
 """Every command with its line of help; the command itself is ``stopwise.cli.<name>.<name>``."""
 

@@ -62,11 +62,11 @@ class SqlStore:
 
     def put_cascade(self, name: str, description: Mapping[str, Any]) -> CascadeRecord:
         """Add a version of a cascade, unless the current one is described alike."""
-        return self._write(lambda tx: records.put_cascade(tx, name, description))
+        return self.write(lambda tx: records.put_cascade(tx, name, description))
 
     def open_epoch(self, cascade: str, *, expected: int, reason: str = "") -> int:
         """Return the current epoch, one more than ``expected`` if that was the current one."""
-        return self._write(lambda tx: records.open_epoch(tx, cascade, expected, reason))
+        return self.write(lambda tx: records.open_epoch(tx, cascade, expected, reason))
 
     def enter(
         self, worker: str, *, host: str, seconds: float = 30.0, only_expired: bool = False
@@ -88,7 +88,7 @@ class SqlStore:
             generation, position = found[0]
             return Lease(worker, generation, position, tuple(rows))
 
-        return self._write(work)
+        return self.write(work)
 
     def fold(
         self, lease: Lease, *, position: int, rows: Sequence[Row], seconds: float = 30.0
@@ -113,11 +113,11 @@ class SqlStore:
                 )
             write_rows(tx, rows)
 
-        self._write(work)
+        self.write(work)
 
     def leave(self, lease: Lease) -> None:
         """End a lease for good; the worker's rows may from now on be merged with others."""
-        self._write(
+        self.write(
             lambda tx: tx.run(
                 "UPDATE stopwise_workers SET lease_until = 0, closed = 1 "
                 "WHERE worker = ? AND generation = ?",
@@ -162,11 +162,11 @@ class SqlStore:
 
     def tell_keyed(self, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
         """Count tells under keys: a repetition is not counted again, another case is a conflict."""
-        return self._write(lambda tx: keyed.tell_keyed(tx, worker, tells))
+        return self.write(lambda tx: keyed.tell_keyed(tx, worker, tells))
 
     def put(self, record: Record, *, replace: bool = True, keep: int | None = None) -> bool:
         """Write a record; return whether it was written."""
-        return self._write(lambda tx: records.put_record(tx, record, replace=replace, keep=keep))
+        return self.write(lambda tx: records.put_record(tx, record, replace=replace, keep=keep))
 
     def get(self, kind: str, cascade: str, key: str) -> Record | None:
         """Return one record, if it exists."""
@@ -191,7 +191,7 @@ class SqlStore:
         """Remove one record; return whether it existed."""
         where = "WHERE kind = ? AND cascade = ? AND record_key = ?"
         values = (kind, cascade, key)
-        return self._write(
+        return self.write(
             lambda tx: bool(tx.changed(f"DELETE FROM stopwise_records {where}", values))
         )
 
@@ -201,15 +201,17 @@ class SqlStore:
 
     def check(self) -> list[str]:
         """Look at every row, put damaged ones into quarantine and return their names."""
-        return [*self.database.examine(), *self._write(care.check)]
+        return [*self.database.examine(), *self.write(care.check)]
 
     def compact(self, *, before: int | None = None, keep_keys: float | None = None) -> int:
         """Merge the rows of closed workers and return by how many rows the store has shrunk."""
-        gone = self._write(lambda tx: care.compact(tx, before, keep_keys))
+        gone = self.write(lambda tx: care.compact(tx, before, keep_keys))
         self.database.shrink()
         return gone
 
-    def _write(self, work: Callable[[Transaction], T]) -> T:
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run work in a transaction, unless the schema is newer than this release."""
+
         def guarded(tx: Transaction) -> T:
             # A newer release may have migrated the store since this one opened it.
             ((version,),) = tx.run("SELECT value FROM stopwise_meta WHERE name = 'schema'")

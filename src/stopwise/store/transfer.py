@@ -1,0 +1,119 @@
+"""A store as lines of JSON, to be kept, looked at, or read into another store.
+
+Imported rows keep the names of their workers with the id of the store they came from behind it:
+reading the same export again, or a later one, replaces them instead of counting them twice.
+Tokens are not exported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from stopwise.errors import InputError
+from stopwise.store.base import Record, Row
+from stopwise.store.database import Transaction
+from stopwise.store.records import SELECT as RECORDS
+from stopwise.store.records import known_cascade, put_record, read_records
+from stopwise.store.rows import SELECT, chunks, read_rows, write_rows
+from stopwise.store.sql import SqlStore
+
+FORMAT = 1
+_PRIVATE = {"token", "damage"}
+
+
+def export_store(store: SqlStore) -> Iterator[str]:
+    """Yield the lines of one snapshot of a store, the first of them about the store itself."""
+    yield json.dumps({"stopwise_export": FORMAT, "store": store.store_id, "schema": store.schema})
+    yield from store.database.read(_lines)
+
+
+def import_store(store: SqlStore, lines: Iterable[str]) -> int:
+    """Read what `export_store` gave into a store; return how many rows of counts that were.
+
+    All or nothing: a line that cannot be read is an `InputError`.
+    """
+    entries = [_parsed(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    if not entries or entries[0].get("stopwise_export") != FORMAT:
+        raise InputError(f"an export of format {FORMAT} must begin with a line that says so")
+    source = entries[0]["store"]
+    if source == store.store_id:
+        raise InputError(f"the export came from this store ({source}): all of it is here already")
+    try:
+        rows = [_row(entry, source) for entry in entries if entry.get("type") == "counts"]
+        records = [_record(entry) for entry in entries if entry.get("type") == "record"]
+        heads = [
+            (str(entry["name"]), int(entry["version"]), int(entry["epoch"]))
+            for entry in entries
+            if entry.get("type") == "cascade"
+        ]
+        keys = [
+            (str(entry["cascade"]), str(entry["key"]), str(entry["digest"]), float(entry["at"]))
+            for entry in entries
+            if entry.get("type") == "key"
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the export has an entry that cannot be read: {error!r}") from error
+
+    def work(tx: Transaction) -> None:
+        for name, version, epoch in heads:
+            here = known_cascade(tx, name, lock=True)
+            tx.run(
+                "UPDATE stopwise_cascades SET version = ?, epoch = ?, layout = layout + 1 "
+                "WHERE cascade = ?",
+                (max(version, here.version), max(epoch, here.epoch), name),
+            )
+        write_rows(tx, rows)
+        for record in records:
+            put_record(tx, record, replace=False)
+        for chunk in chunks(keys):
+            tx.run(
+                f"INSERT INTO stopwise_keys VALUES {', '.join(['(?, ?, ?, ?)'] * len(chunk))} "
+                "ON CONFLICT DO NOTHING",
+                [value for key in chunk for value in key],
+            )
+
+    store.write(work)
+    return len(rows)
+
+
+def _lines(tx: Transaction) -> list[str]:
+    entries: list[dict[str, Any]] = []
+    for name, version, epoch in tx.run("SELECT cascade, version, epoch FROM stopwise_cascades"):
+        entries.append({"type": "cascade", "name": name, "version": version, "epoch": epoch})
+    rows, _ = read_rows(tx.run(f"{SELECT} ORDER BY cascade, epoch, bucket, worker"))
+    entries += [{"type": "counts", **vars(row)} for row in rows]
+    records, _ = read_records(tx.run(f"{RECORDS} ORDER BY kind, cascade, at, record_key"))
+    entries += [
+        {"type": "record", **{name: v for name, v in vars(record).items() if name != "revision"}}
+        for record in records
+        if record.kind not in _PRIVATE
+    ]
+    for cascade, key, digest, at in tx.run(
+        "SELECT cascade, tell_key, digest, at FROM stopwise_keys"
+    ):
+        entries.append({"type": "key", "cascade": cascade, "key": key, "digest": digest, "at": at})
+    return [json.dumps(entry) for entry in entries]
+
+
+def _parsed(number: int, line: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"line {number} of the export is no JSON: {error}") from None
+    if not isinstance(entry, dict):
+        raise InputError(f"line {number} of the export must be an object, got {line[:40]!r}")
+    return entry
+
+
+def _row(entry: dict[str, Any], source: str) -> Row:
+    worker = str(entry["worker"])
+    counts = {str(case): int(times) for case, times in entry["counts"].items()}
+    name = worker if "@" in worker else f"{worker}@{source}"
+    return Row(str(entry["cascade"]), int(entry["epoch"]), int(entry["bucket"]), name, counts)
+
+
+def _record(entry: dict[str, Any]) -> Record:
+    kind, cascade, key = (str(entry[name]) for name in ("kind", "cascade", "key"))
+    return Record(kind, cascade, key, float(entry["at"]), dict(entry["body"]))

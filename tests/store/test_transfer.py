@@ -1,0 +1,89 @@
+import json
+
+import pytest
+
+from stopwise.errors import InputError
+from stopwise.store import KeyedTell, Outcome, Record, Row, open_store, totals
+from stopwise.store.transfer import export_store, import_store
+
+
+def filled():
+    store = open_store()
+    lease = store.enter("w", host="here")
+    store.put_cascade("c", {"costs": [1, 2]})
+    store.fold(lease, position=1, rows=[Row("c", 0, 60, "w", {"[0]": 2, '["ä"]': 1})])
+    store.open_epoch("c", expected=0, reason="drift")
+    store.fold(lease, position=2, rows=[Row("c", 1, 120, "w", {"[1]": 4})])
+    store.tell_keyed("w", [KeyedTell("c", "k", "[0]")])
+    store.put(Record("label", "c", "visit", 5.0, {"label": 1}))
+    store.put(Record("token", "", "t", 5.0, {"hash": "secret"}))
+    return store, lease
+
+
+def test_an_import_is_all_that_was_exported_but_tokens():
+    source, _ = filled()
+    target = open_store()
+    assert import_store(target, export_store(source)) == 3
+    for epoch in (-1, 0, 1, None):
+        assert totals(target.rows("c", epoch=epoch)) == totals(source.rows("c", epoch=epoch))
+    assert target.cascade("c") == source.cascade("c")
+    assert target.get("label", "c", "visit").body == {"label": 1}
+    assert target.records("token") == []
+    assert [r.body for r in target.records("epoch", "c")] == [{"reason": "drift"}]
+    assert target.tell_keyed("v", [KeyedTell("c", "k", "[0]")]) == [Outcome.REPEATED]
+    assert target.check() == []
+
+
+def test_importing_again_or_later_counts_nothing_twice():
+    source, lease = filled()
+    target = open_store()
+    import_store(target, export_store(source))
+    import_store(target, export_store(source))
+    assert totals(target.rows("c", epoch=-1)) == totals(source.rows("c", epoch=-1))
+    source.fold(lease, position=3, rows=[Row("c", 1, 120, "w", {"[1]": 9})])
+    cursor = target.changes("c").cursor
+    import_store(target, export_store(source))
+    assert totals(target.rows("c")) == {"[0]": 1, "[1]": 9}
+    assert target.changes("c", cursor).is_complete
+    # Over a third store, too.
+    last = open_store()
+    import_store(last, export_store(target))
+    import_store(last, export_store(source))
+    assert totals(last.rows("c")) == {"[0]": 1, "[1]": 9}
+
+
+def test_two_stores_add_up():
+    target = open_store()
+    for _ in range(2):
+        source, _ = filled()
+        import_store(target, export_store(source))
+    assert totals(target.rows("c", epoch=0)) == {"[0]": 4, '["ä"]': 2}
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([], "must begin"),
+        (['{"stopwise_export": 99}'], "must begin"),
+        (["no JSON"], "line 1"),
+        (['{"stopwise_export": 1, "store": "x"}', "[]"], "line 2"),
+        (['{"stopwise_export": 1, "store": "x"}', '{"type": "counts"}'], "cannot be read"),
+    ],
+)
+def test_what_is_no_export_is_refused(lines, words):
+    store = open_store()
+    with pytest.raises(InputError, match=words):
+        import_store(store, lines)
+    assert store.cascades() == []
+
+
+def test_a_store_does_not_import_itself():
+    source, _ = filled()
+    with pytest.raises(InputError, match="from this store"):
+        import_store(source, export_store(source))
+
+
+def test_every_line_is_json():
+    source, _ = filled()
+    kinds = [json.loads(line).get("type") for line in export_store(source)]
+    assert kinds == [None, "cascade", *["counts"] * 3, *["record"] * 3, "key"]
