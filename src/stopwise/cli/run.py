@@ -1,0 +1,134 @@
+"""``stopwise run`` answers a file of cases, and goes on where it was interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from stopwise.errors import InputError, StageError
+from stopwise.runtime.config import load_runtime
+from stopwise.runtime.result import Result
+from stopwise.runtime.runtime import Runtime
+
+BLOCK = 500  # cases between two writes to the disk
+
+_Config = Annotated[Path, typer.Argument(help="The cascade, described in TOML.")]
+_Input = Annotated[
+    Path, typer.Option("--input", help="A JSON object or text a line: the cases to answer.")
+]
+_Output = Annotated[
+    Path, typer.Option("--output", help="Where the answers go, a JSON object a line.")
+]
+_Key = Annotated[str, typer.Option(help="The field that names a case; else its line number.")]
+_Field = Annotated[str, typer.Option(help="The field that holds the case; else the whole line.")]
+_Jobs = Annotated[int, typer.Option(help="How many cases are under way at once.")]
+
+
+def run(
+    config: _Config,
+    input_: _Input,
+    output: _Output,
+    key: _Key = "key",
+    field: _Field = "",
+    concurrency: _Jobs = 100,
+) -> None:
+    """Answer a file of cases with a cascade described in TOML; resumable by key.
+
+    Answers that the output file holds already are kept; the same command goes on after an
+    interruption. A case without an answer is written with its error and tried again next time.
+
+    stopwise run triage.toml --input cases.jsonl --output answers.jsonl
+    """
+    cases = dict(_cases(input_, key, field))
+    done = _answered(output)
+    waiting = {name: case for name, case in cases.items() if name not in done}
+    if done:
+        typer.echo(f"{len(cases) - len(waiting)} of {len(cases)} cases have answers", err=True)
+    runtime = load_runtime(config)
+    failed = asyncio.run(_run_all(runtime, waiting, output, concurrency))
+    typer.echo(f"answered {len(waiting) - failed} cases, {failed} without an answer: {output}")
+    if failed:
+        raise typer.Exit(1)
+
+
+async def _run_all(
+    runtime: Runtime, waiting: dict[str, Any], output: Path, concurrency: int
+) -> int:
+    failed = 0
+    names = list(waiting)
+    async with runtime:
+        with output.open("a", encoding="utf-8") as file:
+            for start in range(0, len(names), BLOCK):
+                block = names[start : start + BLOCK]
+                cases = [waiting[name] for name in block]
+                results = await runtime.run_many(cases, keys=block, concurrency=concurrency)
+                for name, result in zip(block, results, strict=True):
+                    failed += isinstance(result, StageError)
+                    _write(file, name, result)
+                file.flush()
+                if sys.stderr.isatty():
+                    typer.echo(f"{start + len(block)} of {len(names)} cases", err=True)
+    return failed
+
+
+def _cases(path: Path, key: str, field: str) -> Iterator[tuple[str, Any]]:
+    """Return the cases of a file by name, or raise with the line that is wrong."""
+    seen: set[str] = set()
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                given = json.loads(line)
+            except ValueError:
+                given = line.rstrip("\n")
+            named = isinstance(given, dict) and key in given
+            name = str(given[key] if named else number)
+            if name in seen:
+                raise InputError(f"cases must have different keys, got {name!r} again in {number}")
+            seen.add(name)
+            if field:
+                if not isinstance(given, dict) or field not in given:
+                    raise InputError(f"case {name!r} in line {number} has no field {field!r}")
+                given = given[field]
+            yield name, given
+
+
+def _answered(path: Path) -> set[str]:
+    """Return the keys that have an answer; a line cut short by an interruption has none."""
+    if not path.exists():
+        return set()
+    done = set()
+    kept = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found = json.loads(line)
+            if "error" not in found:
+                done.add(str(found["key"]))
+                kept.append(line)
+        except (ValueError, KeyError, TypeError):
+            continue
+    path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    return done
+
+
+def _write(file: TextIO, name: str, result: Result | StageError) -> None:
+    if isinstance(result, StageError):
+        told: dict[str, Any] = {"key": name, "error": str(result)}
+    else:
+        told = {
+            "key": name,
+            "answer": result.answer,
+            "stage": result.stage + 1,
+            "cost": result.cost,
+            "outputs": result.outputs,
+            "belief": result.belief,
+            "is_fallback": result.is_fallback,
+        }
+    file.write(json.dumps(told, ensure_ascii=False) + "\n")

@@ -1,0 +1,225 @@
+"""A cascade described in TOML: read, checked key by key, and made into a runtime.
+
+::
+
+    name = "triage"
+    mistake_cost = 200
+    store = "sqlite:///triage.db"
+
+    [normalise]
+    choices = ["urgent", "routine"]
+
+    [[stages]]
+    call = "clinic.rules:triage"        # a function that Python can import
+    cost = 0
+
+    [[stages]]
+    model = "large"                     # a chat model behind an OpenAI-compatible server
+    base_url = "https://models.example/v1"
+    api_key = "env:MODELS_KEY"          # secrets come from the environment or a file, never in text
+    prompt = "Answer urgent or routine: {case}"
+    cost = 12
+    timeout = 30
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from stopwise.errors import InputError, MissingExtraError, SettingError
+from stopwise.monitor import MonitorSettings
+from stopwise.runtime import comparing
+from stopwise.runtime.chat import by_tokens, chat
+from stopwise.runtime.labelling import LabelSettings
+from stopwise.runtime.runtime import Runtime
+from stopwise.runtime.stage import Stage
+
+NORMALISERS: dict[str, Callable[[Any], comparing.Normalise]] = {
+    "choices": lambda given: comparing.choices(*given),
+    "numbers": comparing.numbers,
+    "json_fields": lambda given: comparing.json_fields(*given),
+    "text": lambda given: comparing.text(**given),
+}
+PLAIN = {
+    "mistake_cost": (int, float),
+    "policy": (str,),
+    "store": (str,),
+    "shadow": (int, float),
+    "on_failure": (str,),
+    "speculate": (int,),
+    "seed": (int,),
+}
+CASCADE_KEYS = {"name", "normalise", "stages", "monitor", "labels", *PLAIN}
+CHAT_KEYS = {
+    "model",
+    "base_url",
+    "api_key",
+    "prompt",
+    "options",
+    "prompt_price",
+    "completion_price",
+}
+STAGE_SETTINGS = {
+    "cost", "name", "timeout", "retries", "backoff", "batch", "max_batch", "max_wait",
+    "concurrency", "inline", "breaker_failures", "breaker_cooldown",
+}  # fmt: skip
+STAGE_KEYS = {"call", *CHAT_KEYS, *STAGE_SETTINGS}
+
+
+@dataclass
+class Problems:
+    """What is wrong with a configuration: everything, not only the first thing."""
+
+    found: list[str]
+
+    def keys(self, place: str, given: Mapping[str, Any], known: set[str]) -> None:
+        """Note keys that nobody knows."""
+        for key in given:
+            if key not in known:
+                near = get_close_matches(key, sorted(known), n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                self.found.append(f"{place} has an unknown key {key!r}{hint}")
+
+    def attempt(self, place: str, make: Callable[[], Any]) -> Any:
+        """Return what ``make`` makes; note why it cannot."""
+        try:
+            return make()
+        except (InputError, MissingExtraError, TypeError, OSError) as error:
+            self.found.append(f"{place}: {error}")
+            return None
+
+
+def read_toml(path: Path | str) -> dict[str, Any]:
+    """Return the tables of a TOML file, or raise `SettingError` with the place of a mistake."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingError(f"{path} is not TOML: {error}") from None
+    except UnicodeDecodeError as error:
+        raise SettingError(f"{path} must be UTF-8: {error}") from None
+
+
+def load_runtime(path: Path | str) -> Runtime:
+    """Return the runtime that a TOML file describes, or raise with all that is wrong with it."""
+    problems = Problems([])
+    settings = cascade_settings(read_toml(path), "the file", problems)
+    if problems.found:
+        raise SettingError(f"{path} cannot be used:\n- " + "\n- ".join(problems.found))
+    return Runtime(**settings)
+
+
+def check_config(path: Path | str) -> list[str]:
+    """Return all that is wrong with a TOML file; nothing is opened or called."""
+    problems = Problems([])
+    cascade_settings(read_toml(path), "the file", problems)
+    return problems.found
+
+
+def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -> dict[str, Any]:
+    """Return the arguments of `Runtime` for a cascade described in TOML."""
+    problems.keys(place, table, CASCADE_KEYS)
+    settings: dict[str, Any] = {}
+    name = table.get("name")
+    if not isinstance(name, str) or not name:
+        problems.found.append(f"{place} must have a name for the cascade, got {name!r}")
+    settings["name"] = name
+    for key, kinds in PLAIN.items():
+        if key in table:
+            if isinstance(table[key], bool) or not isinstance(table[key], kinds):
+                wanted = " or ".join(kind.__name__ for kind in kinds)
+                problems.found.append(f"{place}: {key} must be {wanted}, got {table[key]!r}")
+            settings[key] = table[key]
+    if "normalise" in table:
+        settings["normalise"] = _normaliser(table["normalise"], place, problems)
+    for key, kind in (("monitor", MonitorSettings), ("labels", LabelSettings)):
+        if key in table:
+            known = {field.name for field in fields(kind)} - {"buy"}
+            problems.keys(f"[{key}]", table[key], known)
+            given = {k: v for k, v in table[key].items() if k in known}
+            settings[key] = problems.attempt(f"[{key}]", partial(kind, **given))
+    stages = table.get("stages")
+    if not isinstance(stages, list) or not stages:
+        problems.found.append(f"{place} must have one [[stages]] or more")
+        stages = []
+    settings["stages"] = [_stage(s, f"stage {k}", problems) for k, s in enumerate(stages, start=1)]
+    return settings
+
+
+def secret(text: str) -> str:
+    """Return what ``env:NAME`` or ``file:PATH`` stands for; anything else is refused."""
+    kind, _, place = text.partition(":")
+    if kind == "env" and place:
+        if place not in os.environ:
+            raise SettingError(f"the environment has no variable {place}")
+        return os.environ[place]
+    if kind == "file" and place:
+        return Path(place).read_text(encoding="utf-8").strip()
+    raise SettingError("a secret must be given as env:NAME or file:PATH, not in the text")
+
+
+def _normaliser(table: Any, place: str, problems: Problems) -> Any:
+    if not isinstance(table, dict) or len(table) != 1:
+        known = ", ".join(NORMALISERS)
+        problems.found.append(f"{place}: normalise must have one of {known}, got {table!r}")
+        return None
+    ((kind, given),) = table.items()
+    problems.keys("[normalise]", table, set(NORMALISERS))
+    if kind not in NORMALISERS:
+        return None
+    return problems.attempt(f"[normalise] {kind}", lambda: NORMALISERS[kind](given))
+
+
+def _stage(table: Any, place: str, problems: Problems) -> Stage | None:
+    if not isinstance(table, dict):
+        problems.found.append(f"{place} must be a table, got {table!r}")
+        return None
+    problems.keys(place, table, STAGE_KEYS)
+    if ("call" in table) == ("model" in table):
+        problems.found.append(f"{place} must have either a call or a model")
+        return None
+    settings = {key: value for key, value in table.items() if key in STAGE_SETTINGS}
+    if "call" in table:
+        call = problems.attempt(place, lambda: _imported(table["call"]))
+    else:
+        call = problems.attempt(place, lambda: _chat_model(table))
+        if "prompt_price" in table or "completion_price" in table:
+            prices = table.get("prompt_price", 0), table.get("completion_price", 0)
+            settings["cost"] = by_tokens(*prices)
+    if call is None:
+        return None
+    made: Stage | None = problems.attempt(place, lambda: Stage(call, **settings))
+    return made
+
+
+def _imported(name: Any) -> Any:
+    module, _, attribute = str(name).partition(":")
+    if not module or not attribute:
+        raise SettingError(f"call must look like package.module:function, got {name!r}")
+    try:
+        found: Any = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise SettingError(f"call {name!r} cannot be imported: {error}") from None
+    return found
+
+
+def _chat_model(table: Mapping[str, Any]) -> Any:
+    for key in ("model", "base_url", "prompt"):
+        if not isinstance(table.get(key), str):
+            raise SettingError(f"a chat model must have {key} as text, got {table.get(key)!r}")
+    key = secret(str(table["api_key"])) if "api_key" in table else "none"
+    try:
+        from openai import AsyncOpenAI
+    except ImportError:
+        raise MissingExtraError("chat models need openai: pip install 'stopwise[chat]'") from None
+    client = AsyncOpenAI(base_url=table["base_url"], api_key=key)
+    return chat(client, table["model"], table["prompt"], **table.get("options", {}))
