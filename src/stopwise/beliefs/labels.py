@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import FloatArray, IntArray
+from stopwise.cascade import BoolArray, FloatArray, IntArray
 from stopwise.checks import whole_number
 from stopwise.errors import OutputsError
 from stopwise.outputs import present
@@ -187,6 +187,15 @@ def blocks(codes: IntArray) -> IntArray:
     return found
 
 
+def is_unanimous(codes: IntArray) -> BoolArray:
+    """Return for each pattern whether all its outputs are the same.
+
+    >>> is_unanimous(np.array([[2, -1, 2], [2, 1, 2]]))
+    array([ True, False])
+    """
+    return np.asarray((codes == codes.max(axis=1, keepdims=True)) | (codes == MISSING)).all(axis=1)
+
+
 def camp_of_each(codes: IntArray, n_classes: int) -> IntArray:
     """Return for each class the first test that gave it, K where none did; shape (R, M)."""
     R, K = codes.shape
@@ -213,6 +222,7 @@ def _features(codes: IntArray, log_model: FloatArray) -> FloatArray:
         features[rows, codes[rows, k], k] = 1.0
     features[:, :, K] = log_model
     features[:, :, K + 1] = features[:, :, :K].max(axis=2)
+    features[is_unanimous(codes)] = 0.0
     return features
 
 
@@ -232,6 +242,8 @@ def _tilted(codes: IntArray, model: FloatArray, weights: FloatArray) -> FloatArr
     score -= score.max(axis=1, keepdims=True)
     np.exp(score, out=score)
     score /= score.sum(axis=1, keepdims=True)
+    alike = is_unanimous(codes)
+    score[alike] = model[alike]
     return score
 
 
