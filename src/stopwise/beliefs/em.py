@@ -10,6 +10,9 @@ a Dirichlet prior worth τ cases around "one accuracy a test": a test is right w
 α_k whatever the right answer, and where it errs it says b in proportion to how often it errs with
 b at all. α_k and these proportions are estimated along; few errors leave the proportions even.
 
+Tests that err together on hard cases are not independent given a. With H = 2 levels of difficulty
+they are independent given a and the level, which is hidden too: a shared error term.
+
 All fits are columns of one matrix product, so several strengths, starts or resampled tables cost
 little more than one. The steps are accelerated (R. Varadhan and C. Roland, "Simple and globally
 convergent methods for accelerating the convergence of any EM algorithm", Scandinavian Journal of
@@ -18,7 +21,7 @@ Statistics 35, 2008).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +42,8 @@ LONGEST_JUMP = 16.0
 class Design:
     """Patterns as a matrix of indicators: row r has a 1 at (k, codes[r, k]) if test k was run.
 
+    The first column is 1 throughout, for the prior.
+
     Parameters
     ----------
     codes
@@ -52,15 +57,19 @@ class Design:
 
     @cached_property
     def indicators(self) -> Any:
-        """The matrix, dense or sparse; shape (R, K * M)."""
+        """The matrix, dense or sparse; shape (R, 1 + K * M)."""
         R, K = self.codes.shape
         rows, tests = np.nonzero(self.codes >= 0)
-        columns = tests * self.n_classes + self.codes[rows, tests]
-        if R * K * self.n_classes > DENSE:
+        columns = 1 + tests * self.n_classes + self.codes[rows, tests]
+        shape = (R, 1 + K * self.n_classes)
+        if R * shape[1] > DENSE:
             from scipy.sparse import csr_array
 
-            return csr_array((np.ones(len(rows)), (rows, columns)), (R, K * self.n_classes))
-        dense = np.zeros((R, K * self.n_classes))
+            rows = np.concatenate([np.arange(R), rows])
+            columns = np.concatenate([np.zeros(R, dtype=np.int64), columns])
+            return csr_array((np.ones(len(rows)), (rows, columns)), shape)
+        dense = np.zeros(shape)
+        dense[:, 0] = 1.0
         dense[rows, columns] = 1.0
         return dense
 
@@ -79,7 +88,15 @@ class Design:
             (rows,) = np.nonzero(column >= 0)
             counts[rows, column[rows]] += 1
         total = counts.sum(axis=1, keepdims=True)
-        return np.where(total > 0, counts / np.maximum(total, 1), 1 / M)
+        return np.asarray(np.where(total > 0, counts / np.maximum(total, 1), 1 / M))
+
+    def with_levels(self, start: FloatArray, n_levels: int) -> FloatArray:
+        """Return first posteriors with difficulty: the harder, the less the tests agree."""
+        if n_levels == 1:
+            return start
+        top = self.votes.max(axis=1)[:, None, None]
+        start = np.concatenate([start * top, start * (1 - top) + 0.02 / self.n_classes], axis=2)
+        return np.asarray(start / start.sum(axis=2, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,92 +105,98 @@ class Fits:
 
     Parameters
     ----------
-    prior
-        How often each class is right; shape (S, M).
-    confusion
-        ``confusion[s, k, a, b]``: how often test k says b where a is right.
+    parameters
+        Row 0 is how often each hidden class occurs, row 1 + k * M + b how often test k says b in
+        each; shape (1 + K * M, S, H * M). Hidden class h * M + a is: a is right, difficulty h.
     has_converged
         Whether the last cycle left the fit unchanged; shape (S,).
     log_likelihood
         Of the table, before the last step; shape (S,).
     """
 
-    prior: FloatArray
-    confusion: FloatArray
+    parameters: FloatArray
     has_converged: BoolArray
     log_likelihood: FloatArray
 
-    def pick(self, which: IntArray | list[int]) -> Fits:
-        """Return some of the fits."""
-        return Fits(
-            self.prior[which],
-            self.confusion[which],
-            self.has_converged[which],
-            self.log_likelihood[which],
-        )
+    @classmethod
+    def of(cls, parameters: FloatArray, n: int = 1) -> Fits:
+        """Return one fit, of shape (1 + K * M, H * M), ``n`` times."""
+        many = np.repeat(parameters[:, None, :], n, axis=1)
+        return cls(many, np.zeros(n, dtype=bool), np.full(n, -np.inf))
+
+    def pick(self, s: int) -> Fits:
+        """Return one of the fits alone."""
+        one = slice(s, s + 1)
+        return Fits(self.parameters[:, one], self.has_converged[one], self.log_likelihood[one])
 
 
-def log_joint(design: Design, prior: FloatArray, confusion: FloatArray) -> FloatArray:
-    """Return log P(pattern, a) for each pattern and fit; shape (R, S, M)."""
-    S, K, M, _ = confusion.shape
-    by_output = np.log(confusion + TINY).transpose(1, 3, 0, 2).reshape(K * M, S * M)
-    logs = np.asarray(design.indicators @ by_output).reshape(-1, S, M)
-    logs += np.log(prior + TINY)
-    return logs
+def posteriors(design: Design, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return P(class | pattern) and log P(pattern) for each fit; shapes (R, S, L) and (R, S)."""
+    D, S, L = parameters.shape
+    logs = np.log(parameters + TINY).reshape(D, S * L)
+    chances = np.asarray(design.indicators @ logs).reshape(-1, S, L)
+    top = chances.max(axis=2, keepdims=True)
+    chances -= top
+    np.exp(chances, out=chances)
+    total = chances.sum(axis=2, keepdims=True)
+    chances /= total
+    np.log(total, out=total)
+    total += top
+    return chances, total[:, :, 0]
 
 
-def posteriors(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the posterior of each class and the log likelihood of each pattern; in place."""
-    top = logs.max(axis=2, keepdims=True)
-    logs -= top
-    np.exp(logs, out=logs)
-    total = logs.sum(axis=2, keepdims=True)
-    logs /= total
-    return logs, (top + np.log(total))[:, :, 0]
+def maximise(design: Design, weighted: FloatArray, strengths: FloatArray) -> FloatArray:
+    """Return the parameters given the expected number of cases of each class.
 
-
-def maximise(
-    design: Design, weighted: FloatArray, strengths: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return prior and confusion given the expected number of cases of each class.
+    How hard a case is does not depend on its right answer.
 
     Parameters
     ----------
     design
         The patterns.
     weighted
-        For each pattern, fit and class the expected number of cases; shape (R, S, M).
+        For each pattern, fit and hidden class the expected number of cases; shape (R, S, L).
     strengths
         τ, the number of cases that the prior of a row of θ is worth; shape (S,).
     """
-    R, S, M = weighted.shape
-    K = design.codes.shape[1]
-    mass = weighted.sum(axis=0)
-    prior = (mass + 1 / M) / (mass.sum(axis=1, keepdims=True) + 1)
-    counts = np.asarray(design.transposed @ weighted.reshape(R, S * M))
-    counts = counts.reshape(K, M, S, M).transpose(2, 0, 3, 1)  # s, k, a, b
-    base = one_accuracy(counts)
-    tau = strengths[:, None, None, None]
-    return prior, (counts + tau * base) / (counts.sum(axis=3, keepdims=True) + tau)
+    R, S, L = weighted.shape
+    M = design.n_classes
+    found = np.asarray(design.transposed @ weighted.reshape(R, S * L)).reshape(-1, S, L)
+    found[0] += 1 / L
+    found[0] /= found[0].sum(axis=1, keepdims=True)
+    if L > M:
+        mass = found[0].reshape(S, -1, M)
+        mass[...] = mass.sum(axis=1, keepdims=True) * mass.sum(axis=2, keepdims=True)
+    counts = found[1:].reshape(-1, M, S, L // M, M)
+    tau = strengths[:, None, None]
+    total = counts.sum(axis=1, keepdims=True)
+    total += tau + TINY
+    counts += tau * one_accuracy(counts)
+    counts /= total
+    return found
 
 
 def one_accuracy(counts: FloatArray) -> FloatArray:
     """Return the confusion of tests with one accuracy each that is nearest to ``counts``.
 
-    >>> one_accuracy(np.array([[[8.0, 0, 1], [1, 9, 0], [2, 0, 7]]])).round(2)
-    array([[[0.83, 0.06, 0.11],
-            [0.11, 0.83, 0.06],
-            [0.13, 0.03, 0.83]]])
+    Both have the shape (K, M, S, H, M): test, output, fit, difficulty, right answer.
+
+    >>> counts = np.array([[8.0, 1, 2], [0, 9, 0], [1, 0, 7]])
+    >>> one_accuracy(counts.reshape(1, 3, 1, 1, 3)).round(2).reshape(3, 3)
+    array([[0.83, 0.11, 0.13],
+           [0.06, 0.83, 0.03],
+           [0.11, 0.06, 0.83]])
     """
-    M = counts.shape[-1]
-    if M == 1:
+    if counts.shape[1] == 1:
         return np.ones_like(counts)
-    right = np.einsum("...aa->...a", counts)
-    accuracy = (right.sum(axis=-1) + 1) / (counts.sum(axis=(-1, -2)) + 2)
-    wrong = counts.sum(axis=-2) - right + 1  # each answer, where it is wrong
-    wrong /= wrong.sum(axis=-1, keepdims=True)
-    spread = wrong[..., None, :] * ((1 - accuracy)[..., None] / (1 - wrong))[..., None]
-    spread[..., range(M), range(M)] = accuracy[..., None]
+    right = np.einsum("kasha->kash", counts)
+    said = counts.sum(axis=4)
+    accuracy = (right.sum(axis=1) + 1) / (said.sum(axis=1) + 2)
+    wrong = said - right + 1  # each answer, where it is wrong
+    wrong /= wrong.sum(axis=1, keepdims=True)
+    scale = (1 - accuracy)[:, None] / (1 - wrong)
+    spread = wrong[..., None] * scale.transpose(0, 2, 3, 1)[:, None]
+    np.einsum("kasha->kash", spread)[...] = accuracy[:, None]
     return np.asarray(spread)
 
 
@@ -196,63 +219,42 @@ def fit_all(
     strengths
         τ of each fit; shape (S,).
     start
-        The first posteriors, shape (R, S, M), or the fits to go on from.
+        The first posteriors, shape (R, S, L), or the fits to go on from.
     max_cycles
         Stop after so many cycles of three steps.
     """
-    if not isinstance(start, Fits):
-        S = start.shape[1]
-        prior, confusion = maximise(design, weights[:, :, None] * start, strengths)
-        start = Fits(prior, confusion, np.zeros(S, dtype=bool), np.full(S, -np.inf))
-    fits = start
+    if isinstance(start, Fits):
+        now, has_converged, reached = start.parameters, start.has_converged, start.log_likelihood
+    else:
+        now = maximise(design, weights[:, :, None] * start, strengths)
+        has_converged, reached = np.zeros(now.shape[1], dtype=bool), np.full(now.shape[1], -np.inf)
+
+    def step(parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the parameters after one step, and the likelihood before it."""
+        chances, logs = posteriors(design, parameters)
+        chances *= weights[:, :, None]
+        return maximise(design, chances, strengths), (weights * logs).sum(axis=0)
+
     for _ in range(max_cycles):
-        first = _step(design, weights, strengths, fits)
-        second = _step(design, weights, strengths, first)
-        leap = _step(design, weights, strengths, _jump(fits, first, second))
-        good = leap.log_likelihood >= second.log_likelihood - 1e-9 * np.abs(second.log_likelihood)
-        moved = np.maximum(
-            np.abs(first.prior - second.prior).max(axis=1),
-            np.abs(first.confusion - second.confusion).max(axis=(1, 2, 3)),
-        )
-        fits = replace(_choose(good, leap, second), has_converged=moved < CONVERGED)
-        if fits.has_converged.all():
+        first, _ = step(now)
+        second, likelihood = step(first)
+        leap, reached = step(_jump(now, first, second, design.n_classes))
+        worse = reached < likelihood - 1e-9 * np.abs(likelihood)
+        leap[:, worse], reached[worse] = second[:, worse], likelihood[worse]
+        now, has_converged = leap, np.abs(second - first).max(axis=(0, 2)) < CONVERGED
+        if has_converged.all():
             break
-    return fits
+    return Fits(now, has_converged, reached)
 
 
-def _step(design: Design, weights: FloatArray, strengths: FloatArray, fits: Fits) -> Fits:
-    """Return the fits after one step, with the likelihood before it."""
-    posterior, logs = posteriors(log_joint(design, fits.prior, fits.confusion))
-    posterior *= weights[:, :, None]
-    prior, confusion = maximise(design, posterior, strengths)
-    return Fits(prior, confusion, fits.has_converged, np.einsum("rs,rs->s", weights, logs))
-
-
-def _jump(start: Fits, first: Fits, second: Fits) -> Fits:
+def _jump(start: FloatArray, first: FloatArray, second: FloatArray, n_classes: int) -> FloatArray:
     """Return where the last two steps lead to if they go on as they did, in logarithms."""
-    S = len(start.prior)
-    points = [
-        np.log(np.concatenate([f.prior, f.confusion.reshape(S, -1)], axis=1) + TINY)
-        for f in (start, first, second)
-    ]
-    r, v = points[1] - points[0], points[2] - 2 * points[1] + points[0]
-    length = np.sqrt((r * r).sum(axis=1) / np.maximum((v * v).sum(axis=1), TINY))
-    a = np.clip(length, 1.0, LONGEST_JUMP)[:, None]
-    landed = np.exp(np.clip(points[0] + 2 * a * r + a * a * v, np.log(TINY), 1.0))
-    M = start.prior.shape[1]
-    prior, confusion = landed[:, :M], landed[:, M:].reshape(start.confusion.shape)
-    return replace(
-        start,
-        prior=prior / prior.sum(axis=1, keepdims=True),
-        confusion=confusion / confusion.sum(axis=3, keepdims=True),
-    )
-
-
-def _choose(good: BoolArray, one: Fits, other: Fits) -> Fits:
-    """Return ``one`` where it is good, else ``other``."""
-    return Fits(
-        np.where(good[:, None], one.prior, other.prior),
-        np.where(good[:, None, None, None], one.confusion, other.confusion),
-        one.has_converged,
-        np.where(good, one.log_likelihood, other.log_likelihood),
-    )
+    a, b, c = (np.log(x + TINY) for x in (start, first, second))
+    r, v = b - a, c - 2 * b + a
+    squares = (r * r).sum(axis=(0, 2)) / np.maximum((v * v).sum(axis=(0, 2)), TINY)
+    length = np.sqrt(np.minimum(np.maximum(squares, 1.0), LONGEST_JUMP**2))[:, None]
+    landed = np.exp(np.minimum(a + length * (2 * r + length * v), 1.0))
+    landed[0] /= landed[0].sum(axis=1, keepdims=True) + TINY
+    tests = landed[1:].reshape(-1, n_classes, *landed.shape[1:])
+    tests /= tests.sum(axis=1, keepdims=True) + TINY
+    return np.asarray(landed)

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stopwise.beliefs.em import Design, Fits, fit_all
-from stopwise.beliefs.strength import tau
+from stopwise.beliefs.hidden import Hidden
+from stopwise.beliefs.strength import strengths
 from stopwise.cascade import FloatArray
 
 if TYPE_CHECKING:
     from stopwise.beliefs.model import LatentClasses
 
-N_DRAWS, LEAST_DRAWS = 100, 20
-CYCLES = 6
-BUDGET = 2e7  # patterns x classes x draws; of a larger table fewer are drawn
+N_DRAWS, LEAST_DRAWS = 60, 20
+CYCLES = 4
+BUDGET = 4e6  # patterns x classes x draws; of a larger table fewer are drawn
 BLOCK = 2e6  # patterns x classes x draws at a time
 Z = 1.959963984540054  # normal quantile of 97.5 %
 
@@ -27,7 +28,7 @@ def spreads(model: LatentClasses, counts: FloatArray, *, seed: int = 0) -> Float
     the fit goes on from where it was.
     """
     rng = np.random.default_rng(seed)
-    size = model.table.codes.shape[0] * len(model.table.classes)
+    size = len(counts) * model.hidden.parameters.shape[1]
     n_draws = int(np.clip(BUDGET / size, LEAST_DRAWS, N_DRAWS))
     per_block = max(int(BLOCK / size), 1)
     rates: list[FloatArray] = []
@@ -39,19 +40,13 @@ def spreads(model: LatentClasses, counts: FloatArray, *, seed: int = 0) -> Float
 def _drawn(
     model: LatentClasses, counts: FloatArray, n: int, rng: np.random.Generator
 ) -> list[FloatArray]:
-    M = len(model.table.classes)
+    M, H = len(model.table.classes), model.complexity.n_levels
     weights = rng.gamma(counts[:, None], size=(len(counts), n))
-    strengths = tau(np.full(n, model.share), weights.sum(axis=0), M)
-    start = Fits(
-        np.repeat(model.prior[None, :M], n, axis=0),
-        np.repeat(model.confusion[None, :, :M, :M], n, axis=0),
-        np.zeros(n, dtype=bool),
-        np.full(n, -np.inf),
-    )
-    design = Design(model.table.codes, M)
-    fits = fit_all(design, weights, strengths, start, max_cycles=CYCLES)
+    tau = strengths(np.full(n, model.complexity.share), weights.sum(axis=0), H * M)
+    start = Fits.of(model.hidden.cut(M).parameters, n)
+    fits = fit_all(Design(model.table.codes, M), weights, tau, start, max_cycles=CYCLES)
     return [
-        model.redrawn(fits.prior[s], fits.confusion[s], rng).errors(
+        model.redrawn(Hidden(fits.parameters[:, s], M), rng).errors(
             model.table.codes, weights[:, s]
         )
         for s in range(n)

@@ -10,19 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.beliefs.em import Design, Fits, log_joint, posteriors
+from stopwise.beliefs.em import Design, Fits
+from stopwise.beliefs.explain import explanation
+from stopwise.beliefs.hidden import Hidden
 from stopwise.beliefs.intervals import Z, spreads
 from stopwise.beliefs.labels import LabelledPatterns, LabelUpdate
-from stopwise.beliefs.starts import best_fit, extended, later_is_right, votes_and_others
-from stopwise.beliefs.strength import chosen_share
+from stopwise.beliefs.misfit import Misfit, independence
+from stopwise.beliefs.starts import best_fit, later_is_right, votes_and_others
+from stopwise.beliefs.strength import Complexity, chosen_complexity
 from stopwise.cascade import FloatArray, IntArray, read_only
 from stopwise.errors import LogError, OutputsError, SettingError
 from stopwise.outputs import present
 from stopwise.patterns import MISSING, PatternTable
 
 LAW_CASES = 1e6  # what a law counts for: so many cases that no prior matters
-# A test that always gives one answer tells nothing, and two others do not identify the model.
-LEAST_TESTS = 3
+LEAST_TESTS = 3  # that vary and were seen together; two tests fit many error rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +37,12 @@ class LatentClasses:
     ----------
     classes
         The possible right answers.
-    prior
-        How often each class is right; shape (M,).
-    confusion
-        ``confusion[k, a, b]``: the chance that test k says b where a is right; shape (K, M, M).
+    hidden
+        The law that was fitted; `prior` and `confusion` are its parts.
     table
         What it was fitted to.
-    share
-        How much of an average row of ``confusion`` comes from "one accuracy a test", 0 to 1.
+    complexity
+        How strongly errors are held to one accuracy a test, and H.
     is_identified
         Whether three tests that do not always say the same were seen together. Where they were not,
         the table fits many error rates, and the belief falls back on the rule by which disagreement
@@ -65,10 +65,9 @@ class LatentClasses:
     """
 
     classes: tuple[Hashable, ...]
-    prior: FloatArray
-    confusion: FloatArray
+    hidden: Hidden = field(repr=False)
     table: PatternTable = field(repr=False)
-    share: float
+    complexity: Complexity
     is_identified: bool
     has_converged: bool
     labels: LabelledPatterns | None = field(default=None, repr=False)
@@ -96,36 +95,34 @@ class LatentClasses:
             ``None`` for a missing output. They may be drawn more often from some patterns than from
             others.
         seed
-            Of the split that chooses how strongly errors are held to one accuracy a test, and of
-            the random start.
+            Of the split that chooses how simple the model is, and of the random start.
         start
-            An earlier fit to go on from: faster, with the strength that it has.
+            An earlier fit to go on from: faster, and as simple as that was.
         """
         _check_table(table)
         if start is not None and not isinstance(start, LatentClasses):
             raise SettingError(f"start must be a LatentClasses, got {start!r}")
-        n_tests = table.codes.shape[1]
-        cases, classes = LabelledPatterns.from_rows(labels or (), table.classes, n_tests)
-        counts, is_law = _counts(table)
-        design = Design(table.codes, len(table.classes))
+        K, M = table.codes.shape[1], len(table.classes)
+        cases, classes = LabelledPatterns.from_rows(labels or (), table.classes, K)
+        counts, _ = _counts(table)
+        design = Design(table.codes, M)
+        rng = np.random.default_rng(seed)
         is_identified = _is_identified(table)
-        share = 0.0
+        earlier = start._on(table) if start is not None and is_identified else None
+        complexity = Complexity(0.0)
         if not is_identified:
             fits = later_is_right(design, counts)
+        elif start is not None and earlier is not None:
+            complexity = start.complexity
+            fits = best_fit(design, counts, complexity, earlier)
         else:
-            rng = np.random.default_rng(seed)
-            if not is_law:
-                share = chosen_share(design, counts, rng) if start is None else start.share
-            earlier = None if start is None else start._on(table)
-            first = votes_and_others(design, counts, rng) if earlier is None else earlier
-            fits = best_fit(design, counts, share, first)
-        prior, confusion = extended(fits.prior[0], fits.confusion[0], len(classes))
+            complexity = chosen_complexity(design, counts, rng)
+            fits = best_fit(design, counts, complexity, votes_and_others(design, counts, rng))
         model = cls(
             classes,
-            read_only(prior),
-            read_only(confusion),
+            Hidden(fits.parameters[:, 0], M).extended(len(classes)),
             table,
-            share,
+            complexity,
             is_identified,
             bool(fits.has_converged[0]),
         )
@@ -134,46 +131,48 @@ class LatentClasses:
     def _with_labels(self, cases: LabelledPatterns) -> LatentClasses:
         """Return the model with labels in place of those that it has."""
         bare = replace(self, labels=None, update=None)
-        return replace(
-            bare, labels=cases, update=LabelUpdate.fit(cases, bare.posterior(cases.codes))
-        )
+        update = LabelUpdate.fit(cases, bare.posterior(cases.codes))
+        return replace(bare, labels=cases, update=update)
 
-    def redrawn(
-        self, prior: FloatArray, confusion: FloatArray, rng: np.random.Generator
-    ) -> LatentClasses:
-        """Return the model with other parameters, and with its labels weighted at random."""
-        prior, confusion = extended(prior, confusion, len(self.classes))
-        other = replace(self, prior=prior, confusion=confusion)
+    def redrawn(self, hidden: Hidden, rng: np.random.Generator) -> LatentClasses:
+        """Return the model with another law, and with its labels weighted at random."""
+        other = replace(self, hidden=hidden.extended(len(self.classes)))
         if self.labels is None:
             return other
         weights = rng.gamma(self.labels.weights)
         return other._with_labels(replace(self.labels, weights=weights))
 
-    @property
-    def n_labels(self) -> int:
-        """The number of labels."""
-        return 0 if self.labels is None else self.labels.n_labels
-
     def _on(self, table: PatternTable) -> Fits | None:
         """Return this fit for the classes of ``table``, or ``None`` where it is of no use there."""
-        if not self.is_identified or len(self.confusion) != table.codes.shape[1]:
+        if not self.is_identified or self.n_tests != table.codes.shape[1]:
             return None
-        M, known = len(table.classes), [c for c, y in enumerate(table.classes) if y in self._place]
-        here = [self._place[table.classes[c]] for c in known]
-        prior, confusion = np.full(M, 1e-3 / M), np.full((len(self.confusion), M, M), 1e-3 / M)
-        prior[known] += self.prior[here]
-        confusion[:, np.array(known)[:, None], known] += self.confusion[
-            :, np.array(here)[:, None], here
-        ]
-        prior /= prior.sum()
-        confusion /= confusion.sum(axis=2, keepdims=True)
-        return Fits(prior[None], confusion[None], np.zeros(1, dtype=bool), np.full(1, -np.inf))
+        return Fits.of(self.hidden.renamed([self._place.get(y) for y in table.classes]).parameters)
+
+    @property
+    def prior(self) -> FloatArray:
+        """How often each class is right; shape (M,)."""
+        return self.hidden.prior
+
+    @property
+    def confusion(self) -> FloatArray:
+        """The chance that test k says b where a is right, ``[k, a, b]``; shape (K, M, M)."""
+        return self.hidden.confusion
+
+    @property
+    def n_tests(self) -> int:
+        """The number of tests, K."""
+        return int(self.table.codes.shape[1])
 
     @property
     def n_cases(self) -> float:
         """The number of cases it was fitted to; infinite for a law."""
         counts, is_law = _counts(self.table)
         return math.inf if is_law else float(counts.sum())
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels."""
+        return 0 if self.labels is None else self.labels.n_labels
 
     def posterior(self, codes: IntArray) -> FloatArray:
         """Return the chance of each answer for patterns given as codes, -1 for a missing output.
@@ -186,17 +185,14 @@ class LatentClasses:
             Indices into ``classes``; shape (R, K).
         """
         codes = np.asarray(codes, dtype=np.int64)
-        design = Design(codes, len(self.classes))
-        logs = log_joint(design, self.prior[None], self.confusion[None])
-        chances = posteriors(logs)[0][:, 0, :]
+        chances = self.hidden.chances(codes).sum(axis=1)
         return chances if self.update is None else self.update.apply(codes, chances)
 
     def belief(self, outputs: Sequence[Any]) -> dict[Hashable, float]:
         """Return the chance of each answer after ``outputs``, ``None`` where one is missing."""
-        n_tests = len(self.confusion)
-        if len(outputs) > n_tests:
-            raise OutputsError(f"outputs must be at most {n_tests}, got {len(outputs)}")
-        codes = np.full((1, n_tests), MISSING)
+        if len(outputs) > self.n_tests:
+            raise OutputsError(f"outputs must be at most {self.n_tests}, got {len(outputs)}")
+        codes = np.full((1, self.n_tests), MISSING)
         for k, output in enumerate(map(present, outputs)):
             if output is None:
                 continue
@@ -234,28 +230,39 @@ class LatentClasses:
         """
         counts, is_law = _counts(self.table)
         if not (self.is_identified or self.n_labels):
-            return read_only(np.tile([0.0, 1.0], (len(self.confusion), 1)))
+            return read_only(np.tile([0.0, 1.0], (self.n_tests, 1)))
         rates = np.nan_to_num(self.error_rates, nan=0.5)
         width = np.zeros_like(rates) if is_law else Z * spreads(self, counts)
         width[np.isnan(self.error_rates)] = 1.0
         return read_only(np.clip(np.column_stack([rates - width, rates + width]), 0.0, 1.0))
+
+    @cached_property
+    def misfit(self) -> Misfit:
+        """Whether the table refutes the model, and which tests err together most."""
+        if not self.is_identified:
+            return Misfit(1.0, ())
+        hidden = self.hidden.cut(len(self.table.classes))
+        return independence(hidden, self.complexity, self.table.codes, _counts(self.table)[0])
+
+    def explain(self) -> str:
+        """Return error rates with intervals, what they rest on, and whether to trust them."""
+        return explanation(self)
 
     def errors(self, codes: IntArray, weights: Any) -> FloatArray:
         """Return how often each test is believed to err over patterns of these weights.
 
         Where a test was not run its chance to err is that given the others.
         """
-        chances = self.posterior(codes)
+        codes = np.asarray(codes, dtype=np.int64)
         shares = np.asarray(weights, dtype=np.float64)
         shares = shares / shares.sum()
-        rates = np.full(len(self.confusion), np.nan)
-        for k, column in enumerate(np.asarray(codes).T):
-            shown = column != MISSING
-            if not shown.any():
-                continue
-            wrong = 1 - chances @ np.diagonal(self.confusion[k])
-            wrong[shown] = 1 - chances[shown, column[shown]]
-            rates[k] = shares @ wrong
+        chances, shown = self.posterior(codes), codes != MISSING
+        rates = np.full(self.n_tests, np.nan)
+        for k in np.flatnonzero(shown.any(axis=0)).tolist():
+            (rows,) = np.nonzero(shown[:, k])
+            rates[k] = shares[rows] @ (1 - chances[rows, codes[rows, k]])
+            (rows,) = np.nonzero(~shown[:, k])
+            rates[k] += shares[rows] @ (1 - self.hidden.right(k, codes[rows], chances[rows]))
         return np.asarray(np.clip(rates, 0.0, 1.0))
 
 

@@ -31,9 +31,9 @@ def stage_costs(model: LatentClasses, table: PatternTable, cascade: Cascade) -> 
     >>> stage_costs(LatentClasses.fit(table), table, cascade).round(2)
     array([0.18, 0.05, 0.11])
     """
-    if len({cascade.n_stages, table.codes.shape[1], len(model.confusion)}) > 1:
+    if len({cascade.n_stages, table.codes.shape[1], model.n_tests}) > 1:
         raise LogError(
-            f"model, table and cascade must have the same tests, got {len(model.confusion)}, "
+            f"model, table and cascade must have the same tests, got {model.n_tests}, "
             f"{table.codes.shape[1]} and {cascade.n_stages}"
         )
     codes = model.recode(table)

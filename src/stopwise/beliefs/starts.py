@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from stopwise.beliefs.em import Design, Fits, fit_all, maximise
-from stopwise.beliefs.strength import tau
+from stopwise.beliefs.strength import LARGE, Complexity
 from stopwise.cascade import FloatArray
 from stopwise.patterns import MISSING
 
-LARGE = 300_000  # patterns x classes from which on one start must do
 N_STARTS = 3
+CYCLES = 4  # after which the likeliest goes on alone
 
 
 def later_is_right(design: Design, counts: FloatArray) -> Fits:
@@ -19,8 +19,8 @@ def later_is_right(design: Design, counts: FloatArray) -> Fits:
     last = K - 1 - np.argmax(design.codes[:, ::-1] != MISSING, axis=1)
     right = np.zeros((R, 1, design.n_classes))
     right[np.arange(R), 0, design.codes[np.arange(R), last]] = counts
-    prior, confusion = maximise(design, right, np.array([1e-3]))
-    return Fits(prior, confusion, np.ones(1, dtype=bool), np.zeros(1))
+    parameters = maximise(design, right, np.array([1e-3]))
+    return Fits(parameters, np.ones(1, dtype=bool), np.zeros(1))
 
 
 def votes_and_others(design: Design, counts: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -29,7 +29,7 @@ def votes_and_others(design: Design, counts: FloatArray, rng: np.random.Generato
     The test that leads is the one that agrees most with the others.
     """
     votes, codes = design.votes, design.codes
-    if votes.size > LARGE:
+    if votes.size > LARGE:  # one start must do
         return votes[:, None, :]
     starts = np.repeat(votes[:, None, :], N_STARTS, axis=1)
     alike = [
@@ -44,42 +44,35 @@ def votes_and_others(design: Design, counts: FloatArray, rng: np.random.Generato
     return starts
 
 
-def best_fit(design: Design, counts: FloatArray, share: float, start: FloatArray | Fits) -> Fits:
+def best_fit(
+    design: Design, counts: FloatArray, complexity: Complexity, start: FloatArray | Fits
+) -> Fits:
     """Return the likeliest of the fits from several starts, its classes named after outputs."""
-    S = len(start.prior) if isinstance(start, Fits) else start.shape[1]
-    strength = np.full(S, tau(share, float(counts.sum()), design.n_classes))
+    if not isinstance(start, Fits):
+        start = design.with_levels(start, complexity.n_levels)
+    S = (start.parameters if isinstance(start, Fits) else start).shape[1]
+    tau = np.full(S, complexity.tau(float(counts.sum()), design.n_classes))
     weights = np.repeat(counts[:, None], S, axis=1)
-    fits = fit_all(design, weights, strength, start)
-    return _named(fits.pick([int(np.argmax(fits.log_likelihood))]))
+    if S > 1:
+        tried = fit_all(design, weights, tau, start, max_cycles=CYCLES)
+        start = tried.pick(int(np.argmax(tried.log_likelihood)))
+    return _named(fit_all(design, weights[:, :1], tau[:1], start), design.n_classes)
 
 
-def _named(fits: Fits) -> Fits:
+def _named(fits: Fits, M: int) -> Fits:
     """Return the fit with each class named after the output that its tests give on the whole.
 
     Naming classes otherwise leaves the likelihood as it is; this one makes the tests right most
     often, which is what "better than chance on the whole" says.
     """
-    prior, confusion = fits.prior[0], fits.confusion[0]
-    gain = prior[:, None] * confusion.sum(axis=0)
-    M = len(prior)
+    chances = fits.parameters[:, 0].reshape(fits.parameters.shape[0], -1, M)  # row, level, class
+    prior = chances[0].sum(axis=0)
+    gain = (chances[0] * chances[1:].reshape(-1, M, *chances.shape[1:])).sum(axis=(0, 2)).T
     if (gain.argmax(axis=1) == np.arange(M))[prior > 1 / (1e6 * M)].all():
         return fits
     from scipy.optimize import linear_sum_assignment
 
     hidden, name = linear_sum_assignment(-gain)
     order = hidden[np.argsort(name)]
-    return Fits(
-        fits.prior[:, order], fits.confusion[:, :, order], fits.has_converged, fits.log_likelihood
-    )
-
-
-def extended(prior: FloatArray, confusion: FloatArray, M: int) -> tuple[FloatArray, FloatArray]:
-    """Return both with room for classes that labels alone have shown."""
-    K, known = len(confusion), len(prior)
-    if known == M:
-        return prior, confusion
-    longer, wider = np.zeros(M), np.full((K, M, M), 1 / M)
-    longer[:known] = prior
-    wider[:, :known] = 0.0
-    wider[:, :known, :known] = confusion
-    return longer, wider
+    columns = np.concatenate([order + h * M for h in range(chances.shape[1])])
+    return Fits(fits.parameters[:, :, columns], fits.has_converged, fits.log_likelihood)

@@ -1,0 +1,60 @@
+"""What a belief rests on, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from stopwise.beliefs.model import LatentClasses
+
+NOT_IDENTIFIED = (
+    "Fewer than three tests that vary were seen together, so outputs alone do not tell error "
+    "rates: where two tests differ, the later one is taken to be right."
+)
+NOT_TRUSTED = (
+    "The tests err together more than the model allows: without labels this belief is not to be "
+    "trusted."
+)
+LOOSE = "Held-out cases let the errors of a test depend on the right answer."
+TIGHT = "Held-out cases do not tell more than one accuracy a test."
+
+
+def explanation(model: LatentClasses) -> str:
+    """Return what the model believes, what it rests on and whether the table refutes it."""
+    names = model.table.cascade.names
+    lines = []
+    for k, rate in enumerate(model.error_rates.tolist()):
+        low, high = model.error_intervals[k]
+        known = "never run" if np.isnan(rate) else f"errs in {rate:.1%} ({low:.1%} to {high:.1%})"
+        lines.append(f"{names[k]}: {known}")
+    lines.append(_source(model))
+    if not model.is_identified:
+        lines.append(NOT_IDENTIFIED)
+        return "\n".join(lines)
+    lines.append(TIGHT if model.complexity.share > 0.5 else LOOSE)
+    if model.complexity.n_levels > 1:
+        hard = model.hidden.levels.sum(axis=1)[1]
+        lines.append(f"Tests err together on hard cases, {hard:.0%} of all; the model has them.")
+    if not model.has_converged:
+        lines.append("The fit did not come to rest.")
+    lines.append(_fit(model))
+    return "\n".join(lines)
+
+
+def _source(model: LatentClasses) -> str:
+    cases = "a law" if np.isinf(model.n_cases) else f"{model.n_cases:,.0f} cases"
+    return f"Fitted to {cases} and {model.n_labels:,} labels; {len(model.classes)} answers."
+
+
+def _fit(model: LatentClasses) -> str:
+    misfit, names = model.misfit, model.table.cascade.names
+    if not misfit.is_testable:
+        return "No table of these tests can refute that they err independently."
+    if not misfit.is_refuted:
+        return f"The table does not refute the model (p = {misfit.p_value:.2g})."
+    pair = misfit.pairs[0]
+    one, other = (names[k] for k in pair.tests)
+    sentence = "" if model.n_labels else f" {NOT_TRUSTED}"
+    return f"{one} and {other} depend on each other most (t = {pair.t:.1f}).{sentence}"

@@ -1,0 +1,231 @@
+"""Whether the table refutes the model: two tests that give the same wrong answer too often.
+
+For a pair of tests let s(y) = Σ_a P(a | y) ([y_i = y_j ≠ a] - P(y_i = y_j ≠ a | a)), the score of a
+term for common errors. Under the model its mean is 0. Its part that the
+parameters explain is taken out by regression on their own scores (Neyman's C(α) test), and the sum
+of the rest is compared with the same sum in `N_DRAWS` tables drawn from the fitted model and fitted
+again: with their mean and standard deviation it has a t distribution. Where nothing is left after
+the regression, the model fits any table: three tests with two values, say.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stopwise.beliefs.em import Design, Fits, fit_all
+from stopwise.beliefs.hidden import Hidden
+from stopwise.beliefs.strength import Complexity
+from stopwise.cascade import FloatArray, IntArray
+from stopwise.patterns import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LEVEL = 0.01  # at which the model is refuted
+N_DRAWS = 20
+CYCLES = 4  # of a fit to a drawn table, which starts near its end
+MAX_CASES, MAX_CELLS = 5_000, 50_000  # cases, and patterns x hidden classes; else a sample
+CASES_A_PARAMETER, MAX_PARAMETERS = 20, 400  # else scores are taken together
+LEAST_INFORMATION = 0.3  # of a score, to count
+LEAST_LEFT = 1e-3  # of the variance of a score, for a pair to be testable
+
+
+@dataclass(frozen=True)
+class DependentPair:
+    """Two tests that err together.
+
+    ``t`` is how many standard errors the cases in which both give the same wrong answer are above
+    what the model expects, ``excess`` the share of cases by which they are.
+    """
+
+    tests: tuple[int, int]
+    t: float
+    excess: float
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Whether a table refutes the model.
+
+    ``pairs`` are those that can be tested, the most dependent first; ``p_value`` is that of the
+    largest deviation, corrected for their number. It is 1 where nothing can be tested.
+    """
+
+    p_value: float
+    pairs: tuple[DependentPair, ...]
+
+    @property
+    def is_testable(self) -> bool:
+        """Whether any table could refute the model."""
+        return bool(self.pairs)
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether this table does, at a level of 1 %."""
+        return self.p_value < LEVEL
+
+
+def independence(
+    hidden: Hidden,
+    complexity: Complexity,
+    codes: IntArray,
+    counts: FloatArray,
+    *,
+    seed: int = 0,
+) -> Misfit:
+    """Test whether the tests err independently given what is hidden.
+
+    Parameters
+    ----------
+    hidden
+        The fitted law.
+    complexity
+        How it was fitted.
+    codes
+        The patterns; shape (R, K).
+    counts
+        How many cases show each; shape (R,).
+    seed
+        Of the tables that are drawn.
+    """
+    rng = np.random.default_rng(seed)
+    codes, counts = _sampled(codes, counts, hidden.parameters.shape[1], rng)
+    found = _deviations(hidden, codes, counts)
+    if not found:
+        return Misfit(1.0, ())
+    drawn: dict[tuple[int, int], list[float]] = {pair: [] for pair in found}
+    for _ in range(N_DRAWS):
+        rows, times = _drawn(hidden, codes, counts, rng)
+        again = _refitted(hidden, complexity, rows, times)
+        for pair, (total, _) in _deviations(again, rows, times).items():
+            if pair in drawn:
+                drawn[pair].append(total)
+    pairs = []
+    for pair, (total, n) in found.items():
+        values = np.array(drawn[pair])
+        if len(values) < N_DRAWS or not (spread := float(values.std(ddof=1))):
+            continue
+        mean = float(values.mean())
+        t = (total - mean) / (spread * math.sqrt(1 + 1 / len(values)))
+        pairs.append(DependentPair(pair, t, (total - mean) / n))
+    if not pairs:
+        return Misfit(1.0, ())
+    from scipy.special import stdtr
+
+    pairs.sort(key=lambda pair: -abs(pair.t))
+    tail = 2 * float(stdtr(N_DRAWS - 1, -abs(pairs[0].t)))
+    return Misfit(min(1.0, len(pairs) * tail), tuple(pairs))
+
+
+def _sampled(
+    codes: IntArray, counts: FloatArray, n_hidden: int, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray]:
+    """Return the table, or a sample of its cases if it is large."""
+    whole = np.rint(counts).astype(np.int64)
+    most = int(min(MAX_CASES, max(MAX_CELLS / n_hidden, 1_000)))
+    if whole.sum() > most and len(whole) * n_hidden > MAX_CELLS / 50:
+        whole = rng.multivariate_hypergeometric(whole, most, method="marginals")
+    kept = whole > 0
+    return codes[kept], whole[kept].astype(np.float64)
+
+
+def _drawn(
+    hidden: Hidden, codes: IntArray, counts: FloatArray, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray]:
+    """Return a table drawn from the model, with outputs missing where they are in ``codes``."""
+    gaps = np.repeat(codes == MISSING, counts.astype(np.int64), axis=0)
+    prior = hidden.parameters[0] / hidden.parameters[0].sum()
+    classes = rng.choice(len(prior), size=len(gaps), p=prior)
+    K, M = len(hidden.tests), hidden.n_classes
+    chances = np.cumsum(hidden.parameters[1:].reshape(K, M, -1), axis=1)
+    rows = np.empty(gaps.shape, dtype=np.int64)
+    for k in range(K):
+        rows[:, k] = (rng.random(len(gaps))[:, None] > chances[k].T[classes]).sum(axis=1)
+    rows = np.where(gaps, MISSING, np.minimum(rows, M - 1))
+    distinct, times = np.unique(rows, axis=0, return_counts=True)
+    return distinct, times.astype(np.float64)
+
+
+def _refitted(
+    hidden: Hidden, complexity: Complexity, codes: IntArray, counts: FloatArray
+) -> Hidden:
+    M = hidden.n_classes
+    tau = np.array([complexity.tau(float(counts.sum()), M)])
+    start = Fits.of(hidden.parameters)
+    fits = fit_all(Design(codes, M), counts[:, None], tau, start, max_cycles=CYCLES)
+    return Hidden(fits.parameters[:, 0], M)
+
+
+def _deviations(
+    hidden: Hidden, codes: IntArray, counts: FloatArray
+) -> dict[tuple[int, int], tuple[float, float]]:
+    """Return for each pair that can be tested the sum of its scores, and the number of cases."""
+    n = float(counts.sum())
+    chances = hidden.chances(codes).reshape(len(codes), -1)
+    root = np.sqrt(counts)
+    explained = _orthonormal(root[:, None] * _own_scores(hidden, codes, chances, n))
+    found = {}
+    for pair, score in _pair_scores(hidden, codes, chances):
+        whole = root * score
+        left = whole - explained @ (explained.T @ whole)
+        if float(left @ left) > LEAST_LEFT * float(whole @ whole):
+            found[pair] = (float(root @ left), n)
+    return found
+
+
+def _pair_scores(
+    hidden: Hidden, codes: IntArray, chances: FloatArray
+) -> Iterator[tuple[tuple[int, int], FloatArray]]:
+    tests = hidden.tests
+    K, M, H, _ = tests.shape
+    right = np.einsum("kaha->kha", tests)
+    for i, j in combinations(range(K), 2):
+        both = (codes[:, i] != MISSING) & (codes[:, j] != MISSING)
+        if not both.any():
+            continue
+        expected = (tests[i] * tests[j]).sum(axis=0) - right[i] * right[j]
+        score = -(chances @ expected.reshape(H * M))
+        same = both & (codes[:, i] == codes[:, j])
+        (rows,) = np.nonzero(same)
+        believed = chances.reshape(len(codes), H, M).sum(axis=1)[rows, codes[rows, i]]
+        score[rows] += 1 - believed
+        yield (i, j), np.where(both, score, 0.0)
+
+
+def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) -> FloatArray:
+    """Return the scores of the parameters, taken together where they are too many; (R, D)."""
+    tests = hidden.tests
+    K, M, H, _ = tests.shape
+    L = H * M
+    found = [chances - hidden.parameters[0]]
+    each = min(n / CASES_A_PARAMETER, MAX_PARAMETERS) >= L + K * (M - 1) * L
+    for k in range(K):
+        shown = codes[:, k] != MISSING
+        (rows,) = np.nonzero(shown)
+        said = np.zeros((len(codes), M))
+        said[rows, codes[rows, k]] = 1.0
+        theta = tests[k].reshape(M, L)
+        scores = chances[:, None, :] * (said[:, :, None] - theta) * shown[:, None, None]
+        if each:
+            found.append(scores[:, 1:].reshape(len(codes), -1))
+            continue
+        by_answer = scores.reshape(len(codes), M, H, M)
+        right = np.einsum("raha->rha", by_answer)
+        found.append(right.reshape(len(codes), L))
+        found.append(by_answer.sum(axis=(2, 3)) - right.sum(axis=1))
+    return np.concatenate(found, axis=1)
+
+
+def _orthonormal(columns: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of what the columns span; shape (R, rank)."""
+    scale = np.sqrt((columns**2).sum(axis=0))
+    told = scale > LEAST_INFORMATION  # no more than a class without cases has
+    columns = columns[:, told] / scale[told]
+    values, vectors = np.linalg.eigh(columns.T @ columns)
+    keep = values > 1e-9 * max(float(values[-1]), 1e-300) if len(values) else values > 0
+    return np.asarray(columns @ (vectors[:, keep] / np.sqrt(values[keep])))
