@@ -52,7 +52,7 @@ def play(world: sw.Instance, n: int) -> sw.OutputConditional:
 def shown(policy: sw.OutputConditional, outputs: list[int]) -> int:
     """Return how many tests a case needs."""
     n = 1
-    while policy.next(outputs[:n]) is sw.Next.CONTINUE:
+    while policy.next(outputs[:n]) is sw.Decision.CONTINUE:
         n += 1  # run the next test
     return n
 

@@ -2,11 +2,13 @@
 
 Every public name is loaded from its module when it is first used, so that importing the package
 costs next to nothing. The imports for type checkers and `_HOME` list the same names; a test
-compares them.
+compares them. Policies are those of the registry.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from stopwise.policies.registry import POLICIES
 
 if TYPE_CHECKING:
     from stopwise.auditing.report import AuditReport as AuditReport
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     )
     from stopwise.policies.explore_then_commit import ExploreThenCommit as ExploreThenCommit
     from stopwise.policies.fixed_stage import FixedStage as FixedStage
-    from stopwise.policies.output_conditional import Next as Next
+    from stopwise.policies.learner import Learner as Learner
     from stopwise.policies.output_conditional import OutputConditional as OutputConditional
     from stopwise.policies.resolve import Resolve as Resolve
     from stopwise.policies.state import policy_from_state as policy_from_state
+    from stopwise.policies.stopping_policy import Decision as Decision
+    from stopwise.policies.stopping_policy import StoppingPolicy as StoppingPolicy
     from stopwise.policies.strong_dominance import StrongDominance as StrongDominance
     from stopwise.policies.supervised import Supervised as Supervised
     from stopwise.policies.thompson import Thompson as Thompson
@@ -55,37 +59,28 @@ _HOME = {
     "ContextualInstance": "problem.contextual",
     "ContextualPolicy": "policies.contextual",
     "ContextualRecording": "problem.contextual_recording",
-    "ContextualResolve": "policies.contextual_resolve",
-    "ContextualThompson": "policies.contextual_thompson",
-    "ContextualWeakDominance": "policies.contextual_weak_dominance",
-    "ExploreThenCommit": "policies.explore_then_commit",
-    "FixedStage": "policies.fixed_stage",
+    "Decision": "policies.stopping_policy",
     "Instance": "problem.instance",
     "LatentClasses": "beliefs.model",
-    "Next": "policies.output_conditional",
-    "OutputConditional": "policies.output_conditional",
+    "Learner": "policies.learner",
     "PairCounts": "counts",
     "PatternCounts": "pattern_counts",
     "PatternTable": "patterns",
     "Policy": "policies.base",
     "PowerLaw": "theory.bounds",
     "Recording": "problem.recording",
-    "Resolve": "policies.resolve",
     "Runtime": "runtime.runtime",
+    "StoppingPolicy": "policies.stopping_policy",
     "StoppingTrace": "simulation.conditional",
-    "StrongDominance": "policies.strong_dominance",
-    "Supervised": "policies.supervised",
     "Sweep": "simulation.sweep",
-    "Thompson": "policies.thompson",
     "Trace": "simulation.trace",
-    "WeakDominance": "policies.weak_dominance",
     "audit": "auditing.run",
     "policy_from_state": "policies.state",
     "simulate": "simulation.run",
     "simulate_stopping": "simulation.conditional",
     "sound_stage": "disagreement",
     "sweep": "simulation.sweep",
-}
+} | {name: f"policies.{entry.module}" for name, entry in POLICIES.items()}
 
 __all__ = [*_HOME]  # noqa: PLE0604  # the keys are the names
 

@@ -12,6 +12,8 @@ from stopwise.errors import InputError
 
 # Squares and products of larger features or coefficients would overflow.
 LARGEST_FEATURE = 1e100
+# Beyond this numbers of cases are not exact as floats.
+MOST_CASES = 2**53
 
 
 def whole_number(name: str, value: Any, error: type[InputError], *, least: int) -> int:

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
-from stopwise.checks import whole_number
+from stopwise.checks import MOST_CASES, whole_number
 from stopwise.errors import CascadeError, InputError, OutputsError, StateError
 from stopwise.outputs import Outputs, check_outputs
+
+# A table of pairs grows with the square; nobody has so many tests.
+MOST_STAGES = 1_000
 
 
 class PairCounts:
@@ -35,8 +38,10 @@ class PairCounts:
     def __init__(self, cascade: Cascade) -> None:
         if not isinstance(cascade, Cascade):
             raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
-        self.cascade = cascade
         K = cascade.n_stages
+        if K > MOST_STAGES:
+            raise CascadeError(f"cascade must have at most {MOST_STAGES} stages, got {K}")
+        self.cascade = cascade
         self.stopped = [0] * K
         self.seen = [[0] * (j + 1) for j in range(K)]
         self.disagreed = [[0] * (j + 1) for j in range(K)]
@@ -44,7 +49,10 @@ class PairCounts:
     def add(self, outputs: Outputs, *, stage: int | None = None, times: int = 1) -> None:
         """Count ``times`` cases that showed ``outputs``."""
         played, told = check_outputs(outputs, self.cascade, stage)
-        self.add_checked(played, told, whole_number("times", times, OutputsError, least=0))
+        count = whole_number("times", times, OutputsError, least=0)
+        if self.n_rounds + count > MOST_CASES:
+            raise OutputsError(f"times must add up to at most {MOST_CASES} cases, got {count} more")
+        self.add_checked(played, told, count)
 
     def add_checked(self, stage: int, outputs: Outputs, times: int) -> None:
         """Count outputs that `check_outputs` has passed already."""
@@ -85,6 +93,10 @@ class PairCounts:
                 i = path[a]
                 seen_row[i] += times
                 disagreed_row[i] += new[a]
+
+    def copy(self) -> PairCounts:
+        """Return the same counts in a table of their own."""
+        return self + PairCounts(self.cascade)
 
     def __add__(self, other: PairCounts) -> PairCounts:
         if not isinstance(other, PairCounts):
@@ -168,23 +180,56 @@ class PairCounts:
         }
 
     @classmethod
-    def from_state(cls, state: Any, cascade: Cascade) -> PairCounts:
-        """Build the counts that `to_state` described, or raise `StateError`."""
+    def from_state(
+        cls, state: Any, cascade: Cascade, *, counts_disagreement: bool = True
+    ) -> PairCounts:
+        """Build the counts that `to_state` described, or raise `StateError`.
+
+        Counts that no cases can have left are refused. ``counts_disagreement`` is False for a table
+        that counts something else pair by pair, to which the triangle inequality does not apply.
+        """
         counts = cls(cascade)
+        if not isinstance(state, dict) or set(state) != {"stopped", "seen", "disagreed"}:
+            raise StateError("pair counts must have 'stopped', 'seen' and 'disagreed' alone")
         for name in ("stopped", "seen", "disagreed"):
-            value = state.get(name) if isinstance(state, dict) else None
-            if not _same_shape(value, getattr(counts, name)):
+            if not _same_shape(state[name], getattr(counts, name)):
                 raise StateError(f"pair counts must have whole numbers >= 0 for {name!r}")
-            setattr(counts, name, _copied(value))
-        for seen, disagreed in zip(counts.seen, counts.disagreed, strict=True):
-            if any(not d <= n <= counts.n_rounds for n, d in zip(seen, disagreed, strict=True)):
-                raise StateError("pair counts must have disagreed <= seen <= cases for each pair")
-            if disagreed[-1]:
-                raise StateError("pair counts must have no test that disagrees with itself")
+            setattr(counts, name, _copied(state[name]))
+        if counts.n_rounds > MOST_CASES:
+            raise StateError(f"pair counts must be of at most {MOST_CASES} cases")
         for j, row in enumerate(counts.seen):
             if any(n for i, n in enumerate(row) if i not in cascade.paths[j]):
                 raise StateError("pair counts must be of tests on a common path")
+        counts._check_consistency()
+        if counts_disagreement:
+            counts._check_triangles()
         return counts
+
+    def _check_consistency(self) -> None:
+        below = self.cascade.descendants
+        run = [n + sum(self.stopped[m] for m in below[j]) for j, n in enumerate(self.stopped)]
+        for j, (seen, disagreed) in enumerate(zip(self.seen, self.disagreed, strict=True)):
+            for i, (n, d) in enumerate(zip(seen, disagreed, strict=True)):
+                if d > n:
+                    raise StateError("pair counts must have disagreed <= seen for each pair")
+                if n > min(self.seen[i][i], seen[j]):
+                    raise StateError("pair counts must have seen <= outputs for each pair")
+            if seen[j] > run[j]:
+                raise StateError("pair counts must have no more outputs than cases for each test")
+            if disagreed[j]:
+                raise StateError("pair counts must have no test that disagrees with itself")
+
+    def _check_triangles(self) -> None:
+        """Check d_ab <= d_ac + d_bc, up to the cases that showed a and b without c."""
+        seen, disagreed, shown = self.n_seen, self.n_disagreed, self.n_observed
+        for c in range(len(shown)):
+            without = shown - seen[c]
+            slack = np.minimum(without[:, None], without[None, :])
+            if (disagreed > disagreed[c][:, None] + disagreed[c][None, :] + slack).any():
+                raise StateError(
+                    "pair counts must satisfy the triangle inequality: two tests cannot disagree "
+                    f"more often than each with test {c + 1}, where all three were seen"
+                )
 
 
 def _symmetric(rows: list[list[int]]) -> IntArray:

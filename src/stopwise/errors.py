@@ -20,6 +20,8 @@
     │   └── StoreUnavailableError           the database cannot be reached or is busy
     ├── StageError                          a stage of a running cascade, or its answer
     └── MissingExtraError (also an ImportError)   an optional package is not installed
+
+    SpellingWarning (a UserWarning)         outputs that differ look alike
 """
 
 from __future__ import annotations
@@ -95,3 +97,7 @@ class MissingExtraError(StopwiseError, ImportError):
 
 class StageError(StopwiseError):
     """A stage of a running cascade failed, or its answer cannot be used; the message names it."""
+
+
+class SpellingWarning(UserWarning):
+    """Outputs that count as different answers look alike: ``"Refund"`` and ``"refund"``."""

@@ -270,7 +270,7 @@ class Sleepy(sw.FixedStage):
             time.sleep(60)
 
 
-POLICIES["sleepy"] = lambda cascade, horizon, given: Sleepy(cascade, stage=0)
+POLICIES["sleepy"] = Sleepy
 sys.argv = ["stopwise", "simulate", "--horizon", "10", "--policies", "sleepy"]
 main()
 """

@@ -1,23 +1,27 @@
 """Every contextual policy in several settings, worlds to play them in, and what tests share."""
 
-import json
+from functools import partial
 
 import numpy as np
 
 import stopwise as sw
+from stopwise.policies.registry import POLICIES, policy_class
 from stopwise.problem.contextual_laws import LogisticPairs, NestedErrors, UniformContexts
 
-# name -> factory(cascade, n_features). A policy that is exported and not here fails test_contract.
+# Every contextual policy of the registry: name -> factory(cascade, n_features).
 FACTORIES = {
-    "ContextualResolve": lambda c, d: sw.ContextualResolve(c, d, warm_up=20),
+    name: partial(
+        policy_class(name), warm_up=20, **({"seed": 11} if policy_class(name).draws else {})
+    )
+    for name in POLICIES
+    if issubclass(policy_class(name), sw.ContextualPolicy)
+} | {
     "ContextualResolve-eager": lambda c, d: sw.ContextualResolve(
         c, d, exploration=0.05, regularisation=0.2, warm_up=5
     ),
-    "ContextualThompson": lambda c, d: sw.ContextualThompson(c, d, seed=11, warm_up=20),
     "ContextualThompson-wild": lambda c, d: sw.ContextualThompson(
         c, d, seed=2, exploration=4.0, warm_up=0
     ),
-    "ContextualWeakDominance": sw.ContextualWeakDominance,
     "ContextualWeakDominance-eager": lambda c, d: sw.ContextualWeakDominance(
         c, d, exploration=0.1, regularisation=0.5, warm_up=7
     ),
@@ -28,12 +32,6 @@ FACTORIES = {
         c, d, exploration=0.1, intercept=False, warm_up=15
     ),
 }
-DRAWS = (sw.ContextualThompson,)
-
-
-def twin(policy):
-    """A policy rebuilt from the state of another one, as it comes out of JSON."""
-    return sw.policy_from_state(json.loads(json.dumps(policy.to_state(), allow_nan=False)))
 
 
 def draw_cases(n_stages, n_features, n, seed, *, missing=0.0):

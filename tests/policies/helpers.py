@@ -1,27 +1,32 @@
 """Every policy in several settings, and what the tests of all of them need."""
 
 import json
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 import stopwise as sw
+from stopwise.policies.registry import POLICIES, policy_class
 
-# name -> factory(cascade). A policy that is exported and not here fails test_contract.
+CHAIN = sw.Cascade([0.0, 0.15, 0.1], names=["quick", "slow", "all"])
+LONG = sw.Cascade([0.01, 0.1, 0.0, 0.3, 0.05])
+TREE = sw.Cascade([0, 0.125, 0.125, 0.25], parents=[None, 0, 0, 1])
+
+# Every stage policy of the registry with its defaults: name -> factory(cascade). A new policy is
+# covered as soon as it has an entry there. Further settings are added by hand.
 FACTORIES = {
-    "ExploreThenCommit": lambda c: sw.ExploreThenCommit(c, rounds=20),
-    "FixedStage": lambda c: sw.FixedStage(c, stage=c.n_stages // 2),
-    "Resolve": sw.Resolve,
+    name: partial(policy_class(name).with_defaults, horizon=400)
+    for name in POLICIES
+    if issubclass(policy_class(name), sw.Policy)
+} | {
+    "FixedStage-middle": lambda c: sw.FixedStage(c, stage=c.n_stages // 2),
     "Resolve-indifferent": lambda c: sw.Resolve(c, indifference=0.04 * c.mistake_cost),
-    "StrongDominance": sw.StrongDominance,
     "StrongDominance-eager": lambda c: sw.StrongDominance(
         c, alpha=0.02, beta=sw.PowerLaw(0.5, 0.9)
     ),
     "StrongDominance-literal": lambda c: sw.StrongDominance(c, literal=True),
-    "Supervised": sw.Supervised,
     "Supervised-eager": lambda c: sw.Supervised(c, exploration=0.1),
-    "Thompson": lambda c: sw.Thompson(c, seed=11),
-    "WeakDominance": sw.WeakDominance,
     "WeakDominance-eager": lambda c: sw.WeakDominance(c, exploration=0.1),
 }
 
@@ -34,22 +39,20 @@ class Case(NamedTuple):
 
     def told(self, policy, stage):
         """The case as ``policy`` is told it when it was stopped at ``stage``."""
-        if policy.cascade.is_chain:
-            shown = self.outputs[: stage + 1]
-            return (shown, self.label) if isinstance(policy, sw.Supervised) else shown
         shown = tuple(self.outputs[test] for test in policy.cascade.path(stage))
-        return (shown, *([self.label] if isinstance(policy, sw.Supervised) else []), stage)
+        return told_as(policy, shown, self.label, stage)
+
+
+def told_as(policy, shown, label=1, stage=None):
+    """Outputs as a case of ``policy``: with the label and the stage where they are needed."""
+    label = (label,) if policy.needs_label else ()
+    stage = () if policy.cascade.is_chain else (stage,)
+    return (shown, *label, *stage) if label or stage else shown
 
 
 def tell(policy, case):
-    """Tell what `Case.told` made."""
-    if not policy.cascade.is_chain:
-        *parts, stage = case
-        policy.tell(*parts, stage=stage)
-    elif isinstance(policy, sw.Supervised):
-        policy.tell(*case)
-    else:
-        policy.tell(case)
+    """Tell what `told_as` made."""
+    policy.tell(**policy._parts(case))
 
 
 def twin(policy):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stopwise as sw
-from stopwise.errors import CascadeError, InputError, OutputsError, SettingError, StateError
+from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
 from stopwise.policies.prefix_counts import PrefixCounts
 from stopwise.policies.resolution import demanded_evidence, epoch_end
 from stopwise.problem.conditional import StoppingProblem
@@ -42,7 +42,7 @@ several = st.lists(
 def follow(policy, outputs):
     """The outputs that a case shows until the policy stops it."""
     shown = 1
-    while policy.next(outputs[:shown]) is sw.Next.CONTINUE:
+    while policy.next(outputs[:shown]) is sw.Decision.CONTINUE:
         shown += 1
     return outputs[:shown]
 
@@ -51,14 +51,16 @@ def play(policy, n_stages, n, seed, **kwargs):
     lengths = []
     for case in draw_cases(n_stages, n, seed, **kwargs):
         told = follow(policy, case.outputs)
-        policy.tell(told)
+        policy.tell(told, stage=len(told) - 1)
         lengths.append(len(told))
     return lengths
 
 
 def told(make, cases, cascade=CHAIN):
     policy = make(cascade)
-    policy.tell_many(cases)
+    for case, times in Counter(cases).items():
+        for _ in range(times):
+            policy.tell(case, stage=len(case) - 1)
     return policy
 
 
@@ -72,7 +74,7 @@ def test_cases_are_followed_and_stopped(make, cascade):
     lengths = play(policy, cascade.n_stages, 400, 0, missing=0.1)
     assert policy.n_rounds == 400
     assert list(policy.n_stopped) == [lengths.count(k + 1) for k in range(cascade.n_stages)]
-    assert policy.next([0] * cascade.n_stages) is sw.Next.STOP
+    assert policy.next([0] * cascade.n_stages) is sw.Decision.STOP
     assert policy.ask([1] * cascade.n_stages) == cascade.n_stages - 1
 
 
@@ -84,10 +86,10 @@ def test_ask_says_how_far_next_is_certain_to_go_on(make, cases, prefix):
     stage = policy.ask(prefix)
     reached = len(prefix) - 1
     if prefix:
-        assert (policy.next(prefix) is sw.Next.STOP) == (stage == reached)
+        assert (policy.next(prefix) is sw.Decision.STOP) == (stage == reached)
     for length in range(len(prefix) + 1, stage + 1):
         for rest in product([0, 1, "a", "b", "new", None], repeat=length - len(prefix)):
-            assert policy.next(prefix + rest) is sw.Next.CONTINUE
+            assert policy.next(prefix + rest) is sw.Decision.CONTINUE
 
 
 def test_ask_looks_beyond_what_must_go_on():
@@ -105,7 +107,7 @@ def test_ask_looks_at_pooled_prefixes_too():
     policy.tell_many([(0, 1), (1, 0)])
     policy.tell_many({(0, 1, 1): 300, (1, 0, 0): 300})
     # (0,) and (1,) have counts of their own and go on; what comes after is pooled, and rests.
-    assert [policy.next(s) for s in ([0], [0, 1])] == [sw.Next.CONTINUE, sw.Next.STOP]
+    assert [policy.next(s) for s in ([0], [0, 1])] == [sw.Decision.CONTINUE, sw.Decision.STOP]
     assert [policy.ask(), policy.ask([0]), policy.ask([1])] == [1, 1, 1]
 
 
@@ -141,7 +143,7 @@ def test_tells_in_any_order_and_in_batches_give_the_same_state(make, cases, data
     one, other = told(make, cases), make(CHAIN)
     for case in data.draw(st.permutations(cases)):
         other.ask(case[:1])
-        other.tell(case)
+        other.tell(case, stage=len(case) - 1)
     assert one.to_state() == other.to_state()
 
 
@@ -153,52 +155,76 @@ def test_merging_is_telling_both(make, ours, theirs):
     alone = told(make, theirs)
     assert start.merge(alone).to_state() == both.to_state()
     assert alone.to_state() == told(make, theirs).to_state()
-    worker = twin(start)
-    worker.tell_many(theirs)
-    assert start.merge(worker, start=start).to_state() == both.to_state()
 
 
 @given(ours=several, theirs=several)
 @settings(max_examples=200)
-def test_merging_with_a_full_table_is_telling_both_or_refused(ours, theirs):
+def test_merging_full_tables_keeps_what_was_counted_alike(ours, theirs):
     make = FACTORIES["few"]
     one, other, both = told(make, ours), told(make, theirs), told(make, ours + theirs)
     own = {p.known for q in (one, other) for p in q._counts.table if not p.is_pooled}
+    merged = one.merge(other)
+    assert merged.n_rounds == both.n_rounds
+    assert merged.n_stopped == both.n_stopped
+    assert twin(merged).to_state() == merged.to_state()
     if len(own) <= 3:
-        assert one.merge(other).to_state() == both.to_state()
-        assert other.merge(one).to_state() == both.to_state()
-    else:
-        for a, b in ((one, other), (other, one)):
-            with pytest.raises(InputError, match=r"at most max_prefixes=3 .* together, got"):
-                a.merge(b)
+        assert merged.to_state() == both.to_state()
+    exact = {p.known: n for p, n in merged._counts.table.items() if not p.is_pooled}
+    assert len(exact) <= 3
+    for prefix, followed in exact.items():  # nothing is counted twice or mixed
+        sums = [q._counts.of(q._counts._exact.get(prefix)).times for q in (one, other)]
+        assert followed.times == sum(sums)
 
 
 def test_what_one_learner_pooled_is_not_mixed_with_what_another_told_apart():
     few = FACTORIES["few"]
     start = told(few, [("a", "a"), ("b", "b"), ("c", "c")])
-    one, other = twin(start), twin(start)
+    one, other = start.fork(), start.fork()
     one.tell_many({("a", "b"): 5, ("d", "a"): 2})
     other.tell_many({("a", "a"): 3, ("e", "e"): 4})
-    merged = one.merge(other, start=start)
+    merged = start.merge(one).merge(other)
     assert merged.outlook(["a"]).n_followed == 9
     assert merged.outlook(["new"]).n_followed == 6
     apart = told(lambda c: sw.OutputConditional(c, max_prefixes=1), {("a", "a"): 5})
     pooled = told(lambda c: sw.OutputConditional(c, max_prefixes=1), {("b", "a"): 5, ("a", "b"): 3})
-    with pytest.raises(InputError, match="got 2: let all begin with one saved state"):
-        apart.merge(pooled)
+    merged = apart.merge(pooled)  # of ("a",) and ("b",) one has room, and both pools hid the other
+    assert sorted(merged.outlook([s]).n_followed for s in "abc") == [0, 0, 5]
+    assert merged.n_rounds == 13
 
 
-def test_merging_needs_equal_settings_and_a_start_that_is_contained():
+def test_learners_of_sixty_values_are_merged():
+    """After a minute of traffic the tables of two workers are full, and differ."""
+    workers = [sw.OutputConditional(CHAIN) for _ in range(2)]
+    for worker, seed in zip(workers, (0, 1), strict=True):
+        worker.tell_many(np.random.default_rng(seed).integers(60, size=(3_000, 3)))
+    merged = workers[0].merge(workers[1])
+    assert merged.n_rounds == 6_000
+    assert sum(merged.outlook([y]).n_followed for y in range(60)) == 6_000
+
+
+def test_merging_needs_equal_settings():
     policy = sw.OutputConditional(CHAIN)
     for other in (sw.OutputConditional(LONG), sw.OutputConditional(CHAIN, max_prefixes=5)):
         with pytest.raises(SettingError, match="merge needs learners of equal settings"):
             policy.merge(other)
-    start = told(sw.OutputConditional, [(0, 1)])
-    with pytest.raises(InputError, match="must contain what is taken away"):
-        policy.merge(told(sw.OutputConditional, [(0, 0), (1, 1)]), start=start)
-    pooled = FACTORIES["agreement"]
-    with pytest.raises(InputError, match="must contain what is taken away"):
-        told(pooled, []).merge(told(pooled, [(0,)] * 3), start=told(pooled, [(0, 0)]))
+
+
+def test_what_cannot_be_saved_is_refused_at_once():
+    """An Enum or a tuple would be counted, and the state refused a week later."""
+    policy = sw.OutputConditional(CHAIN)
+    for output in (sw.Decision.STOP, ("a", 1), frozenset()):
+        with pytest.raises(OutputsError, match="to be saved, got"):
+            policy.tell([0, output])
+    FACTORIES["agreement"](CHAIN).tell([sw.Decision.STOP, ("a", 1)])  # which counts no outputs
+
+
+def test_whether_a_last_test_was_run_has_to_be_said():
+    policy = sw.OutputConditional(CHAIN)
+    with pytest.raises(OutputsError, match=r"must not end with None.*give stage=2"):
+        policy.tell([0, None, None])
+    policy.tell([0, None, None], stage=2)
+    policy.tell([0])
+    assert policy.n_stopped == (1, 0, 1)
 
 
 BAD = [
@@ -273,7 +299,7 @@ def test_settings_are_checked():
 )
 def test_damaged_states_are_refused(spoil):
     state = told(sw.OutputConditional, [(0, 1), (1, None, 1)]).to_state()
-    spoil(state["counts"])
+    spoil(state["statistics"]["prefixes"])
     with pytest.raises(StateError):
         sw.policy_from_state(state)
 
@@ -308,11 +334,11 @@ def test_the_estimate_is_that_of_the_best_way_to_wait_for_a_change(seed, n):
         assert outlook.estimate == pytest.approx(expected, abs=1e-9)
         assert outlook.low <= outlook.estimate + 1e-9
         assert outlook.estimate <= outlook.high + 1e-9
-        looks = sw.Next.CONTINUE if outlook.estimate > 0 else sw.Next.STOP
+        looks = sw.Decision.CONTINUE if outlook.estimate > 0 else sw.Decision.STOP
         if abs(expected) > 1e-9:
             assert policy.recommend(prefix) is looks
-    assert policy.recommend(cases[0]) is sw.Next.STOP
-    assert policy.recommend(["never seen"]) is sw.Next.UNDECIDED
+    assert policy.recommend(cases[0]) is sw.Decision.STOP
+    assert policy.recommend(["never seen"]) is sw.Decision.UNDECIDED
 
 
 @every
@@ -320,12 +346,11 @@ def test_the_estimate_is_that_of_the_best_way_to_wait_for_a_change(seed, n):
 @settings(max_examples=60)
 def test_next_goes_by_the_upper_bound(make, cases, scale, price):
     cascade = sw.Cascade([0, price, 0.1])
-    policy = make(cascade)
-    policy.tell_many({case: scale * cases.count(case) for case in cases})
+    policy = told(make, Counter(cases * scale), cascade)
     for prefix in [(0,), (1,), (None,), (0, 0), (0, 1), (None, 0), ("a", None)]:
         high = policy.outlook(prefix).high
         if abs(high - policy.indifference) > 1e-9:
-            goes_on = policy.next(prefix) is sw.Next.CONTINUE
+            goes_on = policy.next(prefix) is sw.Decision.CONTINUE
             assert goes_on == (high > policy.indifference)
 
 
@@ -341,7 +366,7 @@ def test_next_goes_by_the_upper_bound_when_there_is_more_to_come(
     policy = told(sw.OutputConditional, cases, sw.Cascade([0, price / 50, 0.3]))
     high = policy.outlook([0]).high
     if abs(high) > 1e-9:
-        assert (policy.next([0]) is sw.Next.CONTINUE) == (high > 0)
+        assert (policy.next([0]) is sw.Decision.CONTINUE) == (high > 0)
 
 
 def test_the_bound_is_where_the_evidence_is_what_resolve_demands():
@@ -351,9 +376,12 @@ def test_the_bound_is_where_the_evidence_is_what_resolve_demands():
     assert 50 * bernoulli_kl(0.1, highest) == pytest.approx(demand)
     lowest = policy.outlook([0]).low + 0.3
     assert 50 * bernoulli_kl(0.1, lowest) == pytest.approx(demand)
-    assert policy.next([0]) is (sw.Next.STOP if highest <= 0.3 else sw.Next.CONTINUE)
+    assert policy.next([0]) is (sw.Decision.STOP if highest <= 0.3 else sw.Decision.CONTINUE)
     # The price at which it would just stop.
-    for price, expected in ((highest + 0.01, sw.Next.STOP), (highest - 0.01, sw.Next.CONTINUE)):
+    for price, expected in (
+        (highest + 0.01, sw.Decision.STOP),
+        (highest - 0.01, sw.Decision.CONTINUE),
+    ):
         other = told(
             sw.OutputConditional, {(0, 0): 45, (0, 1): 5, (1,): 50}, sw.Cascade([0, price])
         )
@@ -379,7 +407,7 @@ def test_with_no_answer_at_all_going_on_is_worth_the_chance_of_one():
 
 def test_a_test_dearer_than_a_mistake_is_never_run():
     policy = sw.OutputConditional(sw.Cascade([0, 1.0, 0.1]))
-    assert policy.next(["anything"]) is sw.Next.STOP
+    assert policy.next(["anything"]) is sw.Decision.STOP
     assert policy.ask() == 0
 
 
@@ -428,7 +456,7 @@ def test_memory_is_bounded_and_what_is_beyond_is_pooled():
     rng = np.random.default_rng(0)
     for row in rng.integers(1000, size=(500, 5)).tolist():
         policy.tell(row)
-    rows = policy.to_state()["counts"]["prefixes"]
+    rows = policy.to_state()["statistics"]["prefixes"]["prefixes"]
     own = [row for row in rows if not row[1]]
     assert len(own) == 4
     bell = 1 + 2 + 5 + 15  # patterns of 1 to 4 outputs
@@ -437,7 +465,7 @@ def test_memory_is_bounded_and_what_is_beyond_is_pooled():
     prefixes = [row[0] for row in own]
     assert all(len(prefix) == 1 or prefix[:-1] in prefixes for prefix in prefixes)
     # What is beyond joins the pool of its agreement, after merging too.
-    merged = policy.merge(policy).to_state()["counts"]["prefixes"]
+    merged = policy.merge(policy).to_state()["statistics"]["prefixes"]["prefixes"]
     assert [row[:3] for row in merged] == [[*row[:2], 2 * row[2]] for row in rows]
 
 
@@ -445,8 +473,8 @@ def test_patterns_beyond_the_last_limit_go_on(monkeypatch):
     monkeypatch.setattr(PrefixCounts, "max_places", 1)
     policy = FACTORIES["agreement"](CHAIN)
     policy.tell_many({(0, 0, 0): 500})
-    assert policy.to_state()["counts"]["prefixes"] == [[[], [0], 500, 0, 0]]
-    assert policy.next([0, 0]) is sw.Next.CONTINUE
+    assert policy.to_state()["statistics"]["prefixes"]["prefixes"] == [[[], [0], 500, 0, 0]]
+    assert policy.next([0, 0]) is sw.Decision.CONTINUE
 
 
 @given(data=st.data())
@@ -481,7 +509,7 @@ def test_all_is_learned_from_many_complete_cases():
         off = 2 * hoeffding(outlook.n_followed, events=12)
         assert outlook.estimate == pytest.approx(node.gain, abs=off)
         assert abs(node.gain) > off
-        stop = policy.recommend(prefix) is sw.Next.STOP
+        stop = policy.recommend(prefix) is sw.Decision.STOP
         assert stop == problem.stops_without_labels(prefix)
 
 
@@ -490,14 +518,14 @@ def test_bad_luck_is_not_for_ever():
     world = nested_errors(sw.Cascade([0, 0.2]), [0.4, 0.0])
     policy = sw.OutputConditional(world.cascade)
     policy.tell_many({(0, 0): 30, (1, 1): 30})  # test 2 seems to change nothing
-    assert policy.next([0]) is policy.next([1]) is sw.Next.STOP
+    assert policy.next([0]) is policy.next([1]) is sw.Decision.STOP
     # Truth: it changes .28 / .46 of the zeros. At this t the evidence of 30 cases is too little.
     settled = -30 * math.log1p(-0.2)
     t = next(t for t in (2**k for k in range(6, 30)) if demanded_evidence(t, 30) > settled)
     policy.tell_many({(0,): t})
-    assert policy.next([0]) is sw.Next.CONTINUE
+    assert policy.next([0]) is sw.Decision.CONTINUE
     for row in map(tuple, world.sample(3000, seed=1)[1].tolist()):
         policy.tell(follow(policy, row))
     # 3,000 · .46 cases began with 0; a share of .6 in them is far above the price of .2.
-    assert policy.next([0]) is sw.Next.CONTINUE
+    assert policy.next([0]) is sw.Decision.CONTINUE
     assert policy.outlook([0]).low > 0

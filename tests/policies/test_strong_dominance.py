@@ -123,9 +123,9 @@ def test_forced_exploration_goes_to_the_end(given):
     """Line 10: I_t = K, also where test K has been seen as often as the one before it."""
     policy = sw.StrongDominance(Cascade([0.0, 0.4, 0.3]), **given)
     state = policy.to_state()
-    state["counts"]["stopped"] = [10**6, 0, 2]
-    state["counts"]["seen"] = [[10**6 + 2], [2, 2], [2, 2, 2]]
-    state["counts"]["disagreed"] = [[0], [1, 0], [1, 0, 0]]
+    state["statistics"]["pairs"]["stopped"] = [10**6, 0, 2]
+    state["statistics"]["pairs"]["seen"] = [[10**6 + 2], [2, 2], [2, 2, 2]]
+    state["statistics"]["pairs"]["disagreed"] = [[0], [1, 0], [1, 0, 0]]
     state["n_explored"] = 10**6
     policy = sw.policy_from_state(state)
     before = policy.to_state()["n_explored"]

@@ -10,7 +10,7 @@ from stopwise.cascade import Cascade
 from stopwise.errors import OutputsError
 from stopwise.problem.families import complement, nested_errors
 from stopwise.problem.random_instances import random_costs, random_instance
-from tests.policies.helpers import Case, draw_cases, play, regret, sample_cases
+from tests.policies.helpers import Case, draw_cases, play, regret, sample_cases, tell
 
 
 def labelled_algorithm_2(C, cases, exploration=1.5):
@@ -64,8 +64,7 @@ def test_it_sees_through_disagreement_that_mends_nothing():
 def test_a_deeper_test_may_be_worse():
     policy = sw.Supervised(Cascade([0, 0.0, 0.5]))
     for _ in range(300):
-        tell = Case((1, 0, 1), 1).told(policy, policy.ask())
-        policy.tell(*tell)
+        tell(policy, Case((1, 0, 1), 1).told(policy, policy.ask()))
     # Stage 2 always spoils what stage 1 had right, and stage 3 mends just that.
     assert policy.ask() == policy.recommend() == 0
 
@@ -73,10 +72,10 @@ def test_a_deeper_test_may_be_worse():
 @pytest.mark.parametrize("label", [None, [1], {1}, float("nan"), np.array([1, 0])])
 def test_a_label_has_to_be_one(label):
     policy = sw.Supervised(Cascade([0, 0.5]))
-    policy.tell([0, 1], 1)
+    policy.tell([0, 1], label=1)
     before = policy.to_state()
     with pytest.raises(OutputsError, match="label must be"):
-        policy.tell([0, 1], label)
+        policy.tell([0, 1], label=label)
     with pytest.raises(OutputsError, match="label must be"):
         policy.tell_many([([0, 1], 1), ([0, 1], label)])
     assert policy.to_state() == before
@@ -96,19 +95,19 @@ def test_labels_out_of_an_array_are_labels():
     for case, label in zip(cases, np.array([c.label for c in cases]), strict=True):
         stage = one.ask()
         assert other.ask() == stage
-        one.tell(case.outputs[: stage + 1], case.label)
-        other.tell(np.array(case.outputs[: stage + 1]), label)
+        one.tell(case.outputs[: stage + 1], label=case.label)
+        other.tell(np.array(case.outputs[: stage + 1]), label=label)
     assert one.to_state() == other.to_state()
-    assert any(map(any, one.to_state()["further"]["mended"]["disagreed"]))
+    assert any(map(any, one.to_state()["statistics"]["mended"]["disagreed"]))
 
 
 def test_a_missing_output_is_neither_right_nor_wrong():
     policy = sw.Supervised(Cascade([0, 0.1, 0.1]))
-    policy.tell([0, None, 1], 1)
-    policy.tell([0, 1, 0], 1)
+    policy.tell([0, None, 1], label=1)
+    policy.tell([0, 1, 0], label=1)
     state = policy.to_state()
-    assert state["counts"]["seen"] == [[2], [1, 1], [2, 1, 2]]
-    assert state["further"]["mended"]["disagreed"] == [[0], [1, 0], [1, 0, 0]]
+    assert state["statistics"]["pairs"]["seen"] == [[2], [1, 1], [2, 1, 2]]
+    assert state["statistics"]["mended"]["disagreed"] == [[0], [1, 0], [1, 0, 0]]
 
 
 def test_labels_make_it_better():

@@ -72,7 +72,7 @@ def test_a_new_seed_forgets_nothing_else():
     policy.reseed(2)
     assert policy.counts == before
     fresh.tell_many({(0, 0, 0): 1})
-    other = sw.policy_from_state({**fresh.to_state(), "counts": before.to_state()})
+    other = sw.policy_from_state({**fresh.to_state(), "statistics": {"pairs": before.to_state()}})
     assert policy.ask_many(100) == other.ask_many(100)
 
 

@@ -23,10 +23,10 @@ def by_hand(world, horizon, seed):
     chances = law.probabilities / law.probabilities.sum()
     paid = 0.0
     for _ in range(horizon):
-        paid += problem.cost(lambda prefix: policy.next(prefix) is sw.Next.STOP)
+        paid += problem.cost(lambda prefix: policy.next(prefix) is sw.Decision.STOP)
         row = tuple(law.codes[rng.multinomial(1, chances).argmax()].tolist())
         shown = 1
-        while policy.next(row[:shown]) is sw.Next.CONTINUE:
+        while policy.next(row[:shown]) is sw.Decision.CONTINUE:
             shown += 1
         policy.tell(row[:shown])
     return policy, paid

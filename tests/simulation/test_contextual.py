@@ -191,7 +191,6 @@ def test_a_subclass_may_have_another_rule():
 
     trace = simulated(WORLDS["nested"], lambda c: Other(c, 2), horizon=200, checkpoints=1)
     assert trace.stops[:, -1, 0].tolist() == [200] * 3
-    del sw.ContextualPolicy.kinds["Other"]
 
 
 def test_recordings_can_have_negative_regret():

@@ -61,7 +61,7 @@ class TestView:
         view.tell_cases(one, cases)
         view.tell_counts(other, np.bincount(cases, minlength=len(view.outputs)), 50)
         assert one.counts == other.counts
-        assert one.to_state()["further"] == other.to_state()["further"]
+        assert one.to_state()["statistics"] == other.to_state()["statistics"]
 
     def test_tells_what_the_outputs_themselves_would(self):
         instance = instance_of_three_classes(3)
@@ -76,7 +76,7 @@ class TestView:
                 label = int(instance.labels[row])
                 other.tell(told, label) if isinstance(other, sw.Supervised) else other.tell(told)
             assert policy.counts == other.counts
-            assert policy.to_state()["further"] == other.to_state()["further"]
+            assert policy.to_state()["statistics"] == other.to_state()["statistics"]
 
 
 class TestCases:

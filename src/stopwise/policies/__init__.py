@@ -1,34 +1,27 @@
-"""Learners: where to stop, from disagreement alone. Nothing here ever imports the truth."""
+"""Learners: where to stop, from disagreement alone. Nothing here ever imports the truth.
 
-from stopwise.policies.base import Policy
-from stopwise.policies.contextual import ContextualPolicy
-from stopwise.policies.contextual_resolve import ContextualResolve
-from stopwise.policies.contextual_thompson import ContextualThompson
-from stopwise.policies.contextual_weak_dominance import ContextualWeakDominance
-from stopwise.policies.explore_then_commit import ExploreThenCommit
-from stopwise.policies.fixed_stage import FixedStage
-from stopwise.policies.output_conditional import Next, OutputConditional
-from stopwise.policies.resolve import Resolve
-from stopwise.policies.state import policy_from_state
-from stopwise.policies.strong_dominance import StrongDominance
-from stopwise.policies.supervised import Supervised
-from stopwise.policies.thompson import Thompson
-from stopwise.policies.weak_dominance import WeakDominance
+A name is loaded from its module when it is first used; `registry` lists the policies.
+"""
 
-__all__ = [
-    "ContextualPolicy",
-    "ContextualResolve",
-    "ContextualThompson",
-    "ContextualWeakDominance",
-    "ExploreThenCommit",
-    "FixedStage",
-    "Next",
-    "OutputConditional",
-    "Policy",
-    "Resolve",
-    "StrongDominance",
-    "Supervised",
-    "Thompson",
-    "WeakDominance",
-    "policy_from_state",
-]
+from importlib import import_module
+from typing import Any
+
+from stopwise.policies.registry import POLICIES
+
+_HOME = {name: entry.module for name, entry in POLICIES.items()} | {
+    "ContextualPolicy": "contextual",
+    "Decision": "stopping_policy",
+    "Learner": "learner",
+    "Policy": "base",
+    "StoppingPolicy": "stopping_policy",
+    "policy_from_state": "state",
+}
+
+__all__ = [*_HOME]  # noqa: PLE0604  # the keys are the names
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name from its module at its first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'stopwise.policies' has no attribute {name!r}")
+    return getattr(import_module(f"stopwise.policies.{_HOME[name]}"), name)

@@ -16,18 +16,6 @@ from stopwise.policies.pair_models import CUT, UNSEEN
 LARGEST = LARGEST_FEATURE
 LARGEST_UNSCALED = 1e3
 
-# What a learner remembers, by the names of `Model`, and the lists that count cases.
-MEMORY = (
-    "theta",
-    "inverse",
-    "seen",
-    "centre",
-    "scale",
-    "squares",
-    "held_contexts",
-    "held_pairs",
-    "counts",
-)
 _WHOLE = {"seen", "held_pairs", "counts"}
 _MOST = 2**53  # cases; beyond this counts are not exact as floats
 _RANGES: dict[str, tuple[float, float]] = {
@@ -72,18 +60,6 @@ def check_context(context: Any, n_features: int, largest: float = LARGEST) -> li
 def _shown(value: Any) -> str:
     # A number of thousands of digits would be refused by repr, or fill the page.
     return "a larger number" if isinstance(value, int) and abs(value) > LARGEST else repr(value)
-
-
-def case_parts(case: Any) -> tuple[Any, Any]:
-    """Return outputs and context of a case that is told in a batch, or raise `ContextError`."""
-    if not isinstance(case, (tuple, list)) or len(case) != 2:
-        raise ContextError(f"a case must be a pair (outputs, context), got {case!r}")
-    return case[0], case[1]
-
-
-def copied(values: Any) -> Any:
-    """Return lists of lists as new lists."""
-    return [copied(value) for value in values] if isinstance(values, list) else values
 
 
 def checked_memory(name: str, values: Any, like: Any) -> Any:

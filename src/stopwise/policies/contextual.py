@@ -4,35 +4,42 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.checks import finite_number, whole_number
-from stopwise.errors import CascadeError, ContextError, InputError, SettingError, StateError
-from stopwise.outputs import Outputs, check_outputs
+from stopwise.errors import ContextError, OutputsError, SettingError, StateError
+from stopwise.outputs import Outputs
 from stopwise.policies.context_checks import (
     LARGEST,
     LARGEST_UNSCALED,
-    MEMORY,
-    case_parts,
     check_context,
     check_memory,
     checked_memory,
-    copied,
 )
 from stopwise.policies.contextual_rules import optimistic_stage
+from stopwise.policies.learner import Learner
 from stopwise.policies.logistic import chance, dot, log_odds
 from stopwise.policies.optimism import price_rows
-from stopwise.policies.pair_models import UNSEEN, Model, absorb, is_warm, scale_features
-from stopwise.policies.state import STATE_VERSION, Saved
+from stopwise.policies.pair_models import (
+    MEMORY,
+    UNSEEN,
+    Model,
+    absorb,
+    copied,
+    is_warm,
+    scale_features,
+)
 
 # Below this rounding would eat up what is learned.
 LEAST_REGULARISATION = 1e-6
+# A model of all pairs takes 8 bytes a number at least.
+MOST_NUMBERS = 20_000_000
 
 
-class ContextualPolicy(Saved, is_base=True):
+class ContextualPolicy(Learner):
     """A learner that says where to stop a case of which some features are known beforehand.
 
     It models P(Y^i ≠ Y^j | x) as σ(θ_ij·x) for each pair of stages, and learns θ_ij online from the
@@ -66,7 +73,8 @@ class ContextualPolicy(Saved, is_base=True):
         "intercept",
         "warm_up",
     )
-    """The parameters after the cascade, each kept as an attribute of the same name."""
+    needs_chain = True
+    merge_refusal = "what a model learns depends on the order of the cases"
 
     def __init__(
         self,
@@ -78,13 +86,9 @@ class ContextualPolicy(Saved, is_base=True):
         intercept: bool = True,
         warm_up: int = 50,
     ) -> None:
-        if not isinstance(cascade, Cascade):
-            raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
-        if not cascade.is_chain:
-            raise CascadeError(f"{type(self).__name__} needs a chain, got a tree: {cascade!r}")
+        super().__init__(cascade)
         if not isinstance(intercept, (bool, np.bool_)):
             raise SettingError(f"intercept must be True or False, got {intercept!r}")
-        self.cascade = cascade
         self.intercept = bool(intercept)
         least = 0 if self.intercept else 1
         self.n_features = whole_number("n_features", n_features, SettingError, least=least)
@@ -99,43 +103,28 @@ class ContextualPolicy(Saved, is_base=True):
         self.warm_up = whole_number("warm_up", warm_up, SettingError, least=0)
         if self.warm_up == 1:
             raise SettingError("warm_up must be 0 or at least 2: one case has no scale, got 1")
-        self._model = self._new_model()
-
-    def __repr__(self) -> str:
-        given = "".join(f", {name}={getattr(self, name)!r}" for name in self.settings)
-        return f"{type(self).__name__}({self.cascade!r}{given})"
+        self._check_size()
+        self._stored["model"] = self._new_model()
 
     def ask(self, context: Any) -> int:
         """Return the stage at which to stop a case with these features."""
-        return self._choose(self._checked_context(context))
-
-    def tell(self, outputs: Outputs, context: Any) -> None:
-        """Take in the outputs of the tests that were run on one case, ``None`` where one failed."""
-        told = check_outputs(outputs, self.cascade)[1]
         features = self._checked_context(context)
-        absorb(self._model, features, self._pairs(told))
+        with self._lock:
+            return self._choose(features)
+
+    def tell(
+        self, outputs: Outputs, context: Any, *, stage: int | None = None, label: Any = None
+    ) -> None:
+        """Take in the outputs of the tests that were run on one case, ``None`` where one failed."""
+        case = self._checked(outputs, context=context, stage=stage, label=label)
+        with self._lock:
+            self._take(case, 1)
 
     def ask_many(self, contexts: Iterable[Any]) -> list[int]:
         """Return the stages for cases that start now, before any of them is told."""
-        return [self._choose(context) for context in self._checked_contexts(contexts)]
-
-    def tell_many(self, batch: Iterable[Any]) -> None:
-        """Take in many cases, pairs (outputs, context), in their order.
-
-        All or nothing: if one of them is refused none is taken.
-        """
-        if isinstance(batch, (str, bytes)) or not isinstance(batch, Iterable):
-            raise ContextError(f"batch must be pairs (outputs, context), got {batch!r}")
-        checked = []
-        for number, case in enumerate(batch, start=1):
-            try:
-                outputs, context = case_parts(case)
-                told = check_outputs(outputs, self.cascade)[1]
-                checked.append((self._checked_context(context), self._pairs(told)))
-            except InputError as error:
-                raise type(error)(f"{error}; it is case {number} of the batch") from None
-        for features, pairs in checked:
-            absorb(self._model, features, pairs)
+        checked = self._checked_contexts(contexts)
+        with self._lock:
+            return [self._choose(context) for context in checked]
 
     def recommend(self, context: Any) -> int:
         """Return the stage that looks best for this context, with no regard for what is unknown.
@@ -143,24 +132,22 @@ class ContextualPolicy(Saved, is_base=True):
         The last one before anything is known.
         """
         features = self._checked_context(context)
-        return optimistic_stage(self._model, self.cascade.n_stages, features, 0.0)
+        with self._lock:
+            return optimistic_stage(self._model, self.cascade.n_stages, features, 0.0)
 
     def disagreement(self, context: Any) -> FloatArray:
         """Return P(Y^i ≠ Y^j | context) as estimated now; shape (K, K), 1/2 before the warm-up."""
         features, K = self._checked_context(context), self.cascade.n_stages
         table = np.full((K, K), 0.5)
         np.fill_diagonal(table, 0.0)
-        if is_warm(self._model):
-            scale_features(self._model, features)
-            for j in range(K):
-                for i in range(j):
-                    theta = self._model.theta[j * (j - 1) // 2 + i]
-                    table[i, j] = table[j, i] = chance(dot(theta, self._model.x))
+        with self._lock:
+            if is_warm(self._model):
+                scale_features(self._model, features)
+                for j in range(K):
+                    for i in range(j):
+                        theta = self._model.theta[j * (j - 1) // 2 + i]
+                        table[i, j] = table[j, i] = chance(dot(theta, self._model.x))
         return table
-
-    def reseed(self, seed: int | np.random.Generator) -> None:
-        """Replace the generator of a policy that draws; others have none."""
-        return
 
     @property
     def n_rounds(self) -> int:
@@ -175,41 +162,44 @@ class ContextualPolicy(Saved, is_base=True):
         """
         return int(self._model.counts[1])
 
-    def to_state(self) -> dict[str, Any]:
-        """Return everything as plain data for JSON; `policy_from_state` goes on from there."""
-        model = self._model._asdict()
-        return {
-            "policy": type(self).__name__,
-            "version": STATE_VERSION,
-            "cascade": self.cascade.to_state(),
-            "settings": {name: getattr(self, name) for name in self.settings},
-            "model": {name: copied(model[name]) for name in MEMORY},
-            **self._extra_state(),
-        }
+    @property
+    def _model(self) -> Model:
+        model: Model = self._stored["model"]
+        return model
 
-    @classmethod
-    def _rebuilt(cls, state: dict[str, Any]) -> Self:
-        policy = cls(Cascade.from_state(state["cascade"]), **cls._settings_from(state))
-        fresh = policy._model._asdict()
-        if set(state["model"]) != set(MEMORY):
-            raise StateError(f"model must have {list(MEMORY)}, got {list(state['model'])}")
-        memory = {name: checked_memory(name, state["model"][name], fresh[name]) for name in MEMORY}
-        check_memory(memory, policy.warm_up, policy.regularisation)
-        policy._model = policy._model._replace(**memory)
-        policy._restore_extra(state)
-        return policy
+    def _case_names(self) -> tuple[str, ...]:
+        return ("outputs", "context")
 
-    @classmethod
-    def _settings_from(cls, state: dict[str, Any]) -> dict[str, Any]:
-        return dict(state["settings"])
+    def _checked(
+        self, outputs: Any, *, context: Any, stage: int | None = None, label: Any = None
+    ) -> tuple[list[float], list[int]]:
+        """Return the features of a case and which pairs disagreed, or raise."""
+        if label is not None:
+            raise OutputsError(f"label must be left out: {type(self).__name__} learns from none")
+        _, told = self._checked_outputs(outputs, stage)
+        return self._checked_context(context), self._pairs(told)
 
-    def _extra_state(self) -> dict[str, Any]:
-        """Return what is not in the model: the state of a generator, say."""
-        return {}
+    def _take(self, case: tuple[list[float], list[int]], times: int) -> None:
+        for _ in range(times):
+            absorb(self._model, *case)
 
-    def _restore_extra(self, state: dict[str, Any]) -> None:
-        """Take back what `_extra_state` gave."""
-        return
+    def _read_statistic(self, name: str, saved: Any) -> Model:
+        fresh = self._new_model()
+        if set(saved) != set(MEMORY):
+            raise StateError(f"model must have {list(MEMORY)}, got {list(saved)}")
+        memory = {part: checked_memory(part, saved[part], getattr(fresh, part)) for part in MEMORY}
+        check_memory(memory, self.warm_up, self.regularisation)
+        return fresh._replace(**memory)
+
+    def _check_size(self) -> None:
+        """Refuse a model of absurd size before it takes the memory."""
+        K, D = self.cascade.n_stages, self.n_features + int(self.intercept)
+        numbers = K * (K - 1) // 2 * D * D + self.warm_up * (self.n_features + K * K)
+        if numbers > MOST_NUMBERS:
+            raise SettingError(
+                f"n_features and warm_up must keep the model below {MOST_NUMBERS:.0e} numbers, "
+                f"got n_features={self.n_features} and warm_up={self.warm_up} for {K} stages"
+            )
 
     @abstractmethod
     def _choose(self, context: list[float]) -> int:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from stopwise.cascade import Cascade
-from stopwise.policies.base import generator_from_state, generator_of, generator_state
 from stopwise.policies.contextual import ContextualPolicy
 from stopwise.policies.contextual_rules import sampled_stage
 
@@ -32,6 +29,8 @@ class ContextualThompson(ContextualPolicy):
     [1, 1, 1, 0, 1]
     """
 
+    draws = True
+
     def __init__(
         self,
         cascade: Cascade,
@@ -53,20 +52,6 @@ class ContextualThompson(ContextualPolicy):
         )
         self.reseed(seed)
 
-    def reseed(self, seed: int | np.random.Generator) -> None:
-        """Replace the generator; one that JSON cannot hold seeds a PCG64."""
-        self._rng = generator_of(seed)
-
     def _choose(self, context: list[float]) -> int:
         n_stages = self.cascade.n_stages
         return sampled_stage(self._model, n_stages, context, self.exploration, self._rng)
-
-    @classmethod
-    def _settings_from(cls, state: dict[str, Any]) -> dict[str, Any]:
-        return {**state["settings"], "seed": 0}
-
-    def _extra_state(self) -> dict[str, Any]:
-        return {"generator": generator_state(self._rng)}
-
-    def _restore_extra(self, state: dict[str, Any]) -> None:
-        self._rng = generator_from_state(state["generator"])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any, Self
+
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.counts import PairCounts
-from stopwise.errors import SettingError
-from stopwise.policies.base import Policy, Told
+from stopwise.errors import SettingError, StateError
+from stopwise.outputs import Told
+from stopwise.policies.base import Policy
 from stopwise.policies.optimism import FOREVER, first_accepted, price_rows
 
 
@@ -32,6 +36,7 @@ class ExploreThenCommit(Policy):
     """
 
     settings = ("rounds",)
+    takes_number = True
     needs_chain = True  # on a tree no case is complete
 
     def __init__(self, cascade: Cascade, *, rounds: int) -> None:
@@ -39,28 +44,40 @@ class ExploreThenCommit(Policy):
         self.rounds = whole_number("rounds", rounds, SettingError, least=1)
         self._prices = price_rows(cascade)
         # The cases that went to the end: what comes after the commitment must not sway it.
-        self._further["complete"] = PairCounts(cascade)
+        self._stored["complete"] = PairCounts(cascade)
 
-    def recommend(self) -> int:
+    @classmethod
+    def with_defaults(
+        cls, cascade: Cascade, *, horizon: int = 1_000, number: int | None = None
+    ) -> Self:
+        """Return the policy that commits after ``number`` cases, ⌈sqrt(horizon)⌉ by default."""
+        return cls(cascade, rounds=number or math.isqrt(horizon - 1) + 1)
+
+    def _recommend(self) -> int:
         """Return the first stage that nothing beyond betters in the complete cases."""
-        self._settle()
-        complete = self._further["complete"]
+        complete = self._statistics["complete"]
         return first_accepted(self._prices, complete.seen, complete.disagreed, 0.0)
 
     def _decide(self) -> tuple[int, int]:
-        missing = self.rounds - self._further["complete"].n_rounds
+        missing = self.rounds - self._statistics["complete"].n_rounds
         if missing > 0:
             return self.cascade.n_stages - 1, missing
-        stage = self.recommend()
+        stage = self._recommend()
         # Playing the last stage brings complete cases, so the choice may still move.
         return stage, 1 if stage == self.cascade.n_stages - 1 else FOREVER
 
     def _absorb(self, stage: int, told: Told, times: int) -> None:
         super()._absorb(stage, told, times)
         if stage == self.cascade.n_stages - 1:
-            self._further["complete"].add_checked(stage, told, times)
+            self._stored["complete"].add_checked(stage, told, times)
 
     def _absorb_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
         super()._absorb_totals(stage, times, disagreed)
         if stage == self.cascade.n_stages - 1:
-            self._further["complete"].add_totals(stage, times, disagreed)
+            self._stored["complete"].add_totals(stage, times, disagreed)
+
+    def _check_statistics(self, tables: dict[str, Any]) -> None:
+        complete = tables["complete"]
+        if any(complete.stopped[:-1]) or complete.stopped[-1] != tables["pairs"].stopped[-1]:
+            raise StateError("complete must be the cases that went to the end")
+        _ = tables["pairs"] - complete  # raises unless they are among all cases

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import SettingError
@@ -24,6 +26,7 @@ class FixedStage(Policy):
     """
 
     settings = ("stage",)
+    takes_number = True
 
     def __init__(self, cascade: Cascade, *, stage: int) -> None:
         super().__init__(cascade)
@@ -31,7 +34,19 @@ class FixedStage(Policy):
         if self.stage >= cascade.n_stages:
             raise SettingError(f"stage must be < {cascade.n_stages}, got {stage!r}")
 
-    def recommend(self) -> int:
+    @classmethod
+    def with_defaults(
+        cls, cascade: Cascade, *, horizon: int = 1_000, number: int | None = None
+    ) -> Self:
+        """Return the policy that stops at stage ``number``, counted from 1."""
+        stage = number or 1
+        if stage > cascade.n_stages:
+            raise SettingError(
+                f"policy fixed-stage must name one of the {cascade.n_stages} stages, got {stage}"
+            )
+        return cls(cascade, stage=stage - 1)
+
+    def _recommend(self) -> int:
         """Return the stage."""
         return self.stage
 

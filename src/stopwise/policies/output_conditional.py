@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, whole_number
-from stopwise.errors import CascadeError, OutputsError, SettingError
-from stopwise.outputs import Outputs, check_outputs
-from stopwise.patterns import Pattern
+from stopwise.errors import OutputsError, SettingError
+from stopwise.outputs import Outputs, Told, check_outputs
+from stopwise.pattern_counts import plain_output
 from stopwise.policies.prefix_counts import Place, PrefixCounts
 from stopwise.policies.resolution import demanded_evidence, epoch_end
-from stopwise.policies.state import STATE_VERSION, Saved
+from stopwise.policies.stopping_policy import Decision, StoppingPolicy
 from stopwise.theory.divergence import bernoulli_kl, edge_of_ball
 from stopwise.theory.stopping import gain_of_going_on
-
-
-class Next(Enum):
-    """What to do with a case whose first outputs were seen."""
-
-    STOP = "stop"
-    CONTINUE = "continue"
-    UNDECIDED = "undecided"
-    """Nobody ever went on from there: `OutputConditional.recommend` only."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +45,7 @@ class Outlook:
         return self.high <= 0 or self.low > 0
 
 
-class OutputConditional(Saved):
+class OutputConditional(StoppingPolicy):
     """Run test after test on a case, and stop once going on cannot pay, whatever is right.
 
     After a prefix s of outputs the next test changes the standing answer with chance h(s). The most
@@ -85,33 +74,29 @@ class OutputConditional(Saved):
     >>> for outputs in [("well", "well"), ("ill", "well"), ("ill", "ill")] * 30:
     ...     policy.tell(outputs[: policy.ask(outputs[:1]) + 1])
     >>> policy.next(["well"]), policy.next(["ill"])
-    (<Next.STOP: 'stop'>, <Next.CONTINUE: 'continue'>)
+    (<Decision.STOP: 'stop'>, <Decision.CONTINUE: 'continue'>)
     """
+
+    settings = ("indifference", "max_prefixes")
+    needs_chain = True
 
     def __init__(
         self, cascade: Cascade, *, indifference: float = 0.0, max_prefixes: int = 1_000
     ) -> None:
-        if not isinstance(cascade, Cascade):
-            raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
-        if not cascade.is_chain:
-            raise CascadeError(f"OutputConditional needs a chain, got a tree: {cascade!r}")
-        self.cascade = cascade
+        super().__init__(cascade)
         self.indifference = finite_number("indifference", indifference, SettingError, zero=True)
         self.max_prefixes = whole_number("max_prefixes", max_prefixes, SettingError, least=0)
         self._zone = self.indifference / cascade.mistake_cost
         self._costs: list[float] = cascade.costs.tolist()
-        self._counts = PrefixCounts(cascade, max_prefixes=self.max_prefixes)
+        self._stored["prefixes"] = PrefixCounts(cascade, max_prefixes=self.max_prefixes)
 
-    def __repr__(self) -> str:
-        return (
-            f"OutputConditional({self.cascade!r}, indifference={self.indifference!r}, "
-            f"max_prefixes={self.max_prefixes!r})"
-        )
+    @property
+    def _counts(self) -> PrefixCounts:
+        counts: PrefixCounts = self._stored["prefixes"]
+        return counts
 
-    def next(self, outputs_so_far: Outputs) -> Next:
-        """Say whether to stop a case, or to run one more test, after the outputs so far."""
-        _, prefix = check_outputs(outputs_so_far, self.cascade)
-        return Next.CONTINUE if self._goes_on(self._counts.place(prefix)) else Next.STOP
+    def _goes_on_after(self, prefix: Told) -> bool:
+        return self._goes_on(self._counts.place(prefix))
 
     def ask(self, outputs_so_far: Outputs = ()) -> int:
         """Return the stage up to which to run the tests of a case before looking again.
@@ -120,13 +105,19 @@ class OutputConditional(Saved):
         the tests up to there may say, so that they can be run at once.
         """
         if isinstance(outputs_so_far, (tuple, list, np.ndarray)) and not len(outputs_so_far):
-            stage, places = 0, self._counts.first_places()
+            prefix: Told = ()
         else:
-            stage, prefix = check_outputs(outputs_so_far, self.cascade)
-            places = [self._counts.place(prefix)]
-            if not self._goes_on(places[0]):
+            _, prefix = check_outputs(outputs_so_far, self.cascade)
+        with self._lock:
+            return self._ask_after(prefix)
+
+    def _ask_after(self, prefix: Told) -> int:
+        stage, places = 0, self._counts.first_places()
+        if prefix:
+            stage, place = len(prefix) - 1, self._counts.place(prefix)
+            if not self._goes_on(place):
                 return stage
-            stage, places = stage + 1, self._counts.children(places[0])
+            stage, places = stage + 1, self._counts.children(place)
         while stage < len(self._costs) - 1:
             # An output not met before goes on if the next test costs less than a mistake.
             unknown = gain_of_going_on(1.0, self._costs[stage + 1], 0.0) > self._zone
@@ -136,51 +127,29 @@ class OutputConditional(Saved):
             places = [child for place in places for child in self._counts.children(place)]
         return stage
 
-    def tell(self, outputs: Outputs) -> None:
-        """Take in the outputs of the tests that were run on one case, ``None`` where one failed."""
-        _, told = check_outputs(outputs, self.cascade)
-        self._counts.add(told, 1)
-
-    def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
-        """Take in many cases at once: outputs in any order, or a mapping from outputs to how often.
-
-        All or nothing: if one of them is refused none is taken.
-        """
-        if not isinstance(batch, Iterable):
-            raise OutputsError(f"batch must be cases, or a mapping from cases, got {batch!r}")
-        cases = batch.items() if isinstance(batch, Mapping) else ((case, 1) for case in batch)
-        checked: list[tuple[Pattern, int]] = []
-        for number, (case, times) in enumerate(cases, start=1):
-            try:
-                count = whole_number("times", times, OutputsError, least=1)
-                checked.append((check_outputs(case, self.cascade)[1], count))
-            except OutputsError as error:
-                raise OutputsError(f"{error}; it is case {number} of the batch") from None
-        for told, count in checked:
-            self._counts.add(told, count)
-
-    def recommend(self, outputs_so_far: Outputs) -> Next:
+    def recommend(self, outputs_so_far: Outputs) -> Decision:
         """Say what looks best after the outputs so far, with no regard for what is to be learned.
 
-        ``Next.UNDECIDED`` if nobody ever went on from there.
+        ``Decision.UNDECIDED`` if nobody ever went on from there.
         """
         stage, prefix = check_outputs(outputs_so_far, self.cascade)
         if stage == len(self._costs) - 1:
-            return Next.STOP
+            return Decision.STOP
         outlook = self.outlook(prefix)
         if not outlook.n_followed:
-            return Next.UNDECIDED
-        return Next.CONTINUE if outlook.estimate > self._zone / 2 else Next.STOP
+            return Decision.UNDECIDED
+        return Decision.CONTINUE if outlook.estimate > self._zone / 2 else Decision.STOP
 
     def outlook(self, outputs_so_far: Outputs) -> Outlook:
         """Return what is known of the gain of going on; at the last stage there is none."""
         stage, prefix = check_outputs(outputs_so_far, self.cascade)
         if stage == len(self._costs) - 1:
             return Outlook(0, 0.0, 0.0, 0.0)
-        place = self._counts.place(prefix)
-        n = self._counts.of(place).times
-        estimate = self._gain(place, None) if n else math.nan
-        return Outlook(n, estimate, self._gain(place, 0.0), self._gain(place, 1.0))
+        with self._lock:
+            place = self._counts.place(prefix)
+            n = self._counts.of(place).times
+            estimate = self._gain(place, None) if n else math.nan
+            return Outlook(n, estimate, self._gain(place, 0.0), self._gain(place, 1.0))
 
     @property
     def n_rounds(self) -> int:
@@ -192,45 +161,27 @@ class OutputConditional(Saved):
         """For each stage how many of the cases told were stopped there."""
         return tuple(self._counts.stopped)
 
-    def merge(self, other: Self, *, start: Self | None = None) -> Self:
-        """Return a learner that knows what both know; none is changed.
+    def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Told:
+        """Return what a case showed, or raise."""
+        if label is not None:
+            raise OutputsError("label must be left out: OutputConditional learns from none")
+        played, told = self._checked_outputs(outputs, stage)
+        if stage is None and len(told) > 1 and told[-1] is None:
+            raise OutputsError(
+                "outputs must not end with None, got "
+                f"{outputs!r}: leave out tests that were not run, or give stage={played} to say "
+                "that the last one ran and gave nothing"
+            )
+        if self.max_prefixes:  # they have to be saved
+            for output in told:
+                plain_output(output)
+        return told
 
-        Cases that both know count twice, unless they are those of ``start``: what ``other`` was
-        restored from, if it is a worker that began with the knowledge of another learner.
+    def _take(self, case: Told, times: int) -> None:
+        self._counts.add(case, times)
 
-        Refused if together they have more than ``max_prefixes`` prefixes of their own: each has
-        then pooled what the other counts by itself. Learners that all begin with one state that
-        has so many already, or with ``max_prefixes`` 0, can always be merged.
-        """
-        for learner in (other, self if start is None else start):
-            if type(learner) is not type(self) or self._described() != learner._described():
-                raise SettingError(
-                    f"merge needs learners of equal settings, got {self!r} and {learner!r}"
-                )
-        merged = type(self)(self.cascade, **self._described()["settings"])
-        merged._counts = self._counts + (other._counts - start._counts if start else other._counts)
-        return merged
-
-    def to_state(self) -> dict[str, Any]:
-        """Return everything as plain data for JSON; `policy_from_state` goes on from there."""
-        return {
-            "policy": type(self).__name__,
-            "version": STATE_VERSION,
-            **self._described(),
-            "counts": self._counts.to_state(),
-        }
-
-    def _described(self) -> dict[str, Any]:
-        settings = {"indifference": self.indifference, "max_prefixes": self.max_prefixes}
-        return {"cascade": self.cascade.to_state(), "settings": settings}
-
-    @classmethod
-    def _rebuilt(cls, state: dict[str, Any]) -> Self:
-        policy = cls(Cascade.from_state(state["cascade"]), **state["settings"])
-        policy._counts = PrefixCounts.from_state(
-            state["counts"], policy.cascade, max_prefixes=policy.max_prefixes
-        )
-        return policy
+    def _read_statistic(self, name: str, saved: Any) -> PrefixCounts:
+        return PrefixCounts.from_state(saved, self.cascade, max_prefixes=self.max_prefixes)
 
     def _goes_on(self, place: Place) -> bool:
         """Whether the upper bound of the gain exceeds the zone, without working out the bound."""

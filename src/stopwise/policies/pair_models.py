@@ -17,6 +17,19 @@ CUT = 10.0
 # A pair of outputs that a case did not show.
 UNSEEN = -1
 
+# What a learner remembers, by the names of `Model`.
+MEMORY = (
+    "theta",
+    "inverse",
+    "seen",
+    "centre",
+    "scale",
+    "squares",
+    "held_contexts",
+    "held_pairs",
+    "counts",
+)
+
 
 class Model(NamedTuple):
     """One logistic model a pair, and what scales the features.
@@ -52,6 +65,19 @@ class Model(NamedTuple):
     counts: Any
     x: Any
     direction: Any
+
+    def to_state(self) -> dict[str, Any]:
+        """Return what a learner remembers as plain data for JSON."""
+        return {name: copied(getattr(self, name)) for name in MEMORY}
+
+    def copy(self) -> Model:
+        """Return a model that can be changed without changing this one."""
+        return Model(*map(copied, self))
+
+
+def copied(values: Any) -> Any:
+    """Return lists of lists as new lists."""
+    return [copied(value) for value in values] if isinstance(values, list) else values
 
 
 def is_warm(model: Model) -> bool:

@@ -58,8 +58,9 @@ class PrefixCounts:
     come to it depends on nothing that is hidden in it.
 
     Counts of two machines add up, in any order, if together they have no more than ``max_prefixes``
-    of their own. Others are refused: what one has pooled cannot be told apart any more, and what
-    the other would have to pool was stopped by what the pool hides.
+    of their own. Otherwise the most frequent prefixes stay, and a pool is left out where the sum
+    pools other prefixes than it did: what it hides cannot be told apart any more, and may have
+    decided which cases were stopped before it. What is left out is learned anew.
 
     >>> counts = PrefixCounts(Cascade(costs=[1, 2, 3]), max_prefixes=100)
     >>> counts.add((0, 1, 1), 3)
@@ -139,15 +140,40 @@ class PrefixCounts:
             if not place.is_pooled:
                 self._exact[place.known] = place
 
+    def copy(self) -> PrefixCounts:
+        """Return the same counts in a table of their own."""
+        return self._combined(PrefixCounts(self.cascade, max_prefixes=self.max_prefixes), add)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PrefixCounts) and self.to_state() == other.to_state()
+
+    __hash__ = None  # type: ignore[assignment]  # it changes with every case
+
     def __add__(self, other: PrefixCounts) -> PrefixCounts:
-        n = len(self._exact.keys() | other._exact.keys())
-        if n > self.max_prefixes:
-            raise InputError(
-                f"prefix counts must have at most max_prefixes={self.max_prefixes} prefixes of "
-                f"their own together, got {n}: let all begin with one saved state, or begin "
-                "anew with a higher max_prefixes, or with 0"
-            )
-        return self._combined(other, add)
+        total = PrefixCounts(self.cascade, max_prefixes=self.max_prefixes)
+        total.stopped = list(map(add, self.stopped, other.stopped))
+        own: dict[Pattern, Followed] = {}
+        for counts in (self, other):
+            for prefix, place in counts._exact.items():
+                own[prefix] = Followed(*map(add, own.get(prefix, NEVER), counts.table[place]))
+        # A prefix is followed at least as often as those that go on from it: none loses its parent.
+        most = sorted(own, key=lambda s: (-own[s].times, len(s), repr(s)))[: self.max_prefixes]
+        for prefix in sorted(most, key=len):
+            total._count(Place(prefix, agreement(prefix)), own[prefix], add)
+        for counts in (self, other):
+            for place, followed in counts.table.items():
+                if place.is_pooled and counts._own_after(place.known) == total._own_after(
+                    place.known
+                ):
+                    total._count(place, followed, add)
+        return total
+
+    def _own_after(self, known: Pattern) -> set[Pattern] | None:
+        """Return the prefixes of their own that are one output longer; None if it is not one."""
+        if known and known not in self._exact:
+            return None
+        children = self.children(Place(known, agreement(known)))
+        return {child.known for child in children if not child.is_pooled}
 
     def __sub__(self, other: PrefixCounts) -> PrefixCounts:
         """Return what was counted since ``other``, which must be part of these counts."""

@@ -71,16 +71,15 @@ class Resolve(Policy):
         self._prices = price_rows(cascade)
         self._zone = self.indifference / cascade.mistake_cost
 
-    def recommend(self) -> int:
+    def _recommend(self) -> int:
         """Return the stage that looks best."""
-        self._settle()
         if self.cascade.is_chain:
             return looks_best(*self._tables(), self._zone)
         return looks_best_on_tree(self.cascade.branches, *self._tables(), self._zone)
 
     def certificate(self) -> Certificate:
         """Return what the recommended stage rests on: which comparisons are settled, which open."""
-        best = self.recommend()
+        best = self._recommend()
         branches = self.cascade.branches
         tables = (branches, *self._tables())
         found = []

@@ -1,37 +1,28 @@
-"""Saved learners: from plain data back to a policy that goes on as if nothing had happened."""
+"""Saved learners: from plain data back to a policy that goes on where it was.
+
+A state of version 2 is a dict with the name of the policy, the version, its cascade and settings,
+its ``statistics`` by name, and for some policies more (a ``generator``; the ``start`` of a fork).
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any
 
 from stopwise.errors import InputError, StateError
+from stopwise.policies.registry import POLICIES, policy_class
 
-STATE_VERSION = 1
-
-
-class Saved(ABC):
-    """A learner that can be saved as plain data under the name of its class."""
-
-    kinds: ClassVar[dict[str, type[Saved]]] = {}
-    """Every class of learners by its name: what a saved state can name."""
-
-    def __init_subclass__(cls, *, is_base: bool = False) -> None:
-        if not is_base:
-            Saved.kinds[cls.__name__] = cls
-
-    @abstractmethod
-    def to_state(self) -> dict[str, Any]:
-        """Return everything as plain data for JSON; `policy_from_state` goes on from there."""
-
-    @classmethod
-    @abstractmethod
-    def _rebuilt(cls, state: dict[str, Any]) -> Self:
-        """Return the learner that a state describes; what is amiss may raise anything sensible."""
+STATE_VERSION = 2
 
 
-def policy_from_state(state: Any) -> Any:
+def policy_from_state(state: Any, *, classes: tuple[type, ...] = ()) -> Any:
     """Return the learner that ``policy.to_state()`` described, its generator included.
+
+    Parameters
+    ----------
+    state
+        What ``to_state()`` returned, of this version or of version 1.
+    classes
+        Policies of your own that the state may name.
 
     >>> import json
     >>> from stopwise import Cascade, Resolve
@@ -43,13 +34,29 @@ def policy_from_state(state: Any) -> Any:
     """
     if not isinstance(state, dict) or "policy" not in state:
         raise StateError(f"state must be a dict that to_state() made, got {type(state).__name__}")
-    if state.get("version") != STATE_VERSION:
-        raise StateError(f"state must have version {STATE_VERSION}, got {state.get('version')!r}")
-    if not isinstance(state["policy"], str) or state["policy"] not in Saved.kinds:
-        raise StateError(f"state must name one of {sorted(Saved.kinds)}, got {state['policy']!r}")
+    version, name = state.get("version"), state["policy"]
+    if type(version) is not int or not 1 <= version <= STATE_VERSION:
+        raise StateError(f"state must have version 1 to {STATE_VERSION}, got {version!r}")
+    own = {cls.__name__: cls for cls in classes}
+    kind: Any = own[name] if isinstance(name, str) and name in own else policy_class(name)
     try:
-        return Saved.kinds[state["policy"]]._rebuilt(state)
+        return kind._rebuilt(_from_version_1(state) if version == 1 else state)
     except StateError:
         raise
-    except (InputError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise StateError(f"state of {state['policy']} cannot be read: {error!r}") from error
+    except (InputError, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise StateError(f"state of {name} cannot be read: {error!r}") from error
+
+
+def _from_version_1(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a state of version 1 as one of version 2: statistics were spread over three keys."""
+    rest = {key: value for key, value in state.items() if key not in ("counts", "further", "model")}
+    module = POLICIES[state["policy"]].module if state["policy"] in POLICIES else ""
+    if "model" in state:
+        statistics = {"model": state["model"]}
+    elif module == "output_conditional":
+        statistics = {"prefixes": state["counts"]}
+    else:
+        statistics = {"pairs": state["counts"], **state["further"]}
+    if module == "thompson":  # the seed was written and never read
+        rest["settings"] = {k: v for k, v in state["settings"].items() if k != "seed"}
+    return {**rest, "version": STATE_VERSION, "statistics": statistics}

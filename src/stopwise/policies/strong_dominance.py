@@ -8,8 +8,8 @@ from typing import Any
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import OutputsError, SettingError, StateError
-from stopwise.outputs import check_totals
-from stopwise.policies.base import Policy, Told
+from stopwise.outputs import Told, check_totals
+from stopwise.policies.base import Case, Policy
 from stopwise.policies.exploration_phases import (
     EXPLOIT,
     PLAN,
@@ -52,6 +52,7 @@ class StrongDominance(Policy):
 
     settings = ("alpha", "beta", "literal")
     takes_totals = False
+    merge_refusal = "exploring rounds of two learners do not add up"
 
     def __init__(
         self,
@@ -74,15 +75,10 @@ class StrongDominance(Policy):
         self._explores = False
         self._printed = [0.0] * cascade.n_stages
 
-    def recommend(self) -> int:
+    def _recommend(self) -> int:
         """Return the arm with the best estimate."""
-        self._settle()
         means = self._means()
         return means.index(max(means))
-
-    def merge(self, other: Policy, *, start: Policy | None = None) -> StrongDominance:
-        """Refuse: exploring rounds of two learners do not add up to those of one."""
-        raise SettingError("exploring rounds of two learners do not add up: no merge")
 
     @property
     def n_explored(self) -> int:
@@ -114,21 +110,22 @@ class StrongDominance(Policy):
 
     def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
         """Take in counted cases of the decision in force; others would blur the phases."""
-        check_totals(stage, times, disagreed, self.cascade)
-        if stage != self.ask() or times > self._left:
-            raise OutputsError(
-                f"times must be at most hold() = {self._left} at stage {self._stage + 1}, "
-                f"got {times} at stage {stage + 1}"
-            )
-        self._n_explored += times * self._explores
-        super().tell_totals(stage, times, disagreed)
+        played, count, rows = check_totals(stage, times, disagreed, self.cascade)
+        with self._lock:
+            if played != self.ask() or count > self._left:
+                raise OutputsError(
+                    f"times must be at most hold() = {self._left} at stage {self._stage + 1}, "
+                    f"got {count} at stage {played + 1}"
+                )
+            self._n_explored += count * self._explores
+            super().tell_totals(played, count, rows)
 
-    def _take(self, stage: int, told: Told, times: int) -> None:
+    def _take(self, case: Case, times: int) -> None:
         while times > 0:
             self.ask()
-            step = min(times, self._left) if stage == self._stage else 1
+            step = min(times, self._left) if case[0] == self._stage else 1
             self._n_explored += step * self._explores
-            super()._take(stage, told, step)
+            super()._take(case, step)
             times -= step
 
     def _absorb(self, stage: int, told: Told, times: int) -> None:
@@ -148,9 +145,8 @@ class StrongDominance(Policy):
         return {**described, "settings": {**described["settings"], "beta": beta}}
 
     @classmethod
-    def _rebuilt(cls, state: dict[str, Any]) -> StrongDominance:
-        settings = {**state["settings"], "beta": PowerLaw(**state["settings"]["beta"])}
-        return super()._rebuilt({**state, "settings": settings})
+    def _read_settings(cls, settings: Any) -> dict[str, Any]:
+        return {**settings, "beta": PowerLaw(**settings["beta"])}
 
     def _extra_state(self) -> dict[str, Any]:
         return {"n_explored": self._n_explored, "printed": list(self._printed)}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.counts import PairCounts
-from stopwise.errors import OutputsError, SettingError
-from stopwise.outputs import Outputs
-from stopwise.policies.base import Policy, Told, parts_of
+from stopwise.errors import OutputsError, SettingError, StateError
+from stopwise.outputs import Told
+from stopwise.policies.base import Case, Policy
 from stopwise.policies.optimism import Rows, price_rows
 from stopwise.policies.walk import best_by_averages, optimistic_stage
 
@@ -38,25 +37,21 @@ class Supervised(Policy):
 
     settings = ("exploration",)
     takes_totals = False
+    needs_label = True
 
     def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
         super().__init__(cascade)
         self.exploration = finite_number("exploration", exploration, SettingError, zero=False)
         self._prices = price_rows(cascade)
         # Cases in which the deeper test was right where the other was wrong, counted as disagreed.
-        self._further["mended"] = PairCounts(cascade)
-
-    def tell(self, outputs: Outputs, label: Hashable = None, *, stage: int | None = None) -> None:
-        """Take in the outputs of one case and its right answer; on a tree the stage as well."""
-        self._take(*self._checked(outputs, label, stage), 1)
+        self._stored["mended"] = PairCounts(cascade)
 
     def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
         """Refuse: how often outputs disagreed does not say which were right."""
         raise OutputsError("label must be given: this learner cannot be told disagreement alone")
 
-    def recommend(self) -> int:
+    def _recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed errors."""
-        self._settle()
         return best_by_averages(self.cascade, self._prices, self._counts.seen, self._excess())
 
     def _decide(self) -> tuple[int, int]:
@@ -70,19 +65,13 @@ class Supervised(Policy):
         return [
             [2 * m - d for m, d in zip(mended, differed, strict=True)]
             for mended, differed in zip(
-                self._further["mended"].disagreed, self._counts.disagreed, strict=True
+                self._statistics["mended"].disagreed, self._counts.disagreed, strict=True
             )
         ]
 
-    def _parts(self, case: Any) -> tuple[Any, ...]:
-        names = ("outputs", "label") if self.cascade.is_chain else ("outputs", "label", "stage")
-        return parts_of(case, *names)
-
-    def _checked(  # type: ignore[override]
-        self, outputs: Any, label: Any = None, stage: int | None = None
-    ) -> tuple[int, Told]:
+    def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Case:
         """Return the stage and, in place of each output, whether it was right."""
-        played, told = super()._checked(outputs, stage)
+        played, told = self._checked_outputs(outputs, stage)
         if label is None:
             raise OutputsError("label must be given: this learner is told the right answer")
         try:
@@ -93,9 +82,19 @@ class Supervised(Policy):
             raise OutputsError(f"label must be hashable and equal itself, got {label!r}")
         return played, tuple(None if output is None else bool(output == label) for output in told)
 
+    def _read_statistic(self, name: str, saved: Any) -> PairCounts:
+        return PairCounts.from_state(saved, self.cascade, counts_disagreement=name == "pairs")
+
+    def _check_statistics(self, tables: dict[str, Any]) -> None:
+        pairs, mended = tables["pairs"], tables["mended"]
+        if mended.stopped != pairs.stopped:
+            raise StateError("mended must be of the same cases as the pairs")
+        if (mended.n_disagreed > pairs.n_disagreed).any():
+            raise StateError("mended must be at most what disagreed, for each pair")
+
     def _absorb(self, stage: int, told: Told, times: int) -> None:
         super()._absorb(stage, told, times)
         mended = [
             [times * (x is False and y is True) for x in told[:b]] for b, y in enumerate(told)
         ]
-        self._further["mended"].add_totals(stage, times, mended)
+        self._stored["mended"].add_totals(stage, times, mended)

@@ -3,13 +3,72 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Hashable
+from typing import Any
 
-from stopwise.outputs import Outputs
+from stopwise.outputs import Outputs, Told
 
 # A tally is one integer with 64 bits for each number: how many cases, then for b = 1, 2, … and
 # a < b how many of them had outputs a and b disagree. Adding integers adds all lanes at once.
 _LANE = 64
 _ONE_OR_NONE = (bytes(_LANE // 8), (1).to_bytes(_LANE // 8, "little"))
+
+# Bytes, about, that the words of known patterns may take; beyond that the tables start anew.
+WORD_MEMORY = 4_000_000
+# Text and whole numbers beyond this size are not kept.
+_LONGEST_TEXT = 40
+_LARGEST_NUMBER = 2**63
+
+
+class Words:
+    """The tally of one case, its *word*, found by its outputs or by which of them agree.
+
+    ``known[stage]`` maps the outputs of a case to its word. Only short outputs are kept there, so
+    that texts of any length take no memory; all others are found by who agrees with whom.
+
+    Parameters
+    ----------
+    n_stages
+        The number of tests, K.
+    """
+
+    def __init__(self, n_stages: int) -> None:
+        K = n_stages
+        self.known: list[dict[Any, int]] = [{} for _ in range(K)]
+        self._by_agreement: dict[tuple[int, ...], int] = {}
+        self._n_known = 0
+        self._most_known = WORD_MEMORY // (200 + 100 * K)
+        self._most_words = WORD_MEMORY // (200 + 10 * K + 4 * K * K)
+
+    def word(self, outputs: Told) -> int:
+        """Return the word of a complete case of checked outputs."""
+        first: dict[Hashable, int] = {}
+        key = tuple([first.setdefault(y, k) for k, y in enumerate(outputs)])
+        word = self._by_agreement.get(key)
+        if word is None:
+            if len(self._by_agreement) >= self._most_words:
+                self._clear()
+            self._by_agreement[key] = word = tally_word(key)
+        if all(map(_is_short, first)):
+            if self._n_known >= self._most_known:
+                self._clear()
+            self._n_known += 1
+            self.known[len(outputs) - 1][outputs] = word
+        return word
+
+    def _clear(self) -> None:
+        for table in (self._by_agreement, *self.known):
+            table.clear()
+        self._n_known = 0
+
+
+def _is_short(output: Any) -> bool:
+    kind = type(output)
+    if kind is str:
+        return len(output) <= _LONGEST_TEXT
+    if kind is int:
+        return bool(-_LARGEST_NUMBER <= output < _LARGEST_NUMBER)
+    return kind is bool or kind is float
 
 
 def tally_word(outputs: Outputs) -> int:

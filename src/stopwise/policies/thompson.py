@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import Cascade
-from stopwise.policies.base import Policy, generator_from_state, generator_of, generator_state
+from stopwise.policies.base import Policy
 from stopwise.policies.optimism import NOTHING, price_rows
 from stopwise.policies.walk import best_by_averages
 
@@ -31,21 +31,18 @@ class Thompson(Policy):
     [2, 2, 1, 2, 0]
     """
 
+    draws = True
+
     def __init__(self, cascade: Cascade, *, seed: int | np.random.Generator) -> None:
         super().__init__(cascade)
         self.reseed(seed)
         self._prices = price_rows(cascade)
 
-    def recommend(self) -> int:
+    def _recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed disagreement."""
-        self._settle()
         return best_by_averages(
             self.cascade, self._prices, self._counts.seen, self._counts.disagreed
         )
-
-    def reseed(self, seed: int | np.random.Generator) -> None:
-        """Replace the generator; one that JSON cannot hold seeds a PCG64."""
-        self._rng = generator_of(seed)
 
     def hold(self) -> int:
         """Return 1: every round draws anew."""
@@ -57,15 +54,6 @@ class Thompson(Policy):
             return sampled_choice(self._prices, seen, disagreed, self._rng), 0
         branches = self.cascade.branches
         return sampled_walk(branches, self._prices, seen, disagreed, self._rng), 0
-
-    def _described(self) -> dict[str, Any]:
-        return {**super()._described(), "settings": {"seed": 0}}
-
-    def _extra_state(self) -> dict[str, Any]:
-        return {"generator": generator_state(self._rng)}
-
-    def _restore_extra(self, state: dict[str, Any]) -> None:
-        self._rng = generator_from_state(state["generator"])
 
 
 def sampled_choice(prices: Any, seen: Any, disagreed: Any, rng: Any) -> int:

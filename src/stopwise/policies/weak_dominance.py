@@ -38,9 +38,8 @@ class WeakDominance(Policy):
         self.exploration = finite_number("exploration", exploration, SettingError, zero=False)
         self._prices = price_rows(cascade)
 
-    def recommend(self) -> int:
+    def _recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed disagreement."""
-        self._settle()
         return best_by_averages(
             self.cascade, self._prices, self._counts.seen, self._counts.disagreed
         )

@@ -12,8 +12,9 @@ from stopwise.cascade import Cascade, FloatArray, IntArray
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 from stopwise.patterns import Pattern, PatternTable
-from stopwise.policies.output_conditional import Next, OutputConditional
+from stopwise.policies.output_conditional import OutputConditional
 from stopwise.policies.resolution import epoch_end
+from stopwise.policies.stopping_policy import Decision
 from stopwise.problem.conditional import StoppingProblem
 from stopwise.simulation.run import (
     Environment,
@@ -149,7 +150,7 @@ class _Play:
         found, todo = [], list(self.problem.first)
         while todo:
             prefix = todo.pop()
-            if policy.next(prefix) is Next.STOP:
+            if policy.next(prefix) is Decision.STOP:
                 found.append(prefix)
             else:
                 todo += self.problem.prefixes[prefix].children

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stopwise.cascade import FloatArray, IntArray
-from stopwise.policies import ContextualPolicy
 from stopwise.policies.base import Policy
+from stopwise.policies.contextual import ContextualPolicy
 from stopwise.policies.pair_models import Model
 from stopwise.problem.contextual import ContextualCases, ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
@@ -153,7 +153,7 @@ def learned(
         else:
             play.stages(cases)
     if play is not None:
-        learner._model = Model(**{k: v.tolist() for k, v in play.model._asdict().items()})
+        learner._stored["model"] = Model(**{k: v.tolist() for k, v in play.model._asdict().items()})
     return learner
 
 

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import FloatArray, IntArray
-from stopwise.policies import (
-    ContextualPolicy,
-    ContextualResolve,
-    ContextualThompson,
-    ContextualWeakDominance,
-)
 from stopwise.policies.base import Policy
+from stopwise.policies.contextual import ContextualPolicy
+from stopwise.policies.contextual_resolve import ContextualResolve
 from stopwise.policies.contextual_rules import standard_normal
+from stopwise.policies.contextual_thompson import ContextualThompson
+from stopwise.policies.contextual_weak_dominance import ContextualWeakDominance
 from stopwise.policies.pair_models import Model
 from stopwise.problem.contextual import ContextualCases
 from stopwise.problem.instance import Instance

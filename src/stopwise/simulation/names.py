@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,16 +9,9 @@ from typing import Any
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import SettingError
-from stopwise.policies import (
-    ExploreThenCommit,
-    FixedStage,
-    Policy,
-    Resolve,
-    StrongDominance,
-    Supervised,
-    Thompson,
-    WeakDominance,
-)
+from stopwise.policies.base import Policy
+from stopwise.policies.registry import POLICIES as REGISTRY
+from stopwise.policies.registry import command_line_name, policy_class
 from stopwise.problem.families import (
     complement,
     dominance_sweep,
@@ -101,20 +93,13 @@ FAMILIES = {
     "complement": Family("two tests that always disagree", _PRICED, _complement),
 }
 
-# By name, what makes the policy from a cascade, the horizon and what was given after a colon.
-_Maker = Callable[[Cascade, int, str], Policy]
-POLICIES: dict[str, _Maker] = {
-    "weak-dominance": lambda cascade, horizon, given: WeakDominance(cascade),
-    "resolve": lambda cascade, horizon, given: Resolve(cascade),
-    "strong-dominance": lambda cascade, horizon, given: StrongDominance(cascade),
-    "thompson": lambda cascade, horizon, given: Thompson(cascade, seed=0),
-    "supervised": lambda cascade, horizon, given: Supervised(cascade),
-    "explore-then-commit": lambda cascade, horizon, given: ExploreThenCommit(
-        cascade, rounds=_whole(given or str(math.isqrt(horizon - 1) + 1))
-    ),
-    "fixed-stage": lambda cascade, horizon, given: _fixed(cascade, _whole(given or "1")),
+# The policies that a command can name: those that need nothing but a cascade.
+POLICIES: dict[str, type[Policy]] = {
+    command_line_name(name): policy_class(name)
+    for name in REGISTRY
+    if issubclass(policy_class(name), Policy)
 }
-WITH_NUMBER = ("explore-then-commit", "fixed-stage")
+WITH_NUMBER = tuple(name for name, kind in POLICIES.items() if kind.takes_number)
 
 
 def named_environments(family: str, **settings: Any) -> dict[str, Instance]:
@@ -138,18 +123,11 @@ def named_policy(name: str, horizon: int) -> Callable[[Cascade], Policy]:
     1
     """
     base, _, given = name.partition(":")
-    make = POLICIES[known_name("policy", base, POLICIES, SettingError)]
+    kind = POLICIES[known_name("policy", base, POLICIES, SettingError)]
     if given and base not in WITH_NUMBER:
         raise SettingError(f"policy {base!r} takes nothing after a colon, got {name!r}")
-    return lambda cascade: make(cascade, horizon, given)
-
-
-def _fixed(cascade: Cascade, number: int) -> Policy:
-    if number > cascade.n_stages:
-        raise SettingError(
-            f"policy fixed-stage must name one of the {cascade.n_stages} stages, got {number}"
-        )
-    return FixedStage(cascade, stage=number - 1)
+    number = _whole(given) if given else None
+    return lambda cascade: kind.with_defaults(cascade, horizon=horizon, number=number)
 
 
 def _whole(text: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from stopwise.cascade import IntArray
 from stopwise.policies.base import Policy
-from stopwise.policies.supervised import Supervised
 
 
 def play_rounds(policy: Policy, labels: IntArray, outputs: IntArray) -> list[int]:
@@ -13,9 +12,6 @@ def play_rounds(policy: Policy, labels: IntArray, outputs: IntArray) -> list[int
     for label, row in zip(labels.tolist(), outputs.tolist(), strict=True):
         stage = policy.ask()
         shown = [row[test] for test in policy.cascade.paths[stage]]
-        if isinstance(policy, Supervised):
-            policy.tell(shown, label, stage=stage)
-        else:
-            policy.tell(shown, stage=stage)
+        policy.tell(shown, stage=stage, label=label if policy.needs_label else None)
         stages.append(stage)
     return stages

@@ -6,20 +6,19 @@ import re
 import zlib
 from dataclasses import dataclass
 
+from stopwise.policies.registry import POLICIES, Dashes
+
 # Okabe and Ito's colours, without the yellow, which is lost on white.
+# Those that only policies have are in the registry.
 BLACK, GREY = "#000000", "#7F7F7F"
-ORANGE, VERMILION = "#E69F00", "#D55E00"
-SKY, BLUE = "#56B4E9", "#0072B2"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
 GREEN, PURPLE = "#009E73", "#CC79A7"
-# Darker relatives for the policies that look at contexts.
-NAVY, MAROON, PLUM = "#1B2A6B", "#7A1F1F", "#7B3294"
 # For what is no policy: no policy ever has these.
 INK, BROWN = "#333333", "#8C510A"
 WINE, OLIVE = "#882255", "#999933"
 # For rules that look at each case.
 INDIGO = "#332288"
-
-Dashes = str | tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -30,19 +29,7 @@ class Style:
     dashes: Dashes
 
 
-# The dashes tell lines apart in grey, and where one lies on another.
-STYLES = {
-    "weakdominance": Style(BLUE, "-"),
-    "resolve": Style(VERMILION, "-"),
-    "strongdominance": Style(GREEN, "--"),
-    "thompson": Style(PURPLE, "-."),
-    "supervised": Style(BLACK, ":"),
-    "explorethencommit": Style(ORANGE, "--"),
-    "fixedstage": Style(GREY, "-"),
-    "contextualweakdominance": Style(NAVY, (0, (6, 2))),
-    "contextualresolve": Style(MAROON, (0, (6, 2))),
-    "contextualthompson": Style(PLUM, (0, (4, 1, 1, 1))),
-}
+STYLES = {name.lower(): Style(entry.colour, entry.dashes) for name, entry in POLICIES.items()}
 SPARE = (SKY, GREEN, PURPLE, ORANGE)
 VARIANTS: tuple[Dashes, ...] = ((0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)), (0, (3, 3)))
 

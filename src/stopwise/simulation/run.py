@@ -13,8 +13,9 @@ import numpy as np
 from stopwise.cascade import Cascade, IntArray
 from stopwise.checks import whole_number
 from stopwise.errors import SettingError
-from stopwise.policies import ContextualPolicy, OutputConditional
 from stopwise.policies.base import Policy
+from stopwise.policies.contextual import ContextualPolicy
+from stopwise.policies.output_conditional import OutputConditional
 from stopwise.policies.supervised import Supervised
 from stopwise.problem.contextual import ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording

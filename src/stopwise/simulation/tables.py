@@ -105,8 +105,10 @@ def learner_of(policy: Policy) -> Learner | None:
         prices[j, : j + 1] = row
     sums = counts.n_disagreed.copy()
     if rule == SUPERVISED:  # how much oftener i was wrong than j
-        mended = policy.to_state()["further"]["mended"]
-        sums = 2 * PairCounts.from_state(mended, cascade).n_disagreed - sums
+        mended = policy.to_state()["statistics"]["mended"]
+        sums = (
+            2 * PairCounts.from_state(mended, cascade, counts_disagreement=False).n_disagreed - sums
+        )
     beta, explored = PowerLaw(), 0
     if isinstance(policy, StrongDominance):
         beta, explored = policy.beta, policy.n_explored

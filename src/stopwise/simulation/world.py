@@ -80,10 +80,8 @@ class View:
             self._tell_totals(policy, len(cases), self.pairs[cases].sum(axis=0))
             return
         for case in cases.tolist():
-            if isinstance(policy, Supervised):
-                policy.tell(self._told[case], self._labels[case], stage=self.stage)
-            else:
-                policy.tell(self._told[case], stage=self.stage)
+            label = self._labels[case] if policy.needs_label else None
+            policy.tell(self._told[case], stage=self.stage, label=label)
 
     def tell_counts(self, policy: Policy, counts: IntArray, times: int) -> None:
         """Tell many cases by how often each came up, ``times`` in all."""

@@ -1,0 +1,327 @@
+"""What all learners share: settings, batches, saved states, workers, and one lock."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from threading import RLock
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from stopwise.cascade import Cascade
+from stopwise.checks import MOST_CASES, whole_number
+from stopwise.errors import (
+    CascadeError,
+    InputError,
+    OutputsError,
+    SettingError,
+    SpellingWarning,
+    StateError,
+)
+from stopwise.outputs import Told, check_outputs, looks_like
+from stopwise.policies.generators import generator_from_state, generator_of, generator_state
+from stopwise.policies.state import STATE_VERSION
+
+# Outputs of more values than this are not compared for spelling: they are free text.
+WATCHED_VALUES = 200
+
+
+class ReadOnly:
+    """An attribute that is set once, in ``__init__``: a setting that others are derived from."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        if self.name in instance.__dict__:
+            raise AttributeError(
+                f"{self.name} of a {type(instance).__name__} is read-only: make a new policy"
+            )
+        instance.__dict__[self.name] = value
+
+
+class Learner(ABC):
+    """A rule over additive statistics of what was told: the base of every policy.
+
+    A subclass keeps its statistics in `_stored`, by name. Each can be added, subtracted and written
+    with ``to_state()``; `_read_statistic` reads one back. The subclass says how a case is checked,
+    `_checked`, and how it is counted, `_take`. Batches, merging, forks and states follow.
+
+    A learner may be shared by threads: one lock guards everything that looks at the statistics or
+    changes them.
+
+    Parameters
+    ----------
+    cascade
+        The tests and their prices.
+    """
+
+    settings: ClassVar[tuple[str, ...]] = ()
+    """The parameters of the class, each kept as a read-only attribute of the same name."""
+
+    needs_chain: ClassVar[bool] = False
+    """Whether the rule makes no sense on a tree."""
+
+    needs_label: ClassVar[bool] = False
+    """Whether `tell` needs the right answer, ``label``."""
+
+    draws: ClassVar[bool] = False
+    """Whether the rule draws random numbers, from ``seed``."""
+
+    takes_number: ClassVar[bool] = False
+    """Whether a number may follow the name on the command line, as in ``fixed-stage:2``."""
+
+    merge_refusal: ClassVar[str] = ""
+    """Why learners of this class cannot be merged, if they cannot."""
+
+    cascade: Any = ReadOnly()
+
+    def __init_subclass__(cls) -> None:
+        for name in cls.__dict__.get("settings", ()):
+            marker = ReadOnly()
+            marker.__set_name__(cls, name)
+            setattr(cls, name, marker)
+
+    def __init__(self, cascade: Cascade) -> None:
+        if not isinstance(cascade, Cascade):
+            raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
+        if self.needs_chain and not cascade.is_chain:
+            raise CascadeError(f"{type(self).__name__} needs a chain, got a tree: {cascade!r}")
+        self.cascade = cascade
+        self._lock = RLock()
+        self._stored: dict[str, Any] = {}
+        self._start: dict[str, Any] | None = None
+        self._rng: Any = None
+        self._spellings: dict[Hashable, Hashable] | None = {}
+
+    @classmethod
+    def with_defaults(
+        cls, cascade: Cascade, *, horizon: int = 1_000, number: int | None = None
+    ) -> Self:
+        """Return the policy with its usual settings for a run of ``horizon`` cases.
+
+        ``number`` is what a command line gives after the name, counted from 1.
+        """
+        return cls(cascade, **({"seed": 0} if cls.draws else {}))
+
+    def __repr__(self) -> str:
+        given = "".join(f", {name}={getattr(self, name)!r}" for name in self.settings)
+        return f"{type(self).__name__}({self.cascade!r}{given})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = RLock()
+
+    def reseed(self, seed: int | np.random.Generator) -> None:
+        """Replace the generator of a policy that draws; others have none."""
+        if self.draws:
+            self._rng = generator_of(seed)
+
+    # Telling
+
+    def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
+        """Take in many cases at once, in any order, or a mapping from cases to how often.
+
+        A case is what `tell` takes: outputs alone, or a tuple of outputs and what else the policy
+        needs, in the order label, context, and the stage on a tree. All or nothing: if one of them
+        is refused none is taken.
+        """
+        if isinstance(batch, (str, bytes)) or not isinstance(batch, Iterable):
+            raise OutputsError(f"batch must be cases, or a mapping from cases, got {batch!r}")
+        cases = batch.items() if isinstance(batch, Mapping) else ((case, 1) for case in batch)
+        checked = []
+        for number, (case, times) in enumerate(cases, start=1):
+            try:
+                count = whole_number("times", times, OutputsError, least=1)
+                checked.append((self._checked(**self._parts(case)), count))
+            except InputError as error:
+                names = self._case_names()
+                form = "" if names == ("outputs",) else f"; a case is ({', '.join(names)})"
+                raise type(error)(f"{error}; it is case {number} of the batch{form}") from None
+        with self._lock:
+            self._check_room(sum(count for _, count in checked))
+            for case, count in checked:
+                self._take(case, count)
+
+    def _case_names(self) -> tuple[str, ...]:
+        """Return what a case of a batch consists of, by the names of `_checked`."""
+        label = ("label",) if self.needs_label else ()
+        return ("outputs", *label, *(() if self.cascade.is_chain else ("stage",)))
+
+    def _parts(self, case: Any) -> dict[str, Any]:
+        names = self._case_names()
+        if len(names) == 1:
+            return {"outputs": case}
+        if not isinstance(case, (tuple, list)) or len(case) != len(names):
+            raise OutputsError(f"a case must be ({', '.join(names)}), got {case!r}")
+        return dict(zip(names, case, strict=True))
+
+    @abstractmethod
+    def _checked(self, *args: Any, **kwargs: Any) -> Any:
+        """Return one case as `_take` counts it, or raise; nothing may change before."""
+
+    @abstractmethod
+    def _take(self, case: Any, times: int) -> None:
+        """Count a checked case ``times`` times; called with the lock held."""
+
+    def _checked_outputs(self, outputs: Any, stage: int | None = None) -> tuple[int, Told]:
+        """Return the stage of a case and its outputs, or raise."""
+        played, told = check_outputs(outputs, self.cascade, stage)
+        if self._spellings is not None:
+            self._watch_spelling(told)
+        return played, told
+
+    def _watch_spelling(self, told: Told) -> None:
+        """Warn once if outputs that differ look alike: they count as disagreement."""
+        known = self._spellings
+        for output in told:
+            if known is None or output is None or not isinstance(output, (str, int, float)):
+                continue
+            other = known.setdefault(looks_like(output), output)
+            if other != output:
+                warnings.warn(
+                    f"outputs {other!r} and {output!r} look alike and count as different answers: "
+                    "write them alike before telling them",
+                    SpellingWarning,
+                    stacklevel=4,
+                )
+                known = self._spellings = None
+            elif len(known) > WATCHED_VALUES:
+                known = self._spellings = None
+
+    def _check_room(self, times: int) -> None:
+        if self.n_rounds + times > MOST_CASES:
+            raise OutputsError(f"times must add up to at most {MOST_CASES} cases, got {times} more")
+
+    @property
+    @abstractmethod
+    def n_rounds(self) -> int:
+        """The number of cases told."""
+
+    # Workers
+
+    def fork(self) -> Self:
+        """Return a worker that starts with what this learner knows, and remembers that it did.
+
+        `merge` then counts only what the worker was told itself, however much this learner has
+        learned meanwhile. The worker's state carries its start to another machine and back. A
+        policy that draws needs ``worker.reseed(…)``, or all its workers draw alike.
+        """
+        with self._lock:
+            worker = type(self)._rebuilt({**self.to_state(), "start": None})
+            worker._start = self._copied_tables()
+        return worker
+
+    def merge(self, other: Self) -> Self:
+        """Return a learner that knows what both know; neither is changed.
+
+        Of a worker that `fork` made, only the cases told to it since then are added, so each case
+        counts once. Fork workers anew after a merge. Cases that two other learners have both been
+        told count twice.
+        """
+        if self.merge_refusal:
+            raise SettingError(f"{type(self).__name__} cannot be merged: {self.merge_refusal}")
+        if type(other) is not type(self) or self._described() != other._described():
+            raise SettingError(
+                f"merge needs learners of equal settings, got {self!r} and {other!r}"
+            )
+        with self._lock:
+            merged = type(self)._rebuilt({**self.to_state(), "start": None})
+            ours, our_start = self._copied_tables(), self._start
+        with other._lock:
+            theirs, their_start = other._copied_tables(), other._start
+        if our_start is not None and their_start is not None:
+            if our_start != their_start:
+                raise SettingError("merge needs workers that were forked from the same state")
+            merged._start = our_start
+        elif our_start is not None:  # the other may well know our start already
+            ours, theirs, their_start = theirs, ours, our_start
+        for name, table in ours.items():
+            new = theirs[name] - their_start[name] if their_start is not None else theirs[name]
+            merged._stored[name] = table + new
+        return merged
+
+    def _copied_tables(self) -> dict[str, Any]:
+        """Return the statistics, up to date, as tables that nobody else changes."""
+        return {name: table.copy() for name, table in self._statistics.items()}
+
+    @property
+    def _statistics(self) -> dict[str, Any]:
+        """The statistics with everything told so far."""
+        return self._stored
+
+    # States
+
+    def to_state(self) -> dict[str, Any]:
+        """Return everything as plain data for JSON; `policy_from_state` goes on from there."""
+        with self._lock:
+            state = {
+                "policy": type(self).__name__,
+                "version": STATE_VERSION,
+                **self._described(),
+                "statistics": _written(self._statistics),
+                **self._extra_state(),
+            }
+            return state if self._start is None else {**state, "start": _written(self._start)}
+
+    def _described(self) -> dict[str, Any]:
+        """Return cascade and settings as plain data: what has to be equal for a merge."""
+        settings = {name: getattr(self, name) for name in self.settings}
+        return {"cascade": self.cascade.to_state(), "settings": settings}
+
+    @classmethod
+    def _rebuilt(cls, state: dict[str, Any]) -> Self:
+        """Return the learner that a state describes, or raise any `InputError` or `KeyError`."""
+        settings = cls._read_settings(state["settings"])
+        if cls.draws:
+            settings["seed"] = 0
+        policy = cls(Cascade.from_state(state["cascade"]), **settings)
+        known = {"policy", "version", "cascade", "settings", "statistics", "start"}
+        unknown = set(state) - known - set(policy._extra_state())
+        if unknown:
+            raise StateError(f"state must have known keys only, got {sorted(unknown)}")
+        policy._stored = policy._read(state["statistics"])
+        if state.get("start") is not None:
+            policy._start = policy._read(state["start"])
+            for name, table in policy._start.items():
+                _ = policy._stored[name] - table  # raises if the start is no part of it
+        policy._restore_extra(state)
+        return policy
+
+    @classmethod
+    def _read_settings(cls, settings: Any) -> dict[str, Any]:
+        """Return saved settings as arguments of the class."""
+        return dict(settings)
+
+    def _read(self, statistics: Any) -> dict[str, Any]:
+        if not isinstance(statistics, dict) or set(statistics) != set(self._stored):
+            raise StateError(f"statistics must be {sorted(self._stored)}, got {statistics!r:.200}")
+        tables = {name: self._read_statistic(name, saved) for name, saved in statistics.items()}
+        self._check_statistics(tables)
+        return {name: tables[name] for name in self._stored}
+
+    @abstractmethod
+    def _read_statistic(self, name: str, saved: Any) -> Any:
+        """Return one of the statistics from its state, or raise `StateError`."""
+
+    def _check_statistics(self, tables: dict[str, Any]) -> None:
+        """Raise `StateError` if tables, each possible by itself, contradict each other."""
+        return
+
+    def _extra_state(self) -> dict[str, Any]:
+        """Return what is no statistic: the generator of a policy that draws."""
+        return {"generator": generator_state(self._rng)} if self.draws else {}
+
+    def _restore_extra(self, state: dict[str, Any]) -> None:
+        """Take back what `_extra_state` gave."""
+        if self.draws:
+            self._rng = generator_from_state(state["generator"])
+
+
+def _written(tables: dict[str, Any]) -> dict[str, Any]:
+    return {name: table.to_state() for name, table in tables.items()}

@@ -1,0 +1,47 @@
+"""Next and tell: policies that look at the outputs so far and stop a case or run one more test."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from enum import Enum
+from typing import Any
+
+from stopwise.outputs import Outputs, Told
+from stopwise.policies.learner import Learner
+
+
+class Decision(Enum):
+    """What to do with a case whose first outputs were seen."""
+
+    STOP = "stop"
+    CONTINUE = "continue"
+    UNDECIDED = "undecided"
+    """Nothing is known about going on from there: ``recommend`` only."""
+
+
+class StoppingPolicy(Learner):
+    """A learner that decides after each output whether to stop the case.
+
+    A subclass says whether to go on after a checked prefix of outputs, `_goes_on_after`, and how a
+    case is checked and counted.
+    """
+
+    def next(self, outputs_so_far: Outputs) -> Decision:
+        """Say whether to stop a case, or to run one more test, after the outputs so far."""
+        _, prefix = self._checked_outputs(outputs_so_far)
+        with self._lock:
+            return Decision.CONTINUE if self._goes_on_after(prefix) else Decision.STOP
+
+    def tell(self, outputs: Outputs, *, stage: int | None = None, label: Any = None) -> None:
+        """Take in the outputs of the tests that were run on one case, ``None`` where one failed.
+
+        Their number tells how many tests were run; ``stage`` says it again where it is in doubt.
+        ``label`` is the right answer, for policies that learn from it.
+        """
+        case = self._checked(outputs, stage=stage, label=label)
+        with self._lock:
+            self._take(case, 1)
+
+    @abstractmethod
+    def _goes_on_after(self, prefix: Told) -> bool:
+        """Return whether to run one more test; called with the lock held."""
