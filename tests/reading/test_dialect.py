@@ -1,0 +1,155 @@
+"""Text files mean the same wherever they are read: one dialect, the same gaps, that very file."""
+
+import gzip
+
+import pandas as pd
+import pytest
+
+import stopwise as sw
+from stopwise.errors import LogError
+from stopwise.reading import open_log
+from stopwise.reading.text import GAPS, Cells
+
+PAIR = sw.Cascade([1, 2], names=["a", "b"])
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Write a text file and count its patterns."""
+
+    def count(text, name="log.csv"):
+        path = tmp_path / name
+        content = text if isinstance(text, bytes) else text.encode()
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+        return open_log(path, PAIR).table()
+
+    return count
+
+
+def patterns(table):
+    rows = [tuple(table.value(c) for c in row) for row in table.codes.tolist()]
+    return dict(zip(rows, table.weights.tolist(), strict=True))
+
+
+def test_quotes_that_come_late_are_quotes(log):
+    """Beyond the rows from which an engine would guess the dialect."""
+    table = log("a,b\n" + "0,0\n1,1\n" * 15_000 + '0,"0"\n1,"1"\n' * 5_000)
+    assert patterns(table) == {("0", "0"): 20_000, ("1", "1"): 20_000}
+    late = log("a,b\n" + "0,0\n" * 30_000 + '0,"x, y"\n')
+    assert patterns(late) == {("0", "0"): 30_000, ("0", "x, y"): 1}
+
+
+def test_single_quotes_are_part_of_a_value(log):
+    assert patterns(log("a,b\n'x','x'\n'y',x\n")) == {("'x'", "'x'"): 1, ("'y'", "x"): 1}
+
+
+def test_rows_that_begin_with_a_hash_are_rows(log):
+    assert patterns(log("a,b\n#N/A,1\n#1,#1\n1,1\n")) == {
+        (None, "1"): 1,
+        ("#1", "#1"): 1,
+        ("1", "1"): 1,
+    }
+
+
+@pytest.mark.parametrize("gap", [text for text in GAPS if text] + ["", '""', "  ", '" NA "'])
+def test_every_gap_is_one_in_counts_rows_queries_and_cases(gap, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(f"a,b\n1,{gap}\n{gap},1\n1,1\n")
+    opened = open_log(path, PAIR)
+    assert opened.table().n_observed.tolist() == [2, 2]
+    rows = [("1", None), (None, "1"), ("1", "1")]
+    assert opened.rows() == rows
+    cases = opened.cases().order_by("case").to_pyarrow().to_pylist()
+    assert [(case["s0"], case["s1"]) for case in cases] == rows
+    asked = open_log(path, PAIR, query="select * from log where b is null").table()
+    assert patterns(asked) == {("1", None): 1}
+
+
+def test_a_known_value_is_no_gap(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text('a,b\nNA,1\n"",N/A\n,1\n')
+    assert open_log(path, values=["NA", "1"]).rows() == [("NA", "1"), (None, None), (None, "1")]
+    assert open_log(path, values=[""]).rows() == [(None, "1"), ("", None), (None, "1")]
+    assert Cells(["NA"])(" N/A ") is None
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["log.csv", "log.csv.gz"])
+def test_separators_and_marks_of_byte_order(log, mark, name):
+    other = "," if mark != "," else ";"
+    lines = [f'"a"{mark}b', f"1.0{mark}x{other}y", f'1{mark}"x{mark}y"']
+    table = log("\ufeff" + "\r\n".join(["", *lines, ""]), name)
+    assert patterns(table) == {("1", f"x{other}y"): 1, ("1", f"x{mark}y"): 1}
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.csv.gz"])
+def test_names_that_occur_twice_are_refused(log, name):
+    with pytest.raises(LogError, match="columns must have different names, got b twice"):
+        log("a,b,b\n0,1,1\n", name)
+
+
+def test_a_column_without_a_name_is_left_out(log, tmp_path):
+    assert patterns(log(",a,b\n0,1,1\n1,1,0\n")) == {("1", "1"): 1, ("1", "0"): 1}
+    assert open_log(tmp_path / "log.csv").columns == ("a", "b")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["log[1]", "lo?", "*", "l[!x]g"])
+def test_a_path_that_exists_is_that_path(name, kind, tmp_path):
+    """And no glob, which would read other files."""
+    for stem, answer in ((name, "right"), ("log1", "wrong"), ("log", "wrong")):
+        for folder in (tmp_path, tmp_path / name):
+            folder.mkdir(exist_ok=True)
+            frame = pd.DataFrame({"a": [answer], "b": [answer]})
+            path = folder / f"{stem}.{kind}"
+            frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    for source in (tmp_path / f"{name}.{kind}", tmp_path / name / f"{name}.{kind}"):
+        assert patterns(open_log(source, PAIR).table()) == {("right", "right"): 1}
+    assert open_log(tmp_path / name, PAIR).table().n_cases == 3
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_no_path_is_no_folder(folder, tmp_path, monkeypatch):
+    (tmp_path / "log.csv").write_text("a,b\n1,1\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LogError, match="log must be a path, got ''"):
+        open_log("", PAIR)
+    assert open_log("." if folder else "log.csv", PAIR).table().n_cases == 1
+
+
+WRITES = [
+    "select a, b from log; drop view log",
+    "copy (select 1) to 'stolen.csv'",
+    "create table t as select 1",
+    "",
+]
+
+
+@pytest.mark.parametrize("query", WRITES)
+def test_a_query_is_one_select(query, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text("a,b\n1,1\n")
+    with pytest.raises(LogError, match="query must be one SELECT"):
+        open_log("log.csv", PAIR, query=query)
+    assert [path.name for path in tmp_path.iterdir()] == ["log.csv"]
+
+
+@pytest.mark.parametrize("query", ["delete from visits", "select 1 as a; delete from visits"])
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_query_cannot_write_to_a_database(query, kind, tmp_path):
+    import duckdb
+
+    path = tmp_path / f"log.{kind}"
+    if kind == "sqlite":
+        import sqlite3
+
+        con = sqlite3.connect(path)
+    else:
+        con = duckdb.connect(str(path))
+    con.execute("create table visits (a text, b text)")
+    con.execute("insert into visits values ('x', 'y')")
+    con.commit()
+    con.close()
+    with pytest.raises(LogError):
+        open_log(path, PAIR, query=query).table()
+    assert open_log(path, PAIR).table().n_cases == 1
