@@ -2,15 +2,20 @@
 
 import sys
 
+INTERRUPTED = 130
+
 
 def main() -> None:
     """Run the command line."""
     try:
         from stopwise.cli.app import run
+
+        run()
+    except KeyboardInterrupt:  # while modules are loaded: later the command sees to it
+        raise SystemExit(INTERRUPTED) from None
     except ImportError as error:  # the command is installed even where its extra is not
         if error.name not in {"typer", "rich", "click"}:
             raise
         message = "stopwise: the command line needs typer: pip install 'stopwise[cli]'"
         print(message, file=sys.stderr)
         raise SystemExit(2) from None
-    run()

@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from stopwise import __version__
+from stopwise.cli.printing import say
 from stopwise.errors import StopwiseError
 
 COMMANDS = {
@@ -60,12 +61,12 @@ app = typer.Typer(
 def run() -> None:
     """Run the command line; what the user got wrong is one line on stderr and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in {"strict", "surrogateescape"}:
             stream.reconfigure(errors="replace")  # a letter that cannot be shown ends nothing
     try:
         app(prog_name="stopwise")
     except (StopwiseError, OSError) as error:
-        print(f"stopwise: {error}", file=sys.stderr)
+        say(f"stopwise: {error}", error=True)
         raise SystemExit(2) from None
 
 

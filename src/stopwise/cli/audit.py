@@ -19,9 +19,10 @@ from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.cli.lists import comma_separated
 from stopwise.cli.plan_file import check_old_plan, check_plan_columns, plan_csv
+from stopwise.cli.printing import say, visible
 from stopwise.cli.waiting import waiting
 from stopwise.errors import InputError, SettingError
-from stopwise.files import draft
+from stopwise.files import check_target, draft
 from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
 
@@ -118,7 +119,7 @@ def audit(
     _check_targets({option: path for option, path in targets.items() if path}, log, labels)
     if plan_labels:
         check_old_plan(plan_out, label_column)
-    with waiting(f"auditing {Path(log).name}"):
+    with waiting(visible(f"auditing {Path(log).name}")):
         opened = open_log(
             log,
             tests=comma_separated(tests) or None,
@@ -148,9 +149,9 @@ def audit(
     with ExitStack() as drafts:  # all of them or none
         for path, text in texts.items():
             drafts.enter_context(draft(path)).write_text(text, encoding="utf-8")
-    print(_json_text(report) if as_json else report.summary())
-    if not as_json:
-        print("".join(f"\nWritten: {path}" for path in texts), end="\n" if texts else "")
+    say(_json_text(report) if as_json else report.summary())
+    if texts and not as_json:
+        say("".join(f"\nWritten: {path}" for path in texts))
 
 
 def _json_text(report: AuditReport) -> str:
@@ -203,10 +204,7 @@ def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> N
     if labels is not None:
         taken[labels.resolve()] = "--labels"
     for option, path in targets.items():
-        if not path.parent.is_dir():
-            raise InputError(f"{option} must go into a directory, {path.parent} is none")
-        if path.is_dir():
-            raise InputError(f"{option} must be a file, {path} is a directory")
+        check_target(path, option)
         used = taken.setdefault(path.resolve(), option)
         if used != option:
             raise InputError(f"{option} must be a file of its own, {path} is {used} already")

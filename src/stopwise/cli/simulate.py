@@ -14,9 +14,12 @@ import typer
 
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
+from stopwise.cli import INTERRUPTED
 from stopwise.cli.lists import comma_separated
-from stopwise.errors import InputError, MissingExtraError, SettingError
-from stopwise.files import draft
+from stopwise.cli.printing import say
+from stopwise.errors import InputError, SettingError
+from stopwise.extras import load_extra
+from stopwise.files import check_target, draft
 from stopwise.problem import Recording
 from stopwise.simulation import Sweep, sweep
 from stopwise.simulation.names import (
@@ -27,7 +30,6 @@ from stopwise.simulation.names import (
     named_policy,
 )
 
-INTERRUPTED = 130
 FIGURES = (".pdf", ".png", ".svg")
 
 # The options of `simulate`, in the panels of its help.
@@ -155,7 +157,7 @@ def simulate(
         n_jobs=jobs,
     )
     _write(result, figure, save)
-    print(_as_json(result, horizon, seed) if as_json else result.table())
+    say(_as_json(result, horizon, seed) if as_json else result.table())
     _note_interruption(result, replications * len(worlds) * len(learners))
 
 
@@ -201,8 +203,7 @@ def _check_targets(figure: Path | None, save: Path | None) -> None:
     if figure is not None:
         if figure.suffix.lower() not in FIGURES:
             raise InputError(f"--figure must end in {', '.join(FIGURES)}, got {figure}")
-        if not figure.parent.is_dir():
-            raise FileNotFoundError(f"--figure must go into a directory, {figure.parent} is none")
+        check_target(figure, "--figure")
         _new_figure(1)
     if save is not None and save.exists() and not save.is_dir():
         raise NotADirectoryError(f"--save must be a directory, {save} is none")
@@ -236,11 +237,8 @@ def _drawn(result: Sweep) -> Any:
 
 
 def _new_figure(n_panels: int) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("--figure needs matplotlib: pip install 'stopwise[plot]'") from None
-    return Figure(figsize=(5.5 * n_panels, 4), layout="constrained")
+    figure = load_extra("matplotlib.figure", extra="plot", purpose="--figure")
+    return figure.Figure(figsize=(5.5 * n_panels, 4), layout="constrained")
 
 
 def _as_json(result: Sweep, horizon: int, seed: int) -> str:

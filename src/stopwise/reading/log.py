@@ -27,7 +27,7 @@ from stopwise.reading.engine import (
 )
 from stopwise.reading.parquet import count_parquet
 from stopwise.reading.sources import open_rows
-from stopwise.reading.text import Cells, without_fractions
+from stopwise.reading.text import Cells, unicode_path, without_fractions
 
 ORDERED = {"duckdb", "polars", "sqlite"}  # engines whose rows keep their order
 
@@ -192,7 +192,9 @@ def open_log(
         name, rows, case_id = source.name, source.held, case_id or source.case_id
     else:
         rows = open_rows(source, table=table, query=query, values=values)
-        name = Path(source).name if isinstance(source, (str, Path)) else "a table in memory"
+        name = "a table in memory"
+        if isinstance(source, (str, Path)):
+            name = unicode_path(Path(Path(source).name))
     if case_id is not None:
         known_name("case id", case_id, rows.columns, LogError)
     columns = [name for name in rows.columns if name != case_id] if tests is None else tests

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import re
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -108,8 +109,13 @@ def _read_csv(header: Header, files: Sequence[Path], cells: Cells) -> str:
 
 
 def escaped(path: Path) -> str:
-    """Return a path in which no sign is taken for a wildcard."""
-    return re.sub(r"([*?\[])", r"[\1]", str(path))
+    """Return a path for DuckDB, in which no sign is taken for a wildcard."""
+    return re.sub(r"([*?\[])", r"[\1]", unicode_path(path))
+
+
+def unicode_path(path: Path) -> str:
+    """Return a path in Unicode, also in a locale whose paths are in ASCII."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def read_header(path: Path) -> Header:

@@ -1,0 +1,93 @@
+"""What reaches a terminal, whatever a log holds and however poor the locale."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from stopwise import cli
+from stopwise.cli.printing import visible
+
+CLEAR = "\x1b[2J"  # clears the screen of a terminal that obeys it
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["stopwise", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        printed = capsys.readouterr()
+        return ended.value.code or 0, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(f"a{CLEAR},b\x9b\n" + "0,0\n1,1\n0,1\n" * 30)
+    return path
+
+
+def test_names_do_not_command_the_terminal(log, run):
+    code, out, err = run("audit", log, "--costs", "1,2", "--mistake-cost", "10")
+    assert (code, err) == (0, "")
+    assert "\x1b" not in out
+    assert "\x9b" not in out
+    assert r"a\u001b[2J" in out
+    code, out, _ = run("audit", log, "--costs", "1,2", "--json")
+    assert "\x9b" not in out
+    assert "b\x9b" in json.dumps(json.loads(out), ensure_ascii=False)
+
+
+def test_errors_do_not_command_the_terminal(log, run):
+    code, out, err = run("audit", log, "--costs", "1,2", "--tests", f"{CLEAR},b")
+    assert (code, out) == (2, "")
+    assert "\x1b" not in err
+    assert r"\u001b[2J" in err
+
+
+def test_lines_and_letters_stay():
+    assert visible("γ\tβ\n") == "γ\tβ\n"
+
+
+def test_no_log_is_not_the_folder(log, run, monkeypatch):
+    monkeypatch.chdir(log.parent)
+    code, out, err = run("audit", "", "--costs", "1,2", "--out", "page.html")
+    assert (code, out, err) == (2, "", "stopwise: log must be a path, got ''\n")
+
+
+def test_what_cannot_be_written_is_said_before_the_work(log, run):
+    code, out, err = run("audit", log, "--costs", "1,2", "--out", "/proc/sys/page.html")
+    assert (code, out) == (2, "")
+    assert "--out must go where files can be written" in err
+
+
+def test_a_plain_locale_reads_and_writes_all_names(tmp_path):
+    """Where Python is kept from taking UTF-8 in its stead."""
+    path, page = tmp_path / "größe.csv", tmp_path / "größe.html"
+    path.write_text("größe,b\n" + "ä,ä\nö,ö\nä,ö\n" * 30, encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    arguments = ["audit", os.fsencode(path), "--costs", "1,2", "--out", os.fsencode(page)]
+    done = subprocess.run(
+        [sys.executable, "-m", "stopwise", *arguments],
+        env={**os.environ, **plain},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "größe" in page.read_text(encoding="utf-8")
+
+
+def test_ctrl_c_while_modules_are_loaded(run, monkeypatch):
+    class Interrupt:
+        def find_spec(self, name, *_):
+            if name == "stopwise.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "stopwise.cli.app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
+    assert run("audit") == (130, "", "")
