@@ -164,7 +164,7 @@ class LabelUpdate:
         (rows,) = np.nonzero(place >= 0)
         camps = camp_of_each(codes[rows], model.shape[1])
         belief[rows] *= self.factors[place[rows, None], camps]
-        belief /= belief.sum(axis=1, keepdims=True)
+        belief[rows] /= belief[rows].sum(axis=1, keepdims=True)
         place = matching_rows(self.patterns, codes)
         (rows,) = np.nonzero(place >= 0)
         labels = self.counts[place[rows]]
@@ -193,7 +193,8 @@ def is_unanimous(codes: IntArray) -> BoolArray:
     >>> is_unanimous(np.array([[2, -1, 2], [2, 1, 2]]))
     array([ True, False])
     """
-    return np.asarray((codes == codes.max(axis=1, keepdims=True)) | (codes == MISSING)).all(axis=1)
+    alike = (codes == codes.max(axis=1, keepdims=True)) | (codes == MISSING)
+    return np.asarray(alike.all(axis=1))
 
 
 def camp_of_each(codes: IntArray, n_classes: int) -> IntArray:
