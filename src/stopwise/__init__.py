@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stopwise.pattern_counts import PatternCounts as PatternCounts
     from stopwise.patterns import PatternTable as PatternTable
     from stopwise.policies.base import Policy as Policy
+    from stopwise.policies.belief_stopping import BeliefStopping as BeliefStopping
     from stopwise.policies.contextual import ContextualPolicy as ContextualPolicy
     from stopwise.policies.contextual_resolve import ContextualResolve as ContextualResolve
     from stopwise.policies.contextual_thompson import ContextualThompson as ContextualThompson

@@ -43,6 +43,16 @@ def check_outputs(outputs: Any, cascade: Cascade, stage: int | None = None) -> t
     return stage, tuple(_output(y, node, cascade) for y, node in zip(told, path, strict=True))
 
 
+def check_label(label: Any) -> None:
+    """Raise `OutputsError` if no output could ever be found to equal ``label``."""
+    try:
+        comparable = hash(label) is not None and bool(label == label)  # noqa: PLR0124  # NaN
+    except TypeError:
+        comparable = False
+    if not comparable:
+        raise OutputsError(f"label must be hashable and equal itself, got {label!r}")
+
+
 def check_totals(
     stage: Any, times: Any, disagreed: Any, cascade: Cascade
 ) -> tuple[int, int, list[list[int]]]:

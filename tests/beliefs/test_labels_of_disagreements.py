@@ -17,6 +17,6 @@ def test_where_all_tests_agree_the_belief_stays_while_only_disagreements_are_lab
     lone = [([0, 1, 1], 0, 9), ([1, 0, 1], 0, 9), ([1, 1, 0], 0, 9), ([1, 0, 0], 1, 9)]
     labelled = LatentClasses.fit(table, labels=lone)
     agree = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1]])
-    assert np.array_equal(labelled.posterior(agree), plain.posterior(agree))
+    assert np.allclose(labelled.posterior(agree), plain.posterior(agree), rtol=0, atol=1e-9)
     against = LatentClasses.fit(table, labels=[([1, 1, 1], 0, 200)])
     assert against.posterior(np.array([[1, 1, 1]]))[0, 0] > 0.95

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from stopwise.beliefs.look_ahead import look_ahead
-from stopwise.beliefs.skipping_rule import STOP, model_law, skipping_rule, spread_law
+from stopwise.beliefs.prediction import pattern_law
+from stopwise.beliefs.skipping_rule import STOP, skipping_rule, spread_law
 from stopwise.beliefs.stopping_rule import stopping_rule
 from tests.beliefs.test_stopping_rule import world
 
@@ -54,8 +55,8 @@ def least(law, beliefs, costs, answer):
 @pytest.mark.parametrize("seed", range(4))
 def test_it_is_the_best_way_to_choose(seed, answer):
     model, cases = world(seed, M=2 + seed % 2)
-    rule = skipping_rule(model, model.prior, cases.codes, cases.weights, COSTS, answer=answer)
-    law = spread_law(model_law(model, model.prior), cases.codes, cases.weights)
+    rule = skipping_rule(model, cases.codes, cases.weights, COSTS, answer=answer)
+    law = spread_law(pattern_law(model), cases.codes, cases.weights)
     every = np.indices(law.shape).reshape(3, -1).T
     beliefs = model.posterior(every).reshape(*law.shape, -1)
     for z, value in least(law, beliefs, COSTS, answer).items():
@@ -72,7 +73,7 @@ def test_it_is_never_believed_worse_than_the_chain(seed, answer):
     told = type(cases).complete(codes, weights)
     chain = stopping_rule(model, told, COSTS, answer=answer)[0]
     value = COSTS[0] + chain.level.weights @ chain.values / chain.level.weights.sum()
-    rule = skipping_rule(model, model.prior, codes, weights, COSTS, answer=answer)
+    rule = skipping_rule(model, codes, weights, COSTS, answer=answer)
     assert rule.values[-1, -1, -1] <= value + 1e-6
 
 
@@ -80,7 +81,7 @@ def test_a_good_test_is_called_at_once():
     """The first test is poor and dear, the last is right: one does not run both."""
     model, cases = world(1)
     costs = np.array([0.2, 0.2, 0.01])
-    rule = skipping_rule(model, model.prior, cases.codes, cases.weights, costs)
+    rule = skipping_rule(model, cases.codes, cases.weights, costs)
     assert rule.tests[-1, -1, -1] == 2
     assert rule.is_reached[-1, -1, :].all()
     assert not rule.is_reached[0, 0, 0]
@@ -98,7 +99,7 @@ def test_gaps_are_spread_by_what_complete_cases_show():
 @pytest.mark.parametrize("answer", ["last", "believed"])
 def test_looking_one_test_ahead_is_exact_before_the_last_test(answer):
     model, _ = world(2)
-    belief_law = model_law(model, model.prior)
+    belief_law = pattern_law(model)
     for a, b in product(range(2), repeat=2):
         seen = np.array([a, b, -1])
         choice = look_ahead(model, seen, COSTS, answer=answer)
@@ -122,6 +123,6 @@ def test_the_chain_is_followed_where_looking_ahead_finds_nothing_better():
 def test_one_test_is_always_run():
     model, cases = world(0)
     dear = np.array([3.0, 2.0, 5.0])
-    rule = skipping_rule(model, model.prior, cases.codes, cases.weights, dear, answer="believed")
+    rule = skipping_rule(model, cases.codes, cases.weights, dear, answer="believed")
     assert rule.tests[-1, -1, -1] == 1
     assert look_ahead(model, np.full(3, -1), dear, answer="believed").test == 1

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from stopwise.beliefs import LatentClasses
+from stopwise.beliefs.prediction import pattern_law
 from stopwise.beliefs.prefix_tree import ToldCases, prefix_levels
 from stopwise.beliefs.stopping_rule import LAW_STRENGTH, Decisions, stopping_rule
 from stopwise.cascade import Cascade
@@ -52,13 +53,14 @@ def law_and_beliefs(
     def posterior(prefix: tuple[int, ...]) -> np.ndarray:
         return model.posterior(np.array([[*prefix, *[-1] * (K - len(prefix))]]))[0]
 
+    modelled = pattern_law(model)
     law = {}
     for pattern in product(range(M), repeat=K):
         chance = n(pattern[:1]) / n(())
         for k in range(1, K):
             s = pattern[:k]
             went_on = sum(n((*s, y)) for y in range(M))
-            predicted = posterior(s) @ model.confusion[k][:, pattern[k]]
+            predicted = modelled[pattern[: k + 1]].sum() / modelled[s].sum()
             chance *= (n(pattern[: k + 1]) + LAW_STRENGTH * predicted) / (went_on + LAW_STRENGTH)
         law[pattern] = float(chance)
     return law, {pattern: posterior(pattern) for pattern in law}

@@ -164,7 +164,7 @@ class LabelUpdate:
         (rows,) = np.nonzero(place >= 0)
         camps = camp_of_each(codes[rows], model.shape[1])
         belief[rows] *= self.factors[place[rows, None], camps]
-        belief[rows] /= belief[rows].sum(axis=1, keepdims=True)
+        belief /= belief.sum(axis=1, keepdims=True)
         place = matching_rows(self.patterns, codes)
         (rows,) = np.nonzero(place >= 0)
         labels = self.counts[place[rows]]

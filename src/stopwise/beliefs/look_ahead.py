@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stopwise.beliefs.model import LatentClasses
+from stopwise.beliefs.prediction import next_joint
 from stopwise.beliefs.skipping_rule import STOP
-from stopwise.beliefs.stopping_rule import Answer, Beliefs
+from stopwise.beliefs.stopping_rule import Answer
 from stopwise.cascade import TOLERANCE, FloatArray, IntArray
 from stopwise.patterns import MISSING
 
@@ -27,7 +29,7 @@ class Choice(NamedTuple):
 
 
 def look_ahead(
-    model: Beliefs,
+    model: LatentClasses,
     seen: IntArray,
     costs: FloatArray,
     *,
@@ -60,7 +62,7 @@ def look_ahead(
     else:
         choice, least = STOP, error
     for j in np.flatnonzero(seen == MISSING).tolist():
-        joint = belief[:, None] * model.confusion[j]  # of the right answer and of the output
+        joint = next_joint(model, j, seen[None])[0]
         if answer == "believed":
             right = float(joint.max(axis=0).sum())
         elif j > last:

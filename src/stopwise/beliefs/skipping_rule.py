@@ -20,8 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stopwise.beliefs.model import LatentClasses
+from stopwise.beliefs.prediction import pattern_law
 from stopwise.beliefs.prefix_tree import standing_codes
-from stopwise.beliefs.stopping_rule import LAW_STRENGTH, Answer, Beliefs
+from stopwise.beliefs.stopping_rule import LAW_STRENGTH, Answer
 from stopwise.cascade import TOLERANCE, BoolArray, FloatArray, IntArray
 from stopwise.patterns import MISSING
 
@@ -63,8 +65,7 @@ def n_states(n_tests: int, n_classes: int) -> int:
 
 
 def skipping_rule(
-    model: Beliefs,
-    prior: FloatArray,
+    model: LatentClasses,
     codes: IntArray,
     weights: FloatArray,
     costs: FloatArray,
@@ -77,8 +78,6 @@ def skipping_rule(
     ----------
     model
         The beliefs.
-    prior
-        How often each class is right; shape (M,).
     codes, weights
         The patterns seen, -1 for no output, and how often; shapes (R, K) and (R,).
     costs
@@ -87,8 +86,8 @@ def skipping_rule(
         ``"last"`` for the output of the last test, in the order of the cascade, among those run;
         ``"believed"`` for the class believed most. One test is always run.
     """
-    K, M = codes.shape[1], len(prior)
-    law = spread_law(model_law(model, prior), codes, weights)
+    K, M = codes.shape[1], len(model.classes)
+    law = spread_law(pattern_law(model), codes, weights)
     every = np.indices((M,) * K).reshape(K, -1).T
     joint = law[..., None] * model.posterior(every).reshape(*law.shape, M)
     for axis in range(K):
@@ -137,15 +136,6 @@ def _reached(tests: IntArray) -> BoolArray:
             after[j], before[j] = slice(M), slice(M, None)
             reached[tuple(after)] |= reached[tuple(before)] & (tests[tuple(before)] == j)
     return reached
-
-
-def model_law(model: Beliefs, prior: FloatArray) -> FloatArray:
-    """Return the model's law of complete patterns; shape (M,) * K."""
-    K, M = len(model.confusion), len(prior)
-    joint = prior.reshape(1, M)
-    for confusion in model.confusion:
-        joint = (joint[:, None, :] * confusion.T[None, :, :]).reshape(-1, M)
-    return np.asarray(joint.sum(axis=1).reshape((M,) * K))
 
 
 def spread_law(law: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:

@@ -16,10 +16,12 @@ their share among the labels at s and below.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
+from stopwise.beliefs.model import LatentClasses
+from stopwise.beliefs.prediction import next_is_right, next_law
 from stopwise.beliefs.prefix_tree import Level, ToldCases, padded, per_parent, prefix_levels
 from stopwise.cascade import TOLERANCE, BoolArray, FloatArray, IntArray
 from stopwise.patterns import MISSING
@@ -31,17 +33,6 @@ LAW_STRENGTH = 5.0
 
 MOST_PATTERNS = 4_096
 """Up to so many possible patterns the rule looks at all of them, seen or not."""
-
-
-class Beliefs(Protocol):
-    """What a rule asks of a model, `LatentClasses` say."""
-
-    @property
-    def confusion(self) -> FloatArray:
-        """``confusion[k, a, b]``: how often test k says b where a is right."""
-
-    def posterior(self, codes: IntArray) -> FloatArray:
-        """Return for each pattern, -1 for no output, the chance of each class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +61,7 @@ class Decisions:
 
 
 def stopping_rule(
-    model: Beliefs, cases: ToldCases, costs: FloatArray, *, answer: Answer = "last"
+    model: LatentClasses, cases: ToldCases, costs: FloatArray, *, answer: Answer = "last"
 ) -> list[Decisions]:
     """Return the best rule under the model's beliefs, one entry a test.
 
@@ -85,20 +76,21 @@ def stopping_rule(
     answer
         ``"last"`` for the last output, ``"believed"`` for the class believed most.
     """
-    K, M = cases.codes.shape[1], model.confusion.shape[1]
+    K, M = cases.codes.shape[1], len(model.classes)
     levels = prefix_levels(cases.with_all_patterns(M) if M**K <= MOST_PATTERNS else cases, M)
     decided: list[Decisions] = []
     beliefs = values = np.empty(0)
     for k in range(K - 1, -1, -1):
         level = levels[k]
-        own = model.posterior(padded(level.codes, K))
+        patterns = padded(level.codes, K)
+        own = model.posterior(patterns)
         if k == K - 1:
             beliefs, going_on = own, np.full(len(own), np.inf)
         else:
-            law, rest = _law_of_next(levels[k + 1], own @ model.confusion[k + 1])
+            law, rest = _law_of_next(levels[k + 1], next_law(model, k + 1, patterns))
             beliefs = _belief_ahead(level, levels[k + 1], law, rest, beliefs, own)
             going_on = costs[k + 1] + per_parent(levels[k + 1], law * values, len(own))
-            going_on += rest * one_stage_value(model, own, costs, k + 1)
+            going_on += rest * one_stage_value(model, patterns, costs, k + 1)
         answers = level.standing if answer == "last" else np.argmax(beliefs, axis=1)
         right = beliefs[np.arange(len(beliefs)), answers]
         errors = np.where(answers == MISSING, 1.0, np.clip(1 - right, 0.0, 1.0))
@@ -136,16 +128,15 @@ def _belief_ahead(
 
 
 def one_stage_value(
-    model: Beliefs, beliefs: FloatArray, costs: FloatArray, first: int
+    model: LatentClasses, codes: IntArray, costs: FloatArray, first: int
 ) -> FloatArray:
     """Return the least cost + error of running on to one stage from ``first`` on.
 
     The price of test ``first`` itself is left out: it has been paid.
     """
-    right = np.einsum("kaa->ka", model.confusion)
     paid = 0.0
-    best = 1 - beliefs @ right[first]
+    best = 1 - next_is_right(model, first, codes)
     for k in range(first + 1, len(costs)):
         paid += float(costs[k])
-        best = np.minimum(best, paid + 1 - beliefs @ right[k])
+        best = np.minimum(best, paid + 1 - next_is_right(model, k, codes))
     return np.asarray(best)

@@ -43,6 +43,7 @@ POLICIES: dict[str, Entry] = {
     "ExploreThenCommit": Entry("explore_then_commit", "#E69F00", "--"),
     "FixedStage": Entry("fixed_stage", "#7F7F7F", "-"),
     "OutputConditional": Entry("output_conditional", "#332288", "-"),
+    "BeliefStopping": Entry("belief_stopping", "#117733", "-"),
     "ContextualWeakDominance": Entry("contextual_weak_dominance", "#1B2A6B", (0, (6, 2))),
     "ContextualResolve": Entry("contextual_resolve", "#7A1F1F", (0, (6, 2))),
     "ContextualThompson": Entry("contextual_thompson", "#7B3294", (0, (4, 1, 1, 1))),

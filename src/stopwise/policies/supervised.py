@@ -8,7 +8,7 @@ from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError, SettingError, StateError
-from stopwise.outputs import Told
+from stopwise.outputs import Told, check_label
 from stopwise.policies.base import Case, Policy
 from stopwise.policies.optimism import Rows, price_rows
 from stopwise.policies.walk import best_by_averages, optimistic_stage
@@ -74,12 +74,7 @@ class Supervised(Policy):
         played, told = self._checked_outputs(outputs, stage)
         if label is None:
             raise OutputsError("label must be given: this learner is told the right answer")
-        try:
-            comparable = hash(label) is not None and bool(label == label)  # noqa: PLR0124  # NaN
-        except TypeError:
-            comparable = False
-        if not comparable:
-            raise OutputsError(f"label must be hashable and equal itself, got {label!r}")
+        check_label(label)
         return played, tuple(None if output is None else bool(output == label) for output in told)
 
     def _read_statistic(self, name: str, saved: Any) -> PairCounts:

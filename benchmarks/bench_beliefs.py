@@ -1,0 +1,292 @@
+"""Rules that learn beliefs, on a recording: python -m benchmarks.bench_beliefs --help.
+
+Prints the mean cost + error a case over nine prices: rules by number of labels, then policies that
+learn online against what one knows in hindsight. Without --csv the worlds are made up, some with
+errors that depend on each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import stopwise as sw
+from stopwise.beliefs import stage_costs
+from stopwise.beliefs.prefix_tree import ToldCases
+from stopwise.beliefs.skipping_rule import MOST_STATES, STOP, n_states, skipping_rule
+from stopwise.beliefs.stopping_rule import Answer, stopping_rule
+from stopwise.patterns import PatternTable
+
+SCALES = [0.05, 0.1, 0.18, 0.25, 0.35, 0.5, 1.0, 1.3, 2.0]
+LABELS = [0, 20, 50, 200]
+TRAINED = 4_000
+BEST = "best single stage in hindsight"
+
+
+@dataclass(frozen=True)
+class World:
+    """Recorded outputs and right answers as codes of classes, and the shares of the costs."""
+
+    name: str
+    outputs: np.ndarray
+    labels: np.ndarray
+    shares: np.ndarray
+
+    @property
+    def n_tests(self) -> int:
+        return self.outputs.shape[1]
+
+    @property
+    def errors(self) -> np.ndarray:
+        return (self.outputs != self.labels[:, None]).mean(axis=0)
+
+    def table(self) -> PatternTable:
+        """Return the counted outputs."""
+        rows, counts = zip(*Counter(map(tuple, self.outputs.tolist())).items(), strict=True)
+        cascade = sw.Cascade(costs=self.shares.tolist())
+        return PatternTable.from_rows(rows, counts, cascade)
+
+    def planned(self, n: int, seed: int) -> list[tuple[list[int], int]]:
+        """Return labelled cases drawn among those in which tests disagree."""
+        rng = np.random.default_rng([seed, n])
+        (differ,) = np.nonzero((self.outputs != self.outputs[:, :1]).any(axis=1))
+        chosen = rng.choice(differ, min(n, len(differ)), replace=False)
+        return [(self.outputs[i].tolist(), int(self.labels[i])) for i in chosen]
+
+    def at_random(self, n: int, seed: int) -> list[tuple[list[int], int]]:
+        """Return labelled cases drawn among all."""
+        chosen = np.random.default_rng([seed, n]).permutation(len(self.labels))[:n]
+        return [(self.outputs[i].tolist(), int(self.labels[i])) for i in chosen]
+
+
+def recorded(path: Path, step_costs: list[float]) -> World:
+    """Read a file with header y,s1,...,sK."""
+    with path.open(newline="") as file:
+        rows = [row for row in csv.reader(file) if row][1:]
+    code = {value: c for c, value in enumerate(sorted({y for row in rows for y in row[1:]}))}
+    table = np.array([[code.setdefault(y, len(code)) for y in row] for row in rows])
+    if table.shape[1] != len(step_costs) + 1:
+        raise SystemExit(f"--step-costs must be {table.shape[1] - 1} numbers, got {step_costs}")
+    return World(path.name, table[:, 1:], table[:, 0], np.array(step_costs) / sum(step_costs))
+
+
+def made_up(seed: int, *, n_tests: int, n_classes: int, dependence: float) -> World:
+    """Draw a world in which some cases are hard for all tests and share a wrong answer."""
+    rng = np.random.default_rng(seed)
+    n = 8_000
+    right = rng.choice(n_classes, n, p=rng.dirichlet(np.full(n_classes, 5.0)))
+    is_hard = rng.random(n) < 0.3
+    shared = (right + rng.integers(1, n_classes, n)) % n_classes
+    outputs = np.empty((n, n_tests), dtype=np.int64)
+    for k, error in enumerate(np.sort(rng.uniform(0.03, 0.45, n_tests))[::-1]):
+        hard = min(0.95, error * (1 + 2 * dependence))
+        easy = max(0.0, (error - 0.3 * hard) / 0.7)
+        errs = rng.random(n) < np.where(is_hard, hard, easy)
+        own = (right + rng.integers(1, n_classes, n)) % n_classes
+        wrong = np.where(rng.random(n) < dependence, shared, own)
+        outputs[:, k] = np.where(errs, wrong, right)
+    costs = np.cumsum(rng.uniform(0.2, 1.0, n_tests))
+    name = f"made up {seed}: {n_tests} tests, {n_classes} values, dependence {dependence}"
+    return World(name, outputs, right, costs / costs.sum())
+
+
+def cost_of_rule(world: World, model: sw.LatentClasses, costs: np.ndarray, answer: Answer) -> float:
+    """Return the mean cost + error of the rule of the chain under a model."""
+    table = model.table
+    codes = np.searchsorted(np.array(table.classes), world.outputs)
+    right = _codes(world.labels, model.classes)
+    cases = ToldCases.complete(table.codes, table.weights)
+    rule = stopping_rule(model, cases, costs, answer=answer)
+    paid, open_ = np.zeros(len(codes)), np.ones(len(codes), dtype=bool)
+    for k, level in enumerate(rule):
+        place = {tuple(row): r for r, row in enumerate(level.level.codes.tolist())}
+        node = np.array([place[tuple(row)] for row in codes[:, : k + 1].tolist()])
+        stops = open_ & level.stops[node]
+        wrong = level.answers[node] != right
+        paid[stops] = costs[: k + 1].sum() + wrong[stops]
+        open_ &= ~stops
+    return float(paid.mean())
+
+
+def cost_of_skipping(
+    world: World, model: sw.LatentClasses, costs: np.ndarray, answer: Answer
+) -> float:
+    """Return the mean cost + error if tests are run in any order, NaN where that is not exact."""
+    K, M = world.n_tests, len(model.classes)
+    if n_states(K, M) > MOST_STATES:
+        return float("nan")
+    table = model.table
+    rule = skipping_rule(model, table.codes, table.weights, costs, answer=answer)
+    codes = np.searchsorted(np.array(table.classes), world.outputs)
+    right = _codes(world.labels, model.classes)
+    seen, paid = np.full_like(codes, -1), np.zeros(len(codes))
+    for _ in range(K):
+        tests = rule.tests[tuple(seen.T)]
+        (rows,) = np.nonzero(tests != STOP)
+        seen[rows, tests[rows]] = codes[rows, tests[rows]]
+        paid[rows] += costs[tests[rows]]
+    return float((paid + (rule.answers[tuple(seen.T)] != right)).mean())
+
+
+def _codes(values: np.ndarray, classes: tuple[object, ...]) -> np.ndarray:
+    code = {value: c for c, value in enumerate(classes)}
+    return np.array([code.get(y, -2) for y in values.tolist()])
+
+
+RULES: dict[str, Callable[[World, sw.LatentClasses, np.ndarray], float]] = {
+    "best single stage by belief": lambda world, model, costs: float(
+        (np.cumsum(costs) + world.errors)[
+            np.argmin(stage_costs(model, model.table, sw.Cascade(costs=costs.tolist())))
+        ]
+    ),
+    "stop by belief": lambda w, m, c: cost_of_rule(w, m, c, "last"),
+    "  most believed answer": lambda w, m, c: cost_of_rule(w, m, c, "believed"),
+    "choose tests by belief": lambda w, m, c: cost_of_skipping(w, m, c, "last"),
+    "  most believed answer ": lambda w, m, c: cost_of_skipping(w, m, c, "believed"),
+}
+
+
+def offline(world: World, scales: list[float], draws: int) -> dict[str, np.ndarray]:
+    """Return the mean cost + error of each rule by number of labels, the trained one last."""
+    table = world.table()
+    columns = []
+    for n in [*LABELS, TRAINED]:
+        models = [
+            sw.LatentClasses.fit(
+                table, labels=world.at_random(n, s) if n == TRAINED else world.planned(n, s)
+            )
+            for s in range(draws if 0 < n < TRAINED else 1)
+        ]
+        costs = [world.shares * scale for scale in scales]
+        columns.append(
+            [[[rule(world, m, c) for c in costs] for m in models] for rule in RULES.values()]
+        )
+    means = [[np.mean(rows) for rows in column] for column in columns]
+    return {rule: np.array([m[r] for m in means]) for r, rule in enumerate(RULES)}
+
+
+def sound_and_best(world: World, scales: list[float]) -> tuple[float, float]:
+    """Return cost + error of the sound stage by disagreement and of the best stage in hindsight."""
+    sound, best = [], []
+    differ = np.array([[(a != b).mean() for b in world.outputs.T] for a in world.outputs.T])
+    for scale in scales:
+        cascade = sw.Cascade(costs=(world.shares * scale).tolist())
+        totals = cascade.cumulative_costs + world.errors
+        # The first stage that no later one betters by more than it costs, whatever is right.
+        steps = cascade.cumulative_costs[None, :] - cascade.cumulative_costs[:, None]
+        pays = np.triu(differ > steps, k=1).any(axis=1)
+        sound.append(totals[np.argmin(pays)])
+        best.append(totals.min())
+    return float(np.mean(sound)), float(np.mean(best))
+
+
+def online(world: World, scales: list[float], horizon: int, seed: int) -> dict[str, float]:
+    """Return the mean cost + error a case of policies that learn from the first case on."""
+    rng = np.random.default_rng([seed, horizon])
+    drawn = rng.integers(len(world.labels), size=horizon)
+    rows = [tuple(row) for row in world.outputs[drawn].tolist()]
+    labels = world.labels[drawn].tolist()
+    paid: dict[str, list[float]] = {}
+    for scale in scales:
+        cascade = sw.Cascade(costs=(world.shares * scale).tolist())
+        C = cascade.cumulative_costs.tolist()
+        policies: dict[str, Iterator[tuple[int, int]]] = {
+            "BeliefStopping": stopped(sw.BeliefStopping(cascade, seed=seed), rows),
+            "  most believed answer": stopped(
+                sw.BeliefStopping(cascade, answer="believed", seed=seed), rows
+            ),
+            "Resolve": fixed(sw.Resolve(cascade), rows),
+            "OutputConditional": stopped(sw.OutputConditional(cascade), rows),
+            "two, and the last if they differ": (
+                (1, row[1]) if row[0] == row[1] else (len(row) - 1, row[-1]) for row in rows
+            ),
+        }
+        for name, answers in policies.items():
+            total = sum(
+                C[stage] + (answer != label)
+                for (stage, answer), label in zip(answers, labels, strict=True)
+            )
+            paid.setdefault(name, []).append(total / horizon)
+        wrong = (world.outputs[drawn] != world.labels[drawn, None]).mean(axis=0)
+        paid.setdefault(BEST, []).append(float((cascade.cumulative_costs + wrong).min()))
+    return {name: float(np.mean(costs)) for name, costs in paid.items()}
+
+
+def stopped(policy: object, rows: list[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
+    """Play a policy that looks at each output; yield where it stopped and what it answered."""
+    conclude = getattr(policy, "conclude", None)
+    for row in rows:
+        k = 0
+        while policy.next(row[: k + 1]) is sw.Decision.CONTINUE:
+            k += 1
+        yield k, row[k] if conclude is None else conclude(row[: k + 1])[0]
+        policy.tell(row[: k + 1])
+
+
+def fixed(policy: sw.Policy, rows: list[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
+    """Play a policy that chooses the stage beforehand."""
+    for row in rows:
+        k = policy.ask()
+        yield k, row[k]
+        policy.tell(row[: k + 1])
+
+
+def report(world: World, args: argparse.Namespace) -> dict[str, float]:
+    """Measure one world, print it and return the ratios that have a bar."""
+    started = time.perf_counter()
+    sound, best = sound_and_best(world, args.scales)
+    rules = offline(world, args.scales, args.draws)
+    print(f"\n{world.name}: {len(world.labels)} cases, errors {world.errors.round(3).tolist()}")
+    heads = [*map(str, LABELS), f"{TRAINED} random"]
+    print(f"{'rule':34s}" + "".join(f"{head:>13s}" for head in heads))
+    print(f"{'sound stage by disagreement':34s}{sound:13.4f}")
+    for rule, means in rules.items():
+        print(f"{rule:34s}" + "".join(f"{mean:13.4f}" for mean in means))
+    print(f"{BEST:34s}{best:13.4f}")
+    own = rules["stop by belief"]
+    ratios = {"no labels / best stage": own[0] / best, "50 labels / trained": own[2] / own[-1]}
+    for horizon in args.horizons:
+        runs = [online(world, args.scales, horizon, seed) for seed in range(args.runs)]
+        means = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+        print(f"online, {horizon} cases: " + ", ".join(f"{n} {m:.4f}" for n, m in means.items()))
+        ratios[f"online {horizon} / best stage"] = means["BeliefStopping"] / means[BEST]
+    print(", ".join(f"{name} {ratio:.3f}" for name, ratio in ratios.items()), end="")
+    print(f" ({time.perf_counter() - started:.0f} s)", flush=True)
+    return {**ratios, "best": best, "trained": float(own[-1])}
+
+
+def numbers(text: str) -> list[float]:
+    return [float(part) for part in text.split(",")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--csv", type=Path, help="a recorded cascade with header y,s1,...,sK")
+    parser.add_argument("--step-costs", type=numbers, help="the price of each test, any unit")
+    parser.add_argument("--scales", type=numbers, default=SCALES, help="what all tests cost")
+    parser.add_argument(
+        "--horizons", type=lambda s: [*map(int, s.split(","))], default=[2000, 20000]
+    )
+    parser.add_argument("--draws", type=int, default=5, help="draws of labels")
+    parser.add_argument("--runs", type=int, default=1, help="runs of each policy online")
+    args = parser.parse_args()
+    if args.csv and not args.step_costs:
+        parser.error("--csv needs --step-costs")
+    if args.csv:
+        report(recorded(args.csv, args.step_costs), args)
+        return
+    for seed, (tests, classes, dependence) in enumerate(
+        [(3, 2, 0.0), (4, 4, 0.0), (3, 2, 0.4), (4, 2, 0.4), (3, 4, 0.4), (6, 2, 0.3)]
+    ):
+        report(made_up(seed, n_tests=tests, n_classes=classes, dependence=dependence), args)
+
+
+if __name__ == "__main__":
+    main()

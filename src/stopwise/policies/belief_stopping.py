@@ -1,0 +1,313 @@
+"""Stop by belief: after each output, go on or not by what a model expects, learned unlabelled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from stopwise.beliefs.model import LatentClasses
+from stopwise.beliefs.stopping_rule import Answer
+from stopwise.cascade import Cascade
+from stopwise.checks import finite_number, known_name, whole_number
+from stopwise.errors import OutputsError, SettingError
+from stopwise.outputs import Outputs, Told, check_label, check_outputs
+from stopwise.patterns import standing_answer
+from stopwise.policies.belief_rule import (
+    ChainRule,
+    Entry,
+    SkipRule,
+    belief_rule,
+    left_to_run,
+)
+from stopwise.policies.case_counts import Case, CaseCounts
+from stopwise.policies.stopping_policy import Decision, StoppingPolicy
+
+FIRST_FIT = 16
+"""So many cases are run to the end before the first fit."""
+
+GROWTH = 1.5
+"""The model is fitted again when the number of cases, or of labels, has grown by this factor."""
+
+
+class BeliefStopping(StoppingPolicy):
+    """Run test after test on a case and stop once going on is not believed to pay.
+
+    A `LatentClasses` model is fitted to all outputs told, without labels or with a few. After each
+    output the case stops or goes on by the dynamic programme of `stopping_rule`: whichever has the
+    lower expected cost + error. The model is fitted again when the number of cases has grown by
+    half. Where the rule stops, a case is run to the end with a chance that makes this cost at most
+    ``exploration`` / √t mistakes a case after t cases: √t as much in all, so the rule learns for
+    ever at a vanishing price.
+
+    Two tests alone do not identify the model. Then the later output is taken to be right, and the
+    rule stops where going on cannot pay whatever is right.
+
+    Parameters
+    ----------
+    cascade
+        The tests and their prices; a chain.
+    answer
+        ``"last"``: the answer is the last output. ``"believed"``: the value believed most.
+    skip
+        Tests may be run in any order, each at its own price: ask `choose` which to run next. The
+        answer ``"last"`` is then the output of the last test, in the order of the cascade.
+    exploration
+        What running on so as to learn may cost, in mistakes: this much over √t a case.
+    max_patterns
+        So many different sequences of outputs are counted; nothing is learned from others.
+    seed
+        A seed or a generator for exploration.
+
+    >>> policy = BeliefStopping(Cascade(costs=[0.0, 0.05, 0.1]), seed=0)
+    >>> seen = {(0, 0, 0): 40, (1, 1, 1): 40, (0, 1, 1): 15, (1, 0, 0): 3, (1, 1, 0): 3}
+    >>> policy.tell_many(seen)
+    >>> policy.recommend([0]), policy.recommend([0, 1])
+    (<Decision.CONTINUE: 'continue'>, <Decision.STOP: 'stop'>)
+    """
+
+    settings = ("answer", "skip", "exploration", "max_patterns")
+    needs_chain = True
+    draws = True
+
+    def __init__(
+        self,
+        cascade: Cascade,
+        *,
+        answer: Answer = "last",
+        skip: bool = False,
+        exploration: float = 0.25,
+        max_patterns: int = 20_000,
+        seed: int | np.random.Generator = 0,
+    ) -> None:
+        super().__init__(cascade)
+        known_name("answer", answer, ("last", "believed"), SettingError)
+        self.answer: Answer = answer
+        if not isinstance(skip, bool):
+            raise SettingError(f"skip must be true or false, got {skip!r}")
+        self.skip = skip
+        self.exploration = finite_number("exploration", exploration, SettingError, zero=True)
+        self.max_patterns = whole_number("max_patterns", max_patterns, SettingError, least=1)
+        self.reseed(seed)
+        self._waits = False
+        self._costs: list[float] = cascade.costs.tolist()
+        self._stored["cases"] = CaseCounts(cascade, max_patterns=self.max_patterns)
+        self._fit_to(CaseCounts(cascade, max_patterns=self.max_patterns))
+
+    # Deciding
+
+    def next(self, outputs_so_far: Outputs) -> Decision:
+        """Say whether to stop a case, or to run one more test, after the outputs so far."""
+        return Decision.STOP if self.choose(outputs_so_far) is None else Decision.CONTINUE
+
+    def choose(self, outputs_so_far: Outputs = (), *, failed: Collection[int] = ()) -> int | None:
+        """Return the test to run next, ``None`` to stop.
+
+        Parameters
+        ----------
+        outputs_so_far
+            What the tests gave, in the order of the cascade. With ``skip``, ``None`` for those not
+            run.
+        failed
+            With ``skip``, tests that gave nothing and are not to be run again.
+        """
+        rule = self._rule_in_force()
+        if failed:
+            return self._choose_without(self._prefix(outputs_so_far), failed)
+        entry = None
+        if rule is not None and type(outputs_so_far) in (tuple, list):  # else it is checked first
+            try:
+                entry = rule.known.get(tuple(outputs_so_far))
+            except TypeError:  # an output that cannot be hashed
+                entry = None
+        if entry is None:
+            told = self._prefix(outputs_so_far)
+            if rule is None:
+                return next(iter(self._left(told)), None)
+            with self._lock:
+                entry = rule.after(told)
+        if entry.test >= 0 and not entry.explores:
+            return entry.test
+        if entry.chance >= 1 or (entry.chance and self._rng.random() < entry.chance):
+            return self._left(self._prefix(outputs_so_far))[0]
+        return None
+
+    def ask(self, outputs_so_far: Outputs = ()) -> int:
+        """Return the stage up to which to run the tests of a case before looking again.
+
+        The stage already reached means: stop.
+        """
+        if self.skip:
+            raise SettingError("skip must be false to ask for a stage: `choose` says which test")
+        stage = len(self._prefix(outputs_so_far)) - 1
+        if self._rule_in_force() is None:
+            return len(self._costs) - 1
+        test = self.choose(outputs_so_far) if stage >= 0 else 0
+        return stage if test is None else test
+
+    def recommend(self, outputs_so_far: Outputs) -> Decision:
+        """Say what is believed best after the outputs so far, with no regard for learning.
+
+        ``Decision.UNDECIDED`` before the first fit.
+        """
+        entry = self._entry(outputs_so_far)
+        if entry is None:
+            return Decision.UNDECIDED
+        return Decision.STOP if entry.test < 0 else Decision.CONTINUE
+
+    def conclude(self, outputs_so_far: Outputs) -> tuple[Hashable, float]:
+        """Return the answer to give if one stops, and the chance, as believed, that it is wrong.
+
+        Before the first fit that chance is NaN.
+        """
+        entry = self._entry(outputs_so_far)
+        if entry is None:
+            return standing_answer(self._prefix(outputs_so_far)), math.nan
+        return entry.answer, entry.error
+
+    def hold(self) -> int:
+        """Return for how many more cases without labels the rule stays as it is (>= 1)."""
+        return max(1, self._next_fit - self.n_rounds)
+
+    @property
+    def model(self) -> LatentClasses | None:
+        """The model in force; ``None`` before the first fit."""
+        rule = self._rule_in_force()
+        return None if rule is None else rule.model
+
+    @property
+    def exploration_cost(self) -> float:
+        """What running on so as to learn costs a case now, at most, in the unit of the costs."""
+        share = self.exploration / math.sqrt(max(self._fitted.n_rounds, 1))
+        return float(share * self.cascade.mistake_cost)
+
+    # Telling
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of cases told."""
+        return self._counts.n_rounds
+
+    @property
+    def n_labels(self) -> int:
+        """The number of them with a label."""
+        return self._counts.n_labels
+
+    @property
+    def n_stopped(self) -> tuple[int, ...]:
+        """For each stage how many of the cases told were stopped there."""
+        return self._counts.n_stopped
+
+    def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Case:
+        """Return the outputs of a case and its label, or raise."""
+        _, told = self._checked_outputs(outputs, stage)
+        if label is not None:
+            check_label(label)
+        return self._stripped(told), label
+
+    def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
+        """Take in many cases at once, in any order, or a mapping from cases to how often.
+
+        All or nothing: if one of them is refused none is taken. Afterwards the model is fitted
+        again if it is due.
+        """
+        with self._lock:
+            self._waits = True
+            try:
+                super().tell_many(batch)
+            finally:
+                self._waits = False
+            self._fit_if_due()
+
+    def _take(self, case: Case, times: int) -> None:
+        self._rule_in_force()
+        self._counts.add(case, times)
+        if not self._waits:
+            self._fit_if_due()
+
+    def _fit_if_due(self) -> None:
+        if self.n_rounds >= self._next_fit or self.n_labels >= self._next_labels:
+            self._fit_to(self._counts)
+
+    # The rule in force
+
+    @property
+    def _counts(self) -> CaseCounts:
+        counts: CaseCounts = self._stored["cases"]
+        return counts
+
+    def _rule_in_force(self) -> ChainRule | SkipRule | None:
+        if self._source is not self._stored["cases"]:  # merged: fitted when it is needed
+            with self._lock:
+                self._fit_to(self._counts)
+        return self._rule
+
+    def _fit_to(self, counts: CaseCounts) -> None:
+        """Make the rule that follows from ``counts``, which are these or what they were."""
+        self._rule = None
+        if counts.n_rounds >= FIRST_FIT:
+            self._rule = belief_rule(
+                self.cascade,
+                counts,
+                answer=self.answer,
+                skip=self.skip,
+                exploration=self.exploration,
+            )
+        self._fitted = counts.copy()
+        self._source = self._stored["cases"]
+        self._next_fit = max(FIRST_FIT, math.ceil(GROWTH * counts.n_rounds))
+        self._next_labels = math.ceil(GROWTH * counts.n_labels) + 1
+
+    def _entry(self, outputs_so_far: Outputs) -> Entry | None:
+        told, rule = self._prefix(outputs_so_far), self._rule_in_force()
+        if rule is None:
+            return None
+        with self._lock:
+            return rule.after(told)
+
+    def _goes_on_after(self, prefix: Told) -> bool:
+        return self.choose(prefix) is not None
+
+    def _choose_without(self, told: Told, failed: Collection[int]) -> int | None:
+        """Choose by looking one test ahead, where some tests are not to be run again."""
+        K = len(self._costs)
+        if not self.skip:
+            raise SettingError("skip must be true for tests to be left out as failed")
+        if not set(failed) <= set(range(K)):
+            raise OutputsError(f"failed must be indices of tests, 0 to {K - 1}, got {failed!r}")
+        rule = self._rule_in_force()
+        if isinstance(rule, SkipRule):
+            test = rule.without(told, failed).test
+            return None if test < 0 else test
+        return next((k for k in self._left(told) if k not in failed), None)
+
+    def _left(self, told: Told) -> list[int]:
+        return left_to_run(told, len(self._costs), skip=self.skip)
+
+    def _prefix(self, outputs: Outputs) -> Told:
+        if isinstance(outputs, (tuple, list, np.ndarray)) and not len(outputs):
+            return ()
+        return self._stripped(check_outputs(outputs, self.cascade)[1])
+
+    def _stripped(self, told: Told) -> Told:
+        """Return what is counted: with ``skip`` a missing output at the end says nothing."""
+        n = len(told)
+        while self.skip and n > 1 and told[n - 1] is None:
+            n -= 1
+        return told[:n]
+
+    # States
+
+    def _read_statistic(self, name: str, saved: Any) -> CaseCounts:
+        return CaseCounts.from_state(saved, self.cascade, self.max_patterns, self._checked)
+
+    def _extra_state(self) -> dict[str, Any]:
+        self._rule_in_force()
+        return {**super()._extra_state(), "since_fit": (self._counts - self._fitted).to_state()}
+
+    def _restore_extra(self, state: dict[str, Any]) -> None:
+        super()._restore_extra(state)
+        since = self._read_statistic("cases", state["since_fit"])
+        self._fit_to(self._counts - since)

@@ -1,0 +1,129 @@
+"""How often each sequence of outputs was told, with its label if it has one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable
+from operator import add, sub
+from typing import Any
+
+from stopwise.cascade import Cascade
+from stopwise.errors import InputError, StateError
+from stopwise.outputs import Told
+from stopwise.pattern_counts import plain_output
+
+Case = tuple[Told, Hashable]
+
+
+class CaseCounts:
+    """How often each case was told: its outputs, as far as it was run, and its label or ``None``.
+
+    At most ``max_patterns`` different ones are kept. Cases beyond them are counted in ``n_other``
+    by how far they were run, and nothing is learned from them.
+
+    >>> counts = CaseCounts(Cascade(costs=[1, 2]), max_patterns=100)
+    >>> counts.add((("a", "b"), None), 3)
+    >>> counts.add((("a", "b"), "b"), 1)
+    >>> counts.n_rounds, counts.n_labels
+    (4, 1)
+    """
+
+    def __init__(self, cascade: Cascade, *, max_patterns: int) -> None:
+        self.cascade = cascade
+        self.max_patterns = max_patterns
+        self.table: dict[Case, int] = {}
+        self.n_other = [0] * cascade.n_stages
+        self.n_rounds = 0
+        self.n_labels = 0
+
+    def __repr__(self) -> str:
+        return f"CaseCounts(n_rounds={self.n_rounds}, n_labels={self.n_labels})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, CaseCounts)
+            and self.table == other.table
+            and self.n_other == other.n_other
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it changes with every case
+
+    def add(self, case: Case, times: int) -> None:
+        """Count a case, checked before."""
+        if case in self.table or len(self.table) < self.max_patterns:
+            self.table[case] = self.table.get(case, 0) + times
+            self.n_labels += times * (case[1] is not None)
+        else:
+            self.n_other[len(case[0]) - 1] += times
+        self.n_rounds += times
+
+    @property
+    def n_stopped(self) -> tuple[int, ...]:
+        """For each number of tests, from 1 on, how many cases were run so far."""
+        stopped = list(self.n_other)
+        for (told, _), times in self.table.items():
+            stopped[len(told) - 1] += times
+        return tuple(stopped)
+
+    def copy(self) -> CaseCounts:
+        """Return the same counts in a table of their own."""
+        return self + CaseCounts(self.cascade, max_patterns=self.max_patterns)
+
+    def __add__(self, other: CaseCounts) -> CaseCounts:
+        """Return what both have counted; beyond ``max_patterns`` the rarest go to ``n_other``."""
+        return self._combined(other, add)
+
+    def __sub__(self, other: CaseCounts) -> CaseCounts:
+        """Return what was counted since ``other``, which must be part of these counts."""
+        rest = self._combined(other, sub)
+        if min([*rest.table.values(), *rest.n_other], default=0) < 0:
+            raise InputError(f"case counts must contain what is taken away, got {other!r}")
+        return rest
+
+    def _combined(self, other: CaseCounts, operation: Callable[[int, int], int]) -> CaseCounts:
+        total = CaseCounts(self.cascade, max_patterns=self.max_patterns)
+        total.n_other = list(map(operation, self.n_other, other.n_other))
+        total.n_rounds = sum(total.n_other)
+        table = dict(self.table)
+        for case, times in other.table.items():
+            table[case] = operation(table.get(case, 0), times)
+        kept = [(case, times) for case, times in table.items() if times]
+        if len(kept) > self.max_patterns:
+            kept.sort(key=lambda row: (-row[1], repr(row[0])))
+        for case, times in kept:
+            total.add(case, times)
+        return total
+
+    def to_state(self) -> dict[str, Any]:
+        """Return the counts as plain data for JSON; the outputs must be JSON values themselves."""
+        rows = [
+            [[*map(plain_output, told)], plain_output(label), times]
+            for (told, label), times in self.table.items()
+        ]
+        return {"cases": sorted(rows, key=json.dumps), "other": list(self.n_other)}
+
+    @classmethod
+    def from_state(
+        cls, state: Any, cascade: Cascade, max_patterns: int, check: Callable[..., Case]
+    ) -> CaseCounts:
+        """Build the counts that `to_state` described, or raise `StateError`.
+
+        ``check`` is what checks the outputs and the label of a case that is told.
+        """
+        counts = cls(cascade, max_patterns=max_patterns)
+        if set(state) != {"cases", "other"} or len(state["other"]) != cascade.n_stages:
+            raise StateError(f"case counts must be cases and {cascade.n_stages} others")
+        counts.n_other = [_whole(n, 0) for n in state["other"]]
+        counts.n_rounds = sum(counts.n_other)
+        for outputs, label, times in state["cases"]:
+            case = check(outputs, label=label)
+            if case in counts.table or len(counts.table) == max_patterns:
+                raise StateError(f"case counts must be of at most {max_patterns} different cases")
+            counts.add(case, _whole(times, 1))
+        return counts
+
+
+def _whole(value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise StateError(f"case counts must be whole numbers >= {least}, got {value!r}")
+    return value

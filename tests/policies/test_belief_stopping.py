@@ -1,0 +1,385 @@
+"""Stopping by belief, online: what it decides, learns, explores, saves and refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from stopwise.beliefs.stopping_rule import stopping_rule
+from stopwise.cascade import Cascade
+from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
+from stopwise.policies.belief_rule import SkipRule
+from stopwise.policies.belief_stopping import FIRST_FIT, BeliefStopping
+from stopwise.policies.state import policy_from_state
+from stopwise.policies.stopping_policy import Decision
+
+CASCADE = Cascade(costs=[0.0, 0.05, 0.1])
+STOP, CONTINUE, UNDECIDED = Decision.STOP, Decision.CONTINUE, Decision.UNDECIDED
+
+
+def cases(n, seed=0, *, errors=(0.3, 0.15, 0.05), n_values=2):
+    """Return outputs of tests that err independently, and the right answers."""
+    rng = np.random.default_rng(seed)
+    right = rng.integers(n_values, size=n)
+    wrong = (right[:, None] + rng.integers(1, n_values, size=(n, len(errors)))) % n_values
+    outputs = np.where(rng.random((n, len(errors))) < errors, wrong, right[:, None])
+    return [tuple(row) for row in outputs.tolist()], right.tolist()
+
+
+def taught(n=400, seed=0, **settings):
+    policy = BeliefStopping(CASCADE, **settings)
+    policy.tell_many(cases(n, seed)[0])
+    return policy
+
+
+def play(policy, rows):
+    """Run cases one by one and return how many tests each took."""
+    lengths = []
+    for row in rows:
+        k = 1
+        while policy.next(row[:k]) is CONTINUE:
+            k += 1
+        policy.tell(row[:k])
+        lengths.append(k)
+    return lengths
+
+
+# Deciding
+
+
+def test_before_the_first_fit_everything_is_run():
+    policy = BeliefStopping(CASCADE)
+    rows, _ = cases(FIRST_FIT)
+    for row in rows[:-1]:
+        policy.tell(row)
+    assert policy.model is None
+    assert policy.next(rows[0][:1]) is policy.next(rows[0][:2]) is CONTINUE
+    assert policy.next(rows[0]) is STOP
+    assert policy.ask() == policy.ask([0]) == 2
+    assert policy.recommend([0]) is UNDECIDED
+    answer, error = policy.conclude([0, 1])
+    assert answer == 1
+    assert math.isnan(error)
+    policy.tell(rows[-1])
+    assert policy.model is not None
+
+
+def test_it_follows_the_rule_of_its_model():
+    policy = taught(exploration=0)
+    rule = policy._rule
+    decided = stopping_rule(policy.model, rule._cases, CASCADE.costs)
+    for level in decided:
+        for codes, stops, error in zip(
+            level.level.codes.tolist(), level.stops, level.errors, strict=True
+        ):
+            assert policy.recommend(codes) is (STOP if stops else CONTINUE)
+            assert policy.next(codes) is (STOP if stops else CONTINUE) or len(codes) > 1
+            assert policy.conclude(codes) == (codes[-1], pytest.approx(error))
+
+
+def test_it_comes_near_the_best_rule_that_knows_the_truth():
+    """Cost + error of 20,000 cases against the best single stage, which has .2 at these prices."""
+    policy = BeliefStopping(CASCADE, seed=1)
+    rows, right = cases(20_000, 5)
+    paid = [
+        CASCADE.cumulative_costs[k - 1] + (row[k - 1] != y)
+        for row, y, k in zip(rows, right, play(policy, rows), strict=True)
+    ]
+    stages = [
+        CASCADE.cumulative_costs[k]
+        + np.mean([row[k] != y for row, y in zip(rows, right, strict=True)])
+        for k in range(3)
+    ]
+    assert np.mean(paid) < min(stages)
+
+
+def test_lists_tuples_and_arrays_are_the_same_outputs():
+    policy = taught(exploration=0)
+    for outputs in ((0,), (0, 1), (1, 1)):
+        decisions = {policy.next(outputs), policy.next([*outputs]), policy.next(np.array(outputs))}
+        assert len(decisions) == 1
+
+
+def test_ask_says_how_far_to_run():
+    policy = taught(exploration=0)
+    assert policy.ask() == 0
+    for first in (0, 1):
+        stage = policy.ask([first])
+        assert (stage == 0) == (policy.next([first]) is STOP)
+    assert policy.ask([0, 1, 1]) == 2
+
+
+def test_a_value_never_seen_is_decided_by_what_its_test_does_on_the_whole():
+    policy = taught(exploration=0)
+    errors = policy.model.error_rates
+    answer, error = policy.conclude(["new"])
+    assert (answer, error) == ("new", pytest.approx(errors[0]))
+    totals = CASCADE.cumulative_costs + errors
+    assert policy.recommend(["new"]) is (CONTINUE if totals[1:].min() < totals[0] else STOP)
+
+
+def test_two_tests_go_by_what_disagreement_proves():
+    """Without a third test the later is taken to be right: stop where a change is rarer than c."""
+    for price, decision in ((0.5, STOP), (0.02, CONTINUE)):
+        policy = BeliefStopping(Cascade(costs=[0.0, price]), exploration=0)
+        policy.tell_many({(0, 0): 80, (0, 1): 20, (1, 1): 70, (1, 0): 30})
+        assert not policy.model.is_identified
+        assert policy.recommend([0]) is decision
+
+
+def test_outputs_of_very_many_values_are_pooled_by_agreement():
+    rng = np.random.default_rng(0)
+    policy = BeliefStopping(CASCADE, exploration=0, answer="believed")
+    for _ in range(400):
+        right = f"answer {rng.integers(10**9)}"
+        policy.tell([right if rng.random() < p else str(rng.random()) for p in (0.6, 0.8, 0.9)])
+    assert len(policy.model.classes) == 16
+    assert policy.recommend(["x", "x"]) is STOP
+    assert policy.recommend(["x", "y"]) is CONTINUE
+    assert policy.conclude(["x", "y", "y"])[0] == "y"
+    assert policy.conclude(["x", "x", "y"])[1] > policy.conclude(["x", "y", "y"])[1]
+
+
+def test_degenerate_cases_have_an_answer():
+    for rows in (
+        [(0, 0, 0)] * 40,
+        [(0, 0, 0), (1, 1, 1)] * 30,
+        [(None, None, None)] * 40,
+        [(0, None, None)] * 40,
+        [(0, 1, 0), (1, 1, 1)] * 30,
+        [("a",)] * 50,
+    ):
+        policy = BeliefStopping(CASCADE)
+        policy.tell_many(rows)
+        for outputs in ([0], [None], [0, None], [0, 1], ["a", "b", "c"]):
+            assert policy.next(outputs) in (STOP, CONTINUE)
+            assert not math.isnan(policy.conclude(outputs)[1]) or policy.model is None
+
+
+# Learning
+
+
+def test_the_model_is_fitted_again_as_cases_grow_by_half():
+    policy = BeliefStopping(CASCADE)
+    fits, held = [], []
+    for row in cases(200)[0]:
+        before = policy.model
+        held.append(policy.hold())
+        policy.tell(row)
+        if policy.model is not before:
+            fits.append(policy.n_rounds)
+    assert fits == [16, 24, 36, 54, 81, 122, 183]
+    assert held[:3] == [16, 15, 14]
+
+
+def test_labels_bring_the_next_fit_forward():
+    policy = taught(400)
+    before = policy.model
+    policy.tell([0, 1, 1], label=0)
+    assert policy.model is not before
+    assert policy.n_labels == policy.model.n_labels == 1
+
+
+def test_labels_turn_the_rule():
+    """The last test is wrong wherever it differs from the second: labels find out."""
+    policy = taught(400, exploration=0)
+    assert policy.conclude([0, 0, 1])[1] < 0.6
+    for outputs, label in (((0, 0, 1), 0), ((1, 1, 0), 1)):
+        for _ in range(40):
+            policy.tell(outputs, label=label)
+    assert policy.conclude([0, 0, 1])[1] > 0.8
+
+
+def test_exploration_costs_what_it_says_and_never_ends():
+    """At a prefix where the rule stops, go on with chance ε / (√t price), then to the end."""
+    cascade = Cascade(costs=[0.0, 0.4, 0.4])
+    policy = BeliefStopping(cascade, exploration=0.5, seed=3)
+    policy.tell_many(cases(400)[0])
+    assert policy.recommend([0]) is STOP
+    chance = 0.5 / math.sqrt(400) / 0.8
+    assert policy.exploration_cost == pytest.approx(0.025)
+    n = 20_000
+    went_on = sum(policy.next((0,)) is CONTINUE for _ in range(n))
+    assert abs(went_on / n - chance) < 5 * math.sqrt(chance / n)  # five standard deviations
+    assert {policy.next((0, y)) for y in (0, 1) for _ in range(50)} == {CONTINUE}
+    assert policy.next((0, 0, 0)) is STOP
+
+
+def test_without_exploration_the_same_is_decided_each_time():
+    policy = taught(exploration=0)
+    for outputs in ((0,), (1,), (0, 1)):
+        assert len({policy.next(outputs) for _ in range(50)}) == 1
+
+
+def test_patterns_beyond_the_limit_are_counted_but_not_learned_from():
+    policy = BeliefStopping(CASCADE, max_patterns=3)
+    policy.tell_many(cases(300)[0])
+    assert policy.n_rounds == 300
+    assert len(policy._counts.table) == 3
+    assert sum(policy.n_stopped) == 300
+
+
+# Any order
+
+
+def test_with_skip_a_good_test_can_be_called_at_once():
+    rows, _ = cases(3_000, errors=(0.4, 0.3, 0.02))
+    policy = BeliefStopping(Cascade(costs=[0.1, 0.1, 0.1]), skip=True, exploration=0)
+    policy.tell_many(rows)
+    assert policy.choose() == policy.choose([None]) == 2
+    assert policy.choose([None, None, 1]) is None
+    assert policy.next([None, None, 1]) is STOP
+    assert policy.conclude([None, None, 1])[0] == 1
+    chain = BeliefStopping(Cascade(costs=[0.1, 0.1, 0.1]), exploration=0)
+    chain.tell_many(rows)
+    assert policy.choose([0]) == 2
+    assert chain.choose([0]) == 1
+
+
+def test_with_skip_cases_with_gaps_are_learned_from():
+    rows, _ = cases(2_000, errors=(0.4, 0.2, 0.05))
+    policy = BeliefStopping(Cascade(costs=[0.1, 0.1, 0.1]), skip=True)
+    policy.tell_many(rows[:500])
+    policy.tell_many([(None, None, row[2]) for row in rows[500:]])
+    assert policy.n_rounds == 2_000
+    assert policy.choose() == 2
+
+
+def test_failed_tests_are_left_out():
+    policy = BeliefStopping(Cascade(costs=[0.1, 0.01, 0.01]), skip=True, exploration=0)
+    assert policy.choose(failed=[0]) == 1
+    rows, _ = cases(500)
+    policy.tell_many(rows)
+    assert policy.choose() == 2
+    assert policy.choose(failed=[2]) == 1
+    assert policy.choose([0], failed=[1, 2]) is None
+
+
+def test_many_tests_are_chosen_by_looking_one_ahead():
+    rows, _ = cases(2_000, errors=(0.4, 0.4, 0.3, 0.3, 0.2, 0.1, 0.05), n_values=5)
+    policy = BeliefStopping(Cascade(costs=[0.02] * 7), skip=True, exploration=0)
+    policy.tell_many(rows)
+    assert isinstance(policy._rule, SkipRule)
+    assert not policy._rule.is_exact
+    assert policy.choose() in (5, 6)
+    assert policy.choose([0] * 7) is None
+
+
+def test_without_skip_tests_cannot_be_left_out():
+    with pytest.raises(SettingError, match="skip must be true"):
+        BeliefStopping(CASCADE).choose([0], failed=[1])
+    with pytest.raises(SettingError, match="`choose` says which test"):
+        BeliefStopping(CASCADE, skip=True).ask()
+    with pytest.raises(OutputsError, match="failed must be indices of tests"):
+        BeliefStopping(CASCADE, skip=True).choose(failed=[3])
+
+
+# Saving and merging
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_a_restored_policy_goes_on_as_if_nothing_had_happened(skip):
+    policy = BeliefStopping(CASCADE, skip=skip, seed=4)
+    rows, _ = cases(150)
+    play(policy, rows[:90]) if not skip else policy.tell_many(rows[:90])
+    policy.tell(rows[90], label=rows[90][2])
+    policy.tell(rows[91])
+    again = policy_from_state(json.loads(json.dumps(policy.to_state())))
+    assert again.to_state() == policy.to_state()
+    for row in rows[92:]:
+        for k in (1, 2, 3):
+            assert again.choose(row[:k]) == policy.choose(row[:k])
+            assert again.conclude(row[:k]) == policy.conclude(row[:k])
+        again.tell(row)
+        policy.tell(row)
+    assert again.to_state() == policy.to_state()
+
+
+def test_what_was_told_since_the_fit_must_be_part_of_the_counts():
+    policy = taught(20)
+    state = policy.to_state()
+    state["since_fit"]["cases"] = [[["other"], None, 1]]
+    with pytest.raises(StateError, match="cannot be read"):
+        policy_from_state(state)
+
+
+def test_merged_counts_add_up_and_the_rule_is_that_of_all_cases():
+    rows, _ = cases(300)
+    one, other, both = (BeliefStopping(CASCADE, exploration=0) for _ in range(3))
+    one.tell_many(rows[:120])
+    other.tell_many(rows[120:])
+    both.tell_many(rows)
+    merged = one.merge(other)
+    assert merged._counts == both._counts
+    for row in rows[:40]:
+        for k in (1, 2):
+            assert merged.conclude(row[:k]) == both.conclude(row[:k])
+            assert merged.next(row[:k]) is both.next(row[:k])
+
+
+def test_what_a_worker_was_told_counts_once():
+    rows, _ = cases(300)
+    policy = BeliefStopping(CASCADE)
+    policy.tell_many(rows[:100])
+    worker = policy.fork()
+    worker.tell_many(rows[100:])
+    assert policy.merge(worker)._counts == worker._counts
+
+
+def test_other_settings_cannot_be_merged():
+    with pytest.raises(SettingError, match="equal settings"):
+        BeliefStopping(CASCADE).merge(BeliefStopping(CASCADE, answer="believed"))
+
+
+# Refusing
+
+
+def test_trees_are_refused():
+    tree = Cascade(costs=[0, 0.1, 0.1], parents=[None, 0, 0])
+    with pytest.raises(CascadeError, match="BeliefStopping needs a chain"):
+        BeliefStopping(tree)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"answer": "first"}, "answer must be one of last, believed, got 'first'"),
+        ({"skip": 1}, "skip must be true or false, got 1"),
+        ({"exploration": -0.1}, "exploration must be >= 0"),
+        ({"exploration": math.inf}, "exploration must be >= 0 and finite"),
+        ({"max_patterns": 0}, "max_patterns must be a whole number >= 1"),
+        ({"seed": "x"}, "seed must be"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(SettingError, match=message):
+        BeliefStopping(CASCADE, **settings)
+
+
+@pytest.mark.parametrize("outputs", ["01", 7, [0, 1, 1, 1], [[0]], [math.nan], {0: 1}])
+def test_bad_outputs_are_refused_and_nothing_changes(outputs):
+    policy = taught(30)
+    before = policy.to_state()
+    for call in (policy.next, policy.choose, policy.recommend, policy.conclude, policy.tell):
+        with pytest.raises(OutputsError):
+            call(outputs)
+    assert policy.to_state() == before
+
+
+@pytest.mark.parametrize("label", [math.nan, [1]])
+def test_bad_labels_are_refused(label):
+    policy = BeliefStopping(CASCADE)
+    with pytest.raises(OutputsError, match="label must be hashable and equal itself"):
+        policy.tell([0], label=label)
+    assert policy.n_rounds == 0
+
+
+def test_a_batch_is_taken_as_a_whole_or_not_at_all():
+    policy = taught(30)
+    before = policy.to_state()
+    with pytest.raises(OutputsError, match="case 2 of the batch"):
+        policy.tell_many([(0, 1), (0, 1, 1, 1)])
+    assert policy.to_state() == before
