@@ -163,7 +163,7 @@ class Labels:
 
     def _doubt(self, outputs: Pattern) -> float:
         """Return the chance that the answer is wrong, by the model; without one, a half."""
-        belief = self._runtime.belief(outputs, standing_answer(outputs))
+        _, belief = self._runtime.learning.conclude(outputs, standing_answer(outputs))
         return 0.5 if belief is None else 1.0 - belief
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, cast
@@ -51,11 +52,6 @@ class Course:
         self._policy = policy
         self.stage = stage
         self.layout = layout
-
-    @property
-    def has_belief(self) -> bool:
-        """Whether the policy can say how likely an answer is right."""
-        return getattr(self._policy, "model", None) is not None
 
     def goes_on(self, outputs: list[Hashable]) -> bool:
         """Whether to run one more stage after these outputs."""
@@ -110,6 +106,11 @@ class Learning:
         """Whether the policy decides after each output, not before the case."""
         return hasattr(self.policy, "next")
 
+    @property
+    def has_belief(self) -> bool:
+        """Whether the policy can say how likely an answer is right."""
+        return hasattr(self.policy, "conclude")
+
     def start(self) -> Course:
         """Return how far the next case goes."""
         with self.lock:
@@ -147,11 +148,7 @@ class Learning:
         if known is not None and known.body == body:
             return False
         store.put(Record("label", name, key, self.counts.worker.clock(), body))
-        with self.lock:
-            if known is not None:
-                self.rebuild(self.cascade)
-            else:
-                self._tell_label(outputs, label)
+        self.rebuild(self.cascade)
         return True
 
     def labelled_outputs(self, key: str) -> Pattern | None:
@@ -159,9 +156,12 @@ class Learning:
         record = self.counts.worker.store.get("label", self.counts.cascade, key)
         return None if record is None else tuple(record.body["outputs"])
 
-    def _tell_label(self, outputs: Pattern, label: Hashable) -> None:
-        if hasattr(self.policy, "tell_label"):  # policies without a belief have no use for it
-            self.policy.tell_label(outputs, label)
+    def conclude(self, outputs: Pattern, answer: Hashable) -> tuple[Hashable, float | None]:
+        """Return what the policy answers and the chance that it is right, if it has a belief."""
+        if not hasattr(self.policy, "conclude"):
+            return answer, None
+        believed, error = self.policy.conclude(outputs)
+        return believed, None if math.isnan(error) else 1.0 - float(error)
 
     def tell_patterns(self, patterns: Mapping[Pattern, int]) -> None:
         """Count many cases at once, from a log or an earlier version of the cascade."""
@@ -194,14 +194,25 @@ class Learning:
         with self.lock:
             policy = self._make(cascade)
             patterns = self.patterns()
+            labelled = self._take_labelled(patterns)
             if patterns:
                 policy.tell_many(patterns)
+            for outputs, label in labelled:
+                policy.tell(outputs, label=label)
             self.cascade, self.policy = cascade, policy
-            store, name = self.counts.worker.store, self.counts.cascade
-            for record in store.records("label", name, limit=MAX_LABELS):
-                outputs = tuple(record.body["outputs"])
-                if len(outputs) <= cascade.n_stages:
-                    self._tell_label(outputs, record.body["label"])
+
+    def _take_labelled(self, patterns: dict[Pattern, int]) -> list[tuple[Pattern, Hashable]]:
+        """Return the cases that have labels, and take them out of those that have none."""
+        found = []
+        store, name = self.counts.worker.store, self.counts.cascade
+        for record in store.records("label", name, limit=MAX_LABELS):
+            outputs = tuple(record.body["outputs"])
+            if patterns.get(outputs, 0):
+                patterns[outputs] -= 1
+                if not patterns[outputs]:
+                    del patterns[outputs]
+                found.append((outputs, record.body["label"]))
+        return found
 
     def restart(
         self,

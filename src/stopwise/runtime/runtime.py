@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Literal, Self
 
 from stopwise.cascade import Cascade
@@ -151,8 +151,9 @@ class Runtime:
         except BaseException:
             self._learn(outcomes, course)
             raise
-        if course.has_belief:
-            result = result._replace(belief=self.belief(result.outputs, result.answer))
+        if self.learning.has_belief:
+            answer, belief = self.learning.conclude(result.outputs, result.answer)
+            result = result._replace(answer=answer, belief=belief)
         if self._rng.random() < self.shadow and not self.learning.is_frozen:
             result = result._replace(is_shadow=True)
             self.later(self._run_shadow(case, list(outcomes), course, key))
@@ -191,11 +192,6 @@ class Runtime:
         """Do as `aclose`, from ordinary code."""
         self._thread.run(self.aclose())
         self._thread.close()
-
-    def belief(self, outputs: Pattern, answer: Hashable) -> float | None:
-        """Return the chance that ``answer`` is right, ``None`` if the policy has no model."""
-        model = getattr(self.learning.policy, "model", None)
-        return None if model is None else float(model.belief(outputs).get(answer, 0.0))
 
     def set_costs(self, costs: Sequence[float]) -> None:
         """Change what the stages cost; what was seen stays."""
