@@ -1,0 +1,115 @@
+"""A cascade of fitted classifiers as one scikit-learn classifier, fitted without labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from stopwise.cascade import Cascade
+from stopwise.errors import SettingError
+from stopwise.runtime.learning import policy_maker
+
+
+class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Ask cheap classifiers first and dear ones only where that is expected to pay.
+
+    The classifiers are fitted already. `fit` needs cases without labels: it runs all classifiers on
+    them and learns from where they agree how far to go. Labels of some of these cases help; give
+    them as ``y`` with ``unlabelled`` for the rest.
+
+    Parameters
+    ----------
+    estimators
+        Pairs of a name and a fitted classifier, cheapest first.
+    costs
+        What one prediction of each costs.
+    mistake_cost
+        What a wrong answer costs, in the same unit.
+    policy
+        ``"beliefs"``, ``"resolve"``, a policy, or what makes one from a cascade.
+    unlabelled
+        The value of ``y`` that stands for no label.
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, Any]],
+        costs: Sequence[float],
+        mistake_cost: float = 1.0,
+        policy: Any = "beliefs",
+        unlabelled: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.costs = costs
+        self.mistake_cost = mistake_cost
+        self.policy = policy
+        self.unlabelled = unlabelled
+
+    def fit(self, X: Any, y: Any = None) -> CascadeClassifier:
+        """Learn how far to go from cases, most of them or all without labels."""
+        names, models = zip(*self.estimators, strict=True)
+        self.cascade_ = Cascade(self.costs, self.mistake_cost, names)
+        outputs = np.column_stack([np.asarray(model.predict(X)) for model in models])
+        self.classes_ = np.unique(outputs)
+        self.n_features_in_ = getattr(models[0], "n_features_in_", None)
+        rows = [tuple(row) for row in outputs.tolist()]
+        policy = policy_maker(self.policy)(self.cascade_)
+        labels = [None] * len(rows) if y is None else np.asarray(y, dtype=object).tolist()
+        if len(labels) != len(rows):
+            raise SettingError(f"y must have one entry a case, got {len(labels)} for {len(rows)}")
+        has_label = [label is not None and label != self.unlabelled for label in labels]
+        plain = Counter(row for row, known in zip(rows, has_label, strict=True) if not known)
+        if plain:
+            policy.tell_many(plain)
+        for row, label, known in zip(rows, labels, has_label, strict=True):
+            if known:
+                policy.tell(row, label=label)
+        self.policy_ = policy
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the answers; `stages_` then says how far each case went and `cost_` the mean."""
+        check_is_fitted(self, "policy_")
+        models = [model for _, model in self.estimators]
+        n = len(X)
+        outputs: list[list[Any]] = [[] for _ in range(n)]
+        active = np.arange(n)
+        for stage, model in enumerate(models):
+            if not len(active):
+                break
+            found = np.asarray(model.predict(_rows(X, active))).tolist()
+            for case, output in zip(active.tolist(), found, strict=True):
+                outputs[case].append(output)
+            active = np.array([c for c in active.tolist() if self._goes_on(outputs[c], stage)], int)
+        self.stages_ = np.array([len(row) - 1 for row in outputs], dtype=np.int64)
+        self.cost_ = float(np.mean(self.cascade_.cumulative_costs[self.stages_])) * float(
+            self.mistake_cost
+        )
+        return np.array([self._answer(row) for row in outputs], dtype=self.classes_.dtype)
+
+    def _goes_on(self, outputs: list[Any], stage: int) -> bool:
+        if stage == len(self.estimators) - 1:
+            return False
+        if hasattr(self.policy_, "next"):
+            return bool(self.policy_.recommend(outputs).value != "stop")
+        return bool(stage < self.policy_.recommend())
+
+    def _answer(self, outputs: list[Any]) -> Any:
+        if hasattr(self.policy_, "conclude"):
+            return self.policy_.conclude(outputs)[0]
+        return outputs[-1]
+
+
+def _rows(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Return some rows of an array, a list or a frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if isinstance(X, list):
+        return [X[row] for row in rows.tolist()]
+    return X[rows]

@@ -1,0 +1,29 @@
+"""A cascade as a model of the real LiteLLM."""
+
+import pytest
+
+from stopwise.runtime import Runtime, Stage, choices
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_cascade_is_a_model_name():
+    litellm = pytest.importorskip("litellm")
+    from stopwise.integrations.litellm import CascadeProvider
+
+    stages = [
+        Stage(lambda text: "urgent" if "pain" in text else "routine", name="rules"),
+        Stage(lambda text: "urgent" if "chest" in text else "routine", cost=1, name="model"),
+    ]
+    runtime = Runtime(
+        "triage", stages=stages, policy="resolve", normalise=choices("urgent", "routine")
+    )
+    provider = {"provider": "stopwise", "custom_handler": CascadeProvider({"triage": runtime})}
+    litellm.custom_provider_map = [provider]
+    with runtime:
+        found = litellm.completion(
+            "stopwise/triage", messages=[{"role": "user", "content": "chest pain"}]
+        )
+        assert found.choices[0].message.content == "urgent"
+        with pytest.raises(Exception, match="model must be one of triage"):
+            litellm.completion("stopwise/other", messages=[{"role": "user", "content": "x"}])
