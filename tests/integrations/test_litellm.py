@@ -4,10 +4,14 @@ import pytest
 
 from stopwise.runtime import Runtime, Stage, choices
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning"),
+]
 
 
-def test_a_cascade_is_a_model_name():
+def test_a_cascade_is_a_model_name(monkeypatch):
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network
     litellm = pytest.importorskip("litellm")
     from stopwise.integrations.litellm import CascadeProvider
 

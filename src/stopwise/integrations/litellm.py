@@ -21,7 +21,8 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from litellm import Choices, CustomLLM, Message, ModelResponse
+from litellm import Choices, Message, ModelResponse
+from litellm.llms.custom_llm import CustomLLM
 
 from stopwise.checks import known_name
 from stopwise.errors import MissingExtraError, SettingError
@@ -33,7 +34,7 @@ if version("litellm") in WITHDRAWN:
     raise MissingExtraError(f"litellm {version('litellm')} was withdrawn: install another version")
 
 
-class CascadeProvider(CustomLLM):  # type: ignore[misc]
+class CascadeProvider(CustomLLM):
     """Answers chat completions with cascades; the case is the text of the last message.
 
     Parameters

@@ -194,7 +194,8 @@ class Learning:
         with self.lock:
             policy = self._make(cascade)
             patterns = self.patterns()
-            labelled = self._take_labelled(patterns)
+            # Policies without beliefs learn from no label.
+            labelled = self._take_labelled(patterns) if hasattr(policy, "conclude") else []
             if patterns:
                 policy.tell_many(patterns)
             for outputs, label in labelled:
