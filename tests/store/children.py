@@ -91,7 +91,7 @@ def main() -> None:
                 job(**order)
                 status = 0
             except Exception as error:
-                sys.stderr.write(f"{order}: {error!r}\n")
+                sys.stderr.write(f"{job.__name__}: {error!r}\n")
             finally:
                 os._exit(status)
         sys.stdout.write(f"{pid}\n")

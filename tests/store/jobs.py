@@ -12,9 +12,11 @@ import struct
 import time
 from pathlib import Path
 
+import stopwise as sw
 from stopwise.errors import StoreError, StoreUnavailableError
 from stopwise.store import (
     KeyedTell,
+    SharedLearner,
     Worker,
     WorkerSettings,
     case_text,
@@ -140,3 +142,24 @@ def tell_keyed(url: str, case: str, notes: str, *, first: int, last: int) -> Non
             except StoreError:
                 time.sleep(0.02)
         acknowledged.add(len(tells))
+
+
+def learn(
+    url: str,
+    directory: str,
+    notes: str,
+    *,
+    cases: list[list[int]],
+    costs: list[float],
+    gaps: list[float],
+) -> None:
+    """Route cases by a shared learner and note the regret, in millionths."""
+    cascade = sw.Cascade(costs=costs)
+    regret = 0.0
+    with Worker(url, directory=directory) as member:
+        learner = SharedLearner(member.open("c"), lambda: sw.Resolve(cascade))
+        for outputs in cases:
+            stage = learner.ask()
+            regret += gaps[stage]
+            learner.tell(outputs[: stage + 1])
+    Notes(notes).add(round(regret * 1e6))

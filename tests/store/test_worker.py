@@ -257,6 +257,20 @@ def test_keyed_tells_come_back_with_the_next_sync(store):
         assert row.bucket == worker.bucket()
 
 
+def test_workers_that_left_long_ago_are_forgotten_and_their_counts_are_not():
+    clock = Clock()
+    store = open_store(clock=clock)
+    for _ in range(2):
+        with Worker(store) as worker:
+            worker.open("c").tell((0,))
+        store.compact()
+        clock.now += 91 * 86_400
+    assert len(store.workers()) == 1
+    store.compact()
+    assert store.workers() == []
+    assert totals(store.rows("c")) == {"[0]": 2}
+
+
 def test_after_close_nothing_is_taken(store):
     for durability in ("memory", "process"):
         worker = Worker(store, durability=durability)

@@ -17,7 +17,7 @@ from pathlib import Path
 from stopwise.errors import FencedError, JournalError
 from stopwise.store.base import Lease, Record, Row, Store
 from stopwise.store.cases import Counts, add_counts
-from stopwise.store.journal import DRAFT, SUFFIX, Entry, JournalReader
+from stopwise.store.journal import DRAFT, SUFFIX, Entry, JournalReader, still_at
 
 Place = tuple[str, int, int]
 """Cascade, epoch and time bucket."""
@@ -126,8 +126,7 @@ def _locked(path: Path) -> Iterator[int | None]:
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_there = path.exists() and os.path.samestat(os.fstat(file), path.stat())
-        yield file if is_there else None
+        yield file if still_at(file, path) else None
     except BlockingIOError:
         yield None
     finally:

@@ -17,6 +17,9 @@ from stopwise.store.records import (
 )
 from stopwise.store.rows import SELECT, add_rows, quarantine, read_rows
 
+FORGET_SECONDS = 90 * 86_400.0
+"""After that a worker that has left is forgotten when the store is compacted."""
+
 
 def cascades(tx: Transaction) -> list[CascadeRecord]:
     """Return the current version of every cascade, by name."""
@@ -113,6 +116,11 @@ def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int
             "stopwise_cascades c WHERE c.cascade = stopwise_counts.cascade)",
             (before,),
         )
+    # Longer than any journal waits to be adopted: who is forgotten would be counted anew.
+    tx.run(
+        "DELETE FROM stopwise_workers WHERE closed = 1 AND folded_at < ?",
+        (tx.now() - FORGET_SECONDS,),
+    )
     if keep_keys is not None:
         tx.run("DELETE FROM stopwise_keys WHERE at < ?", (tx.now() - keep_keys,))
     for name in {row.cascade for row in merged}:

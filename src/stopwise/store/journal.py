@@ -172,10 +172,8 @@ class Journal:
     def _create(self, header: Header, tail: bytes) -> tuple[int, int, int]:
         """Return a new file, its size, and what leads from a place in it to a position."""
         draft = self.path.with_name(self.path.name.removesuffix(SUFFIX) + DRAFT)
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
-        file = os.open(draft, flags, 0o600)
+        file = _locked_draft(draft)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
             first = journal_line(asdict(header))
             content = first + tail
             if os.write(file, content) != len(content):
@@ -244,6 +242,24 @@ class JournalReader:
                 yield entry
             offset = stop
             self.end = start + stop
+
+
+def still_at(file: int, path: Path) -> bool:
+    """Whether an open file is the one that its path leads to."""
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _locked_draft(path: Path) -> int:
+    """Create a file and lock it; an adopter may have taken it for a dead one's in between."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if still_at(file, path):
+            return file
+        os.close(file)
 
 
 # Not every system has the one that leaves times alone.

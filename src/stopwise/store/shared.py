@@ -125,6 +125,16 @@ class SharedCounts:
         """Whether it is time to `sync`."""
         return self.n_told >= self._next_told or self.worker.timer() >= self._next_at
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether others' counts were read within the last ``worker.settings.fresh_seconds``."""
+        return self.worker.timer() - self._read_at <= self.worker.settings.fresh_seconds
+
+    def hasten(self) -> None:
+        """Make the next sync due now, since something was seen that others are waiting for."""
+        if not self._n_failures:
+            self._next_told = 0
+
     def sync(self) -> Update:
         """Fold what was told into the store and read what others have told.
 

@@ -44,6 +44,8 @@ class WorkerSettings:
         How long a worker of another host waits for a sign of life before it may adopt this one.
     sync_seconds
         How long a worker decides on what it knows before it is due to sync.
+    fresh_seconds
+        How old others' counts may be for a worker to explore on them (`SharedLearner`).
     max_journal_bytes
         The size beyond which the journal refuses tells.
     """
@@ -51,12 +53,13 @@ class WorkerSettings:
     bucket_seconds: int = 3600
     lease_seconds: float = 30.0
     sync_seconds: float = 1.0
+    fresh_seconds: float = 0.001
     max_journal_bytes: int = 64_000_000
 
     def __post_init__(self) -> None:
         whole_number("bucket_seconds", self.bucket_seconds, SettingError, least=1)
         whole_number("max_journal_bytes", self.max_journal_bytes, SettingError, least=1000)
-        for name in ("lease_seconds", "sync_seconds"):
+        for name in ("lease_seconds", "sync_seconds", "fresh_seconds"):
             finite_number(name, getattr(self, name), SettingError, zero=False)
 
 

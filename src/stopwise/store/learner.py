@@ -1,0 +1,112 @@
+"""A learner that many workers share, and that explores on fresh knowledge only.
+
+What a hundred workers see adds up, but so does what they explore: each of them buys the
+observations that one learner would have bought once, until it hears of those of the others. So a
+worker that is about to explore asks the store first, and what exploring has shown is shared at
+once. Explorations are few, so that is cheap: cases that are merely routed wait for the usual sync.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Protocol
+
+from stopwise.errors import StoreUnavailableError
+from stopwise.store.cases import tellable
+from stopwise.store.shared import SharedCounts
+
+
+class Learner(Protocol):
+    """What is needed of a policy that says where to stop before a case."""
+
+    def ask(self) -> int:
+        """Return the stage at which to stop the next case."""
+
+    def recommend(self) -> int:
+        """Return the stage that looks best now, with no regard for what is still to be learned."""
+
+    def tell(self, outputs: Sequence[Hashable], *, stage: int | None = None) -> None:
+        """Take in one case."""
+
+    def tell_many(self, batch: Mapping[Any, int]) -> None:
+        """Take in many cases, by how often each was seen."""
+
+
+class SharedLearner:
+    """A learner over the counts of all workers; threads may share it.
+
+    Parameters
+    ----------
+    shared
+        The counts, from `Worker.open`.
+    make
+        Makes a learner that knows nothing; called again when an epoch begins.
+
+    >>> import stopwise as sw
+    >>> from stopwise.store import Worker
+    >>> with Worker("memory://") as worker:
+    ...     cascade = sw.Cascade(costs=[0, 0.5])
+    ...     learner = SharedLearner(worker.open("triage"), lambda: sw.Resolve(cascade))
+    ...     for _ in range(50):
+    ...         stage = learner.ask()
+    ...         learner.tell([1, 1][: stage + 1])
+    ...     sum(learner.shared.totals().values()), learner.ask()
+    (50, 0)
+    """
+
+    def __init__(self, shared: SharedCounts, make: Callable[[], Learner]) -> None:
+        self.shared = shared
+        self._make = make
+        self._lock = threading.Lock()
+        self._sync_lock = threading.Lock()
+        self._learner = self._rebuilt()
+
+    def ask(self, *, wait: bool = True) -> int:
+        """Return the stage at which to stop the next case.
+
+        A stage that only serves exploration is played on fresh knowledge alone: if what is known
+        is older than ``fresh_seconds``, it is read first, or, without ``wait`` or without the
+        store, the stage that looks best is played. No other ask waits for anything.
+        """
+        with self._lock:
+            stage, best = self._learner.ask(), self._learner.recommend()
+        if stage == best or self.shared.is_fresh:
+            return stage
+        self.shared.hasten()
+        if not wait or not self.sync():
+            return best
+        with self._lock:
+            return self._learner.ask()
+
+    def tell(self, outputs: Sequence[Hashable], *, stage: int | None = None) -> None:
+        """Take in one case, safe when this returns; syncs if that is due."""
+        with self._lock:
+            is_routed = len(outputs) - 1 == self._learner.recommend() if stage is None else False
+            self.shared.tell(tuple(outputs), stage=stage)
+            self._learner.tell(outputs, stage=stage)
+        if not is_routed:
+            self.shared.hasten()
+        if self.shared.is_due:
+            self.sync()
+
+    def sync(self) -> bool:
+        """Exchange counts with other workers; return whether the store could be reached."""
+        with self._sync_lock:
+            try:
+                update = self.shared.sync()
+            except StoreUnavailableError:
+                return False
+            with self._lock:
+                if update.is_rebuild:
+                    self._learner = self._rebuilt()
+                elif update.added:
+                    self._learner.tell_many(tellable(update.added))
+            return True
+
+    def _rebuilt(self) -> Learner:
+        learner = self._make()
+        known = tellable(self.shared.totals())
+        if known:
+            learner.tell_many(known)
+        return learner
