@@ -36,7 +36,7 @@ PATTERN_LABELS = 3.0
 # Standard deviations of δ_k and of δ, all pairs of which are averaged, and of δ_shown.
 TEST_WIDTHS, MODEL_WIDTHS, SHOWN_WIDTH = (0.0, 0.3, 1.0, 3.0), (0.0, 0.3, 1.0), 3.0
 FLOOR = 0.01  # of the model's belief that labels can always move, in all
-MAX_FITTED = 2_000  # labelled patterns that the weights of the tests are fitted to
+MAX_FITTED = 1_000  # labelled patterns that the weights of the tests are fitted to
 NEWTON_STEPS, LONGEST_STEP = 25, 2.0
 
 
@@ -164,7 +164,7 @@ class LabelUpdate:
         (rows,) = np.nonzero(place >= 0)
         camps = camp_of_each(codes[rows], model.shape[1])
         belief[rows] *= self.factors[place[rows, None], camps]
-        belief /= belief.sum(axis=1, keepdims=True)
+        belief[rows] /= belief[rows].sum(axis=1, keepdims=True)
         place = matching_rows(self.patterns, codes)
         (rows,) = np.nonzero(place >= 0)
         labels = self.counts[place[rows]]
@@ -254,37 +254,48 @@ def _test_weights(cases: LabelledPatterns, model: FloatArray) -> FloatArray:
     offset = _log_model(model[most])
     features = _features(cases.codes[most], offset)
     K = cases.codes.shape[1]
-    found, evidence = [], []
-    for width, model_width in product(TEST_WIDTHS, MODEL_WIDTHS):
-        scale = np.r_[np.full(K, width), model_width, SHOWN_WIDTH]
-        weights, fit = _newton(features * scale, offset, cases.labels[most], cases.weights[most])
-        found.append(scale * weights)
-        evidence.append(fit)
-    odds = np.exp(np.array(evidence) - max(evidence))
-    return np.asarray(odds @ np.array(found) / odds.sum())
+    scales = np.array(
+        [
+            [*(width,) * K, model_width, SHOWN_WIDTH]
+            for width, model_width in product(TEST_WIDTHS, MODEL_WIDTHS)
+        ]
+    )
+    found, evidence = _newton(features, scales, offset, cases.labels[most], cases.weights[most])
+    odds = np.exp(evidence - evidence.max())
+    return np.asarray(odds @ (scales * found) / odds.sum())
 
 
 def _newton(
-    features: FloatArray, offset: FloatArray, labels: IntArray, weights: FloatArray
-) -> tuple[FloatArray, float]:
-    """Return the likeliest coefficients under standard normal priors, and the log evidence."""
-    D = features.shape[2]
+    features: FloatArray,
+    scales: FloatArray,
+    offset: FloatArray,
+    labels: IntArray,
+    weights: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the likeliest coefficients and the log evidence for each width of the priors.
+
+    Feature d times ``scales[s, d]`` has a standard normal coefficient; shapes (S, D) and (S,).
+    """
+    S, D = scales.shape
     chosen = features[np.arange(len(labels)), labels]
-    coefficients, step = np.zeros(D), np.ones(D)
+    coefficients, step = np.zeros((S, D)), np.ones((S, D))
+    pairs = (features[:, :, :, None] * features[:, :, None, :]).reshape(*features.shape[:2], D * D)
     for _ in range(NEWTON_STEPS):
-        score = offset + features @ coefficients
-        score -= score.max(axis=1, keepdims=True)
+        score = offset + np.tensordot(scales * coefficients, features, axes=(1, 2))
+        score -= score.max(axis=2, keepdims=True)
         p = np.exp(score)
-        p /= p.sum(axis=1, keepdims=True)
-        mean = np.einsum("ra,rad->rd", p, features)
-        spread = np.einsum("ra,rad,rae->rde", p, features, features, optimize=True)
-        spread -= mean[:, :, None] * mean[:, None, :]
-        curvature = np.tensordot(weights, spread, axes=1) + np.eye(D)
+        p /= p.sum(axis=2, keepdims=True)
+        weighted = p * weights[:, None]
+        mean = np.einsum("sra,rad->srd", p, features)
+        spread = np.tensordot(weighted, pairs, axes=2).reshape(S, D, D)
+        spread -= np.einsum("srd,sre,r->sde", mean, mean, weights)
+        curvature = scales[:, :, None] * scales[:, None, :] * spread + np.eye(D)
         if np.abs(step).max() < 1e-5:
             break
-        step = np.linalg.solve(curvature, weights @ (chosen - mean) - coefficients)
-        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
+        slope = scales * np.einsum("srd,r->sd", chosen - mean, weights) - coefficients
+        step = np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
+        step *= np.minimum(1, LONGEST_STEP / (np.abs(step).max(axis=1, keepdims=True) + 1e-12))
         coefficients = coefficients + step
-    fit = float(weights @ np.log(p[np.arange(len(labels)), labels] + 1e-300))
+    fit = np.log(p[:, np.arange(len(labels)), labels] + 1e-300) @ weights
     _, volume = np.linalg.slogdet(curvature)
-    return coefficients, fit - 0.5 * float(coefficients @ coefficients) - 0.5 * float(volume)
+    return coefficients, fit - 0.5 * (coefficients**2).sum(axis=1) - 0.5 * volume

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stopwise.beliefs.cases import Cases, labels_by_agreement
 from stopwise.beliefs.em import Design, Fits
 from stopwise.beliefs.explain import explanation
 from stopwise.beliefs.hidden import Hidden
@@ -17,14 +18,11 @@ from stopwise.beliefs.intervals import Z, spreads
 from stopwise.beliefs.labels import LabelledPatterns, LabelUpdate
 from stopwise.beliefs.misfit import Misfit, independence
 from stopwise.beliefs.starts import best_fit, later_is_right, votes_and_others
-from stopwise.beliefs.strength import Complexity, chosen_complexity
+from stopwise.beliefs.strength import ONE_ACCURACY, Complexity, chosen_complexity
 from stopwise.cascade import FloatArray, IntArray, read_only
-from stopwise.errors import LogError, OutputsError, SettingError
+from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import present
 from stopwise.patterns import MISSING, PatternTable
-
-LAW_CASES = 1e6  # what a law counts for: so many cases that no prior matters
-LEAST_TESTS = 3  # that vary and were seen together; two tests fit many error rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,25 +97,32 @@ class LatentClasses:
         start
             An earlier fit to go on from: faster, and as simple as that was.
         """
-        _check_table(table)
+        told = Cases.of(table)
         if start is not None and not isinstance(start, LatentClasses):
             raise SettingError(f"start must be a LatentClasses, got {start!r}")
-        K, M = table.codes.shape[1], len(table.classes)
-        cases, classes = LabelledPatterns.from_rows(labels or (), table.classes, K)
-        counts, _ = _counts(table)
-        design = Design(table.codes, M)
+        K, M = told.codes.shape[1], len(table.classes)
+        rows = labels or ()
+        if table.agreement_only:
+            rows = labels_by_agreement(rows)
+        cases, classes = LabelledPatterns.from_rows(rows, table.classes, K)
+        design = Design(told.codes, M)
         rng = np.random.default_rng(seed)
-        is_identified = _is_identified(table)
+        is_identified = told.is_identified
         earlier = start._on(table) if start is not None and is_identified else None
         complexity = Complexity(0.0)
         if not is_identified:
-            fits = later_is_right(design, counts)
+            fits = later_is_right(design, told.counts)
         elif start is not None and earlier is not None:
             complexity = start.complexity
-            fits = best_fit(design, counts, complexity, earlier)
+            fits = best_fit(design, told.counts, complexity, earlier)
         else:
-            complexity = chosen_complexity(design, counts, rng)
-            fits = best_fit(design, counts, complexity, votes_and_others(design, counts, rng))
+            complexity = (
+                ONE_ACCURACY  # all that is left where values are made up
+                if table.agreement_only
+                else chosen_complexity(design, told.counts, rng)
+            )
+            first = votes_and_others(design, told.counts, rng)
+            fits = best_fit(design, told.counts, complexity, first)
         model = cls(
             classes,
             Hidden(fits.parameters[:, 0], M).extended(len(classes)),
@@ -166,8 +171,11 @@ class LatentClasses:
     @property
     def n_cases(self) -> float:
         """The number of cases it was fitted to; infinite for a law."""
-        counts, is_law = _counts(self.table)
-        return math.inf if is_law else float(counts.sum())
+        return math.inf if self._told.is_law else float(self._told.counts.sum())
+
+    @cached_property
+    def _told(self) -> Cases:
+        return Cases.of(self.table)
 
     @property
     def n_labels(self) -> int:
@@ -228,11 +236,10 @@ class LatentClasses:
         They cover the truth in about 95 of 100 tables if the model holds, and leave out that it may
         not. A law has no width; a model that is not identified says nothing, so 0 to 1.
         """
-        counts, is_law = _counts(self.table)
         if not (self.is_identified or self.n_labels):
             return read_only(np.tile([0.0, 1.0], (self.n_tests, 1)))
         rates = np.nan_to_num(self.error_rates, nan=0.5)
-        width = np.zeros_like(rates) if is_law else Z * spreads(self, counts)
+        width = np.zeros_like(rates) if self._told.is_law else Z * spreads(self, self._told)
         width[np.isnan(self.error_rates)] = 1.0
         return read_only(np.clip(np.column_stack([rates - width, rates + width]), 0.0, 1.0))
 
@@ -242,7 +249,7 @@ class LatentClasses:
         if not self.is_identified:
             return Misfit(1.0, ())
         hidden = self.hidden.cut(len(self.table.classes))
-        return independence(hidden, self.complexity, self.table.codes, _counts(self.table)[0])
+        return independence(hidden, self.complexity, self._told.codes, self._told.counts)
 
     def explain(self) -> str:
         """Return error rates with intervals, what they rest on, and whether to trust them."""
@@ -264,24 +271,3 @@ class LatentClasses:
             (rows,) = np.nonzero(~shown[:, k])
             rates[k] += shares[rows] @ (1 - self.hidden.right(k, codes[rows], chances[rows]))
         return np.asarray(np.clip(rates, 0.0, 1.0))
-
-
-def _check_table(table: Any) -> None:
-    if not isinstance(table, PatternTable):
-        raise LogError(f"table must be a PatternTable, got {type(table).__name__}")
-    if not len(table.codes):
-        raise LogError("table must have at least one pattern, got none")
-
-
-def _counts(table: PatternTable) -> tuple[FloatArray, bool]:
-    """Return the number of cases of each pattern, and whether the weights are a law."""
-    weights = np.asarray(table.weights, dtype=np.float64)
-    if np.array_equal(weights, np.floor(weights)):
-        return weights, False
-    return weights * (LAW_CASES / weights.sum()), True
-
-
-def _is_identified(table: PatternTable) -> bool:
-    varies = [len(np.unique(column[column != MISSING])) > 1 for column in table.codes.T]
-    together = (table.codes[:, varies] != MISSING).sum(axis=1)
-    return bool((together >= LEAST_TESTS).any())

@@ -30,6 +30,9 @@ class Complexity:
         return float(strengths(self.share, n_cases, n_classes * self.n_levels))
 
 
+ONE_ACCURACY = Complexity(SHARES[-1])
+
+
 def strengths(share: float | FloatArray, n_cases: float | FloatArray, n_rows: int) -> FloatArray:
     """Return the number of cases that makes ``share`` of a row of average size, and one more.
 

@@ -1,0 +1,86 @@
+"""A table of patterns as the model takes it: counts of cases, by value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import FloatArray, IntArray
+from stopwise.errors import LogError
+from stopwise.patterns import MISSING, PatternTable, agreement
+
+LAW_CASES = 1e6  # what a law counts for: so many cases that no prior matters
+LEAST_TESTS = 3  # that vary and were seen together; two tests fit many error rates
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """What is fitted.
+
+    Parameters
+    ----------
+    codes
+        One row a pattern, -1 where there is no output; shape (R, K).
+    counts
+        How many cases show it; shape (R,).
+    is_law
+        Whether the table was a law, known exactly, and the counts are made up.
+    """
+
+    codes: IntArray
+    counts: FloatArray
+    is_law: bool
+
+    @classmethod
+    def of(cls, table: Any) -> Cases:
+        """Return the cases of a table; whole numbers are counts, anything else is a law.
+
+        A table that only says which tests agree is spread evenly over values: as many as it has
+        places, so that no value stands for the first test.
+        """
+        if not isinstance(table, PatternTable):
+            raise LogError(f"table must be a PatternTable, got {type(table).__name__}")
+        if not len(table.codes):
+            raise LogError("table must have at least one pattern, got none")
+        counts = np.asarray(table.weights, dtype=np.float64)
+        is_law = not np.array_equal(counts, np.floor(counts))
+        if is_law:
+            counts = counts * (LAW_CASES / counts.sum())
+        codes = table.codes
+        if table.agreement_only:
+            codes, counts = _spread(codes, counts, len(table.classes))
+        return cls(codes, counts, is_law)
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether three tests that do not always say the same were seen together."""
+        varies = [len(np.unique(column[column != MISSING])) > 1 for column in self.codes.T]
+        together = (self.codes[:, varies] != MISSING).sum(axis=1)
+        return bool((together >= LEAST_TESTS).any())
+
+
+def _spread(codes: IntArray, counts: FloatArray, M: int) -> tuple[IntArray, FloatArray]:
+    """Return the patterns under every turn of the values, each with its part of the cases."""
+    rng = np.random.default_rng(0)
+    parts = rng.multinomial(np.rint(counts).astype(np.int64), np.full(M, 1 / M))
+    turned = [np.where(codes == MISSING, MISSING, (codes + turn) % M) for turn in range(M)]
+    times = parts.T.reshape(-1).astype(np.float64)
+    return np.concatenate(turned)[times > 0], times[times > 0]
+
+
+def labels_by_agreement(labels: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    """Return labelled cases in the terms of a table that only says which tests agree.
+
+    The label is the first test that gave it, or a class of its own if none did.
+
+    >>> list(labels_by_agreement([(["x", "y", "x"], "x"), ([None, "y"], "z", 2)]))
+    [((0, 1, 0), 0), ((None, 1), 'none of them', 2)]
+    """
+    for row in labels:
+        outputs, label, *times = row
+        said = list(outputs)
+        right = said.index(label) if label in said else "none of them"
+        yield (agreement(said), right, *times)

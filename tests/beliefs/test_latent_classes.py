@@ -1,0 +1,333 @@
+"""The model finds what it supposes, and says so where it cannot."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stopwise.beliefs import LatentClasses, stage_costs
+from stopwise.cascade import Cascade
+from stopwise.errors import LogError, OutputsError, SettingError
+from stopwise.patterns import PatternTable, agreement
+from tests.beliefs.worlds import independent, table_of, with_difficulty
+
+
+def law(prior, confusion):
+    """Return the exact law of outputs of independent tests; ``confusion[k][a][b]``."""
+    K, M = len(confusion), len(prior)
+    codes = np.indices((M,) * K).reshape(K, -1).T
+    chances = [
+        prior[a] * np.prod([np.array(confusion[k])[a, codes[:, k]] for k in range(K)], axis=0)
+        for a in range(M)
+    ]
+    return PatternTable(codes, np.sum(chances, axis=0), tuple(range(M)), Cascade(costs=[1] * K))
+
+
+ASYMMETRIC = [
+    [[0.9, 0.1], [0.4, 0.6]],
+    [[0.7, 0.3], [0.1, 0.9]],
+    [[0.8, 0.2], [0.25, 0.75]],
+]
+
+
+def test_the_law_of_independent_tests_gives_back_its_parameters():
+    model = LatentClasses.fit(law([0.6, 0.4], ASYMMETRIC))
+    assert model.prior == pytest.approx([0.6, 0.4], abs=2e-3)
+    assert model.confusion == pytest.approx(np.array(ASYMMETRIC), abs=2e-3)
+    assert model.has_converged
+    assert math.isinf(model.n_cases)
+    assert (np.ptp(model.error_intervals, axis=1) == 0).all()
+
+
+def test_belief_is_by_the_rule_of_bayes():
+    model = LatentClasses.fit(law([0.6, 0.4], ASYMMETRIC))
+    chances = [model.prior[a] * model.confusion[0, a, 1] * model.confusion[2, a, 0] for a in (0, 1)]
+    assert model.belief([1, None, 0])[1] == pytest.approx(chances[1] / sum(chances))
+    assert list(model.belief([]).values()) == pytest.approx(model.prior.tolist())
+
+
+def test_no_neighbour_is_likelier():
+    table = law([0.6, 0.4], ASYMMETRIC)
+    model = LatentClasses.fit(table)
+
+    def likelihood(prior, confusion):
+        chances = law(prior, confusion).weights
+        return table.weights @ np.log(chances)
+
+    best = likelihood(model.prior, model.confusion)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        first = np.clip(model.confusion[:, :, 0] + rng.normal(0, 0.02, (3, 2)), 1e-6, 1 - 1e-6)
+        assert likelihood(model.prior, np.stack([first, 1 - first], axis=2)) < best
+
+
+@pytest.mark.parametrize(("n_classes", "n"), [(2, 20_000), (5, 8_000), (12, 4_000)])
+def test_error_rates_are_found_in_a_sample(n_classes, n):
+    """Within five standard errors: a false alarm in about one of a million runs."""
+    rng = np.random.default_rng(n)
+    outputs, labels = independent(rng, n, [0.6, 0.7, 0.85], n_classes)
+    model = LatentClasses.fit(table_of(outputs))
+    spread = np.maximum(np.ptp(model.error_intervals, axis=1) / (2 * 1.96), 1 / n)
+    truth = (outputs != labels[:, None]).mean(axis=0)
+    assert (np.abs(model.error_rates - truth) < 5 * spread).all()
+    assert model.n_cases == n
+
+
+def test_missing_outputs_are_skipped():
+    """Five standard errors of the smallest group, 2,500 cases with all outputs."""
+    rng = np.random.default_rng(1)
+    outputs, labels = independent(rng, 20_000, [0.7, 0.8, 0.9])
+    truth = (outputs != labels[:, None]).mean(axis=0)
+    agreed = outputs[:, 0] == outputs[:, 1]
+    outputs[agreed & (rng.random(20_000) < 0.9), 2] = -1  # whoever stops by what was seen
+    model = LatentClasses.fit(table_of(outputs))
+    assert np.abs(model.error_rates - truth).max() < 5 * 0.5 / math.sqrt(2_500)
+
+
+def test_a_test_that_never_ran_has_no_rate_and_no_finite_cost():
+    rng = np.random.default_rng(2)
+    outputs, _ = independent(rng, 500, [0.7, 0.8, 0.9, 0.9])
+    outputs[:, 3] = -1
+    table = table_of(outputs)
+    model = LatentClasses.fit(table)
+    assert np.isnan(model.error_rates).tolist() == [False, False, False, True]
+    assert np.isinf(stage_costs(model, table, table.cascade)).tolist() == [False] * 3 + [True]
+
+
+def test_stage_costs_are_prices_and_expected_mistakes():
+    rng = np.random.default_rng(3)
+    outputs, _ = independent(rng, 400, [0.7, 0.8, 0.9])
+    table, cascade = table_of(outputs), Cascade(costs=[0.1, 0.2, 0.3])
+    model = LatentClasses.fit(table)
+    by_hand = np.zeros(3)
+    for row in outputs.tolist():
+        belief = model.belief(row)
+        by_hand += [1 - belief[y] for y in row]
+    expected = by_hand / 400 + [0.1, 0.3, 0.6]
+    assert stage_costs(model, table, cascade) == pytest.approx(expected)
+    with pytest.raises(LogError, match="same tests, got 3, 3 and 2"):
+        stage_costs(model, table, Cascade(costs=[1, 2]))
+
+
+def test_a_warm_start_ends_where_a_cold_one_does():
+    rng = np.random.default_rng(4)
+    outputs, _ = independent(rng, 3_000, [0.6, 0.7, 0.8, 0.9], 3)
+    first = LatentClasses.fit(table_of(outputs[:1_000]))
+    cold = LatentClasses.fit(table_of(outputs))
+    warm = LatentClasses.fit(table_of(outputs), start=first)
+    assert warm.complexity == first.complexity
+    if warm.complexity == cold.complexity:
+        assert warm.error_rates == pytest.approx(cold.error_rates, abs=1e-3)
+    other = np.where(outputs == 2, 7, outputs)  # a value that the earlier fit does not know
+    assert LatentClasses.fit(table_of(other), start=first).error_rates == pytest.approx(
+        cold.error_rates, abs=0.03
+    )
+
+
+def test_names_of_classes_follow_the_outputs():
+    """A start in which all is named the wrong way round ends with the right names."""
+    table = law([0.6, 0.4], ASYMMETRIC)
+    model = LatentClasses.fit(table)
+    swapped = replace(model, hidden=model.hidden.renamed([1, 0]))
+    assert (swapped.confusion[:, 0, 0] < 1).all()
+    turned = replace(model, hidden=type(model.hidden).of(
+        model.hidden.levels[:, ::-1], model.hidden.tests[:, :, :, ::-1]
+    ))  # fmt: skip
+    assert (turned.confusion[:, 0, 0] < 0.5).all()
+    again = LatentClasses.fit(table, start=turned)
+    assert again.confusion == pytest.approx(model.confusion, abs=1e-3)
+
+
+def test_errors_that_depend_on_the_answer_are_let_free_only_where_it_shows():
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 2, 20_000)
+    right = np.where(labels[:, None] == 1, [0.95, 0.9, 0.9], [0.55, 0.65, 0.8])
+    outputs = np.where(rng.random(right.shape) < right, labels[:, None], 1 - labels[:, None])
+    assert LatentClasses.fit(table_of(outputs)).complexity.share < 0.5
+    same, _ = independent(rng, 2_000, [0.6, 0.7, 0.8], 8)
+    assert LatentClasses.fit(table_of(same)).complexity.share > 0.5
+
+
+def test_difficulty_is_added_where_tests_err_together():
+    """Five standard errors of an error rate of one quarter in 8,000 cases are 0.024."""
+    rng = np.random.default_rng(6)
+    hard = [0.5, 0.5, 0.55, 0.6, 0.65, 0.6]
+    outputs, labels = with_difficulty(rng, 8_000, [[0.95] * 6, hard], 4)
+    model = LatentClasses.fit(table_of(outputs))
+    assert model.complexity.n_levels == 2
+    assert model.hidden.levels.sum(axis=1) == pytest.approx([0.5, 0.5], abs=0.1)
+    truth = (outputs != labels[:, None]).mean(axis=0)
+    assert np.abs(model.error_rates - truth).max() < 0.024
+
+
+def test_two_tests_do_not_identify_the_model():
+    rng = np.random.default_rng(7)
+    outputs, _ = independent(rng, 1_000, [0.7, 0.9])
+    table = table_of(outputs)
+    model = LatentClasses.fit(table)
+    assert not model.is_identified
+    differ = (outputs[:, 0] != outputs[:, 1]).mean()
+    assert model.error_rates == pytest.approx([differ, 0.0], abs=0.01)
+    assert model.error_intervals.tolist() == [[0, 1], [0, 1]]
+    assert model.belief([0, 1])[1] > 0.98
+    assert not model.misfit.is_testable
+    assert "the later one is taken to be right" in model.explain()
+
+
+DEGENERATE = {
+    "one case": [[0, 1, 0]],
+    "all agree": [[0, 0, 0]] * 5 + [[1, 1, 1]] * 4,
+    "one value": [[0, 0, 0]] * 3,
+    "a constant test": [[0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1], [0, 1, 1]],
+    "equal tests": [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [1, 1, 1]],
+    "all differ": [[0, 1, 2], [1, 2, 0], [2, 0, 1]],
+    "one test": [[0], [1], [1]],
+    "one output a case": [[0, -1, -1], [-1, 1, -1], [-1, -1, 0]],
+    "always opposite": [[0, 1, 0], [1, 0, 1]] * 20,
+}
+
+
+@pytest.mark.parametrize("rows", DEGENERATE.values(), ids=list(DEGENERATE))
+def test_degenerate_tables_have_an_answer(rows):
+    table = table_of(np.array(rows))
+    for labels in (None, [(table.codes.shape[1] * [None], 0)], [(rows[0], 1, 3)]):
+        labelled = None if labels is None else [
+            ([None if y is None or y < 0 else y for y in said], *rest) for said, *rest in labels
+        ]  # fmt: skip
+        model = LatentClasses.fit(table, labels=labelled)
+        assert np.isfinite(model.posterior(table.codes)).all()
+        assert np.isfinite(model.error_rates).all()
+        assert np.isfinite(model.error_intervals).all()
+        assert np.isfinite(model.confusion).all()
+        assert 0 <= model.misfit.p_value <= 1
+        assert model.explain()
+
+
+outputs_of_three = st.lists(
+    st.lists(st.sampled_from([-1, 0, 1, 2]), min_size=3, max_size=3).filter(
+        lambda row: max(row) >= 0
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(outputs_of_three)
+def test_beliefs_are_probabilities_whatever_the_table(rows):
+    table = table_of(np.array(rows))
+    model = LatentClasses.fit(table)
+    chances = model.posterior(table.codes)
+    assert chances.min() >= 0
+    assert chances.sum(axis=1) == pytest.approx(1)
+    assert model.confusion.sum(axis=2) == pytest.approx(1)
+    assert model.prior.sum() == pytest.approx(1)
+    rates = model.error_rates[~np.isnan(model.error_rates)]
+    assert ((rates >= 0) & (rates <= 1)).all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(outputs_of_three, st.randoms(use_true_random=False))
+def test_the_order_of_cases_does_not_matter(rows, random):
+    mixed = random.sample(rows, len(rows))
+    one, other = (LatentClasses.fit(table_of(np.array(r))) for r in (rows, mixed))
+    assert np.array_equal(one.posterior(one.table.codes), other.posterior(one.table.codes))
+
+
+def test_a_table_of_agreement_is_enough_for_one_accuracy_a_test():
+    """Errors of 40 values seldom meet, which four made-up ones cannot know: 0.05 and not 0.02."""
+    rng = np.random.default_rng(8)
+    outputs, labels = independent(rng, 5_000, [0.5, 0.6, 0.7, 0.8], 40)
+    rows = [agreement(row) for row in outputs.tolist()]
+    table = PatternTable.from_rows(rows, [1] * 5_000, Cascade(costs=[1] * 4))
+    table = replace(table, agreement_only=True)
+    truth = (outputs != labels[:, None]).mean(axis=0)
+    assert np.abs(LatentClasses.fit(table).error_rates - truth).max() < 0.05
+    known = [(outputs[i].tolist(), int(labels[i])) for i in range(200)]
+    model = LatentClasses.fit(table, labels=known)
+    assert model.classes[-1] == "none of them"
+    assert np.abs(model.error_rates - truth).max() < 0.06
+
+
+TABLE = table_of(np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: LatentClasses.fit([[0, 1]]), LogError, "must be a PatternTable, got list"),
+        (
+            lambda: LatentClasses.fit(replace(TABLE, codes=TABLE.codes[:0], weights=np.zeros(0))),
+            LogError,
+            "at least one pattern",
+        ),
+        (lambda: LatentClasses.fit(TABLE, start=3), SettingError, "start must be .* got 3"),
+        (
+            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 0], 1), [0]]),
+            OutputsError,
+            r"\(outputs, label\) .* at 2",
+        ),
+        (
+            lambda: LatentClasses.fit(TABLE, labels=[([0, 1], 1)]),
+            OutputsError,
+            "must be 3, None where missing, got 2 at 1",
+        ),
+        (
+            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 1], None)]),
+            OutputsError,
+            "must not be missing, got None at 1",
+        ),
+        (
+            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 1], 1, -2)]),
+            OutputsError,
+            "times of label 1 must be a whole number >= 0, got -2",
+        ),
+        (lambda: LatentClasses.fit(TABLE).belief([5]), OutputsError, "among 0, 1, got 5 at test 1"),
+        (lambda: LatentClasses.fit(TABLE).belief([0] * 4), OutputsError, "at most 3, got 4"),
+    ],
+)
+def test_bad_input_is_refused_with_its_place(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def by_crowd_kit(patterns):
+    """Error rates by crowd-kit: one row a case, -1 where there is no output."""
+    with warnings.catch_warnings():  # of what pandas will change under it
+        warnings.simplefilter("ignore")
+        import pandas as pd
+        from crowdkit.aggregation import DawidSkene
+
+        task, worker = np.nonzero(patterns >= 0)
+        answers = pd.DataFrame({"task": task, "worker": worker, "label": patterns[task, worker]})
+        model = DawidSkene(n_iter=10_000, tol=1e-12).fit(answers)
+    chances = model.probas_.sort_index().sort_index(axis=1).to_numpy()
+    right = np.take_along_axis(chances, np.maximum(patterns, 0), axis=1)
+    return 1 - (right * (patterns >= 0)).sum(axis=0) / (patterns >= 0).sum(axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_a_law_gives_what_crowd_kit_gives(gaps):
+    """Without a prior both maximise the same likelihood; a law has none to speak of."""
+    pytest.importorskip("crowdkit")
+    rng = np.random.default_rng(5)
+    labels = rng.choice(3, size=3_000, p=[0.5, 0.3, 0.2])
+    right = np.array([[0.5, 0.6, 0.9], [0.7, 0.8, 0.6], [0.8, 0.9, 0.7]])[:, labels].T
+    wrong = (labels[:, None] + rng.integers(1, 3, right.shape)) % 3
+    outputs = np.where(rng.random(right.shape) < right, labels[:, None], wrong)
+    outputs = np.where(rng.random(outputs.shape) < [0, gaps, gaps], -1, outputs)
+    rows, counts = np.unique(outputs, axis=0, return_counts=True)
+    cascade = Cascade(costs=[1, 1, 1])
+    model = LatentClasses.fit(PatternTable(rows, counts / 3_000, (0, 1, 2), cascade))
+    chances = model.posterior(rows)
+    shown = rows >= 0
+    right = np.take_along_axis(chances, np.maximum(rows, 0), axis=1)
+    found = 1 - counts @ (right * shown) / (counts @ shown)  # where a test was seen
+    assert found == pytest.approx(by_crowd_kit(outputs), abs=2e-3)

@@ -1,0 +1,77 @@
+"""The test of independence raises few false alarms and finds what it should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stopwise.beliefs import LatentClasses
+from tests.beliefs.worlds import independent, table_of
+
+
+def p_values(n_tables, n, accuracies, n_classes):
+    rng = np.random.default_rng(n)
+    return np.array(
+        [
+            LatentClasses.fit(
+                table_of(independent(rng, n, accuracies, n_classes)[0])
+            ).misfit.p_value
+            for _ in range(n_tables)
+        ]
+    )
+
+
+def test_few_independent_worlds_are_refuted():
+    """Of 25 at a level of 20 %, more than 12 are in one run of a thousand."""
+    assert (p_values(25, 400, [0.65, 0.7, 0.8, 0.85], 2) < 0.2).sum() <= 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "accuracies", "n_classes"),
+    [
+        (600, [0.65, 0.7, 0.8, 0.85], 2),
+        (1_000, [0.6, 0.7, 0.75, 0.8, 0.85], 3),
+        (1_500, [0.6, 0.7, 0.8], 5),
+    ],
+)
+def test_false_alarms_are_as_rare_as_the_level_says(n, accuracies, n_classes):
+    """Of 100 at a level of 5 %, more than 13 are in one run of a thousand."""
+    assert (p_values(100, n, accuracies, n_classes) < 0.05).sum() <= 13
+
+
+def test_three_tests_with_two_values_cannot_be_refuted():
+    rng = np.random.default_rng(0)
+    outputs, _ = independent(rng, 2_000, [0.6, 0.7, 0.8])
+    outputs[:, 1] = np.where(rng.random(2_000) < 0.5, outputs[:, 0], outputs[:, 1])
+    model = LatentClasses.fit(table_of(outputs))
+    assert not model.misfit.is_testable
+    assert not model.misfit.is_refuted
+    assert "No table of these tests can refute" in model.explain()
+
+
+def test_two_tests_that_copy_each_other_are_found():
+    rng = np.random.default_rng(1)
+    outputs, _ = independent(rng, 2_000, [0.7, 0.7, 0.7, 0.8, 0.8], 3)
+    copied = rng.random(2_000) < 0.5
+    outputs[copied, 2] = outputs[copied, 1]
+    model = LatentClasses.fit(table_of(outputs))
+    assert model.misfit.is_refuted
+    assert model.misfit.pairs[0].tests == (1, 2)
+    assert model.misfit.pairs[0].excess > 0
+    assert "not to be trusted" in model.explain()
+    assert "test 2 and test 3" in model.explain()
+    with_labels = LatentClasses.fit(table_of(outputs), labels=[(outputs[0].tolist(), 1)])
+    assert "not to be trusted" not in with_labels.explain()
+
+
+def test_intervals_cover_the_truth_where_the_model_holds():
+    """Of 60 intervals at 95 %, fewer than 50 cover in one run of a thousand."""
+    rng = np.random.default_rng(2)
+    covered = 0
+    for _ in range(20):
+        outputs, _ = independent(rng, 1_500, [0.65, 0.75, 0.85], 3)
+        low, high = LatentClasses.fit(table_of(outputs)).error_intervals.T
+        truth = np.array([0.35, 0.25, 0.15])
+        covered += int(((low <= truth) & (truth <= high)).sum())
+    assert covered >= 50
