@@ -16,7 +16,6 @@ from benchmarks.instances import synthetic
 from paper.conditional_rules import FIXED, ORACLE, halves, held_out
 from paper.over_prices import limit_stage
 from stopwise.problem.conditional import StoppingProblem, shortened
-from stopwise.simulation.conditional import simulate_stopping
 
 TINY = 1e-9
 COLUMNS = ("1 stage*", "1 stage", "seen*", "agree*", "seen", "agree", "cut", "learnt", "learnt-a")
@@ -41,11 +40,12 @@ def priced(world: sw.Instance, horizon: int, runs: int) -> dict[str, float]:
         "holds": by_output.is_weakly_dominant(),
     }
     for name, make in (("learnt", sw.OutputConditional), ("learnt-a", pooled)):
-        trace = simulate_stopping(
-            world, make, horizon=horizon, replications=runs, checkpoints=1, growth=0.25
+        trace = sw.simulate(
+            world, make, horizon=horizon, replications=runs, checkpoints=[horizon - 1]
         )
-        costs[name] = float(trace.costs[:, -1].mean()) / horizon
-        costs[f"{name} at the end"] = float(trace.final_costs.mean())
+        before, after = trace.mean_regret()
+        costs[name] = by_output.best_cost + after / horizon
+        costs[f"{name} at the end"] = by_output.best_cost + after - before
     return costs
 
 

@@ -28,9 +28,9 @@ from benchmarks.numpy_loop import numpy_loop
 from stopwise.problem.families import relaxed_errors
 from stopwise.simulation import draws
 from stopwise.simulation.compiled import compiled
-from stopwise.simulation.compiled_play import CompiledPlay, kernel_for
+
 from stopwise.simulation.draws import pick
-from stopwise.simulation.events import play_events
+
 from stopwise.simulation.world import World
 
 MILLION = 10**6
@@ -153,7 +153,7 @@ def draw_only(state: Any, step: Any, horizon: int, keep: Any, ends: Any, out: An
         out[t & 1023] = pick(state, step, t, keep, ends)
 
 
-def steps_of(kernel: CompiledPlay) -> Any:
+def steps_of(kernel: Any) -> Any:
     """Play a million rounds one by one; return how often each stage was played."""
     return next(kernel.replications(np.array([MILLION]), 0, [0], jumps=False)).stops[-1]
 
@@ -196,7 +196,7 @@ class CWorld(ctypes.Structure):
     )
 
 
-def c_kernel() -> Callable[[CompiledPlay, Any], Any] | None:
+def c_kernel() -> Callable[[Any, Any], Any] | None:
     """Compile kernel.c; None without a compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -210,7 +210,7 @@ def c_kernel() -> Callable[[CompiledPlay, Any], Any] | None:
     library = ctypes.CDLL(str(target))
     shutil.rmtree(folder)
 
-    def play(kernel: CompiledPlay, sources: Any) -> Any:
+    def play(kernel: Any, sources: Any) -> Any:
         learner, rows = kernel.learner, kernel.rows
         arrays = (learner.prices, rows.adds, rows.keep, rows.ends, rows.alike)
         world = CWorld(

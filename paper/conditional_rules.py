@@ -15,7 +15,7 @@ from stopwise.patterns import Pattern
 from stopwise.policies import OutputConditional
 from stopwise.problem.conditional import StoppingProblem, shortened
 from stopwise.problem.instance import Instance
-from stopwise.simulation.conditional import simulate_stopping
+from stopwise.simulation import simulate
 
 FIXED = "best stage for all (labels)"
 ORACLE = "after seeing, best (labels)"
@@ -55,10 +55,11 @@ def priced(sensors: Sensors, scale: Scale) -> JSON:
         cell[CUT].append(StoppingProblem(shortened(world, stage + 1)).cost_without_labels)
         cell[ONE].append(float(world.total_costs[stage]))
         if k in places:
-            trace = simulate_stopping(
-                world, OutputConditional, horizon=horizon, replications=2, checkpoints=1, growth=0.2
+            trace = simulate(
+                world, OutputConditional, horizon=horizon, replications=2, checkpoints=1
             )
-            cell["learned"]["cost"].append(float(trace.costs[:, -1].mean()) / horizon)
+            paid = float(trace.mean_regret()[-1]) / horizon
+            cell["learned"]["cost"].append(problem.best_cost + paid)
         if k in tried:
             for label, cost in held_out(pairs, cascade).items():
                 cell["held_out"][label].append(cost)

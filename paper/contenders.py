@@ -21,7 +21,6 @@ from stopwise.policies import (
 from stopwise.problem.instance import Instance
 from stopwise.problem.recording import Recording
 from stopwise.simulation import Trace, simulate
-from stopwise.simulation.conditional import StoppingTrace
 
 CHECKPOINTS = 60
 
@@ -76,7 +75,7 @@ def play(
     return trace
 
 
-def curve(trace: Trace | StoppingTrace) -> JSON:
+def curve(trace: Trace) -> JSON:
     """Return a trace as plain numbers: mean regret with its 95 % band, and all final counts."""
     low, high = trace.interval(0.95)
     return {

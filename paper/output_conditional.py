@@ -20,9 +20,10 @@ from paper.experiment import JSON, Claim, Docket, Result, Scale, Table
 from paper.sensors import HEART, PIMA
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.policies import OutputConditional
+from stopwise.problem.conditional import StoppingProblem
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.instance import Instance
-from stopwise.simulation.conditional import simulate_stopping
+from stopwise.simulation import simulate
 from stopwise.simulation.palette import BROWN, GREY, INDIGO, INK, WINE
 
 NAME = "output-conditional"
@@ -229,15 +230,18 @@ def _judge_theorems(docket: Docket, cells: dict[str, JSON]) -> None:
 
 
 def _learned(world: Instance, scale: Scale) -> JSON:
-    trace = simulate_stopping(
+    trace = simulate(
         world,
         OutputConditional,
         horizon=scale.horizon,
         replications=scale.replications,
         checkpoints=CHECKPOINTS,
-        growth=0.2,
     )
-    return {**curve(trace), "best_cost": trace.best_cost, "best_fixed_cost": trace.best_fixed_cost}
+    return {
+        **curve(trace),
+        "best_cost": StoppingProblem(world).best_cost,
+        "best_fixed_cost": float(world.total_costs.min()),
+    }
 
 
 def _of_fixed(numbers: JSON) -> float:

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from stopwise.problem.instance import Instance as Instance
     from stopwise.problem.recording import Recording as Recording
     from stopwise.runtime.runtime import Runtime as Runtime
-    from stopwise.simulation.conditional import StoppingTrace as StoppingTrace
-    from stopwise.simulation.conditional import simulate_stopping as simulate_stopping
     from stopwise.simulation.run import simulate as simulate
     from stopwise.simulation.sweep import Sweep as Sweep
     from stopwise.simulation.sweep import sweep as sweep
@@ -72,13 +70,11 @@ _HOME = {
     "Recording": "problem.recording",
     "Runtime": "runtime.runtime",
     "StoppingPolicy": "policies.stopping_policy",
-    "StoppingTrace": "simulation.conditional",
     "Sweep": "simulation.sweep",
     "Trace": "simulation.trace",
     "audit": "auditing.run",
     "policy_from_state": "policies.state",
     "simulate": "simulation.run",
-    "simulate_stopping": "simulation.conditional",
     "sound_stage": "disagreement",
     "sweep": "simulation.sweep",
 } | {name: f"policies.{entry.module}" for name, entry in POLICIES.items()}

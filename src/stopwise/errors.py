@@ -19,6 +19,7 @@
     │   ├── SchemaError                     a store of a newer or an unknown schema
     │   └── StoreUnavailableError           the database cannot be reached or is busy
     ├── StageError                          a stage of a running cascade, or its answer
+    ├── PolicyError (also a RuntimeError)   a policy of one's own that breaks its contract
     └── MissingExtraError (also an ImportError)   an optional package is not installed
 
     SpellingWarning (a UserWarning)         outputs that differ look alike
@@ -89,6 +90,10 @@ class SchemaError(StoreError):
 
 class StoreUnavailableError(StoreError):
     """The database cannot be reached or stays busy; the same call may succeed later."""
+
+
+class PolicyError(StopwiseError, RuntimeError):
+    """A policy returned what no policy may return, or failed; the message names it."""
 
 
 class MissingExtraError(StopwiseError, ImportError):

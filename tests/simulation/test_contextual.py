@@ -4,17 +4,19 @@ import copy
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import stopwise as sw
 from stopwise.errors import ContextError, InputError, SettingError, StateError
-from stopwise.policies.contextual_rules import standard_normal
+from stopwise.policies.compiled_rule import declared_rule
+from stopwise.problem.contextual import ContextualCases
 from stopwise.problem.contextual_laws import NestedErrors
-from stopwise.simulation import contextual_job, draws
-from stopwise.simulation.compiled import compiled
-from stopwise.simulation.contextual_play import CompiledContextual, asked_stages, plain_stages
+from stopwise.simulation import cases as contextual
+from stopwise.simulation import compiled
+from stopwise.simulation.cases import CasePlay, CompiledContextual, asked_stages
+from stopwise.simulation.compiled_play import CompiledPlay
+from stopwise.simulation.run import learned
 from stopwise.simulation.palette import STYLES, style_of
-from tests.policies.contextual_helpers import DRAWS, FACTORIES, nested_world, pairs_world
+from tests.policies.contextual_helpers import FACTORIES, nested_world, pairs_world
 from tests.policies.helpers import FACTORIES as PLAIN
 
 WORLDS = {
@@ -26,85 +28,64 @@ WORLDS = {
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 
 
-class FromSource:
-    """A generator with the numbers that compiled code draws."""
-
-    def __init__(self, source):
-        self.source = source
-        self.draw = compiled(draws.normal, {})
-
-    def standard_normal(self):
-        return self.draw(self.source)
+def compiled_play(policy):
+    return CompiledContextual(copy.deepcopy(policy), declared_rule(policy))
 
 
 @every
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 def test_compiled_play_is_asking_and_telling_stage_by_stage(make, world):
     policy = make(world.cascade, world.n_features)
-    kernel = CompiledContextual(policy, draws.sources(1, 2)[1])
-    if isinstance(policy, DRAWS):
-        policy._rng = FromSource(draws.sources(1, 2)[1])
+    play = compiled_play(policy)
     rng = np.random.default_rng(0)
     stages = []
     for n in (3, 400, 900):  # in parts, the first within the warm-up
         cases = world.draw(n, rng)
-        fast = kernel.stages(cases)
+        fast = play.stages(cases)
         stages += fast.tolist()
         np.testing.assert_array_equal(fast, asked_stages(policy, cases))
     assert len(set(stages[50:])) > 1 or "Weak" in type(policy).__name__ or not policy.intercept
     for name, values in policy._model._asdict().items():
-        np.testing.assert_array_equal(getattr(kernel.model, name).ravel(), np.ravel(values))
+        np.testing.assert_array_equal(getattr(play.model, name).ravel(), np.ravel(values))
 
 
 @every
 def test_compiled_play_leaves_the_policy_alone_and_goes_on_from_it(make):
     world = WORLDS["pairs"]
     policy = make(world.cascade, 3)
-    if isinstance(policy, DRAWS):
-        policy._rng = FromSource(draws.sources(1, 2)[1])
     cases = world.draw(700, np.random.default_rng(1))
-    asked_stages(policy, sw.problem.contextual.ContextualCases(*(p[:300] for p in cases)))
-    rest = sw.problem.contextual.ContextualCases(*(p[300:] for p in cases))
-    model = copy.deepcopy(policy._model)
-    source = policy._rng.source.copy() if isinstance(policy, DRAWS) else draws.sources(0, 0)[1]
-    stages = CompiledContextual(policy, source).stages(rest)
-    assert policy._model == model
+    asked_stages(policy, ContextualCases(*(p[:300] for p in cases)))
+    rest = ContextualCases(*(p[300:] for p in cases))
+    play = CompiledContextual(policy, declared_rule(policy))
+    policy = copy.deepcopy(policy)  # with a generator of its own
+    stages = play.stages(rest)
+    assert play._policy._model == policy._model
     np.testing.assert_array_equal(stages, asked_stages(policy, rest))
 
 
 @pytest.mark.parametrize("name", [n for n in PLAIN if n != "Thompson"])
-def test_policies_without_an_eye_for_contexts_play_as_asked(name):
+def test_policies_that_do_not_look_at_contexts_play_as_asked(name):
     world = WORLDS["nested"]
     cases = world.draw(900, np.random.default_rng(4))
     policy = PLAIN[name](world.cascade)
-    other = copy.deepcopy(policy)
-    for part in (slice(0, 300), slice(300, 900)):
-        labels, outputs = cases.labels[part], cases.outputs[part]
-        known = copy.deepcopy(policy)
-        fast = plain_stages(policy, labels, outputs, draws.sources(0, 0), compile_=True)
-        slow = plain_stages(other, labels, outputs, draws.sources(0, 0), compile_=False)
-        np.testing.assert_array_equal(fast, slow)
-        policy = copy.deepcopy(other) if known.to_state() == policy.to_state() else policy
+    rule = declared_rule(policy)
+    if rule is None:
+        assert len(simulated(world, policy).stops) == 3
+        return
+    stages = CompiledPlay(rule, np.random.default_rng(0)).stages(cases.outputs, cases.labels)
+    np.testing.assert_array_equal(stages, asked_stages(policy, cases))
 
 
 @every
 def test_a_learned_policy_is_one_that_was_asked_and_told(make, monkeypatch):
     world = WORLDS["nested"]
     policy = make(world.cascade, 2)
-    cases = world.draw(contextual_job.BLOCK, np.random.default_rng([3, 0]))
-    part = sw.problem.contextual.ContextualCases(*(p[:600] for p in cases))
-    known = contextual_job.learned(world, policy, rounds=600, seed=3)
+    known = learned(world, policy, rounds=600, seed=3)
     assert policy.n_rounds == 0
-    if isinstance(policy, DRAWS):
-        policy._rng = FromSource(draws.sources(3, 0)[1])
-    asked_stages(policy, part)
-    for mine, theirs in zip(known._model[:10], policy._model[:10], strict=True):  # not the room
-        assert mine == theirs
-    if not isinstance(policy, DRAWS):
-        monkeypatch.setattr(contextual_job, "can_compile", lambda: False)
-        with pytest.warns(UserWarning, match="numba"):
-            slow = contextual_job.learned(world, make(world.cascade, 2), rounds=600, seed=3)
-        assert slow.to_state() == known.to_state()
+    monkeypatch.setattr(compiled, "can_compile", lambda: False)
+    with pytest.warns(UserWarning, match="numba"):
+        slow = learned(world, policy, rounds=600, seed=3)
+    assert slow.to_state() == known.to_state()
 
 
 def simulated(world, make, **settings):
@@ -121,30 +102,26 @@ def simulated(world, make, **settings):
 def test_a_trace_adds_up_what_was_played(make):
     world = WORLDS["pairs"]
     trace = simulated(world, lambda c: make(c, 3), count_errors=True)
-    slow_job = contextual_job.contextual_job(
-        world, make(world.cascade, 3), trace.rounds, 4, range(3), True
-    )
-    policy = make(world.cascade, 3)
     for r in range(3):
-        stages, cases = [], []
-        for block, played in slow_job._blocks_with_stages(r):
-            stages, cases = played, block
-        rows = np.arange(800)
+        rng = np.random.default_rng([4, r])
+        policy = make(world.cascade, 3)
+        policy.reseed(rng.spawn(1)[0])
+        cases = world.draw(contextual.BLOCK, rng)
+        cases = ContextualCases(*(part[:800] for part in cases))
+        stages, rows = CasePlay(policy, None, rng).stages(cases), np.arange(800)
         for c, t in enumerate(trace.rounds):
             assert trace.stops[r, c].tolist() == np.bincount(stages[:t], minlength=3).tolist()
             paid = world.gaps(cases.contexts)[rows, stages][:t]
             assert trace.regret[r, c] == pytest.approx(paid.sum())
             wrong = (cases.outputs[rows, stages] != cases.labels)[:t]
             assert trace.errors[r, c] == wrong.sum()
-        if not isinstance(policy, DRAWS):
-            np.testing.assert_array_equal(stages, asked_stages(copy.deepcopy(policy), cases))
     np.testing.assert_array_equal(trace.gaps, world.average_gaps)
 
 
 def test_all_policies_meet_the_same_cases_and_seeds_give_others():
     world = WORLDS["pairs"]
     always = [simulated(world, lambda c, k=k: sw.FixedStage(c, stage=k)) for k in range(3)]
-    cases = world.draw(contextual_job.BLOCK, np.random.default_rng([4, 1]))
+    cases = world.draw(contextual.BLOCK, np.random.default_rng([4, 1]))
     for k, trace in enumerate(always):
         assert trace.regret[1, -1] == pytest.approx(world.gaps(cases.contexts)[:800, k].sum())
     assert len({trace.regret[r, -1] for trace in always for r in range(3)}) == 9
@@ -153,7 +130,7 @@ def test_all_policies_meet_the_same_cases_and_seeds_give_others():
 def test_a_shorter_run_is_part_of_a_longer_and_blocks_do_not_show(monkeypatch):
     world = WORLDS["pairs"]
     make = lambda c: sw.ContextualResolve(c, 3)  # noqa: E731
-    monkeypatch.setattr(contextual_job, "BLOCK", 300)
+    monkeypatch.setattr(contextual, "BLOCK", 300)
     long = simulated(world, make, horizon=900, checkpoints=[1, 70, 300, 301, 600, 900])
     short = simulated(world, make, horizon=301, checkpoints=[1, 70, 300, 301])
     np.testing.assert_array_equal(long.stops[:, :4], short.stops)
@@ -178,7 +155,7 @@ def test_without_numba_it_works_and_says_so(monkeypatch):
     world = WORLDS["nested"]
     make = lambda c: sw.ContextualWeakDominance(c, 2)  # noqa: E731
     fast = simulated(world, make)
-    monkeypatch.setattr(contextual_job, "can_compile", lambda: False)
+    monkeypatch.setattr(compiled, "can_compile", lambda: False)
     with pytest.warns(UserWarning, match="numba is not installed"):
         slow = simulated(world, make)
     np.testing.assert_array_equal(fast.stops, slow.stops)
@@ -262,7 +239,7 @@ class Late:
         return np.zeros((1, 1))
 
     def draw(self, n, rng):
-        self.blocks += n == contextual_job.BLOCK
+        self.blocks += n == contextual.BLOCK
         return np.full((n, 1), 2e3 if self.blocks > 1 else 0.5)
 
 
@@ -282,7 +259,7 @@ def test_what_a_policy_refuses_when_asked_is_refused_in_a_simulation(size, warm_
     for play in (
         lambda: asked_stages(copy.deepcopy(policy), recording.draw(2000, rng)),
         lambda: sw.simulate(recording, policy, horizon=2000, replications=1),
-        lambda: contextual_job.learned(recording, policy, rounds=200),
+        lambda: learned(recording, policy, rounds=200),
     ):
         with pytest.raises(ContextError, match=match):
             play()
@@ -296,15 +273,7 @@ def test_contexts_that_nothing_foretells_are_refused_when_they_come_up():
     sw.simulate(world, policy, horizon=100, replications=1)
     world.contexts.blocks = 0
     with pytest.raises(ContextError, match=r"got 2000\.0 at feature 1"):
-        sw.simulate(world, policy, horizon=contextual_job.BLOCK + 1, replications=1)
-
-
-def test_normal_draws_are_normal():
-    """Against SciPy's law; false-alarm rate 1e-6."""
-    source, draw = draws.sources(3, 4)[1], compiled(draws.normal, {})
-    drawn = np.array([draw(source) for _ in range(20_000)])
-    assert stats.kstest(drawn, "norm").pvalue > 1e-6
-    assert standard_normal(np.random.default_rng(0)) == np.random.default_rng(0).standard_normal()
+        sw.simulate(world, policy, horizon=contextual.BLOCK + 1, replications=1)
 
 
 def test_every_contextual_policy_has_a_look_of_its_own():

@@ -5,10 +5,10 @@ from scipy import stats
 import stopwise as sw
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.random_instances import random_instance
-from stopwise.simulation.events import Cases, play_events
-from stopwise.simulation.oracle import play_rounds
+from stopwise.simulation.events import Cases, EventPlay
 from stopwise.simulation.world import World
 from tests.policies.helpers import FACTORIES
+from tests.simulation.oracle import play_rounds
 
 INSTANCE = relaxed_errors(sw.Cascade(costs=[0, 0.1, 0.25]))
 
@@ -104,7 +104,7 @@ class TestPlay:
     def test_every_round_is_played_once(self, name):
         policy, ends = FACTORIES[name](INSTANCE.cascade), [1, 2, 50, 700]
         world = World(INSTANCE, labelled=name.startswith("Supervised"))
-        played = play_events(world, policy, ends, np.random.default_rng(0))
+        played = EventPlay(policy, np.random.default_rng(0)).play(world, np.array(ends))
         np.testing.assert_array_equal(played.stops.sum(axis=1), ends)
         assert np.all(np.diff(played.stops, axis=0) >= 0)
         np.testing.assert_array_equal(policy.counts.n_stopped, played.stops[-1])
@@ -113,8 +113,8 @@ class TestPlay:
     def test_wrong_answers_have_the_error_rate(self):
         """Hoeffding, false-alarm rate 1e-6."""
         policy = sw.FixedStage(INSTANCE.cascade, stage=1)
-        played = play_events(
-            World(INSTANCE, labelled=True), policy, [10**6], np.random.default_rng(0)
+        played = EventPlay(policy, np.random.default_rng(0)).play(
+            World(INSTANCE, labelled=True), np.array([10**6])
         )
         tolerance = np.sqrt(np.log(2 / 1e-6) / 2 / 10**6)
         assert abs(played.wrong[-1] / 10**6 - INSTANCE.error_rates[1]) < tolerance
@@ -122,7 +122,9 @@ class TestPlay:
     def test_a_billion_rounds(self):
         instance = nested_errors(sw.Cascade(costs=[0, 0.1, 0.1]))
         policy = sw.Resolve(instance.cascade)
-        played = play_events(World(instance), policy, [10**9], np.random.default_rng(0))
+        played = EventPlay(policy, np.random.default_rng(0)).play(
+            World(instance), np.array([10**9])
+        )
         assert played.stops[-1].argmax() == instance.best_stage
 
 
@@ -159,7 +161,7 @@ def test_on_a_tree_each_round_shows_its_path(name):
     tree = sw.Cascade([0, 0.1, 0.05, 0.2], parents=[None, 0, 0, 2])
     world = World(relaxed_errors(tree, [0.4, 0.1, 0.3, 0.05]), labelled=True)
     policy = FACTORIES[name](tree)
-    played = play_events(world, policy, [10, 500], np.random.default_rng(0))
+    played = EventPlay(policy, np.random.default_rng(0)).play(world, np.array([10, 500]))
     assert played.stops.sum(axis=1).tolist() == [10, 500]
     counts = policy.counts
     assert counts.n_stopped.tolist() == played.stops[-1].tolist()

@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 import stopwise as sw
-from stopwise.policies import thompson
 from stopwise.problem.families import relaxed_errors
 from stopwise.problem.random_instances import (
     random_instance,
@@ -23,12 +22,13 @@ from stopwise.problem.random_instances import (
     random_weak,
     random_weak_tree,
 )
-from stopwise.simulation import compiled_play, draws
-from stopwise.simulation.compiled import compiled
-from stopwise.simulation.compiled_play import kernel_for
-from stopwise.simulation.oracle import play_rounds
+from stopwise.policies import posterior_chances
+from stopwise.policies.compiled_rule import CompiledRule, declared_rule, pair_tables
+from stopwise.simulation import compiled, compiled_play, draws
+from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.world import World
 from tests.policies.helpers import FACTORIES
+from tests.simulation.oracle import play_rounds
 
 COMPILED = sorted(
     name
@@ -61,11 +61,16 @@ def drawn_world(rng, *, grown=False):
     return World(instance, labelled=True)
 
 
-def stages_given(world, policy, rows):
-    stages = np.full(len(rows), -1)
-    kernel = kernel_for(world, policy)
-    played = kernel.play(np.array([len(rows)]), draws.sources(0, 0), rows, stages, False)
-    return stages.tolist(), played
+def compiled_play_of(policy, seed=0, **settings):
+    return CompiledPlay(declared_rule(policy), np.random.default_rng(seed), **settings)
+
+
+def rows_of_key(world, seed, n):
+    """The rows that a replication draws in its first n rounds."""
+    rows = world.rows(counts_errors=False)
+    pick = compiled.compiled(draws.pick, {})
+    state, step = draws.row_key(np.random.default_rng(seed))
+    return np.array([pick(state, step, t, rows.keep, rows.ends) for t in range(n)], dtype=np.int64)
 
 
 class TestTheSameStages:
@@ -76,81 +81,100 @@ class TestTheSameStages:
         for horizon in [1, 7, *[600 if grown else 1200] * (12 if grown else 30), 2000]:
             world = drawn_world(rng, grown=grown)
             truth, policy = world.instance, FACTORIES[name](world.cascade)
-            rows = rng.choice(len(truth.probabilities), size=horizon, p=truth.probabilities)
-            stages, played = stages_given(world, policy, rows)
+            play = compiled_play_of(policy, jumps=False)
+            rows = rows_of_key(world, 0, horizon)
+            parts = [
+                play.play(world, np.array([n])) for n in (horizon // 2, horizon - horizon // 2) if n
+            ]
             expected = play_rounds(policy, truth.labels[rows], truth.outputs[rows])
-            assert stages == expected
             K = world.cascade.n_stages
-            np.testing.assert_array_equal(played.stops[-1], np.bincount(expected, minlength=K))
-            assert played.wrong[-1] == (~truth.is_right)[rows, expected].sum()
+            np.testing.assert_array_equal(
+                sum(part.stops[-1] for part in parts), np.bincount(expected, minlength=K)
+            )
+            wrong = (~truth.is_right)[rows, expected].sum()
+            assert sum(part.wrong[-1] for part in parts) == wrong
 
     @pytest.mark.parametrize("name", DECIDING)
-    def test_going_on_from_what_a_policy_knows(self, name):
+    def test_in_given_cases_going_on_from_what_a_policy_knows(self, name):
         rng = np.random.default_rng(4)
-        world = World(random_weak(rng, 4), labelled=True)
-        truth, policy = world.instance, FACTORIES[name](world.cascade)
+        truth = random_weak(rng, 4)
+        policy = FACTORIES[name](truth.cascade)
         rows = rng.choice(len(truth.probabilities), size=900, p=truth.probabilities)
-        play_rounds(policy, truth.labels[rows[:300]], truth.outputs[rows[:300]])
+        labels, outputs = truth.labels[rows], truth.outputs[rows]
+        play_rounds(policy, labels[:300], outputs[:300])
         before = policy.to_state()
-        kernel = kernel_for(world, policy)
-        stages = np.full(900, -1)
-        kernel.play(np.array([600]), draws.sources(0, 0), rows, stages, False)
+        play = compiled_play_of(policy)
+        stages = [
+            *play.stages(outputs[300:500], labels[300:500]),
+            *play.stages(outputs[500:], labels[500:]),
+        ]
         assert policy.to_state() == before
-        expected = play_rounds(policy, truth.labels[rows[300:]], truth.outputs[rows[300:]])
-        assert stages[300:].tolist() == expected
+        assert stages == play_rounds(policy, labels[300:], outputs[300:])
 
     @pytest.mark.parametrize("name", DECIDING)
     def test_at_every_checkpoint(self, name):
-        rng = np.random.default_rng(9)
-        world = World(random_weak(rng, 3), labelled=True)
-        kernel = kernel_for(world, FACTORIES[name](world.cascade))
+        world = World(random_weak(np.random.default_rng(9), 3), labelled=True)
+        truth, policy = world.instance, FACTORIES[name](world.cascade)
         ends = np.array([1, 10, 500, 501, 2000])
-        rows = rng.choice(len(world.instance.labels), size=2000, p=world.instance.probabilities)
-        stages = np.zeros(2000, dtype=np.int64)
-        played = kernel.play(ends, draws.sources(0, 0), rows, stages, False)
-        wrong = (~world.instance.is_right)[rows, stages]
+        played = compiled_play_of(policy, jumps=False).play(world, ends)
+        rows = rows_of_key(world, 0, 2000)
+        stages = np.array(play_rounds(policy, truth.labels[rows], truth.outputs[rows]))
+        wrong = (~truth.is_right)[rows, stages]
         for end, stops, n_wrong in zip(ends, played.stops, played.wrong, strict=True):
             np.testing.assert_array_equal(stops, np.bincount(stages[:end], minlength=3))
             assert n_wrong == wrong[:end].sum()
+        np.testing.assert_allclose(played.regret, played.stops @ truth.gaps)
 
 
 class TestReplications:
     ENDS = np.array([100, 3000])
+    WORLD = World(relaxed_errors(sw.Cascade(costs=[0, 0.1, 0.25])), labelled=True)
 
-    def kernel(self, name):
-        world = World(relaxed_errors(sw.Cascade(costs=[0, 0.1, 0.25])), labelled=True)
-        return kernel_for(world, FACTORIES[name](world.cascade))
+    def play(self, name, seed):
+        policy = FACTORIES[name](self.WORLD.cascade)
+        return compiled_play_of(policy, seed).play(self.WORLD, self.ENDS)
 
-    @pytest.mark.parametrize("jumps", [True, False])
     @pytest.mark.parametrize("name", COMPILED)
-    def test_depend_on_seed_and_number_alone(self, name, jumps):
-        kernel = self.kernel(name)
+    def test_depend_on_the_seed_alone_and_run_side_by_side(self, name):
+        def wrong(seed):
+            return self.play(name, seed).wrong.tolist()
 
-        def wrong(number, seed=5):
-            (played,) = kernel.replications(self.ENDS, seed, [number], jumps=jumps)
-            return played.wrong.tolist()
-
-        together = [
-            p.wrong.tolist() for p in kernel.replications(self.ENDS, 5, range(3), jumps=jumps)
-        ]
-        assert [wrong(2), wrong(1), wrong(0)] == together[::-1]
+        alone = [wrong(seed) for seed in range(3)]
         with ThreadPoolExecutor(2) as pool:
-            assert list(pool.map(wrong, range(3))) == together
-        assert len({*map(tuple, together), tuple(wrong(0, seed=6))}) == 4
+            assert list(pool.map(wrong, range(3))) == alone
+        assert len(set(map(tuple, alone))) == 3
 
     def test_long_calls_are_cut_without_a_trace(self, monkeypatch):
-        kernel = self.kernel("Thompson")
-        whole = next(kernel.replications(self.ENDS, 5, [0]))
+        whole = self.play("Thompson", 5)
         monkeypatch.setattr(compiled_play, "LONGEST_CALL", 70)
-        cut = next(kernel.replications(self.ENDS, 5, [0]))
+        cut = self.play("Thompson", 5)
         np.testing.assert_array_equal(cut.stops, whole.stops)
         np.testing.assert_array_equal(cut.wrong, whole.wrong)
 
 
+class TestChancesOfThompson:
+    def test_are_those_of_the_posterior_however_far_the_price_is(self):
+        rng = np.random.default_rng(0)
+        policy = sw.Thompson(sw.Cascade(costs=[0, 0.001, 0.3, 0.6, 0.9]), seed=0)
+        tables = declared_rule(policy).tables
+        learn = compiled.compiled(posterior_chances.choose_by_chances, {})
+        for n in range(3000):
+            outputs = (rng.random(5) < (0.9 if n % 1000 < 500 else 0.02)).astype(int)
+            for j in range(5):
+                tables.sums[j, :j] += outputs[:j] != outputs[j]
+                tables.seen[j, : j + 1] += 1
+            learn(tables, n, rng)
+        fresh = posterior_chances.chances_of_acceptance(tables)
+        np.testing.assert_allclose(tables.memory[0], fresh[0], atol=1e-10)
+        known = np.tril(tables.memory[2] == fresh[2], -1)
+        np.testing.assert_allclose(tables.memory[1][known], fresh[1][known], rtol=1e-8)
+        assert fresh[2].max() > 1  # some terms would have underflowed
+
+
 class TestWhichPolicies:
-    def test_have_a_kernel(self):
-        world = World(random_weak(np.random.default_rng(2), 3), labelled=True)
-        have = {n for n in FACTORIES if kernel_for(world, FACTORIES[n](world.cascade)) is not None}
+    def test_declare_a_rule(self):
+        cascade = sw.Cascade(costs=[0, 0.1, 0.1])
+        have = {n for n in FACTORIES if declared_rule(FACTORIES[n](cascade)) is not None}
         assert have == set(COMPILED)
 
     def test_a_subclass_may_have_another_rule(self):
@@ -158,13 +182,19 @@ class TestWhichPolicies:
             def _decide(self):
                 return 0, 1
 
+        assert declared_rule(Other(sw.Cascade(costs=[0, 0.1, 0.1]))) is None
+
+    def test_a_policy_of_ones_own_may_declare_one(self):
         world = World(random_weak(np.random.default_rng(2), 3))
-        assert kernel_for(world, Other(world.cascade)) is None
+        policy = Deepest(world.cascade)
+        played = compiled_play_of(policy).play(world, np.array([50]))
+        assert played.stops.tolist() == [[0, 0, 50]]
 
     def test_without_numba_one_line_says_so_and_all_works(self, monkeypatch):
-        monkeypatch.setattr(compiled_play, "can_compile", lambda: False)
+        monkeypatch.setattr(compiled, "can_compile", lambda: False)
         instance = random_weak(np.random.default_rng(2), 3)
-        with pytest.warns(UserWarning, match=r"^numba is not installed.*stopwise\[sim\]'$"):
+        message = r"^numba is not installed.* other numbers from the same seed.*stopwise\[sim\]'$"
+        with pytest.warns(UserWarning, match=message):
             trace = sw.simulate(instance, sw.WeakDominance, horizon=500, replications=2)
         assert trace.stops[:, -1].sum() == 1000
         with warnings.catch_warnings():
@@ -172,58 +202,24 @@ class TestWhichPolicies:
             sw.simulate(instance, lambda c: sw.FixedStage(c, stage=0), horizon=500, replications=1)
 
 
+def last_stage(tables, n_rounds, rng):
+    return deepest(tables.prices), 10
+
+
+def deepest(prices):
+    return len(prices) - 1
+
+
+class Deepest(sw.FixedStage):
+    def __init__(self, cascade):
+        super().__init__(cascade, stage=0)
+
+    def compiled_rule(self):
+        return CompiledRule(last_stage, pair_tables(self, []), 0)
+
+
 class TestDraws:
-    """Against SciPy's laws; false-alarm rate `ALARM` each."""
-
-    N = 40_000
-
-    def draw(self, call, *given):
-        # What is compiled has to live in stopwise, so the loop around it is compiled here.
-        import numba
-
-        function = compiled(call, {})
-
-        @numba.njit
-        def loop(source, out, given):
-            for k in range(len(out)):
-                out[k] = function(source, *given)
-
-        out = np.zeros(self.N)
-        loop(draws.sources(1, 2)[1], out, given)
-        return out
-
-    @pytest.mark.parametrize(
-        ("n", "p"),
-        [(1, 0.3), (7, 0.5), (40, 0.2), (60, 0.9), (10**9, 3e-9), (500, 0.4), (10**9, 0.3)],
-    )
-    def test_binomial(self, n, p):
-        drawn = self.draw(draws.binomial, n, p)
-        law = stats.binom(n, p)
-        edges = np.unique(law.ppf(np.linspace(0.02, 0.98, 40)))
-        chances = np.diff(law.cdf(np.concatenate([[-1], edges, [n]])))
-        counts = np.bincount(np.searchsorted(edges, drawn), minlength=len(chances))
-        keep = chances * self.N > 5
-        counts = np.append(counts[keep], counts[~keep].sum())
-        chances = np.append(chances[keep], chances[~keep].sum())
-        counts, chances = counts[chances > 0], chances[chances > 0]
-        assert stats.chisquare(counts, chances * self.N).pvalue > ALARM
-        assert drawn.min() >= 0
-        assert drawn.max() <= n
-
-    @pytest.mark.parametrize(("n", "p", "value"), [(5, 0.0, 0), (5, 1.0, 5), (0, 0.4, 0)])
-    def test_certain_binomial(self, n, p, value):
-        assert set(self.draw(draws.binomial, n, p)) == {value}
-
-    @pytest.mark.parametrize(
-        ("a", "b"), [(1, 1), (1, 9), (9, 1), (2, 2), (3, 40), (400, 2), (5000, 9000)]
-    )
-    def test_beta(self, a, b):
-        assert stats.kstest(self.draw(draws.beta, a, b), stats.beta(a, b).cdf).pvalue > ALARM
-
-    def test_uniform(self):
-        drawn = self.draw(draws.uniform)
-        assert stats.kstest(drawn, "uniform").pvalue > ALARM
-        assert stats.kstest(drawn[1:] - drawn[:-1], stats.triang(0.5, -1, 2).cdf).pvalue > ALARM
+    """False-alarm rate `ALARM` each."""
 
     @pytest.mark.parametrize("n", [1, 2, 9, 300])
     def test_alias_table_has_the_given_chances(self, n):
@@ -235,21 +231,13 @@ class TestDraws:
 
     def test_rows_come_with_their_chances(self):
         instance = random_ordered(np.random.default_rng(3), 4)
-        world = World(instance, labelled=True)
-        kernel = kernel_for(world, sw.WeakDominance(world.cascade))
-        pick = compiled(draws.pick, {})
-        state, step = draws.sources(0, 7)[0, :2]
-        drawn = [pick(state, step, n, kernel.rows.keep, kernel.rows.ends) for n in range(20_000)]
-        counts = np.bincount(drawn, minlength=len(instance.probabilities))
+        rows = rows_of_key(World(instance), 7, 20_000)
+        counts = np.bincount(rows, minlength=len(instance.probabilities))
         likely = instance.probabilities * 20_000 > 5
         counts = np.append(counts[likely], counts[~likely].sum() + 1e-9)
         expected = np.append(instance.probabilities[likely], instance.probabilities[~likely].sum())
         expected = expected * counts.sum() / expected.sum() + 1e-12
         assert stats.chisquare(counts, expected, sum_check=False).pvalue > ALARM
-
-    def test_drawn_is_what_thompson_draws_with(self):
-        rng = np.random.default_rng(0)
-        assert thompson.drawn(rng, 3, 4) == np.random.default_rng(0).beta(3, 4)
 
 
 # Prints how many versions were compiled and how many came from disk.
@@ -260,8 +248,11 @@ assert "numba" not in sys.modules
 from stopwise.problem.families import nested_errors
 world = nested_errors(sw.Cascade(costs=[0, 0.1]), [0.3, 0.1])
 sw.simulate(world, sw.WeakDominance, horizon=100, replications=1)
-from stopwise.simulation.compiled_play import kernel
-stats = kernel(is_chain=True).stats
+from stopwise.policies.compiled_rule import declared_rule
+from stopwise.simulation import kernels
+from stopwise.simulation.compiled import kernel
+rule = declared_rule(sw.WeakDominance(world.cascade))
+stats = kernel(kernels.play, kernels.choose, rule.choose).stats
 print(sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))
 """
 

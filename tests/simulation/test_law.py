@@ -15,11 +15,12 @@ from scipy import stats
 import stopwise as sw
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.random_instances import random_neither
-from stopwise.simulation.compiled_play import kernel_for
-from stopwise.simulation.events import play_events
-from stopwise.simulation.oracle import play_rounds
+from stopwise.policies.compiled_rule import declared_rule
+from stopwise.simulation.compiled_play import CompiledPlay
+from stopwise.simulation.events import EventPlay
 from stopwise.simulation.world import World
 from tests.policies.helpers import FACTORIES
+from tests.simulation.oracle import play_rounds
 
 FALSE_ALARM = 1e-6
 R = 2000
@@ -53,17 +54,17 @@ def events(name, instance, horizon):
     for r in range(R):
         policy = FACTORIES[name](instance.cascade)
         policy.reseed(10**6 + r)
-        played = play_events(world, policy, [horizon], np.random.default_rng(r))
+        played = EventPlay(policy, np.random.default_rng(r)).play(world, np.array([horizon]))
         stops.append(played.stops[-1])
     return np.array(stops)
 
 
 def kernel(name, instance, horizon, *, jumps):
     world = World(instance, labelled=name.startswith("Supervised"))
-    play = kernel_for(world, FACTORIES[name](instance.cascade))
-    numbers = range(R) if jumps else range(R, 2 * R)
-    played = play.replications(np.array([horizon]), 1, numbers, jumps=jumps)
-    return np.array([p.stops[-1] for p in played])
+    rule = declared_rule(FACTORIES[name](instance.cascade))
+    seeds = range(R) if jumps else range(R, 2 * R)
+    plays = [CompiledPlay(rule, np.random.default_rng(seed), jumps=jumps) for seed in seeds]
+    return np.array([play.play(world, np.array([horizon])).stops[-1] for play in plays])
 
 
 def stray(shares, alarm):

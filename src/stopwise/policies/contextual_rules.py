@@ -93,13 +93,8 @@ def sampled_stage(model: Model, n_stages: int, context: Any, bonus: float, rng: 
 def is_covered_in_a_draw(model: Model, p: int, bonus: float, rng: Any) -> bool:
     """Return whether the price of pair ``p`` covers a draw of its disagreement."""
     deviation = math.sqrt(bonus * spread(model.inverse[p], model.x))
-    drawn = dot(model.theta[p], model.x) + deviation * standard_normal(rng)
+    drawn = dot(model.theta[p], model.x) + deviation * rng.standard_normal()
     return bool(drawn <= model.limits[p])
-
-
-def standard_normal(rng: Any) -> float:
-    """Draw a standard normal; compiled code puts a draw from its own generator here."""
-    return float(rng.standard_normal())
 
 
 def growing_bonus(exploration: float, n_rounds: int) -> float:

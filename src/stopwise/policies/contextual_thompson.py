@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from stopwise.cascade import Cascade
+from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
 from stopwise.policies.contextual_rules import sampled_stage
+from stopwise.policies.pair_models import Model
 
 
 class ContextualThompson(ContextualPolicy):
@@ -52,6 +56,14 @@ class ContextualThompson(ContextualPolicy):
         )
         self.reseed(seed)
 
+    def compiled_rule(self) -> ContextualRule:
+        """Return the rule as simulations compile it."""
+        return ContextualRule(_choose)
+
     def _choose(self, context: list[float]) -> int:
         n_stages = self.cascade.n_stages
         return sampled_stage(self._model, n_stages, context, self.exploration, self._rng)
+
+
+def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: Any) -> int:
+    return sampled_stage(model, n_stages, context, exploration, rng)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.policies.contextual_rules import growing_bonus, optimistic_stage
+from stopwise.policies.contextual_rules import covered_stage, growing_bonus, optimistic_stage
+from stopwise.policies.pair_models import Model
 
 
 class ContextualWeakDominance(ContextualPolicy):
@@ -29,6 +33,15 @@ class ContextualWeakDominance(ContextualPolicy):
     (0, 1)
     """
 
+    def compiled_rule(self) -> ContextualRule:
+        """Return the rule as simulations compile it."""
+        return ContextualRule(_choose)
+
     def _choose(self, context: list[float]) -> int:
         bonus = growing_bonus(self.exploration, self.n_rounds)
         return optimistic_stage(self._model, self.cascade.n_stages, context, bonus)
+
+
+def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: Any) -> int:
+    bonus = growing_bonus(exploration, model.counts[0])
+    return covered_stage(model, n_stages, context, bonus, False, rng)

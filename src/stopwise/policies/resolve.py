@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
 from stopwise.policies.certificate import Certificate, Comparison
+from stopwise.policies.compiled_rule import CompiledRule, Tables, pair_tables
 from stopwise.policies.optimism import Rows, price_rows
 from stopwise.policies.resolution import (
     epoch_end,
@@ -93,6 +95,13 @@ class Resolve(Policy):
             ]
         return Certificate(best, tuple(found))
 
+    def compiled_rule(self) -> CompiledRule:
+        """Return the rule as simulations compile it."""
+        is_chain = self.cascade.is_chain
+        choose = _choose_on_chain if is_chain else _choose_on_tree
+        tables = pair_tables(self, [self._zone])
+        return CompiledRule(choose, tables, self.n_rounds, each_round=not is_chain)
+
     def _decide(self) -> tuple[int, int]:
         n_rounds = self._counts.n_rounds
         if self.cascade.is_chain:
@@ -116,3 +125,14 @@ class Resolve(Policy):
             is_settled=settles(n, d, bar, weight, horizon, self._zone),
             lead=bar - self._prices[j][i],
         )
+
+
+def _choose_on_chain(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
+    return resolving_choice(tables.prices, tables.seen, tables.sums, n_rounds, tables.settings[0])
+
+
+def _choose_on_tree(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
+    stage = resolving_walk(
+        tables.branches, tables.prices, tables.seen, tables.sums, n_rounds, tables.settings[0]
+    )
+    return stage, 1

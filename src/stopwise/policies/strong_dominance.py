@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import OutputsError, SettingError, StateError
 from stopwise.outputs import Told, check_totals
 from stopwise.policies.base import Case, Policy
+from stopwise.policies.compiled_rule import CompiledRule, Tables, pair_tables
 from stopwise.policies.exploration_phases import (
     EXPLOIT,
     PLAN,
     first_lacking,
-    gaps_below_best,
     informed_for,
     least_seen,
     phase,
 )
 from stopwise.theory.bounds import PowerLaw
-from stopwise.theory.plan import COIN_SIGMA2, raw_demands, raw_plan
+from stopwise.theory.plan import COIN_SIGMA2, write_demands, write_plan
 
 
 class StrongDominance(Policy):
@@ -95,13 +97,24 @@ class StrongDominance(Policy):
         ]
         return [p - c for p, c in zip(shares, self._offsets, strict=True)]
 
+    def compiled_rule(self) -> CompiledRule | None:
+        """Return the rule as simulations compile it; that of the misprint is not compiled."""
+        if self.literal:
+            return None
+        memory = np.zeros((1, 7, self.cascade.n_stages))
+        memory[0, 6] = self._offsets
+        beta = self.beta
+        settings = [self.alpha, beta.scale, beta.exponent, self._n_explored, 0, self.n_rounds]
+        tables = pair_tables(self, settings, memory=memory)
+        return CompiledRule(_choose, tables, self.n_rounds, each_round=True)
+
     def _decide(self) -> tuple[int, int]:
-        observed = [row[0] for row in self._counts.seen]
+        counts = self._counts
+        room = [[0.0] * self.cascade.n_stages for _ in range(4)]
         arm, self._explores, rounds = cascade_choice(
-            self._means(),
-            observed,
-            self._counts.stopped,
-            self._counts.n_rounds + 1,
+            [self._means(), [row[0] for row in counts.seen], *room],
+            counts.stopped,
+            counts.n_rounds + 1,
             self.alpha,
             self.beta(self._n_explored),
             self.cascade.parents,
@@ -160,28 +173,54 @@ class StrongDominance(Policy):
 
 
 def cascade_choice(
-    means: Any, observed: Any, plays: Any, t: int, alpha: float, forced: float, parents: Any
+    room: Any, plays: Any, t: int, alpha: float, forced: float, parents: Any
 ) -> tuple[int, bool, int]:
     """Return the stage to play in round ``t``, whether to explore, and for how long at least.
 
     `SideObservations` where playing a stage shows the path to it: the first stage to show test k is
-    k itself, and the plan needs no linear program. ``forced`` is β(n_e).
+    k itself, and the plan needs no linear program. ``forced`` is β(n_e). ``room`` has six rows: the
+    means, which become gaps, how often each test was seen, and four to work in.
     """
-    K = len(means)
+    gaps, observed, demands, wanted = room[0], room[1], room[2], room[3]
+    K = len(gaps)
     if observed[least_seen(observed)] == 0:
         return _most_unseen(observed, parents), False, 1
-    gaps = gaps_below_best(means)
-    demands = raw_demands(gaps, COIN_SIGMA2)
+    best, top = 0, gaps[0]
+    for k in range(K):
+        if gaps[k] > top:
+            best, top = k, gaps[k]
+    for k in range(K):
+        gaps[k] = top - gaps[k]
+    write_demands(gaps, COIN_SIGMA2, demands)
     rate = 4 * alpha * math.log(t)
     found = phase(observed, demands, rate, forced / K)
     if found == EXPLOIT:
-        best = gaps.index(0.0)
         # At the root nothing new is shown and the estimates stay; elsewhere any case can move them.
         return best, False, informed_for(observed, demands, alpha, t) if best == 0 else 1
     if found == PLAN:
-        lacking = first_lacking(plays, raw_plan(demands, gaps, parents), rate)
+        write_plan(demands, gaps, parents, wanted, room[4], room[5])
+        lacking = first_lacking(plays, wanted, rate)
         return lacking if lacking >= 0 else least_seen(observed), True, 1
     return found, True, 1
+
+
+def _choose(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
+    """Do as `StrongDominance._decide`.
+
+    The settings are α, the two of β, the exploring rounds, whether the last decision explores, and
+    when it was made.
+    """
+    settings, room = tables.settings, tables.memory[0]
+    settings[3] += settings[4] * (n_rounds - settings[5])
+    for k in range(len(tables.stopped)):
+        room[1, k] = tables.seen[k, 0]
+        room[0, k] = tables.sums[k, 0] / max(tables.seen[k, 0], 1) - room[6, k]
+    forced = settings[1] * settings[3] ** settings[2]
+    stage, explores, rounds = cascade_choice(
+        room, tables.stopped, n_rounds + 1, settings[0], forced, tables.parents
+    )
+    settings[4], settings[5] = (1.0 if explores else 0.0), n_rounds
+    return stage, rounds
 
 
 def _most_unseen(observed: Any, parents: Any) -> int:

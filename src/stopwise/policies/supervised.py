@@ -10,8 +10,9 @@ from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError, SettingError, StateError
 from stopwise.outputs import Told, check_label
 from stopwise.policies.base import Case, Policy
+from stopwise.policies.compiled_rule import CompiledRule
 from stopwise.policies.optimism import Rows, price_rows
-from stopwise.policies.walk import best_by_averages, optimistic_stage
+from stopwise.policies.walk import best_by_averages, compiled_optimism, optimistic_stage
 
 
 class Supervised(Policy):
@@ -53,6 +54,11 @@ class Supervised(Policy):
     def _recommend(self) -> int:
         """Return the first stage that nothing beyond betters by the observed errors."""
         return best_by_averages(self.cascade, self._prices, self._counts.seen, self._excess())
+
+    def compiled_rule(self) -> CompiledRule:
+        """Return the rule as simulations compile it."""
+        sums = 2 * self._statistics["mended"].n_disagreed - self._counts.n_disagreed
+        return compiled_optimism(self, self.exploration, sums=sums)
 
     def _decide(self) -> tuple[int, int]:
         seen, t = self._counts.seen, self._counts.n_rounds + 1

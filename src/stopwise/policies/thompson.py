@@ -8,7 +8,9 @@ import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.policies.base import Policy
+from stopwise.policies.compiled_rule import CompiledRule, Tables, pair_tables
 from stopwise.policies.optimism import NOTHING, price_rows
+from stopwise.policies.posterior_chances import chances_of_acceptance, choose_by_chances
 from stopwise.policies.walk import best_by_averages
 
 
@@ -48,6 +50,15 @@ class Thompson(Policy):
         """Return 1: every round draws anew."""
         return 1
 
+    def compiled_rule(self) -> CompiledRule:
+        """Return the rule as simulations compile it: on a chain by `chances_of_acceptance`."""
+        if not self.cascade.is_chain:
+            tables = pair_tables(self, [])
+            return CompiledRule(_choose_on_tree, tables, self.n_rounds, each_round=True)
+        tables = pair_tables(self, [])
+        tables = tables._replace(memory=chances_of_acceptance(tables))
+        return CompiledRule(choose_by_chances, tables, self.n_rounds, each_round=True)
+
     def _decide(self) -> tuple[int, int]:
         seen, disagreed = self._counts.seen, self._counts.disagreed
         if self.cascade.is_chain:
@@ -62,7 +73,7 @@ def sampled_choice(prices: Any, seen: Any, disagreed: Any, rng: Any) -> int:
     for i in range(last):
         j = last
         while j > i and (
-            drawn(rng, 1 + disagreed[j][i], 1 + seen[j][i] - disagreed[j][i]) <= prices[j][i]
+            rng.beta(1 + disagreed[j][i], 1 + seen[j][i] - disagreed[j][i]) <= prices[j][i]
         ):
             j -= 1
         if j == i:
@@ -79,7 +90,7 @@ def sampled_walk(branches: Any, prices: Any, seen: Any, disagreed: Any, rng: Any
             if branches[node][j] == NOTHING:
                 continue
             d, n = disagreed[j][node], seen[j][node]
-            gain = drawn(rng, 1 + d, 1 + n - d) - prices[j][node]
+            gain = rng.beta(1 + d, 1 + n - d) - prices[j][node]
             if gain > most:
                 towards, most = branches[node][j], gain
         if towards == NOTHING:
@@ -87,6 +98,5 @@ def sampled_walk(branches: Any, prices: Any, seen: Any, disagreed: Any, rng: Any
         node = towards
 
 
-def drawn(rng: Any, a: int, b: int) -> float:
-    """Draw from Beta(a, b); compiled code puts a draw from its own generator here."""
-    return float(rng.beta(a, b))
+def _choose_on_tree(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
+    return sampled_walk(tables.branches, tables.prices, tables.seen, tables.sums, rng), 1

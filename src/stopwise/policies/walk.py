@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from stopwise.cascade import Cascade
+from stopwise.policies.compiled_rule import CompiledRule, Tables, pair_tables
 from stopwise.policies.optimism import NOTHING, first_accepted, optimistic_choice
 
 
@@ -21,6 +22,27 @@ def optimistic_stage(
     if cascade.is_chain:
         return optimistic_choice(prices, seen, sums, t, exploration, swing)
     return optimistic_walk(cascade.branches, prices, seen, sums, exploration * math.log(t)), 1
+
+
+def compiled_optimism(policy: Any, exploration: float, *, sums: Any = None) -> CompiledRule:
+    """Return `optimistic_stage` as simulations compile it; ``sums`` are errors if they are given."""
+    counts_errors = sums is not None
+    tables = pair_tables(policy, [exploration, float(counts_errors)], sums=sums)
+    is_chain = policy.cascade.is_chain
+    choose = _optimistic_on_chain if is_chain else _optimistic_on_tree
+    return CompiledRule(choose, tables, policy.n_rounds, counts_errors, each_round=not is_chain)
+
+
+def _optimistic_on_chain(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
+    exploration, swing = tables.settings[0], int(tables.settings[1])
+    return optimistic_choice(
+        tables.prices, tables.seen, tables.sums, n_rounds + 1, exploration, swing
+    )
+
+
+def _optimistic_on_tree(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
+    width = tables.settings[0] * math.log(n_rounds + 1)
+    return optimistic_walk(tables.branches, tables.prices, tables.seen, tables.sums, width), 1
 
 
 def best_by_averages(cascade: Cascade, prices: Any, seen: Any, sums: Any) -> int:

@@ -6,8 +6,9 @@ from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
+from stopwise.policies.compiled_rule import CompiledRule
 from stopwise.policies.optimism import price_rows
-from stopwise.policies.walk import best_by_averages, optimistic_stage
+from stopwise.policies.walk import best_by_averages, compiled_optimism, optimistic_stage
 
 
 class WeakDominance(Policy):
@@ -43,6 +44,10 @@ class WeakDominance(Policy):
         return best_by_averages(
             self.cascade, self._prices, self._counts.seen, self._counts.disagreed
         )
+
+    def compiled_rule(self) -> CompiledRule:
+        """Return the rule as simulations compile it."""
+        return compiled_optimism(self, self.exploration)
 
     def _decide(self) -> tuple[int, int]:
         seen, disagreed, t = self._counts.seen, self._counts.disagreed, self._counts.n_rounds + 1

@@ -1,8 +1,7 @@
-"""Worlds whose truth is known, and policies played in them."""
+"""Policies played in worlds whose truth is known."""
 
-from stopwise.simulation.conditional import StoppingTrace, simulate_stopping
 from stopwise.simulation.run import simulate
 from stopwise.simulation.sweep import Sweep, sweep
 from stopwise.simulation.trace import Trace
 
-__all__ = ["StoppingTrace", "Sweep", "Trace", "simulate", "simulate_stopping", "sweep"]
+__all__ = ["Sweep", "Trace", "simulate", "sweep"]

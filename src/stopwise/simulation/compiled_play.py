@@ -1,111 +1,106 @@
-"""Play with the compiled kernel: for the policies whose rule it has, if numba is installed."""
+"""Play a policy over pairs with the kernel into which its rule is compiled."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator
-from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import IntArray
-from stopwise.policies import thompson
-from stopwise.policies.base import Policy
-from stopwise.simulation import draws
-from stopwise.simulation.compiled import can_compile, compiled
-from stopwise.simulation.kernels import play
-from stopwise.simulation.tables import (
-    STRONG_DOMINANCE,
-    THOMPSON,
-    Learner,
-    Rows,
-    learner_of,
-    rows_of,
-)
-from stopwise.simulation.tree_kernels import play_tree
-from stopwise.simulation.world import Played, World
+from stopwise.policies.compiled_rule import CompiledRule
+from stopwise.simulation import kernels
+from stopwise.simulation.compiled import kernel
+from stopwise.simulation.draws import row_key
+from stopwise.simulation.world import Played, World, pair_columns
 
 # Rounds of a rule that decides anew in each, after which the kernel returns to let Ctrl-C through.
 LONGEST_CALL = 500_000
-_lock = Lock()
+_NO_STAGES = np.zeros(0, dtype=np.int64)
 
 
 class CompiledPlay:
-    """A policy in a world, ready to be played by the kernel, which lets other threads run.
+    """One replication; the kernel lets other threads run.
 
     Parameters
     ----------
-    learner, rows
-        The tables of the policy and of the world.
-    is_chain
-        Whether the tests are a chain, for which there is a faster kernel.
+    rule
+        The rule and what its policy knows, which is not changed.
+    rng
+        Where everything random comes from.
+    jumps
+        Whether to go from decision to decision, or round by round.
     """
 
-    def __init__(self, learner: Learner, rows: Rows, *, is_chain: bool) -> None:
-        self.learner = learner
-        self.rows = rows
-        self.is_chain = is_chain
-
-    def replications(
-        self, checkpoints: IntArray, seed: int, numbers: Iterable[int], *, jumps: bool = True
-    ) -> Iterator[Played]:
-        """Play the replications with these numbers; each depends on the seed and its number alone.
-
-        With ``jumps`` from decision to decision, else round by round.
-        """
-        nothing = np.zeros(0, dtype=np.int64)
-        for number in numbers:
-            yield self.play(checkpoints, draws.sources(seed, number), nothing, nothing, jumps)
-
-    def play(
-        self, checkpoints: IntArray, sources: Any, given: IntArray, stages: IntArray, jumps: bool
-    ) -> Played:
-        """Play one replication; the arguments are those of `kernels.play`."""
-        known = self.learner
-        state = known.copy()
-        ends = known.n_rounds + checkpoints
-        totals = np.zeros((len(ends), len(known.prices) + 1), dtype=np.int64)
-        run = kernel(is_chain=self.is_chain)
-        if self.is_chain and known.rule not in (THOMPSON, STRONG_DOMINANCE):
-            run(state, self.rows, ends, jumps, sources, given, totals, stages)
-            return Played(totals[:, :-1], totals[:, -1])
-        part = np.zeros((1, totals.shape[1]), dtype=np.int64)
-        for c, end in enumerate(ends):
-            totals[c] = totals[c - 1] if c > 0 else 0
-            while state.n_rounds < end:
-                until = np.minimum(ends[c : c + 1], state.n_rounds + LONGEST_CALL)
-                run(state, self.rows, until, jumps, sources, given, part, stages)
-                totals[c] += part[0]
-                state = state._replace(n_rounds=int(until[0]))
-        return Played(totals[:, :-1], totals[:, -1])
-
-
-def kernel_for(world: World, policy: Policy) -> CompiledPlay | None:
-    """Return what plays ``policy`` in ``world``, compiled; None if nothing does.
-
-    Warns if that is because numba is missing.
-    """
-    learner = learner_of(policy)
-    if learner is None:
-        return None
-    if not can_compile():
-        warnings.warn(
-            "numba is not installed, so simulations are slower: pip install 'stopwise[sim]'",
-            stacklevel=2,
+    def __init__(self, rule: CompiledRule, rng: np.random.Generator, *, jumps: bool = True) -> None:
+        self._rule = rule
+        self._tables = rule.tables.copy()
+        self._is_chain = bool(
+            np.all(rule.tables.parents == np.arange(-1, len(rule.tables.parents) - 1))
         )
-        return None
-    rows = rows_of(world, learner.rule)
-    return CompiledPlay(learner, rows, is_chain=policy.cascade.is_chain)
+        self._key = row_key(rng)
+        self._rng = rng
+        self._jumps = jumps
+        self._run = kernel(kernels.play, kernels.choose, rule.choose)
+        self.n_rounds = 0
 
+    def play(self, world: World, ends: IntArray) -> Played:
+        """Play on, up to each of ``ends`` in turn."""
+        rows = world.rows(counts_errors=self._rule.counts_errors)
+        played = self._advance(rows, self._rule.n_rounds, self.n_rounds, self.n_rounds + ends)
+        self.n_rounds += int(ends[-1])
+        stops = played[:, :-1]
+        return Played(stops, played[:, -1], stops @ world.instance.gaps)
 
-def kernel(*, is_chain: bool) -> Any:
-    """Return the kernel, compiled; at the first call ever that takes some seconds."""
-    with _lock:
-        return _kernel(is_chain)
+    def stages(self, outputs: IntArray, labels: IntArray) -> IntArray:
+        """Return the stages played in the given cases, one after the other."""
+        is_wrong = (outputs != labels[:, None]).astype(np.int8)
+        errors = self._rule.counts_errors
+        none = np.zeros(0, dtype=np.int64)
+        K = outputs.shape[1]
+        rows = kernels.Rows(
+            pair_columns(is_wrong if errors else outputs, errors),
+            is_wrong,
+            np.zeros(0),
+            np.zeros((0, 2), dtype=np.uint64),
+            np.zeros((K, 0), dtype=np.int64),
+            np.zeros(K + 1, dtype=np.int64),
+            none,
+            np.zeros(0),
+        )
+        stages = np.zeros(len(labels), dtype=np.int64)
+        known = self._rule.n_rounds + self.n_rounds
+        self._advance(rows, known, 0, np.array([len(labels)]), stages)
+        self.n_rounds += len(labels)
+        return stages
 
+    def _advance(
+        self, rows: Any, known: int, first: int, ends: IntArray, stages: IntArray = _NO_STAGES
+    ) -> IntArray:
+        totals = np.zeros(len(self._tables.stopped) + 1, dtype=np.int64)
+        played = np.zeros((len(ends), len(totals)), dtype=np.int64)
 
-@cache
-def _kernel(is_chain: bool) -> Any:
-    return compiled(play if is_chain else play_tree, {thompson.drawn: draws.beta})
+        def run(first: int, ends: IntArray, played: IntArray) -> None:
+            self._run(
+                self._tables,
+                rows,
+                self._is_chain,
+                first,
+                known,
+                ends,
+                self._jumps,
+                self._key,
+                self._rng,
+                totals,
+                played,
+                stages,
+            )
+
+        if not self._rule.each_round:
+            run(first, ends, played)
+            return played
+        for c in range(len(ends)):
+            while first < ends[c]:
+                until = np.minimum(ends[c : c + 1], first + LONGEST_CALL)
+                run(first, until, played[c : c + 1])
+                first = int(until[0])
+        return played

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import IntArray
+from stopwise.errors import PolicyError
 from stopwise.policies.base import Policy
 from stopwise.simulation.world import Played, View, World
 
@@ -39,36 +40,66 @@ class Cases:
         return self._rng.multinomial(times, view.probabilities)
 
 
-def play_events(
-    world: World, policy: Policy, checkpoints: Sequence[int], rng: np.random.Generator
-) -> Played:
-    """Play up to the last checkpoint.
+class EventPlay:
+    """One replication of a policy that chooses a stage before a case starts.
 
     Equal in law to asking and telling round by round: while `hold` says that the stage cannot
     change, what the rounds show is independent and identically distributed, so its counts are
     multinomial.
+
+    Parameters
+    ----------
+    policy
+        The policy, which learns.
+    rng
+        Where the cases come from.
     """
-    cases = Cases(world, rng)
-    n, K = len(checkpoints), world.cascade.n_stages
-    played = Played(np.zeros((n, K), dtype=np.int64), np.zeros(n, dtype=np.int64))
-    stops = [0] * K
-    wrong = t = 0
-    for c, until in enumerate(checkpoints):
-        while t < until:
-            stage = policy.ask()
-            view = world.view(stage)
-            rounds = min(policy.hold(), until - t)
-            if rounds < max(FEW, len(view.probabilities) // 2):
-                shown = cases.few(view, rounds)
-                view.tell_cases(policy, shown)
-                if world.labelled:
-                    wrong += int(view.wrong[shown].sum())
-            else:
-                counts = cases.counts(view, rounds)
-                view.tell_counts(policy, counts, rounds)
-                if world.labelled:
-                    wrong += int(counts @ view.wrong)
-            stops[stage] += rounds
-            t += rounds
-        played.stops[c], played.wrong[c] = stops, wrong
-    return played
+
+    def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
+        self._policy = policy
+        self._rng = rng
+
+    def play(self, world: World, ends: IntArray) -> Played:
+        """Play on, up to each of ``ends`` in turn."""
+        policy, cases = self._policy, Cases(world, self._rng)
+        K = world.cascade.n_stages
+        stops = np.zeros((len(ends), K), dtype=np.int64)
+        wrong_at = np.zeros(len(ends), dtype=np.int64)
+        stopped = [0] * K
+        wrong = t = 0
+        for c, until in enumerate(ends.tolist()):
+            while t < until:
+                stage = checked_stage(policy, policy.ask(), K)
+                view = world.view(stage)
+                rounds = min(checked_hold(policy), until - t)
+                if rounds < max(FEW, len(view.probabilities) // 2):
+                    shown = cases.few(view, rounds)
+                    view.tell_cases(policy, shown)
+                    if world.labelled:
+                        wrong += int(view.wrong[shown].sum())
+                else:
+                    counts = cases.counts(view, rounds)
+                    view.tell_counts(policy, counts, rounds)
+                    if world.labelled:
+                        wrong += int(counts @ view.wrong)
+                stopped[stage] += rounds
+                t += rounds
+            stops[c], wrong_at[c] = stopped, wrong
+        return Played(stops, wrong_at, stops @ world.instance.gaps)
+
+
+def checked_stage(policy: Any, stage: Any, n_stages: int) -> int:
+    """Return a stage that a policy asked for, or raise."""
+    if isinstance(stage, (int, np.integer)) and 0 <= stage < n_stages:
+        return int(stage)
+    raise PolicyError(
+        f"{type(policy).__name__}.ask must return a stage from 0 to {n_stages - 1}, got {stage!r}"
+    )
+
+
+def checked_hold(policy: Any) -> int:
+    """Return for how many rounds a policy says that its decision is certain, or raise."""
+    rounds = policy.hold()
+    if isinstance(rounds, (int, np.integer)) and rounds >= 1:
+        return int(rounds)
+    raise PolicyError(f"{type(policy).__name__}.hold must return rounds >= 1, got {rounds!r}")

@@ -55,6 +55,9 @@ def _about(trace: Trace) -> str:
         "seed": trace.seed,
         "n_asked": trace.n_asked,
     }
+    # A part that is missing must not pass for one that was never there.
+    if trace.errors is not None:
+        about["with_errors"] = True
     if trace.given_regret is not None:
         about["with_contexts"] = True
     return json.dumps(about, allow_nan=False)
@@ -69,6 +72,8 @@ def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any, regret: Any) -> Tr
     with_contexts = about.get("with_contexts", False)
     if with_contexts and regret is None:
         raise StateError("trace with contexts must hold its regret, got none")
+    if about.get("with_errors", False) and errors is None:
+        raise StateError("trace must hold the errors that were counted, got none")
     return Trace(
         _counts("rounds", rounds),
         _counts("stops", stops),

@@ -1,28 +1,18 @@
-"""Compiled play: what `play_events` does, in machine code, and round by round where that is asked.
+"""Compiled play: what `events` does, in machine code, and round by round where that is asked.
 
-One kernel for all policies and worlds: what differs is in `tables`, so that it is compiled once.
-Its rules are the functions that the policies run in Python.
+The rule of the policy is compiled into the kernel in place of `choose`, or of `choose_in_context`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from stopwise.policies.optimism import optimistic_choice
-from stopwise.policies.resolution import resolving_choice
-from stopwise.policies.strong_dominance import cascade_choice
-from stopwise.policies.thompson import sampled_choice
-from stopwise.simulation.draws import binomial, pick
-from stopwise.simulation.tables import (
-    RESOLVE,
-    STRONG_DOMINANCE,
-    SUPERVISED,
-    THOMPSON,
-    Learner,
-    Rows,
-)
+from stopwise.policies.compiled_rule import Tables
+from stopwise.policies.optimism import NOTHING
+from stopwise.policies.pair_models import UNSEEN, Model, absorb
+from stopwise.simulation.draws import pick
 
 # Up to so many rounds are added row by row, more by how often each row came up.
 FEW = 8
@@ -30,62 +20,115 @@ FEW = 8
 ROUNDS_A_COUNT = 8
 
 
-def play(
-    learner: Learner,
-    rows: Rows,
-    checkpoints: Any,
-    jumps: bool,
-    sources: Any,
-    given: Any,
-    played: Any,
-    stages: Any,
-) -> None:
-    """Play on from what the learner knows, which is changed, up to the last checkpoint.
+class Rows(NamedTuple):
+    """The patterns of a world: what each adds to the sums, and tables to draw them from.
 
     Parameters
     ----------
-    learner, rows
-        Who plays, and in which world. Rounds are counted from the learner's first.
-    checkpoints
+    adds
+        What each row adds to ``sums[j, i]``, by j, then i < j; shape (rows, K (K - 1) / 2).
+    is_wrong
+        Whether its answer at each stage is wrong; shape (rows, K).
+    keep, ends
+        The alias table of the rows. If it is empty the row of round t is row t.
+    alike
+        For each stage and row the first row that looks like it; shape (K, rows).
+    starts
+        Stage k shows the cases ``starts[k]`` to ``starts[k + 1] - 1``.
+    examples
+        For each of these cases a row that looks like it.
+    shares
+        The chance of each, given that none of those before it in the same stage came up.
+    """
+
+    adds: Any
+    is_wrong: Any
+    keep: Any
+    ends: Any
+    alike: Any
+    starts: Any
+    examples: Any
+    shares: Any
+
+
+def choose(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
+    """Give way to the rule of a policy, which is compiled in place of this."""
+    raise NotImplementedError
+
+
+def choose_in_context(
+    model: Model, n_stages: int, context: Any, exploration: float, rng: Any
+) -> int:
+    """Give way to the rule of a contextual policy, which is compiled in place of this."""
+    raise NotImplementedError
+
+
+def play(
+    tables: Tables,
+    rows: Rows,
+    is_chain: bool,
+    first: int,
+    known: int,
+    ends: Any,
+    jumps: bool,
+    key: Any,
+    rng: Any,
+    totals: Any,
+    played: Any,
+    stages: Any,
+) -> None:
+    """Play on from what the tables hold, which is changed, up to the last of ``ends``.
+
+    Parameters
+    ----------
+    tables, rows, is_chain
+        Who plays, in which world, and whether the tests are a chain.
+    first, known
+        How many rounds were played, and how many cases the policy knew before the first.
+    ends
         The numbers of rounds at which to look, increasing.
     jumps
         Whether to draw what a stretch shows as counts where that is cheaper than round by round.
-    sources
-        A source for the rows, one number a round, and a source for everything else.
-    given
-        The row of each round; empty if they are to be drawn.
+    key, rng
+        Where rows come from, one number a round, and where everything else does.
+    totals
+        How often each stage was played so far and, last, how many answers were wrong; changed.
     played
-        To be filled: for each checkpoint how often each stage was played and, last, how many of
-        the answers were wrong.
+        To be filled with the totals at each of ``ends``.
     stages
         To be filled with the stage of each round, as far as it has room.
     """
-    seen, sums = learner.seen, learner.sums
-    adds, is_wrong, source = rows.adds, rows.is_wrong, sources[1]
+    adds, is_wrong = rows.adds, rows.is_wrong
     counts = np.zeros(len(adds), dtype=np.int64)
     new = np.zeros(adds.shape[1])
-    totals = np.zeros(played.shape[1], dtype=np.int64)
-    t = learner.n_rounds
-    for c in range(len(checkpoints)):
-        while t < checkpoints[c]:
-            stage, certain, explores = choose(learner, t, source)
-            rounds = min(certain, checkpoints[c] - t)
-            learner.stopped[stage] += rounds
-            learner.explored[0] += rounds * explores
-            first, last = rows.starts[stage], rows.starts[stage + 1]
-            if jumps and rounds > ROUNDS_A_COUNT * (last - first):
-                shares, examples = rows.shares[first:last], rows.examples[first:last]
-                wrong = jump(shares, examples, adds, is_wrong[:, stage], new, stage, rounds, source)
-            elif rounds <= FEW:
-                wrong = 0
+    drawn = len(rows.keep) > 0
+    t = first
+    for c in range(len(ends)):
+        while t < ends[c]:
+            stage, certain = choose(tables, known + t, rng)
+            rounds = min(certain, ends[c] - t)
+            tables.stopped[stage] += rounds
+            begin, end = rows.starts[stage], rows.starts[stage + 1]
+            wrong = 0
+            if not is_chain:
                 for s in range(t, t + rounds):
-                    row = row_at(given, sources[0, 0], sources[0, 1], s, rows.keep, rows.ends)
+                    row = row_at(drawn, key[0], key[1], s, rows.keep, rows.ends)
+                    show(adds[row], tables.branches, tables.seen, tables.sums, stage)
+                    wrong += is_wrong[row, stage]
+            elif jumps and drawn and rounds > ROUNDS_A_COUNT * (end - begin):
+                shares, examples = rows.shares[begin:end], rows.examples[begin:end]
+                wrong = jump(shares, examples, adds, is_wrong[:, stage], new, stage, rounds, rng)
+            elif rounds <= FEW or not drawn:
+                for s in range(t, t + rounds):
+                    row = row_at(drawn, key[0], key[1], s, rows.keep, rows.ends)
                     add(adds[row], new, stage, 1)
                     wrong += is_wrong[row, stage]
             else:
-                count(counts, given, sources[0], t, rounds, rows.keep, rows.ends)
+                for s in range(t, t + rounds):
+                    counts[pick(key[0], key[1], s, rows.keep, rows.ends)] += 1
                 wrong = total(counts, rows.alike[stage], adds, is_wrong[:, stage], new, stage)
-            settle(new, seen, sums, stage, rounds)
+            if is_chain:
+                settle(new, tables.seen, tables.sums, stage, rounds)
             for s in range(t, min(t + rounds, len(stages))):
                 stages[s] = stage
             totals[stage] += rounds
@@ -95,52 +138,11 @@ def play(
             played[c, k] = totals[k]
 
 
-def choose(learner: Learner, t: int, source: Any) -> tuple[int, int, int]:
-    """Return the stage to play after ``t`` rounds, for how many rounds that is certain, and 1 or 0.
-
-    1 where Algorithm 1 explores.
-    """
-    prices, seen, sums, setting = learner.prices, learner.seen, learner.sums, learner.setting
-    if learner.rule == THOMPSON:
-        return sampled_choice(prices, seen, sums, source), 1, 0
-    if learner.rule == STRONG_DOMINANCE:
-        stage, explores, rounds = choose_strong(learner, t)
-        return stage, rounds, int(explores)
-    if learner.rule == RESOLVE:
-        stage, rounds = resolving_choice(prices, seen, sums, t, setting)
-    else:
-        swing = 1 if learner.rule == SUPERVISED else 0
-        stage, rounds = optimistic_choice(prices, seen, sums, t + 1, setting, swing)
-    return stage, rounds, 0
-
-
-def choose_strong(learner: Learner, t: int) -> tuple[int, bool, int]:
-    """Return the stage of Algorithm 1 after ``t`` rounds, whether it explores, and for how long."""
-    observed = [learner.seen[k, 0] for k in range(len(learner.seen))]
-    means = [
-        learner.sums[k, 0] / max(observed[k], 1) - learner.costs[k] for k in range(len(observed))
-    ]
-    forced = learner.beta[0] * learner.explored[0] ** learner.beta[1]
-    stopped, parents = learner.stopped, learner.parents
-    return cascade_choice(means, observed, stopped, t + 1, learner.setting, forced, parents)
-
-
-def row_at(given: Any, state: Any, step: Any, t: int, keep: Any, ends: Any) -> Any:
+def row_at(drawn: bool, state: Any, step: Any, t: int, keep: Any, ends: Any) -> Any:
     """Return the row of round ``t``."""
-    if len(given) > 0:
-        return np.uint64(given[t])
-    return pick(state, step, t, keep, ends)
-
-
-def count(counts: Any, given: Any, source: Any, t: int, rounds: int, keep: Any, ends: Any) -> None:
-    """Count the rows of ``rounds`` rounds from ``t`` on."""
-    state, step = source[0], source[1]
-    if len(given) > 0:
-        for s in range(t, t + rounds):
-            counts[given[s]] += 1
-    else:
-        for s in range(t, t + rounds):
-            counts[pick(state, step, s, keep, ends)] += 1
+    if drawn:
+        return pick(state, step, t, keep, ends)
+    return np.uint64(t)
 
 
 def total(counts: Any, alike: Any, adds: Any, is_wrong: Any, new: Any, stage: int) -> int:
@@ -166,21 +168,23 @@ def jump(
     new: Any,
     stage: int,
     rounds: int,
-    source: Any,
+    rng: Any,
 ) -> int:
     """Draw how often each case comes up in ``rounds`` rounds, and add that."""
     wrong = 0
     for case in range(len(shares)):
-        times = binomial(source, rounds, shares[case])
+        times = rounds if shares[case] >= 1 else rng.binomial(rounds, shares[case])
         if times > 0:
             add(adds[examples[case]], new, stage, times)
             wrong += times * is_wrong[examples[case]]
             rounds -= times
+        if rounds == 0:
+            break
     return wrong
 
 
 def add(row: Any, new: Any, stage: int, times: int) -> None:
-    """Add what a row shows at ``stage``, pair by pair."""
+    """Add what a row shows at ``stage`` of a chain, pair by pair."""
     weight = float(times)  # machines multiply floats faster than whole numbers
     for k in range(stage * (stage + 1) // 2):
         new[k] += weight * row[k]
@@ -196,3 +200,46 @@ def settle(new: Any, seen: Any, sums: Any, stage: int, rounds: int) -> None:
             new[k] = 0.0
             k += 1
         seen[j, j] += rounds
+
+
+def show(row: Any, branches: Any, seen: Any, sums: Any, stage: int) -> None:
+    """Add what a row shows at ``stage`` of a tree: the pairs on the path to it."""
+    for j in range(stage + 1):
+        if j != stage and branches[j, stage] == NOTHING:
+            continue
+        for i in range(j):
+            if branches[i, j] != NOTHING:
+                sums[j, i] += row[j * (j - 1) // 2 + i]
+                seen[j, i] += 1
+        seen[j, j] += 1
+
+
+def play_in_context(
+    model: Model, exploration: float, contexts: Any, disagreed: Any, rng: Any, stages: Any
+) -> None:
+    """Play case after case on from what the model knows, which is changed.
+
+    Parameters
+    ----------
+    model, exploration
+        What the policy knows, and its setting.
+    contexts
+        The features of the cases; shape (n, d).
+    disagreed
+        For each case and pair 1 where all its outputs would show disagreement; shape (n, P).
+    rng
+        Where random numbers come from.
+    stages
+        To be filled with the stage of each case; shape (n,).
+    """
+    pairs = np.zeros(disagreed.shape[1], dtype=np.int8)
+    n_stages = 1
+    while n_stages * (n_stages - 1) // 2 < len(pairs):
+        n_stages += 1
+    for n in range(len(contexts)):
+        stage = choose_in_context(model, n_stages, contexts[n], exploration, rng)
+        shown = stage * (stage + 1) // 2
+        for p in range(len(pairs)):
+            pairs[p] = disagreed[n, p] if p < shown else UNSEEN
+        absorb(model, contexts[n], pairs)
+        stages[n] = stage

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from typing import Any
 
@@ -13,61 +11,70 @@ import numpy as np
 from stopwise.cascade import Cascade, IntArray
 from stopwise.checks import whole_number
 from stopwise.errors import SettingError
-from stopwise.policies.base import Policy
+from stopwise.policies.compiled_rule import declared_rule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.policies.output_conditional import OutputConditional
-from stopwise.policies.supervised import Supervised
 from stopwise.problem.contextual import ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
 from stopwise.problem.recording import Recording
-from stopwise.simulation.compiled_play import CompiledPlay, kernel_for
-from stopwise.simulation.contextual_job import ContextualJob, contextual_job
-from stopwise.simulation.events import play_events
+from stopwise.simulation.cases import CaseWorld
+from stopwise.simulation.compiled import warn_if_slow
+from stopwise.simulation.job import AnyWorld, Job
+from stopwise.simulation.stopping import StoppingWorld
 from stopwise.simulation.trace import Trace
 from stopwise.simulation.workers import play_jobs
-from stopwise.simulation.world import Played, World
+from stopwise.simulation.world import World
 
 Environment = Instance | Recording | ContextualInstance | ContextualRecording
-AnyPolicy = Policy | ContextualPolicy
-PolicyOrFactory = AnyPolicy | Callable[[Cascade], AnyPolicy]
+PolicyOrFactory = Any | Callable[[Cascade], Any]
 # Beyond this a count is no longer exact as a float.
 MAX_HORIZON = 2**53
+# The most numbers that a trace may hold, a gigabyte.
+MAX_NUMBERS = 2**27
+MAX_CHECKPOINTS = 10**6
 
 
 def simulate(  # noqa: PLR0913  # all by keyword
-    environment: Environment,
+    environment: Environment | Sequence[Environment],
     policy: PolicyOrFactory,
     *,
     horizon: int,
     replications: int = 20,
     seed: int = 0,
     checkpoints: int | Iterable[int] = 100,
+    change_points: Sequence[int] = (),
     count_errors: bool = False,
     n_jobs: int = 1,
     progress: bool = True,
 ) -> Trace:
     """Play ``policy`` for ``horizon`` rounds, many times over, and return where it stopped.
 
-    Time goes by decisions, not by rounds: see `stopwise.simulation.events`. Ctrl-C returns the
-    replications that are complete, if there is one.
+    Time goes by decisions, not by rounds: see `stopwise.simulation.events`. A policy that declares
+    a compiled rule is played in machine code if numba is installed. Ctrl-C returns the replications
+    that are complete, if there is one.
 
     Parameters
     ----------
     environment
         An `Instance`, or a `Recording` whose rows are drawn with replacement; or the same with
         contexts, where every policy meets the same cases and regret is measured for each context.
+        Or a list of environments that follow each other, on the same cascade.
     policy
         A policy, which is not changed: every replication goes on with a copy of its own, from what
-        the policy knows. Or what makes a policy from a cascade (its class, say), called once.
+        the policy knows. Or what makes a policy from a cascade (its class, say), called once. It
+        chooses a stage before a case starts, by the features of the case or without any, or it
+        looks at each output (`next`): then regret is measured against the best stopping rule.
     horizon, replications
         How long and how often, each >= 1.
     seed
-        The same seed gives the same trace; replication r depends on the seed and r alone.
+        The same seed gives the same trace; replication r depends on the seed and r alone. Without
+        numba a policy that is compiled otherwise has the same law, but draws other numbers.
     checkpoints
         A number of log-spaced rounds, or the rounds themselves; the last is the horizon. What a
         long-held decision shows is drawn at once, cut at checkpoints: with others the trace has
         the same law, but need not be the same.
+    change_points
+        The round after which each environment of a list gives way to the next, increasing.
     count_errors
         Also count the wrong answers that were given.
     n_jobs
@@ -89,69 +96,15 @@ def simulate(  # noqa: PLR0913  # all by keyword
         replications=replications,
         seed=seed,
         checkpoints=checkpoints,
+        change_points=change_points,
         count_errors=count_errors,
     )
     (played,) = play_jobs([job], n_jobs, progress=progress)
     return job.trace(played)
 
 
-@dataclass(frozen=True)
-class Job:
-    """Replications to be played, checked and self-contained: what goes to a worker.
-
-    Parameters
-    ----------
-    world
-        The instance, prepared for drawing.
-    policy
-        The policy to copy for each replication.
-    kernel
-        The same compiled, if it can be. Chosen once, so that all workers draw the same numbers.
-    rounds
-        The checkpoints, the horizon last.
-    seed, replications
-        Where randomness comes from, and which replications to play.
-    count_errors
-        Whether the trace tells how often the answer was wrong.
-    """
-
-    world: World
-    policy: Policy
-    kernel: CompiledPlay | None
-    rounds: IntArray
-    seed: int
-    replications: range
-    count_errors: bool
-
-    def play(self) -> Iterator[Played]:
-        """Play the replications one after the other."""
-        if self.kernel is not None:
-            yield from self.kernel.replications(self.rounds, self.seed, self.replications)
-            return
-        for r in self.replications:
-            yield self._play(np.random.default_rng([self.seed, r]))
-
-    def trace(self, played: list[Played], *, name: str = "") -> Trace:
-        """Return what was played, the first of the replications at least, as a trace."""
-        return Trace(
-            self.rounds,
-            np.array([p.stops for p in played]),
-            self.world.instance.gaps,
-            self.world.cascade,
-            name or type(self.policy).__name__,
-            np.array([p.wrong for p in played]) if self.count_errors else None,
-            seed=self.seed,
-            n_asked=len(self.replications),
-        )
-
-    def _play(self, rng: np.random.Generator) -> Played:
-        learner = copy.deepcopy(self.policy)
-        learner.reseed(rng.spawn(1)[0])
-        return play_events(self.world, learner, self.rounds.tolist(), rng)
-
-
 def prepare_job(
-    environment: Environment,
+    environment: Environment | Sequence[Environment],
     policy: PolicyOrFactory,
     *,
     horizon: int,
@@ -159,7 +112,8 @@ def prepare_job(
     seed: int,
     checkpoints: int | Iterable[int],
     count_errors: bool,
-) -> Job | ContextualJob:
+    change_points: Sequence[int] = (),
+) -> Job:
     """Check everything that was asked for, so that nothing is refused half-way."""
     last = whole_number("horizon", horizon, SettingError, least=1)
     if last > MAX_HORIZON:
@@ -167,33 +121,88 @@ def prepare_job(
     rounds = checkpoint_rounds(checkpoints, last)
     R = whole_number("replications", replications, SettingError, least=1)
     start = whole_number("seed", seed, SettingError, least=0)
-    if isinstance(environment, (ContextualInstance, ContextualRecording)):
-        chosen = _made(policy, environment.cascade)
-        if isinstance(chosen, ContextualPolicy) and chosen.n_features != environment.n_features:
-            raise SettingError(
-                f"policy must be for contexts of {environment.n_features} features, "
-                f"got one for {chosen.n_features}"
-            )
-        return contextual_job(environment, chosen, rounds, start, range(R), count_errors)
-    instance = instance_of(environment)
-    learner = _made(policy, instance.cascade)
-    if isinstance(learner, ContextualPolicy):
+    environments = environment if isinstance(environment, (list, tuple)) else [environment]
+    changes = _checked_changes(change_points, last, len(environments))
+    for each in environments:
+        check_environment(each)
+    cascade = environments[0].cascade
+    for each in environments[1:]:
+        _check_cascade("environment must have the cascade of the first", each.cascade, cascade)
+    size = R * len(rounds) * (cascade.n_stages + 2)
+    if size > MAX_NUMBERS:
         raise SettingError(
-            f"environment must have contexts for {type(learner).__name__}, got {environment!r}"
+            "replications times checkpoints times stages must be at most 2**27, "
+            f"got {R} times {len(rounds)} times {cascade.n_stages}"
         )
-    world = World(instance, labelled=count_errors or isinstance(learner, Supervised))
-    return Job(world, learner, kernel_for(world, learner), rounds, start, range(R), count_errors)
+    learner = made_policy(policy, cascade)
+    worlds = tuple(_world(each, learner, count_errors) for each in environments)
+    if len({type(world) for world in worlds}) > 1:
+        raise SettingError("environment must have contexts throughout, or nowhere")
+    rule = declared_rule(learner)
+    if rule is not None and not warn_if_slow():
+        rule = None
+    return Job(worlds, changes, learner, rule, rounds, start, range(R), count_errors)
 
 
-def instance_of(environment: Any) -> Instance:
-    """Return the law of an environment, or raise."""
-    if isinstance(environment, ContextualInstance):
-        raise SettingError(f"environment must have no contexts here, got {environment!r}")
-    if isinstance(environment, Recording):
-        return environment.instance
-    if isinstance(environment, Instance):
-        return environment
-    raise SettingError(f"environment must be an Instance or a Recording, got {environment!r}")
+def learned(environment: Environment, policy: Any, *, rounds: int, seed: int = 0) -> Any:
+    """Return a copy of a contextual policy that has played in a world, to look at or to use."""
+    job = prepare_job(
+        environment,
+        policy,
+        horizon=rounds,
+        replications=1,
+        seed=seed,
+        checkpoints=1,
+        count_errors=False,
+    )
+    player = job.player(0)
+    player.play(job.worlds[0], job.rounds)
+    return player.learner()
+
+
+def _world(environment: Environment, policy: Any, count_errors: bool) -> AnyWorld:
+    """Return an environment as the policy plays in it, or raise."""
+    looks_at_outputs = hasattr(policy, "next")
+    if isinstance(environment, (ContextualInstance, ContextualRecording)):
+        if looks_at_outputs:
+            raise SettingError(
+                f"environment must have no contexts for {type(policy).__name__}, "
+                f"got {environment!r}"
+            )
+        world = CaseWorld(environment)
+        world.check(policy)
+        return world
+    if isinstance(policy, ContextualPolicy):
+        raise SettingError(
+            f"environment must have contexts for {type(policy).__name__}, got {environment!r}"
+        )
+    instance = environment.instance if isinstance(environment, Recording) else environment
+    if looks_at_outputs:
+        return StoppingWorld(instance)
+    return World(instance, labelled=count_errors or policy.needs_label)
+
+
+def check_environment(environment: Any) -> None:
+    """Refuse what is no environment."""
+    if not isinstance(environment, Environment):
+        raise SettingError(
+            f"environment must be an Instance or a Recording, or a list of them, "
+            f"got {environment!r}"
+        )
+
+
+def _checked_changes(change_points: Any, horizon: int, n_environments: int) -> tuple[int, ...]:
+    changes = tuple(whole_number("change_points", c, SettingError, least=1) for c in change_points)
+    if len(changes) != n_environments - 1:
+        raise SettingError(
+            f"change_points must be one fewer than the environments, got {len(changes)} "
+            f"for {n_environments}"
+        )
+    if list(changes) != sorted(set(changes)) or (changes and changes[-1] >= horizon):
+        raise SettingError(
+            f"change_points must increase and end before the horizon {horizon}, got {changes}"
+        )
+    return changes
 
 
 def checkpoint_rounds(checkpoints: int | Iterable[int], horizon: int) -> IntArray:
@@ -212,35 +221,40 @@ def checkpoint_rounds(checkpoints: int | Iterable[int], horizon: int) -> IntArra
             )
         return np.array(given if given[-1] == horizon else [*given, horizon], dtype=np.int64)
     n = whole_number("checkpoints", checkpoints, SettingError, least=1)
+    if n > MAX_CHECKPOINTS:
+        raise SettingError(f"checkpoints must be at most {MAX_CHECKPOINTS}, got {n}")
     spaced = np.rint(np.geomspace(1, horizon, n)).astype(np.int64)
     spaced[-1] = horizon
     return np.unique(spaced)
 
 
-def _made(policy: Any, cascade: Cascade) -> AnyPolicy:
+def made_policy(policy: Any, cascade: Cascade) -> Any:
     """Return the policy to copy: the one given, or the one that the factory makes."""
-    if isinstance(policy, (Policy, ContextualPolicy, OutputConditional)):
-        made: Any = policy
-    elif callable(policy):
+    made = policy
+    if not _is_policy(policy):
+        if not callable(policy):
+            raise SettingError(
+                f"policy must be a policy or make one from a cascade, got {policy!r}"
+            )
         check_takes_cascade(policy)
         made = policy(cascade)
-    else:
-        raise SettingError(f"policy must be a policy or make one from a cascade, got {policy!r}")
-    if isinstance(made, OutputConditional):
-        raise SettingError(
-            "policy must choose a stage before a case starts; OutputConditional, which looks at "
-            "outputs, is for simulate_stopping"
-        )
-    if not isinstance(made, AnyPolicy):
-        raise SettingError(f"policy must make a policy from a cascade, it made {made!r}")
-    if made.cascade.parents != cascade.parents or not np.allclose(
-        made.cascade.costs, cascade.costs, rtol=1e-12, atol=0
-    ):
-        raise SettingError(
-            "policy must be for the cascade of the environment, "
-            f"got {made.cascade!r} for {cascade!r}"
-        )
+        if not _is_policy(made):
+            raise SettingError(f"policy must make a policy from a cascade, it made {made!r}")
+    _check_cascade("policy must be for the cascade of the environment", made.cascade, cascade)
     return made
+
+
+def _is_policy(policy: Any) -> bool:
+    """Whether something can be asked and told: an object, and not a class that makes one."""
+    asks = hasattr(policy, "ask") or hasattr(policy, "next")
+    return asks and hasattr(policy, "tell") and not isinstance(policy, type)
+
+
+def _check_cascade(rule: str, cascade: Cascade, expected: Cascade) -> None:
+    if cascade.parents != expected.parents or not np.allclose(
+        cascade.costs, expected.costs, rtol=1e-12, atol=0
+    ):
+        raise SettingError(f"{rule}, got {cascade!r} for {expected!r}")
 
 
 def check_takes_cascade(policy: Any) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from stopwise.errors import SettingError
 from stopwise.problem.contextual import ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
-from stopwise.simulation.run import Environment, PolicyOrFactory, instance_of, prepare_job
+from stopwise.problem.recording import Recording
+from stopwise.simulation.run import Environment, PolicyOrFactory, check_environment, prepare_job
 from stopwise.simulation.trace import Trace
 from stopwise.simulation.workers import play_jobs
 
@@ -29,10 +30,13 @@ class Sweep:
         A trace for each pair (environment, policy); some are missing if Ctrl-C came before them.
     environments
         The law of each environment.
+    failures
+        The errors of policies that failed, by the same names; their traces are missing.
     """
 
     traces: dict[tuple[str, str], Trace]
     environments: dict[str, Instance]
+    failures: dict[tuple[str, str], Exception] = field(default_factory=dict)
 
     def __getitem__(self, names: tuple[str, str]) -> Trace:
         return self.traces[names]
@@ -46,11 +50,14 @@ class Sweep:
 
     def table(self, level: float = 0.95) -> str:
         """Return a table to print: final regret and where was stopped, stages counted from 1."""
-        blocks = [
-            "\n".join([_heading(name, instance), *_lines(self.of(name), level)])
-            for name, instance in self.environments.items()
-            if self.of(name)
-        ]
+        blocks = []
+        for name, instance in self.environments.items():
+            failed = [
+                f"{p} failed: {error!r}" for (e, p), error in self.failures.items() if e == name
+            ]
+            lines = _lines(self.of(name), level) if self.of(name) else []
+            if lines or failed:
+                blocks.append("\n".join([_heading(name, instance), *lines, *failed]))
         return "\n\n".join(blocks)
 
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
@@ -139,13 +146,19 @@ def sweep(  # noqa: PLR0913  # all by keyword
         for e, environment in environments.items()
         for p, policy in policies.items()
     }
-    results = play_jobs(list(jobs.values()), n_jobs, progress=progress)
+    errors: dict[int, Exception] = {}
+    results = play_jobs(list(jobs.values()), n_jobs, progress=progress, failures=errors)
+    failures = {list(jobs)[index]: error for index, error in errors.items()}
+    for (e, p), error in failures.items():
+        error.add_note(f"policy {p!r} in environment {e!r}")
+        if len(failures) == len(jobs):
+            raise error
     traces = {
         names: job.trace(played, name=names[1])
         for (names, job), played in zip(jobs.items(), results, strict=True)
         if played
     }
-    return Sweep(traces, worlds)
+    return Sweep(traces, worlds, failures)
 
 
 def _plain(environment: Any) -> Instance:
@@ -154,7 +167,8 @@ def _plain(environment: Any) -> Instance:
         raise SettingError(
             f"environments must have no contexts in a sweep, got {environment!r}: simulate it"
         )
-    return instance_of(environment)
+    check_environment(environment)
+    return environment.instance if isinstance(environment, Recording) else environment
 
 
 def _check_named(what: str, named: Any) -> None:

@@ -2,100 +2,139 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from stopwise.errors import MissingExtraError, SettingError
+from stopwise.simulation.job import Job
 from stopwise.simulation.progress import Progress
+from stopwise.simulation.world import Played
 
-# A job goes to the workers in at most so many parts: enough to share out, few enough to send.
-PARTS = 64
-
-
-class Playable(Protocol):
-    """What can be shared out, a dataclass: replications of one policy in one world."""
-
-    @property
-    def replications(self) -> range:
-        """Which replications to play."""
-
-    @property
-    def kernel(self) -> Any:
-        """What plays it compiled, if anything does."""
-
-    def play(self) -> Iterator[Any]:
-        """Play the replications one after the other."""
+# Parts a worker, about: enough to share out evenly, few enough to send.
+PARTS = 8
+# Work that is over sooner than this is not worth starting threads or processes for.
+SECONDS_OF_THREADS, SECONDS_OF_PROCESSES = 0.05, 1.0
+MAX_WORKERS = 1024
 
 
-def play_jobs(jobs: Sequence[Playable], n_jobs: int | None, *, progress: bool) -> list[list[Any]]:
+def play_jobs(
+    jobs: Sequence[Job],
+    n_jobs: int | None,
+    *,
+    progress: bool,
+    failures: dict[int, Exception] | None = None,
+) -> list[list[Played]]:
     """Return what was played in each job, replication by replication.
 
     On Ctrl-C, what is complete by then: the first replications of each job, maybe none.
+
+    Parameters
+    ----------
+    jobs, n_jobs, progress
+        What to play, on how many workers, and whether to show a bar.
+    failures
+        To be filled with the errors of jobs in which the policy failed, by index; if it is not
+        given, the first is raised.
     """
     check_n_jobs(n_jobs)
-    played: list[list[Any]] = [[] for _ in jobs]
+    played: list[list[Played]] = [[] for _ in jobs]
     with Progress(sum(len(job.replications) for job in jobs), show=progress) as bar:
         try:
             for index, batch in _stream(jobs, n_jobs):
-                played[index] += batch
-                bar.advance(len(batch))
+                if isinstance(batch, list):
+                    played[index] += batch
+                    bar.advance(len(batch))
+                elif failures is None:
+                    raise batch
+                else:
+                    failures.setdefault(index, batch)
         except KeyboardInterrupt:
             if not any(played):
                 raise
+    for index in failures or ():
+        played[index] = []
     return played
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse what joblib would not understand."""
+    """Refuse what joblib would not understand, or could not bear."""
     if n_jobs is None:
         return
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise SettingError(f"n_jobs must be a whole number other than 0 (-1: all), got {n_jobs!r}")
+    if n_jobs > MAX_WORKERS:
+        raise SettingError(f"n_jobs must be at most {MAX_WORKERS}, got {n_jobs!r}")
 
 
-def _stream(jobs: Sequence[Playable], n_jobs: int | None) -> Iterator[tuple[int, list[Any]]]:
-    """Yield finished replications with the index of their job, those of one job in order."""
-    workers = _workers(n_jobs, compiled=all(job.kernel is not None for job in jobs))
-    if workers is None:
-        for index, job in enumerate(jobs):
-            for played in job.play():
-                yield index, [played]
+Batch = list[Played] | Exception
+
+
+def _stream(jobs: Sequence[Job], n_jobs: int | None) -> Iterator[tuple[int, Batch]]:
+    """Yield finished replications with the index of their job, those of one job in order.
+
+    Unless joblib was told what to use, the work begins here, and goes to workers once it has taken
+    as long as they take to start.
+    """
+    is_compiled = all(job.rule is not None for job in jobs)
+    workers, n_workers = _workers(n_jobs, is_compiled=is_compiled)
+    todo = [(index, job) for index, job in enumerate(jobs)]
+    patience = SECONDS_OF_THREADS if is_compiled else SECONDS_OF_PROCESSES
+    if workers is None or n_jobs is not None:
+        start = time.perf_counter()
+        while todo and (workers is None or time.perf_counter() - start < patience):
+            index, job = todo.pop(0)
+            batch = _play(replace(job, replications=job.replications[:1]))
+            yield index, batch
+            if len(job.replications) > 1 and isinstance(batch, list):
+                todo.insert(0, (index, replace(job, replications=job.replications[1:])))
+    if not todo:
         return
-    parts = [(index, part) for index, job in enumerate(jobs) for part in _parts(job)]
+    n_left = sum(len(job.replications) for _, job in todo)
+    size = -(-n_left // (PARTS * n_workers))
+    parts = [(index, part) for index, job in todo for part in _parts(job, size)]
     yield from zip((index for index, _ in parts), workers(part for _, part in parts), strict=True)
 
 
-def _parts(job: Any) -> list[Playable]:
-    """Return a job cut into at most `PARTS` jobs of about equal size, in order."""
-    size = -(-len(job.replications) // PARTS)
+def _parts(job: Job, size: int) -> list[Job]:
+    """Return a job cut into jobs of ``size`` replications at most, in order."""
     cuts = range(0, len(job.replications), size)
     return [replace(job, replications=job.replications[cut : cut + size]) for cut in cuts]
 
 
-def _workers(n_jobs: int | None, *, compiled: bool) -> Any:
-    """Return what maps parts of jobs to their results, in order; ``None`` for a plain loop."""
+def _workers(n_jobs: int | None, *, is_compiled: bool) -> tuple[Any, int]:
+    """Return what maps parts of jobs to their results, in order, ``None`` for a plain loop.
+
+    And how many workers there are.
+    """
     if n_jobs == 1:
-        return None
+        return None, 1
     try:
         import joblib
         from joblib.parallel import get_active_backend
     except ImportError:
         if n_jobs is None:
-            return None
+            return None, 1
         raise MissingExtraError("n_jobs needs joblib: pip install 'stopwise[sim]'") from None
-    if joblib.effective_n_jobs(n_jobs) == 1:
-        return None
+    n_workers = joblib.effective_n_jobs(n_jobs)
+    if n_workers == 1:
+        return None, 1
     # Compiled code lets other threads run. A hint: a cluster that was asked for is used.
-    prefer = "threads" if compiled else None
+    prefer = "threads" if is_compiled else None
     # Ray and multiprocessing hand over nothing before the end, so nothing is left on Ctrl-C.
     streams = get_active_backend(prefer=prefer)[0].supports_return_generator
     how = "generator" if streams else "list"
     parallel = joblib.Parallel(n_jobs=n_jobs, prefer=prefer, return_as=how)
-    return lambda parts: parallel(joblib.delayed(_play)(part) for part in parts)
+    return lambda parts: parallel(joblib.delayed(_play)(part) for part in parts), n_workers
 
 
-def _play(part: Playable) -> list[Any]:
-    return list(part.play())
+def _play(part: Job) -> Batch:
+    """Return what was played, or the error that came up, which is the policy's own as a rule."""
+    try:
+        return list(part.play())
+    except Exception as error:  # whatever a policy may raise
+        error.add_note(f"raised while {type(part.policy).__name__} was simulated")
+        return error

@@ -9,15 +9,27 @@ import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray, IntArray
 from stopwise.policies.base import Policy
-from stopwise.policies.supervised import Supervised
 from stopwise.problem.instance import Instance
+from stopwise.simulation.draws import alias_table
+from stopwise.simulation.kernels import Rows
 
 
 class Played(NamedTuple):
-    """Where was stopped, shape (n, K), and how often the answer was wrong, at n checkpoints."""
+    """What was played up to each of n checkpoints.
+
+    Parameters
+    ----------
+    stops
+        How many cases were stopped at each stage; shape (n, K).
+    wrong
+        How many answers were wrong; shape (n,).
+    regret
+        The expected regret; shape (n,).
+    """
 
     stops: IntArray
     wrong: IntArray
+    regret: FloatArray
 
 
 class View:
@@ -85,10 +97,9 @@ class View:
 
     def tell_counts(self, policy: Policy, counts: IntArray, times: int) -> None:
         """Tell many cases by how often each came up, ``times`` in all."""
-        if isinstance(policy, Supervised):
+        if policy.needs_label:
             shown: Any = np.flatnonzero(counts).tolist()
-            is_chain = policy.cascade.is_chain
-            where: tuple[int, ...] = () if is_chain else (self.stage,)
+            where: tuple[int, ...] = () if policy.cascade.is_chain else (self.stage,)
             policy.tell_many(
                 {(self._told[c], self._labels[c], *where): int(counts[c]) for c in shown}
             )
@@ -115,24 +126,58 @@ class World:
     instance
         The truth.
     labelled
-        Whether labels are looked at: to tell a `Supervised` learner, or to count wrong answers.
+        Whether labels are looked at: to tell a policy that needs them, or to count wrong answers.
     """
 
     def __init__(self, instance: Instance, *, labelled: bool = False) -> None:
         self.instance = instance
         self.labelled = labelled
         self._views: dict[int, View] = {}
+        self._rows: dict[bool, Rows] = {}
 
     @property
     def cascade(self) -> Cascade:
         """The tests and what they cost."""
         return self.instance.cascade
 
+    @property
+    def gaps(self) -> FloatArray:
+        """What stopping at each stage costs more than stopping at the best one."""
+        return self.instance.gaps
+
     def view(self, stage: int) -> View:
         """Return what playing ``stage`` can show."""
         if stage not in self._views:
             self._views[stage] = self._cut(stage)
         return self._views[stage]
+
+    def rows(self, *, counts_errors: bool) -> Rows:
+        """Return the tables of the kernels, for sums of disagreements or of errors."""
+        if counts_errors not in self._rows:
+            self._rows[counts_errors] = self._tables(counts_errors)
+        return self._rows[counts_errors]
+
+    def _tables(self, counts_errors: bool) -> Rows:
+        alike, starts, examples, shares = [], [0], [], []
+        for stage in range(self.cascade.n_stages):
+            view = self.view(stage)
+            order = np.argsort(-view.probabilities, kind="stable")
+            chances = view.probabilities[order]
+            left = np.cumsum(chances[::-1])[::-1]
+            alike.append(view.examples[view.of_pattern])
+            starts.append(starts[-1] + len(order))
+            examples.append(view.examples[order])
+            shares.append(np.append(chances[:-1] / left[:-1], 1.0))
+        is_wrong = (~self.instance.is_right).astype(np.int8)
+        return Rows(
+            pair_columns(is_wrong if counts_errors else self.instance.outputs, counts_errors),
+            is_wrong,
+            *alias_table(self.instance.probabilities),
+            np.array(alike),
+            np.array(starts),
+            np.concatenate(examples),
+            np.concatenate(shares),
+        )
 
     def _cut(self, stage: int) -> View:
         table = self.instance.outputs[:, list(self.cascade.paths[stage])]
@@ -149,3 +194,10 @@ class World:
         chances = np.bincount(of_pattern, weights=self.instance.probabilities)
         outputs, labels = rows[:, 1:] if self.labelled else rows, np.zeros_like(rows[:, 0])
         return View(stage, outputs, labels, chances / chances.sum(), examples, of_pattern)
+
+
+def pair_columns(values: IntArray, counts_errors: bool) -> Any:
+    """Return for each row and pair (i, j), by j then i, its difference or whether it disagrees."""
+    j, i = np.tril_indices(values.shape[1], -1)
+    table = values[:, i] - values[:, j] if counts_errors else values[:, i] != values[:, j]
+    return np.ascontiguousarray(table.astype(np.int8))

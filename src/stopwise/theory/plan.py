@@ -127,23 +127,31 @@ def expected_regret(
     )
 
 
-# The three below are all a kernel needs: loops over indexed numbers, which numba compiles as they
-# are. ``parents`` is read from the second entry on, where every parent is an earlier index.
+# What a simulation compiles: loops over indexed numbers that write into given lists or arrays.
+# ``parents`` is read from the second entry on, where every parent is an earlier index.
 
 
 def raw_demands(gaps: Sequence[float], sigma2: float) -> list[float]:
     """Return `exploration_demands` of gaps that need no check."""
+    demands = [0.0] * len(gaps)
+    write_demands(gaps, sigma2, demands)
+    return demands
+
+
+def write_demands(gaps: Any, sigma2: float, demands: Any) -> None:
+    """Write `exploration_demands` into ``demands``."""
     smallest = math.inf
     for gap in gaps:
         if TOLERANCE < gap < smallest:
             smallest = gap
-    if smallest == math.inf:
-        return [math.inf if len(gaps) > 1 else 0.0 for _ in gaps]
-    return [2 * sigma2 / max(gap, smallest) ** 2 for gap in gaps]
+    unknown = math.inf if len(gaps) > 1 else 0.0
+    for k in range(len(gaps)):
+        known = smallest < math.inf
+        demands[k] = 2 * sigma2 / max(gaps[k], smallest) ** 2 if known else unknown
 
 
 def _seen(plays: Sequence[float], parents: Sequence[Any]) -> list[float]:
-    seen = [n for n in plays]  # noqa: C416  # list() of an array is not a list to numba
+    seen = list(plays)
     for j in range(len(seen) - 1, 0, -1):
         seen[parents[j]] += seen[j]
     return seen
@@ -154,20 +162,28 @@ def raw_plan(
 ) -> list[float]:
     """Return `cheapest_plan` of demands and gaps that need no check."""
     K = len(demands)
-    plays, seen = [0.0] * K, [0.0] * K
-    cheapest = list(range(K))  # the first cheapest stage among j and the subtrees already walked
+    plays = [0.0] * K
+    write_plan(demands, gaps, parents, plays, [0.0] * K, [0.0] * K)
+    return plays
+
+
+def write_plan(demands: Any, gaps: Any, parents: Any, plays: Any, seen: Any, cheapest: Any) -> None:
+    """Write `cheapest_plan` into ``plays``; ``seen`` and ``cheapest`` are room for the work."""
+    K = len(demands)
+    for j in range(K):
+        plays[j] = seen[j] = 0.0
+        cheapest[j] = j  # the first cheapest stage among j and the subtrees already walked
     for j in range(K - 1, -1, -1):
-        best = cheapest[j]
+        best = int(cheapest[j])
         if seen[j] < demands[j] * (1 - TOLERANCE):
             plays[best] += demands[j] - seen[j]
             seen[j] = demands[j]
         if j > 0:
             above = parents[j]
             seen[above] += seen[j]
-            rival = cheapest[above]
+            rival = int(cheapest[above])
             if gaps[best] < gaps[rival] or (gaps[best] == gaps[rival] and best < rival):
                 cheapest[above] = best
-    return plays
 
 
 def _checked(name: str, values: Numbers, n: int | None = None) -> list[float]:

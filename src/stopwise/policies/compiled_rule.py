@@ -1,0 +1,109 @@
+"""How a policy hands its rule to a simulation, which compiles it with numba.
+
+A policy class that has a method ``compiled_rule`` declares that the rule it returns is its own. A
+subclass that changes the rule declares one of its own or none: the method is not inherited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stopwise.policies.optimism import price_rows
+
+
+class Tables(NamedTuple):
+    """What a rule over pairs decides by; pairs are indexed ``table[j, i]`` with i <= j.
+
+    Parameters
+    ----------
+    prices, seen, sums
+        C_j - C_i, how many cases showed i and j, and the sum that the rule averages over them.
+    stopped
+        How many cases were stopped at each stage.
+    parents, branches
+        The tree: the parent of each stage, and `Cascade.branches`.
+    settings
+        Numbers that the rule knows by their place; it may change them.
+    memory
+        Arrays that the rule may use as it likes; three dimensions.
+    """
+
+    prices: Any
+    seen: Any
+    sums: Any
+    stopped: Any
+    parents: Any
+    branches: Any
+    settings: Any
+    memory: Any
+
+    def copy(self) -> Tables:
+        """Return tables that can be changed without changing these."""
+        return Tables(*(table.copy() for table in self))
+
+
+class CompiledRule(NamedTuple):
+    """A rule over pairs that numba compiles.
+
+    Parameters
+    ----------
+    choose
+        ``choose(tables, n_rounds, rng)`` returns the stage to play and for how many rounds that is
+        certain. A plain function on numbers and arrays.
+    tables
+        What the policy knows now.
+    n_rounds
+        How many cases it was told.
+    counts_errors
+        Whether a case adds [i is wrong] - [j is wrong] to a sum, and not [i and j disagree].
+    each_round
+        Whether the rule decides anew in every round.
+    """
+
+    choose: Callable[[Any, int, Any], tuple[int, int]]
+    tables: Tables
+    n_rounds: int
+    counts_errors: bool = False
+    each_round: bool = False
+
+
+class ContextualRule(NamedTuple):
+    """A rule over the logistic models of pairs that numba compiles.
+
+    Parameters
+    ----------
+    choose
+        ``choose(model, n_stages, context, exploration, rng)`` returns the stage to play.
+    """
+
+    choose: Callable[[Any, int, Any, float, Any], int]
+
+
+def pair_tables(
+    policy: Any, settings: list[float], *, sums: Any = None, memory: Any = None
+) -> Tables:
+    """Return the tables of a policy; by default sums count disagreements."""
+    counts, cascade = policy.counts, policy.cascade
+    K = cascade.n_stages
+    prices = np.zeros((K, K))
+    for j, row in enumerate(price_rows(cascade)):
+        prices[j, : j + 1] = row
+    return Tables(
+        prices,
+        counts.n_seen.copy(),
+        counts.n_disagreed.copy() if sums is None else sums,
+        counts.n_stopped.copy(),
+        np.array([-1, *cascade.parents[1:]], dtype=np.int64),
+        np.array(cascade.branches, dtype=np.int64),
+        np.array(settings, dtype=np.float64),
+        np.zeros((0, 0, 0)) if memory is None else memory,
+    )
+
+
+def declared_rule(policy: Any) -> Any:
+    """Return the rule that the very class of a policy declares, or None."""
+    declare = vars(type(policy)).get("compiled_rule")
+    return None if declare is None else declare(policy)

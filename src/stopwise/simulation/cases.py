@@ -1,0 +1,199 @@
+"""Play in a world with contexts, case by case; every policy meets the same cases.
+
+Policies may look at the context or not. Regret is that of each case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import Cascade, FloatArray, IntArray
+from stopwise.errors import SettingError
+from stopwise.policies.compiled_rule import ContextualRule
+from stopwise.policies.contextual import ContextualPolicy
+from stopwise.policies.pair_models import Model
+from stopwise.problem.contextual import ContextualCases, ContextualInstance
+from stopwise.problem.contextual_recording import ContextualRecording
+from stopwise.simulation import kernels
+from stopwise.simulation.compiled import kernel
+from stopwise.simulation.compiled_play import CompiledPlay
+from stopwise.simulation.events import checked_stage
+from stopwise.simulation.world import Played, pair_columns
+
+# Cases are drawn in blocks of this size whatever the horizon: a shorter run is a part of a longer.
+BLOCK = 16_384
+
+
+class CaseWorld:
+    """An environment with contexts.
+
+    Parameters
+    ----------
+    environment
+        The truth.
+    """
+
+    def __init__(self, environment: ContextualInstance | ContextualRecording) -> None:
+        self.environment = environment
+
+    @property
+    def cascade(self) -> Cascade:
+        """The tests and what they cost."""
+        return self.environment.cascade
+
+    @property
+    def gaps(self) -> FloatArray:
+        """What stopping at each stage costs more than the best one, on average over cases."""
+        return self.environment.average_gaps
+
+    def check(self, policy: Any) -> None:
+        """Refuse a policy that cannot be played here, as far as is known beforehand."""
+        if not isinstance(policy, ContextualPolicy):
+            return
+        if policy.n_features != self.environment.n_features:
+            raise SettingError(
+                f"policy must be for contexts of {self.environment.n_features} features, "
+                f"got one for {policy.n_features}"
+            )
+        if isinstance(self.environment, ContextualRecording):
+            check_contexts(policy, self.environment.features)
+        else:
+            check_contexts(policy, self.environment.contexts.extremes())
+
+    def blocks(self, n: int, rng: np.random.Generator) -> Iterator[ContextualCases]:
+        """Yield n cases in blocks."""
+        for left in range(n, 0, -BLOCK):
+            cases = self.environment.draw(BLOCK, rng)
+            yield ContextualCases(*(part[:left] for part in cases))
+
+
+class CasePlay:
+    """One replication.
+
+    Parameters
+    ----------
+    policy
+        The policy, which learns if it is not compiled.
+    rule
+        Its rule if it is compiled.
+    rng
+        Where cases come from.
+    """
+
+    def __init__(self, policy: Any, rule: Any, rng: np.random.Generator) -> None:
+        self._policy = policy
+        self._rng = rng
+        self.compiled: CompiledContextual | CompiledPlay | None = None
+        if isinstance(rule, ContextualRule):
+            self.compiled = CompiledContextual(policy, rule)
+        elif rule is not None:
+            self.compiled = CompiledPlay(rule, rng.spawn(1)[0])
+
+    def play(self, world: CaseWorld, ends: IntArray) -> Played:
+        """Play on, up to each of ``ends`` in turn."""
+        n, K = len(ends), world.cascade.n_stages
+        played = Played(np.zeros((n, K), dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n))
+        stops, wrong, regret = np.zeros(K, dtype=np.int64), 0, 0.0
+        t = c = 0
+        for cases in world.blocks(int(ends[-1]), self._rng):
+            stages = self.stages(cases)
+            rows = np.arange(len(stages))
+            is_wrong = cases.outputs[rows, stages] != cases.labels
+            paid = cases.gaps[rows, stages]
+            while c < n and ends[c] <= t + len(stages):
+                k = int(ends[c]) - t
+                played.stops[c] = stops + np.bincount(stages[:k], minlength=K)
+                played.wrong[c] = wrong + is_wrong[:k].sum()
+                played.regret[c] = regret + paid[:k].sum()
+                c += 1
+            stops += np.bincount(stages, minlength=K)
+            wrong += int(is_wrong.sum())
+            regret += float(paid.sum())
+            t += len(stages)
+        return played
+
+    def learner(self) -> Any:
+        """Return the policy with what it has learned; for policies that look at contexts."""
+        if isinstance(self.compiled, CompiledContextual):
+            model = self.compiled.model._asdict()
+            self._policy._stored["model"] = Model(**{k: v.tolist() for k, v in model.items()})
+        return self._policy
+
+    def stages(self, cases: ContextualCases) -> IntArray:
+        """Return the stage played in each case, one after the other."""
+        if isinstance(self.compiled, CompiledPlay):
+            return self.compiled.stages(cases.outputs, cases.labels)
+        if self.compiled is not None:
+            return self.compiled.stages(cases)
+        return asked_stages(self._policy, cases)
+
+
+class CompiledContextual:
+    """A contextual policy as the kernel takes it; the policy itself is not changed."""
+
+    def __init__(self, policy: ContextualPolicy, rule: ContextualRule) -> None:
+        self._policy = policy
+        self._run = kernel(kernels.play_in_context, kernels.choose_in_context, rule.choose)
+        self._rng = getattr(policy, "_rng", np.random.default_rng(0))
+        self.model = arrays_of(policy._model)
+
+    def stages(self, cases: ContextualCases) -> IntArray:
+        """Return the stage played in each case, one after the other, and learn from them."""
+        check_contexts(self._policy, cases.contexts)
+        stages = np.zeros(len(cases.labels), dtype=np.int64)
+        contexts = np.ascontiguousarray(cases.contexts)
+        disagreed = pair_columns(cases.outputs, counts_errors=False)
+        exploration = self._policy.exploration
+        self._run(self.model, exploration, contexts, disagreed, self._rng, stages)
+        return stages
+
+
+def asked_stages(policy: Any, cases: ContextualCases) -> IntArray:
+    """Return the stage played in each case by asking and telling: slow, obviously right."""
+    looks = isinstance(policy, ContextualPolicy)
+    K = policy.cascade.n_stages
+    stages = []
+    for context, row, label in zip(
+        cases.contexts.tolist(), cases.outputs.tolist(), cases.labels.tolist(), strict=True
+    ):
+        stage = checked_stage(policy, policy.ask(context) if looks else policy.ask(), K)
+        shown = row[: stage + 1]
+        if looks:
+            policy.tell(shown, context)
+        elif policy.needs_label:
+            policy.tell(shown, label=label)
+        else:
+            policy.tell(shown)
+        stages.append(stage)
+    return np.array(stages, dtype=np.int64)
+
+
+def check_contexts(policy: ContextualPolicy, contexts: FloatArray) -> None:
+    """Refuse what the policy would refuse if it were asked with these contexts one by one."""
+    fits = np.abs(contexts) <= policy._largest  # false for NaN as well
+    if not fits.all():
+        policy._checked_context(contexts[int(np.argmin(fits.all(axis=1)))])
+
+
+def arrays_of(model: Model) -> Model:
+    """Return a model as arrays that can be changed without changing the lists it came from."""
+    P, D, d = len(model.theta), len(model.x), len(model.centre)
+    warm_up = len(model.held_contexts)
+    shapes = {
+        "theta": (P, D),
+        "inverse": (P, D, D),
+        "held_contexts": (warm_up, d),
+        "held_pairs": (warm_up, P),
+    }
+    whole = {"seen": np.int64, "counts": np.int64, "held_pairs": np.int8}
+    return Model(
+        **{
+            name: np.array(values, dtype=whole.get(name, np.float64)).reshape(
+                shapes.get(name, (len(values),))
+            )
+            for name, values in model._asdict().items()
+        }
+    )
