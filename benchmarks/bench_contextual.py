@@ -12,7 +12,7 @@ import numpy as np
 import stopwise as sw
 from paper.contexts import CONTEXTUAL, PLAIN, world
 from stopwise.problem.contextual_laws import NestedErrors, UniformContexts
-from stopwise.simulation.contextual_play import asked_stages
+from stopwise.simulation.cases import asked_stages
 
 # Seconds for 20 runs of 100,000 rounds on two cores, three tests and five features.
 BAR = 20.0

@@ -25,12 +25,12 @@ import numpy as np
 
 import stopwise as sw
 from benchmarks.numpy_loop import numpy_loop
+from stopwise.policies.compiled_rule import declared_rule
 from stopwise.problem.families import relaxed_errors
-from stopwise.simulation import draws
 from stopwise.simulation.compiled import compiled
-
-from stopwise.simulation.draws import pick
-
+from stopwise.simulation.compiled_play import CompiledPlay
+from stopwise.simulation.draws import pick, row_key
+from stopwise.simulation.events import EventPlay
 from stopwise.simulation.world import World
 
 MILLION = 10**6
@@ -108,11 +108,13 @@ def one_core() -> Iterator[None]:
 
 def event_seconds(instance: sw.Instance, world: World, horizon: int, seeds: Iterable[int]) -> float:
     """CPU seconds of a run without numba: a mean, for runs differ in how often they decide."""
-    ends = np.unique(np.geomspace(1, horizon, 100).astype(int)).tolist()
+    ends = np.unique(np.geomspace(1, horizon, 100).astype(int))
     took = 0.0
-    runs = [(sw.WeakDominance(instance.cascade), np.random.default_rng(seed)) for seed in seeds]
-    for policy, rng in runs:
-        took += cpu_seconds(partial(play_events, world, policy, ends, rng))
+    runs = [
+        EventPlay(sw.WeakDominance(instance.cascade), np.random.default_rng(seed)) for seed in seeds
+    ]
+    for run in runs:
+        took += cpu_seconds(partial(run.play, world, ends))
     return took / len(runs)
 
 
@@ -153,31 +155,30 @@ def draw_only(state: Any, step: Any, horizon: int, keep: Any, ends: Any, out: An
         out[t & 1023] = pick(state, step, t, keep, ends)
 
 
-def steps_of(kernel: Any) -> Any:
-    """Play a million rounds one by one; return how often each stage was played."""
-    return next(kernel.replications(np.array([MILLION]), 0, [0], jumps=False)).stops[-1]
+def played(world: World, *, jumps: bool) -> Any:
+    """Play Algorithm 2 for a million rounds; return how often each stage was played."""
+    rule = declared_rule(sw.WeakDominance(world.cascade))
+    play = CompiledPlay(rule, np.random.default_rng(0), jumps=jumps)
+    return play.play(world, np.array([MILLION])).stops[-1]
 
 
 def step_kernel(bars: Bars, instance: sw.Instance, play_c: Any) -> None:
     """The compiled round-by-round path against drawing the rows, and against C."""
-    K, kernel = (
-        instance.cascade.n_stages,
-        kernel_for(World(instance), sw.WeakDominance(instance.cascade)),
-    )
-    assert kernel is not None
-    sources, out = draws.sources(0, 0), np.zeros(1024, dtype=np.int64)
-    state, step = sources[0, :2]
+    K, world = instance.cascade.n_stages, World(instance)
+    key, out = row_key(np.random.default_rng(0)), np.zeros(1024, dtype=np.int64)
+    rows = world.rows(counts_errors=False)
     draw = compiled(draw_only, {})
-    drawing = partial(draw, state, step, MILLION, kernel.rows.keep, kernel.rows.ends, out)
+    drawing = partial(draw, *key, MILLION, rows.keep, rows.ends, out)
     drawing()
+    stepping = partial(played, world, jumps=False)
     if play_c is not None:
-        assert np.array_equal(steps_of(kernel), play_c(kernel, sources)), "C and numba differ"
+        assert np.array_equal(stepping(), play_c(world, key)), "C and numba differ"
     cost, over, over_c = [], [], []
     for _ in range(5 * REPEATS):
-        cost.append(cpu_seconds(partial(steps_of, kernel)))
+        cost.append(cpu_seconds(stepping))
         over.append(cost[-1] / cpu_seconds(drawing))
         if play_c is not None:
-            over_c.append(cost[-1] / cpu_seconds(partial(play_c, kernel, sources)))
+            over_c.append(cost[-1] / cpu_seconds(partial(play_c, world, key)))
     note = f"{statistics.median(cost) * 1e9 / MILLION:.1f} ns a round"
     bar = {3: 2, 10: 4, 50: 5}[K]
     bars.at_most(
@@ -196,7 +197,7 @@ class CWorld(ctypes.Structure):
     )
 
 
-def c_kernel() -> Callable[[Any, Any], Any] | None:
+def c_kernel() -> Callable[[World, Any], Any] | None:
     """Compile kernel.c; None without a compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
@@ -210,19 +211,20 @@ def c_kernel() -> Callable[[Any, Any], Any] | None:
     library = ctypes.CDLL(str(target))
     shutil.rmtree(folder)
 
-    def play(kernel: Any, sources: Any) -> Any:
-        learner, rows = kernel.learner, kernel.rows
-        arrays = (learner.prices, rows.adds, rows.keep, rows.ends, rows.alike)
-        world = CWorld(
-            len(learner.prices),
+    def play(world: World, key: Any) -> Any:
+        rule = declared_rule(sw.WeakDominance(world.cascade))
+        prices, rows = rule.tables.prices, world.rows(counts_errors=False)
+        arrays = (prices, rows.adds, rows.keep, rows.ends, rows.alike)
+        given = CWorld(
+            len(prices),
             *rows.adds.shape,
             *(array.ctypes.data for array in arrays),
-            learner.setting,
-            *map(int, sources[0, :2]),
+            rule.tables.settings[0],
+            *map(int, key),
         )
-        stops = np.zeros(len(learner.prices), dtype=np.int64)
+        stops = np.zeros(len(prices), dtype=np.int64)
         library.play(
-            ctypes.byref(world), ctypes.c_int64(MILLION), ctypes.c_void_p(stops.ctypes.data)
+            ctypes.byref(given), ctypes.c_int64(MILLION), ctypes.c_void_p(stops.ctypes.data)
         )
         return stops
 
@@ -253,13 +255,8 @@ def other_libraries(n: int = 2000) -> None:
     instance = instances()[3]
     rewards = 1.0 - (instance.outputs != instance.labels[:, None])
     drawn = rewards[np.random.default_rng(0).choice(len(rewards), n, p=instance.probabilities)]
-    kernel = kernel_for(World(instance), sw.WeakDominance(instance.cascade))
-    assert kernel is not None
-
-    def ours(*, jumps: bool) -> Callable[[], object]:
-        return lambda: next(kernel.replications(np.array([MILLION]), 0, [0], jumps=jumps))
-
-    ours(jumps=True)()
+    world = World(instance)
+    played(world, jumps=True)
     print(f"\n{'UCB, K = 3':14s} {'us a round':>10s} {'x our steps':>12s} {'x our jumps':>12s}")
     for name, library in LIBRARIES.items():
         try:
@@ -270,8 +267,8 @@ def other_libraries(n: int = 2000) -> None:
         took, steps, jumps = [], [], []
         for _ in range(REPEATS):
             took.append(cpu_seconds(run) / n)
-            steps.append(took[-1] * MILLION / cpu_seconds(ours(jumps=False)))
-            jumps.append(took[-1] * MILLION / cpu_seconds(ours(jumps=True)))
+            steps.append(took[-1] * MILLION / cpu_seconds(partial(played, world, jumps=False)))
+            jumps.append(took[-1] * MILLION / cpu_seconds(partial(played, world, jumps=True)))
         medians = [statistics.median(x) for x in (took, steps, jumps)]
         print(f"{name:14s} {medians[0] * 1e6:10.1f} {medians[1]:12,.0f} {medians[2]:12,.0f}")
 

@@ -14,8 +14,8 @@ from stopwise.simulation import cases as contextual
 from stopwise.simulation import compiled
 from stopwise.simulation.cases import CasePlay, CompiledContextual, asked_stages
 from stopwise.simulation.compiled_play import CompiledPlay
-from stopwise.simulation.run import learned
 from stopwise.simulation.palette import STYLES, style_of
+from stopwise.simulation.run import learned
 from tests.policies.contextual_helpers import FACTORIES, nested_world, pairs_world
 from tests.policies.helpers import FACTORIES as PLAIN
 

@@ -25,7 +25,7 @@ def optimistic_stage(
 
 
 def compiled_optimism(policy: Any, exploration: float, *, sums: Any = None) -> CompiledRule:
-    """Return `optimistic_stage` as simulations compile it; ``sums`` are errors if they are given."""
+    """Return `optimistic_stage` as simulations compile it; ``sums`` are of errors if given."""
     counts_errors = sums is not None
     tables = pair_tables(policy, [exploration, float(counts_errors)], sums=sums)
     is_chain = policy.cascade.is_chain

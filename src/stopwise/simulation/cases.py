@@ -66,8 +66,8 @@ class CaseWorld:
     def blocks(self, n: int, rng: np.random.Generator) -> Iterator[ContextualCases]:
         """Yield n cases in blocks."""
         for left in range(n, 0, -BLOCK):
-            cases = self.environment.draw(BLOCK, rng)
-            yield ContextualCases(*(part[:left] for part in cases))
+            x, labels, outputs, gaps = self.environment.draw(BLOCK, rng)
+            yield ContextualCases(x[:left], labels[:left], outputs[:left], gaps[:left])
 
 
 class CasePlay:

@@ -34,9 +34,8 @@ class CompiledPlay:
     def __init__(self, rule: CompiledRule, rng: np.random.Generator, *, jumps: bool = True) -> None:
         self._rule = rule
         self._tables = rule.tables.copy()
-        self._is_chain = bool(
-            np.all(rule.tables.parents == np.arange(-1, len(rule.tables.parents) - 1))
-        )
+        parents = rule.tables.parents
+        self._is_chain = bool(np.all(parents == np.arange(-1, len(parents) - 1)))
         self._key = row_key(rng)
         self._rng = rng
         self._jumps = jumps
@@ -55,7 +54,6 @@ class CompiledPlay:
         """Return the stages played in the given cases, one after the other."""
         is_wrong = (outputs != labels[:, None]).astype(np.int8)
         errors = self._rule.counts_errors
-        none = np.zeros(0, dtype=np.int64)
         K = outputs.shape[1]
         rows = kernels.Rows(
             pair_columns(is_wrong if errors else outputs, errors),
@@ -64,7 +62,7 @@ class CompiledPlay:
             np.zeros((0, 2), dtype=np.uint64),
             np.zeros((K, 0), dtype=np.int64),
             np.zeros(K + 1, dtype=np.int64),
-            none,
+            np.zeros(0, dtype=np.int64),
             np.zeros(0),
         )
         stages = np.zeros(len(labels), dtype=np.int64)
@@ -78,29 +76,14 @@ class CompiledPlay:
     ) -> IntArray:
         totals = np.zeros(len(self._tables.stopped) + 1, dtype=np.int64)
         played = np.zeros((len(ends), len(totals)), dtype=np.int64)
-
-        def run(first: int, ends: IntArray, played: IntArray) -> None:
-            self._run(
-                self._tables,
-                rows,
-                self._is_chain,
-                first,
-                known,
-                ends,
-                self._jumps,
-                self._key,
-                self._rng,
-                totals,
-                played,
-                stages,
-            )
-
+        replication = kernels.Run(self._is_chain, self._jumps, known, self._key, totals)
+        given = (self._tables, rows, replication)
         if not self._rule.each_round:
-            run(first, ends, played)
+            self._run(*given, first, ends, self._rng, played, stages)
             return played
         for c in range(len(ends)):
             while first < ends[c]:
                 until = np.minimum(ends[c : c + 1], first + LONGEST_CALL)
-                run(first, until, played[c : c + 1])
+                self._run(*given, first, until, self._rng, played[c : c + 1], stages)
                 first = int(until[0])
         return played

@@ -86,19 +86,15 @@ class Job:
         )
 
     def _play(self, replication: int) -> Played:
-        player, start, parts = self.player(replication), 0, []
-        before = Played(
-            np.zeros(self.worlds[0].cascade.n_stages, dtype=np.int64), np.int64(0), np.float64(0)
-        )
-        for world, end in zip(self.worlds, [*self.changes, int(self.rounds[-1])], strict=True):
-            inside = self.rounds[(self.rounds > start) & (self.rounds <= end)]
-            ends = np.append(inside, end) if not len(inside) or inside[-1] < end else inside
-            played = Played(
-                *(a + b for a, b in zip(player.play(world, ends - start), before, strict=True))
-            )
-            parts.append(Played(*(part[: len(inside)] for part in played)))
-            before = Played(*(part[-1] for part in played))
-            start = end
-        if len(parts) == 1:
-            return parts[0]
-        return Played(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        player = self.player(replication)
+        changes = [*self.changes, int(self.rounds[-1])]
+        ends = np.union1d(self.rounds, changes)
+        whole: Played | None = None
+        start = 0
+        for world, change in zip(self.worlds, changes, strict=True):
+            inside = ends[(ends > start) & (ends <= change)]
+            played = player.play(world, inside - start)
+            whole = played if whole is None else whole.then(played)
+            start = change
+        assert whole is not None  # there is a world
+        return whole.at(np.searchsorted(ends, self.rounds)) if self.changes else whole

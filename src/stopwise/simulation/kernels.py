@@ -51,6 +51,30 @@ class Rows(NamedTuple):
     shares: Any
 
 
+class Run(NamedTuple):
+    """One replication.
+
+    Parameters
+    ----------
+    is_chain
+        Whether the tests are a chain.
+    jumps
+        Whether to draw what a stretch shows as counts where that is cheaper than round by round.
+    known
+        How many cases the policy knew before the first round.
+    key
+        Where rows come from, one number a round.
+    totals
+        How often each stage was played so far and, last, how many answers were wrong.
+    """
+
+    is_chain: bool
+    jumps: bool
+    known: int
+    key: Any
+    totals: Any
+
+
 def choose(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
     """Give way to the rule of a policy, which is compiled in place of this."""
     raise NotImplementedError
@@ -66,14 +90,10 @@ def choose_in_context(
 def play(
     tables: Tables,
     rows: Rows,
-    is_chain: bool,
+    run: Run,
     first: int,
-    known: int,
     ends: Any,
-    jumps: bool,
-    key: Any,
     rng: Any,
-    totals: Any,
     played: Any,
     stages: Any,
 ) -> None:
@@ -81,23 +101,20 @@ def play(
 
     Parameters
     ----------
-    tables, rows, is_chain
-        Who plays, in which world, and whether the tests are a chain.
-    first, known
-        How many rounds were played, and how many cases the policy knew before the first.
+    tables, rows, run
+        Who plays, in which world, and what is known of the replication, whose totals change.
+    first
+        How many rounds were played.
     ends
         The numbers of rounds at which to look, increasing.
-    jumps
-        Whether to draw what a stretch shows as counts where that is cheaper than round by round.
-    key, rng
-        Where rows come from, one number a round, and where everything else does.
-    totals
-        How often each stage was played so far and, last, how many answers were wrong; changed.
+    rng
+        Where everything random but the rows comes from.
     played
         To be filled with the totals at each of ``ends``.
     stages
         To be filled with the stage of each round, as far as it has room.
     """
+    is_chain, key, totals = run.is_chain, run.key, run.totals
     adds, is_wrong = rows.adds, rows.is_wrong
     counts = np.zeros(len(adds), dtype=np.int64)
     new = np.zeros(adds.shape[1])
@@ -105,7 +122,7 @@ def play(
     t = first
     for c in range(len(ends)):
         while t < ends[c]:
-            stage, certain = choose(tables, known + t, rng)
+            stage, certain = choose(tables, run.known + t, rng)
             rounds = min(certain, ends[c] - t)
             tables.stopped[stage] += rounds
             begin, end = rows.starts[stage], rows.starts[stage + 1]
@@ -115,7 +132,7 @@ def play(
                     row = row_at(drawn, key[0], key[1], s, rows.keep, rows.ends)
                     show(adds[row], tables.branches, tables.seen, tables.sums, stage)
                     wrong += is_wrong[row, stage]
-            elif jumps and drawn and rounds > ROUNDS_A_COUNT * (end - begin):
+            elif run.jumps and drawn and rounds > ROUNDS_A_COUNT * (end - begin):
                 shares, examples = rows.shares[begin:end], rows.examples[begin:end]
                 wrong = jump(shares, examples, adds, is_wrong[:, stage], new, stage, rounds, rng)
             elif rounds <= FEW or not drawn:

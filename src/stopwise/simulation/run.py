@@ -35,7 +35,7 @@ MAX_CHECKPOINTS = 10**6
 
 
 def simulate(  # noqa: PLR0913  # all by keyword
-    environment: Environment | Sequence[Environment],
+    environment: Environment | list[Environment],
     policy: PolicyOrFactory,
     *,
     horizon: int,
@@ -104,7 +104,7 @@ def simulate(  # noqa: PLR0913  # all by keyword
 
 
 def prepare_job(
-    environment: Environment | Sequence[Environment],
+    environment: Environment | list[Environment],
     policy: PolicyOrFactory,
     *,
     horizon: int,
@@ -121,7 +121,7 @@ def prepare_job(
     rounds = checkpoint_rounds(checkpoints, last)
     R = whole_number("replications", replications, SettingError, least=1)
     start = whole_number("seed", seed, SettingError, least=0)
-    environments = environment if isinstance(environment, (list, tuple)) else [environment]
+    environments: list[Any] = list(environment) if isinstance(environment, list) else [environment]
     changes = _checked_changes(change_points, last, len(environments))
     for each in environments:
         check_environment(each)

@@ -31,6 +31,18 @@ class Played(NamedTuple):
     wrong: IntArray
     regret: FloatArray
 
+    def then(self, later: Played) -> Played:
+        """Return this and what was played after it, counted on from the last checkpoint."""
+        return Played(
+            np.concatenate([self.stops, self.stops[-1] + later.stops]),
+            np.concatenate([self.wrong, self.wrong[-1] + later.wrong]),
+            np.concatenate([self.regret, self.regret[-1] + later.regret]),
+        )
+
+    def at(self, checkpoints: IntArray) -> Played:
+        """Return some of the checkpoints, by their index."""
+        return Played(self.stops[checkpoints], self.wrong[checkpoints], self.regret[checkpoints])
+
 
 class View:
     """What playing one stage can show: its distinct cases and how often each comes up.
@@ -196,7 +208,7 @@ class World:
         return View(stage, outputs, labels, chances / chances.sum(), examples, of_pattern)
 
 
-def pair_columns(values: IntArray, counts_errors: bool) -> Any:
+def pair_columns(values: Any, counts_errors: bool) -> Any:
     """Return for each row and pair (i, j), by j then i, its difference or whether it disagrees."""
     j, i = np.tril_indices(values.shape[1], -1)
     table = values[:, i] - values[:, j] if counts_errors else values[:, i] != values[:, j]
