@@ -10,6 +10,7 @@
     │   ├── InstanceError                   a joint law, its patterns or its outcomes
     │   ├── LogError                        a log that cannot be read or audited
     │   ├── OutputsError                    outputs told to a learner
+    │   ├── PolicyError                     a policy that breaks its contract
     │   ├── SettingError                    a parameter of a policy or a formula
     │   └── StateError                      a saved state that cannot be read back
     ├── StoreError                          a store or a journal that cannot do what was asked
@@ -19,7 +20,6 @@
     │   ├── SchemaError                     a store of a newer or an unknown schema
     │   └── StoreUnavailableError           the database cannot be reached or is busy
     ├── StageError                          a stage of a running cascade, or its answer
-    ├── PolicyError (also a RuntimeError)   a policy of one's own that breaks its contract
     └── MissingExtraError (also an ImportError)   an optional package is not installed
 
     SpellingWarning (a UserWarning)         outputs that differ look alike
@@ -60,6 +60,10 @@ class OutputsError(InputError):
     """Outputs that no stage of the cascade can have produced."""
 
 
+class PolicyError(InputError):
+    """A policy returned what no policy may return; the message names it."""
+
+
 class SettingError(InputError):
     """A parameter outside its range."""
 
@@ -90,10 +94,6 @@ class SchemaError(StoreError):
 
 class StoreUnavailableError(StoreError):
     """The database cannot be reached or stays busy; the same call may succeed later."""
-
-
-class PolicyError(StopwiseError, RuntimeError):
-    """A policy returned what no policy may return, or failed; the message names it."""
 
 
 class MissingExtraError(StopwiseError, ImportError):
