@@ -54,8 +54,8 @@ def compiled(function: F, substitutes: Mapping[Any, Any]) -> F:
     """Return ``function``, compiled together with every stopwise function that it calls.
 
     The machine code is kept on disk for the next process. To see whether it is still good numba
-    looks at the file of ``function`` alone, so it is kept under a name with a digest of all files
-    and of the names of all functions in it.
+    looks at the file of a function alone, so it is kept under a name with a digest of the files
+    and names of all functions that it calls. What two kernels share is compiled once.
 
     Parameters
     ----------
@@ -64,25 +64,15 @@ def compiled(function: F, substitutes: Mapping[Any, Any]) -> F:
     substitutes
         What to compile in place of a function that numba cannot compile.
     """
-    import numba
-
-    jit = cast("Callable[..., Any]", numba.njit)
-    calls = _calls(function, substitutes)
-    files = sorted({part.__code__.co_filename for part in calls})
-    names = " ".join(f"{part.__module__}.{part.__qualname__}" for part in calls).encode()
-    digest = hashlib.sha256(b"".join([names, *(Path(f).read_bytes() for f in files)])).hexdigest()
     built: dict[Any, Any] = {}
-    for part, callees in calls.items():
-        scope = part.__globals__ | {name: built[callee] for name, callee in callees.items()}
-        copy = FunctionType(part.__code__, scope, part.__name__, part.__defaults__)
-        copy.__qualname__ = f"{part.__qualname__}_{digest[:16]}"
-        built[part] = jit(copy, nogil=True, error_model="numpy", cache=part is function)
-    return cast("F", built[function])
+    _build(function, substitutes, built)
+    return cast("F", built[function][0])
 
 
-def _calls(function: Any, substitutes: Mapping[Any, Any]) -> dict[Any, dict[str, Any]]:
-    """Return what calls what, by the name it is called by; who is called comes first."""
-    calls: dict[Any, dict[str, Any]] = {}
+def _build(function: Any, substitutes: Mapping[Any, Any], built: dict[Any, Any]) -> None:
+    """Put ``function`` and what it calls into ``built``: compiled, and all functions in it."""
+    if function in built:
+        return
     callees = {
         name: substitutes.get(value, value)
         for name in function.__code__.co_names
@@ -90,6 +80,26 @@ def _calls(function: Any, substitutes: Mapping[Any, Any]) -> dict[Any, dict[str,
         and (value.__module__ == function.__module__ or value.__module__.startswith("stopwise."))
     }
     for callee in callees.values():
-        calls |= _calls(callee, substitutes)
-    calls[function] = callees
-    return calls
+        _build(callee, substitutes, built)
+    parts = {function, *(part for callee in callees.values() for part in built[callee][1])}
+    scope = tuple((name, built[callee][0]) for name, callee in callees.items())
+    built[function] = _jitted(function, scope, frozenset(parts)), parts
+
+
+@cache
+def _jitted(function: Any, scope: tuple[tuple[str, Any], ...], parts: frozenset[Any]) -> Any:
+    import numba
+
+    names = sorted(f"{part.__module__}.{part.__qualname__}" for part in parts)
+    files = sorted({part.__code__.co_filename for part in parts})
+    content = [" ".join(names).encode(), *(Path(file).read_bytes() for file in files)]
+    digest = hashlib.sha256(b"".join(content)).hexdigest()
+    copy = FunctionType(
+        function.__code__,
+        function.__globals__ | dict(scope),
+        function.__name__,
+        function.__defaults__,
+    )
+    copy.__qualname__ = f"{function.__qualname__}_{digest[:16]}"
+    jit = cast("Callable[..., Any]", numba.njit)
+    return jit(copy, nogil=True, error_model="numpy", cache=True)
