@@ -27,7 +27,7 @@ def run(policy=sw.Resolve, environment=WORLD, **settings):
 class Custom(sw.Policy):
     """A policy that the library does not know: stage 2 for ever."""
 
-    def recommend(self):
+    def _recommend(self):
         return 1
 
     def _decide(self):
