@@ -13,27 +13,15 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 import stopwise as sw
+from benchmarks.bars import Bars, alternating
 from stopwise.reading.counting import count_patterns, pair_counts
 
 SMALL, LARGE = 5, 20
-
-
-def alternating(runs: Sequence[Callable[[], object]], repeats: int) -> list[float]:
-    """Return the shortest time of each, taken in turn."""
-    times = [float("inf")] * len(runs)
-    for _ in range(repeats):
-        for k, run in enumerate(runs):
-            start = time.perf_counter()
-            run()
-            times[k] = min(times[k], time.perf_counter() - start)
-    return times
 
 
 def columns(n: int, n_tests: int, seed: int = 0) -> np.ndarray:
@@ -53,24 +41,6 @@ def pairwise_loop(table: np.ndarray) -> np.ndarray:
         for j in range(i):
             total[i, j] = np.count_nonzero(table[:, i] != table[:, j])
     return total + total.T
-
-
-class Bars:
-    """The bars of the run and those that were missed."""
-
-    def __init__(self) -> None:
-        self.missed: list[str] = []
-
-    def line(self, what: str, ratio: float, met: bool, bar: str, note: str) -> None:
-        print(f"{what}: {ratio:.2f} ({bar}{'' if met else ', MISSED'}); {note}", flush=True)
-        if not met:
-            self.missed.append(what)
-
-    def at_least(self, what: str, ratio: float, bar: float, note: str) -> None:
-        self.line(what, ratio, ratio >= bar, f">= {bar:g}", note)
-
-    def at_most(self, what: str, ratio: float, bar: float, note: str) -> None:
-        self.line(what, ratio, ratio <= bar, f"<= {bar:g}", note)
 
 
 def in_memory(bars: Bars, n: int, repeats: int) -> None:

@@ -163,3 +163,43 @@ def learn(
             regret += gaps[stage]
             learner.tell(outputs[: stage + 1])
     Notes(notes).add(round(regret * 1e6))
+
+
+def load(
+    url: str,
+    directory: str,
+    notes: str,
+    *,
+    host: str,
+    starting_sign: str,
+    seconds: float,
+    tells_a_second: float,
+) -> None:
+    """Tell at a steady rate, sync when due, and write down how long each fold took."""
+    spans: list[float] = []
+    fold = Worker.fold
+
+    def timed(self: Worker) -> None:
+        begin = time.perf_counter()
+        fold(self)
+        spans.append(time.perf_counter() - begin)
+
+    acknowledged = Notes(notes)
+    member = Worker(url, directory=directory, host=host)
+    shared = member.open("c")
+    Worker.fold = timed  # type: ignore[method-assign]
+    Path(f"{notes}-ready").touch()
+    while not Path(starting_sign).exists():
+        time.sleep(0.05)
+    start, told = time.time(), 0
+    while (now := time.time()) < start + seconds:
+        for _ in range(int((now - start) * tells_a_second) - told):
+            shared.tell((told % 2, 1))
+            acknowledged.add()
+            told += 1
+        if shared.is_due:
+            shared.sync()
+        time.sleep(0.02)
+    Path(f"{notes}-folds").write_text("\n".join(map(str, spans)))
+    Worker.fold = fold  # type: ignore[method-assign]
+    member.close()

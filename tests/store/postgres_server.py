@@ -22,9 +22,10 @@ def postgres_binaries() -> Path | None:
 class PostgresServer:
     """Listens on a socket in its own folder, and nowhere else."""
 
-    def __init__(self, binaries: Path, folder: Path) -> None:
+    def __init__(self, binaries: Path, folder: Path, *, is_durable: bool = False) -> None:
         self.binaries = binaries
         self.folder = folder
+        self.is_durable = is_durable  # tests kill the server, but do not cut the power
         self.data = folder / "data"
         self._numbers = itertools.count()
 
@@ -36,8 +37,8 @@ class PostgresServer:
         with (self.data / "postgresql.conf").open("a") as settings:
             settings.write(
                 f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\n"
-                # A killed server is tested, loss of power is not.
-                "max_connections = 200\nshared_buffers = 32MB\nfsync = off\n"
+                "max_connections = 200\nshared_buffers = 32MB\n"
+                f"fsync = {'on' if self.is_durable else 'off'}\n"
             )
 
     def start(self) -> None:

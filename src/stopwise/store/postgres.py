@@ -20,6 +20,10 @@ T = TypeVar("T")
 
 # Any number will do, as long as all releases take the same.
 _SCHEMA_LOCK = 7_305_612
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# All that most transactions want to know first, on the way of the BEGIN.
+_NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
+_WRITE = f"BEGIN; {_NOW}, pg_current_xact_id()::text"
 
 
 class PostgresDatabase:
@@ -55,11 +59,11 @@ class PostgresDatabase:
 
     def read(self, work: Callable[[PostgresTransaction], T]) -> T:
         """Run ``work`` on one snapshot."""
-        return self._repeated("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", work)
+        return self._repeated(_READ, work)
 
     def write(self, work: Callable[[PostgresTransaction], T]) -> T:
         """Run ``work`` and commit."""
-        return self._repeated("BEGIN", work)
+        return self._repeated(_WRITE, work)
 
     def describe(self) -> tuple[str, tuple[str, ...]]:
         """Return the version of the server."""
@@ -106,7 +110,8 @@ class PostgresDatabase:
         with connection.cursor() as cursor:
             cursor.execute(begin.encode())
             try:
-                result = work(PostgresTransaction(cursor))
+                now, number = (cursor.fetchone() or (0.0, 0)) if cursor.nextset() else (None, 0)
+                result = work(PostgresTransaction(cursor, now, int(number)))
                 cursor.execute("COMMIT")
             except BaseException:
                 if not connection.closed:
@@ -137,9 +142,12 @@ class PostgresTransaction:
 
     locking = "FOR UPDATE"
 
-    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
+    def __init__(
+        self, cursor: psycopg.Cursor[tuple[Any, ...]], now: float | None, number: int
+    ) -> None:
         self._cursor = cursor
-        self._revision: int | None = None
+        self._now = now
+        self._number = number
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows."""
@@ -153,14 +161,11 @@ class PostgresTransaction:
 
     def now(self) -> float:
         """Return the clock of the server."""
-        return float(self.run("SELECT extract(epoch FROM clock_timestamp())")[0][0])
+        return float(self.run(_NOW)[0][0]) if self._now is None else self._now
 
     def revision(self) -> int:
-        """Return the number of this transaction."""
-        if self._revision is None:
-            ((value,),) = self.run("SELECT pg_current_xact_id()::text")
-            self._revision = int(value)
-        return self._revision
+        """Return the number of this transaction, which writes."""
+        return self._number
 
     def horizon(self) -> int:
         """Return the number of the oldest transaction that was running at the snapshot."""

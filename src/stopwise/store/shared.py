@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import threading
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -68,6 +69,7 @@ class SharedCounts:
         self._view = View(worker.name)
         self._sync_lock = threading.Lock()
         self._n_failures = 0
+        self._random = random.Random(f"{worker.name} {cascade}")
         self._read_at = self._next_at = self._next_told = 0.0
         worker.store.open_epoch(cascade, expected=-1)  # none is opened, but the cascade is known
         self._read()
@@ -273,4 +275,6 @@ class SharedCounts:
 
     def _schedule(self) -> None:
         self._next_told = max(1, 2 * self.n_told)
-        self._next_at = self.worker.timer() + self.worker.settings.sync_seconds
+        # A little less than the whole time, by chance, so that workers that started together part.
+        share = 0.7 + 0.3 * self._random.random()
+        self._next_at = self.worker.timer() + share * self.worker.settings.sync_seconds
