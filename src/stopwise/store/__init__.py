@@ -15,7 +15,7 @@ from stopwise.store.base import (
     totals,
 )
 from stopwise.store.cases import Case, Counts, add_counts, case_text, read_case, tellable
-from stopwise.store.learner import Learner, SharedLearner
+from stopwise.store.learner import SharedLearner
 from stopwise.store.opening import open_store
 from stopwise.store.shared import SharedCounts, Staleness, Update
 from stopwise.store.worker import Worker, WorkerSettings
@@ -27,7 +27,6 @@ __all__ = [
     "Counts",
     "Cursor",
     "KeyedTell",
-    "Learner",
     "Lease",
     "Outcome",
     "Record",

@@ -9,39 +9,26 @@ once. Explorations are few, so that is cheap: cases that are merely routed wait 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Sequence
 
 from stopwise.errors import StoreUnavailableError
+from stopwise.policies.base import Policy
 from stopwise.store.cases import tellable
 from stopwise.store.shared import SharedCounts
 
 
-class Learner(Protocol):
-    """What is needed of a policy that says where to stop before a case."""
-
-    def ask(self) -> int:
-        """Return the stage at which to stop the next case."""
-
-    def recommend(self) -> int:
-        """Return the stage that looks best now, with no regard for what is still to be learned."""
-
-    def tell(self, outputs: Sequence[Hashable], *, stage: int | None = None) -> None:
-        """Take in one case."""
-
-    def tell_many(self, batch: Mapping[Any, int]) -> None:
-        """Take in many cases, by how often each was seen."""
-
-
 class SharedLearner:
     """A learner over the counts of all workers; threads may share it.
+
+    For policies that settle, such as `Resolve`. One that draws at random explores at any time, so
+    give its worker a longer ``fresh_seconds``.
 
     Parameters
     ----------
     shared
         The counts, from `Worker.open`.
     make
-        Makes a learner that knows nothing; called again when an epoch begins.
+        Makes a policy that knows nothing; called again when an epoch begins.
 
     >>> import stopwise as sw
     >>> from stopwise.store import Worker
@@ -55,7 +42,7 @@ class SharedLearner:
     (50, 0)
     """
 
-    def __init__(self, shared: SharedCounts, make: Callable[[], Learner]) -> None:
+    def __init__(self, shared: SharedCounts, make: Callable[[], Policy]) -> None:
         self.shared = shared
         self._make = make
         self._lock = threading.Lock()
@@ -81,8 +68,9 @@ class SharedLearner:
 
     def tell(self, outputs: Sequence[Hashable], *, stage: int | None = None) -> None:
         """Take in one case, safe when this returns; syncs if that is due."""
+        played = len(outputs) - 1 if stage is None else stage
         with self._lock:
-            is_routed = len(outputs) - 1 == self._learner.recommend() if stage is None else False
+            is_routed = played == self._learner.recommend()
             self.shared.tell(tuple(outputs), stage=stage)
             self._learner.tell(outputs, stage=stage)
         if not is_routed:
@@ -104,7 +92,7 @@ class SharedLearner:
                     self._learner.tell_many(tellable(update.added))
             return True
 
-    def _rebuilt(self) -> Learner:
+    def _rebuilt(self) -> Policy:
         learner = self._make()
         known = tellable(self.shared.totals())
         if known:
