@@ -438,9 +438,9 @@ def test_memory_does_not_grow_with_traffic():
             await made.run(k % 8)
 
     asyncio.run(play(2000))
-    size = len(made.monitor._buckets), len(made.learning.patterns()), len(made._tasks)
+    size = len(made.watching.monitor._buckets), len(made.learning.patterns()), len(made._tasks)
     asyncio.run(play(6000))
-    after = len(made.monitor._buckets), len(made.learning.patterns()), len(made._tasks)
+    after = len(made.watching.monitor._buckets), len(made.learning.patterns()), len(made._tasks)
     assert after <= size
 
 
@@ -462,3 +462,26 @@ def test_a_full_journal_refuses_tells_and_never_answers(tmp_path, caplog):
     assert result.answer == 0
     assert made.n_not_counted == 1
     assert "not counted" in caplog.text
+
+
+class TestTelling:
+    def test_an_explanation_says_who_said_what_and_why_it_stopped(self):
+        made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=1))
+        (result,) = run(made, [0b10])
+        assert made.explain(result).splitlines() == [
+            "The answer is 1: bit 0 said 0, bit 1 said 1. It cost 2.",
+            "It stopped because going on to bit 2 cannot pay, or is not known to.",
+        ]
+
+    def test_the_report_is_the_audit_of_what_was_seen(self):
+        made = runtime(shadow=1.0)
+        run(made, np.random.default_rng(0).integers(0, 8, 300).tolist())
+        assert made.report().histogram.n_cases == 300
+
+    def test_a_log_is_a_start(self, tmp_path):
+        path = tmp_path / "log.csv"
+        path.write_text("bit 0,bit 1,bit 2\n" + "0,0,1\n" * 5 + "1,,\n" * 3)
+        settings = {"stages": [bit(k) for k in range(3)], "policy": "resolve", "shadow": 0.0}
+        made = Runtime.from_log(path, "warm", **settings)
+        assert sorted(made.learning.patterns().values()) == [3, 5]
+        assert made.learning.policy.n_rounds == 8

@@ -7,13 +7,14 @@ import logging
 import random
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, known_name, whole_number
 from stopwise.errors import OutputsError, SettingError, StageError, StoreError
-from stopwise.monitor import Alarm, Monitor, MonitorSettings
+from stopwise.monitor import Alarm, MonitorSettings
 from stopwise.patterns import Pattern
+from stopwise.reading import open_log
 from stopwise.runtime.calling import Outcome
 from stopwise.runtime.comparing import Normalise, as_it_is
 from stopwise.runtime.engine import Engine
@@ -24,7 +25,12 @@ from stopwise.runtime.looping import LoopThread
 from stopwise.runtime.many import run_many
 from stopwise.runtime.result import Result
 from stopwise.runtime.stages import Stages, with_stage, without_stage
+from stopwise.runtime.telling import explain, patterns_of, seen_table
+from stopwise.runtime.watching import Watching
 from stopwise.store import Store, Worker
+
+if TYPE_CHECKING:
+    from stopwise.auditing.report import AuditReport
 
 logger = logging.getLogger("stopwise.runtime")
 
@@ -101,22 +107,26 @@ class Runtime:
             speculate=speculate,
             on_new_mean=self._price_again,
         )
-        self.alarms: list[Alarm] = []
         self.n_not_counted = 0
         self.clock = clock
-        self._on_alarm = on_alarm
         self._rng = random.Random(seed)
         self.worker = Worker(store, clock=clock)
         self._is_alone = store == "memory://"
         cascade = self.engine.stages.cascade(self.mistake_cost)
         self.learning = Learning(self.worker, name, cascade, policy_maker(policy))
-        self._monitor_settings = monitor or MonitorSettings()
-        self.monitor = self._new_monitor()
+        self.events = Events(self.worker, name)
+        self.watching = Watching(
+            self.engine,
+            self.learning,
+            self.events,
+            settings=monitor or MonitorSettings(),
+            on_alarm=on_alarm,
+            clock=clock,
+        )
         self.labels = Labels(self, labels or LabelSettings())
         self._tasks: set[asyncio.Task[Any]] = set()
         self._syncing: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
-        self.events = Events(self.worker, name)
         self.events.version("started", self.cascade)
 
     async def __aenter__(self) -> Self:
@@ -131,10 +141,38 @@ class Runtime:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    @classmethod
+    def from_log(
+        cls, log: Any, name: str, *, tests: Sequence[str] | None = None, **settings: Any
+    ) -> Self:
+        """Make a runtime that knows a log of earlier outputs, one column a stage.
+
+        ``log`` and ``tests`` are as in `stopwise.audit`; the rest is as for the class.
+        """
+        runtime = cls(name, **settings)
+        table = open_log(log, runtime.cascade, tests=tests).table()
+        runtime.learning.tell_patterns(patterns_of(table))
+        return runtime
+
     @property
     def cascade(self) -> Cascade:
         """The stages with their present prices."""
         return self.learning.cascade
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The latest alarms, oldest first."""
+        return self.watching.alarms
+
+    def explain(self, result: Result) -> str:
+        """Return in a few sentences how an answer came about."""
+        return explain(self, result)
+
+    def report(self, **settings: Any) -> AuditReport:
+        """Return the audit of what was seen in the current epoch; settings are those of `audit`."""
+        from stopwise.auditing.run import audit
+
+        return audit(seen_table(self.learning.patterns(), self.cascade), self.cascade, **settings)
 
     async def run(self, case: Any, *, key: str | None = None) -> Result:
         """Answer a case.
@@ -271,33 +309,14 @@ class Runtime:
             except (OutputsError, StoreError) as error:
                 self._not_counted(error)
                 return
-            now = self.clock()
-            alarms = self.monitor.spend(sum([outcome.cost for outcome in outcomes]), now)
-            if is_shadow or course.stage is not None:
-                alarms += self.monitor.observe(outputs, now)
-            alarms += self.monitor.tick(now)
-            for alarm in alarms:
-                self._raise_alarm(alarm)
+            is_random = is_shadow or course.stage is not None
+            self.watching.see(outputs, sum([o.cost for o in outcomes]), is_random=is_random)
 
     def _not_counted(self, error: Exception) -> None:
         """Note a case that was answered but not counted; the first, second, fourth … is logged."""
         self.n_not_counted += 1
         if self.n_not_counted & (self.n_not_counted - 1) == 0:
             logger.error("%s: %d cases not counted: %s", self.name, self.n_not_counted, error)
-
-    def _raise_alarm(self, alarm: Alarm) -> None:
-        text = alarm.describe(self.engine.stages.names)
-        logger.warning("%s: %s", self.name, text)
-        self.alarms = [*self.alarms, alarm][-100:]
-        if alarm.opens_epoch:
-            recent = dict(self.monitor.recent())
-            self.learning.restart(self.learning.cascade, lambda _: recent, reason=text)
-        n_in_service = len(self.engine.stages) - len(self.engine.distrusted)
-        if alarm.distrusts_stage and n_in_service > 1:
-            self.engine.distrusted |= {alarm.stage}
-        self.events.record("alarm", {**alarm.to_state(), "text": text})
-        if self._on_alarm is not None:
-            self._on_alarm(alarm)
 
     def _sync_soon(self) -> None:
         if self._syncing is None or self._syncing.done():
@@ -312,10 +331,5 @@ class Runtime:
         cascade = self.engine.stages.cascade(self.mistake_cost)
         self.learning.layout += 1
         self.learning.restart(cascade, change, reason=why)
-        self.engine.distrusted = frozenset()
-        self.monitor = self._new_monitor()
+        self.watching.restart()
         self.events.version(why, self.cascade)
-
-    def _new_monitor(self) -> Monitor:
-        n_stages = len(self.engine.stages)
-        return Monitor(n_stages, now=self.clock(), settings=self._monitor_settings)
