@@ -19,8 +19,8 @@ class AlarmKind(Enum):
     BUDGET = "budget"
 
 
-# Which kinds mean that a stage should get no more traffic than exploration needs.
-DISTRUSTED = frozenset({AlarmKind.ODD_ONE_OUT, AlarmKind.ONE_ANSWER, AlarmKind.MISSING})
+# Kinds that mean that a stage looks broken.
+BROKEN = frozenset({AlarmKind.ODD_ONE_OUT, AlarmKind.ONE_ANSWER, AlarmKind.MISSING})
 
 _WORDS = {
     AlarmKind.ODD_ONE_OUT: "{stage} now disagrees with every other stage more than they do with "
@@ -64,13 +64,13 @@ class Alarm:
 
     @property
     def opens_epoch(self) -> bool:
-        """Whether what was learned before no longer counts."""
-        return self.kind in DISTRUSTED | {AlarmKind.CHANGED}
+        """Whether what was learned before no longer counts, and the stage has to be judged anew."""
+        return self.kind in BROKEN or self.kind is AlarmKind.CHANGED
 
     @property
-    def distrusts_stage(self) -> bool:
-        """Whether its stage should be run for exploration only."""
-        return self.kind in DISTRUSTED
+    def is_broken(self) -> bool:
+        """Whether the stage looks broken, not only other than before."""
+        return self.kind in BROKEN
 
     def describe(self, names: tuple[str, ...]) -> str:
         """Return the alarm in one sentence.

@@ -84,6 +84,21 @@ def log_e_values(hits: Any, seen: Any) -> FloatArray:
     return before + after - log_best_likelihood(d[-1], n[-1])
 
 
+def strongest_step(hits: Any, seen: Any, log_weights: FloatArray) -> tuple[int, float]:
+    """Return the cut with the strongest evidence that any of several shares changed, and ln(w · e).
+
+    The shares are of cases that differ in what is known beforehand, so their e-values multiply.
+
+    >>> hits, seen = np.array([[10, 5], [50, 30]]), np.array([[100, 50], [100, 50]])
+    >>> cut, log_evidence = strongest_step(hits, seen, np.array([-12.0]))
+    >>> cut, log_evidence > 0
+    (1, True)
+    """
+    evidence = log_e_values(hits, seen).sum(axis=1) + log_weights
+    best = int(evidence.argmax())
+    return best + 1, float(evidence[best])
+
+
 def strongest_changes(hits: Any, seen: Any, log_weights: FloatArray) -> list[Change]:
     """Return for each stream the cut with the strongest evidence of a change.
 

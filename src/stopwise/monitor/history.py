@@ -10,10 +10,12 @@ from functools import cached_property
 import numpy as np
 
 from stopwise.cascade import FloatArray
-from stopwise.patterns import Pattern, agreement
+from stopwise.patterns import Pattern, agreement, standing_answer
 
 # Buckets that are kept apart; beyond, two old neighbours become one and a cut is forgotten.
 MAX_BUCKETS = 48
+# Prefixes of outputs that are watched one by one: the first so many that occur.
+MAX_PREFIXES = 64
 # Distinct patterns of a bucket; beyond, only who agrees with whom is counted.
 MAX_PATTERNS = 500
 
@@ -32,6 +34,8 @@ class Bucket:
     patterns: Counter[Pattern] = field(default_factory=Counter)
     hits: FloatArray = field(default_factory=lambda: np.zeros(0))
     seen: FloatArray = field(default_factory=lambda: np.zeros(0))
+    step_hits: FloatArray = field(default_factory=lambda: np.zeros(MAX_PREFIXES))
+    step_seen: FloatArray = field(default_factory=lambda: np.zeros(MAX_PREFIXES))
 
     def add(self, pattern: Pattern, times: int) -> None:
         """Count cases."""
@@ -47,7 +51,8 @@ class Bucket:
     def joined(self, later: Bucket) -> Bucket:
         """Return the two as one, from the start of this one."""
         hits, seen = self.hits + later.hits, self.seen + later.seen
-        both = Bucket(self.start, self.log_weight, Counter(self.patterns), hits, seen)
+        steps = self.step_hits + later.step_hits, self.step_seen + later.step_seen
+        both = Bucket(self.start, self.log_weight, Counter(self.patterns), hits, seen, *steps)
         for pattern, times in later.patterns.items():
             both.add(pattern, times)
         return both
@@ -66,8 +71,8 @@ class Streams:
 
     @cached_property
     def n_streams(self) -> int:
-        """The number of shares."""
-        return len(self.pairs) + 2 * self.n_stages
+        """The number of shares, and of stages whose answers given the ones before are watched."""
+        return len(self.pairs) + 3 * self.n_stages - 1
 
     def counts(
         self, patterns: Mapping[Pattern, int], common: Mapping[int, object]
@@ -76,7 +81,8 @@ class Streams:
 
         ``common`` is the most common answer of a stage, where it is known.
         """
-        hits, seen = np.zeros(self.n_streams), np.zeros(self.n_streams)
+        n_shares = len(self.pairs) + 2 * self.n_stages
+        hits, seen = np.zeros(n_shares), np.zeros(n_shares)
         missing, same = len(self.pairs), len(self.pairs) + self.n_stages
         for pattern, times in patterns.items():
             for s, (i, j) in enumerate(self.pairs):
@@ -90,6 +96,36 @@ class Streams:
                     seen[same + k] += times
                     hits[same + k] += times * (output == common[k])
         return hits, seen
+
+
+class Steps:
+    """How often a stage changed the standing answer, for each sequence of outputs before it.
+
+    Where a case is stopped by what its stages said, this share does not depend on the rule: all
+    cases with the same prefix that went on are alike. So it may be watched on any case.
+    """
+
+    def __init__(self) -> None:
+        self.place: dict[Pattern, int] = {}
+
+    @property
+    def stages(self) -> list[int]:
+        """For each prefix the stage that comes after it."""
+        return [len(prefix) for prefix in self.place]
+
+    def count(self, outputs: Pattern, times: int, hits: FloatArray, seen: FloatArray) -> None:
+        """Add a case to ``hits`` and ``seen``, which have room for `MAX_PREFIXES`."""
+        for k in range(1, len(outputs)):
+            if outputs[k] is None:
+                continue
+            prefix = outputs[:k]
+            s = self.place.get(prefix)
+            if s is None:
+                if len(self.place) >= MAX_PREFIXES:
+                    continue
+                s = self.place[prefix] = len(self.place)
+            seen[s] += times
+            hits[s] += times * (outputs[k] != standing_answer(prefix))
 
 
 def merge_old(buckets: list[Bucket]) -> list[Bucket]:

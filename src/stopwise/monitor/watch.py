@@ -12,8 +12,8 @@ from stopwise.cascade import FloatArray
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 from stopwise.monitor.alarms import Alarm, AlarmKind
-from stopwise.monitor.change import YEAR, Change, strongest_changes
-from stopwise.monitor.history import Bucket, Streams, merge_old
+from stopwise.monitor.change import YEAR, Change, strongest_changes, strongest_step
+from stopwise.monitor.history import Bucket, Steps, Streams, merge_old
 from stopwise.patterns import Pattern
 
 DAY = 86_400.0
@@ -60,9 +60,10 @@ class MonitorSettings:
 class Monitor:
     """Watch the disagreement of every pair, missing outputs and one-sided answers of a cascade.
 
-    It must be shown cases whose depth does not depend on what their tests said: those that an
-    exploring policy or the shadow share ran. Cases that were stopped because of their outputs would
-    show other shares whenever the rule changes.
+    Shares of pairs are counted on cases whose depth does not depend on what their tests said: those
+    that an exploring policy or the shadow share ran (``is_random``). Cases that were stopped
+    because of their outputs would show other shares whenever the rule changes. On these it is
+    watched how often a stage changes the answer given all outputs before it, which no rule changes.
 
     Parameters
     ----------
@@ -93,6 +94,7 @@ class Monitor:
         self._buckets: list[Bucket] = []
         self._open = Bucket(now, self._log_weight(0.0))
         self._answers: list[Counter[object]] = [Counter() for _ in range(n_stages)]
+        self._steps = Steps()
         self._n_open = 0
         self._n_closed = 0
         self._compared_at = now
@@ -100,14 +102,19 @@ class Monitor:
         self._spent: deque[tuple[float, float]] = deque()
         self._is_over_budget = False
 
-    def observe(self, outputs: Pattern, now: float, *, times: int = 1) -> list[Alarm]:
+    def observe(
+        self, outputs: Pattern, now: float, *, times: int = 1, is_random: bool = True
+    ) -> list[Alarm]:
         """Take in a case and return what it makes noticed, usually nothing."""
-        self._open.add(outputs, times)
         self._n_open += times
-        if len(outputs) == self.streams.n_stages:
-            self._compared_at, self._is_stale = now, False
-        if len(self.common) < self.streams.n_stages:
-            self._learn_common(outputs, times)
+        if is_random:
+            self._open.add(outputs, times)
+            if len(outputs) == self.streams.n_stages:
+                self._compared_at, self._is_stale = now, False
+            if len(self.common) < self.streams.n_stages:
+                self._learn_common(outputs, times)
+        else:
+            self._steps.count(outputs, times, self._open.step_hits, self._open.step_seen)
         age = now - self._open.start
         enough = max(self.settings.bucket_cases, self._n_closed // 20)
         if age < self.settings.bucket_seconds and self._n_open < enough:
@@ -173,11 +180,61 @@ class Monitor:
         weights = np.array([b.log_weight for b in self._buckets[1:]])
         changes = [c for c in strongest_changes(hits, seen, weights) if c.is_alarm]
         if not changes:
-            return []
+            return self._changed_steps(weights, now)
         strongest = max(changes, key=lambda c: c.log_evidence)
         alarm = self._alarm(strongest, changes, hits, seen, now)
         self._start_epoch(strongest.cut)
         return [alarm]
+
+    def _changed_steps(self, weights: FloatArray, now: float) -> list[Alarm]:
+        """Look for a stage that answers otherwise than before, given what came before it."""
+        stages = np.array(self._steps.stages)
+        if len(self._buckets) < 2 or not len(stages):
+            return []
+        hits = np.array([b.step_hits[: len(stages)] for b in self._buckets])
+        seen = np.array([b.step_seen[: len(stages)] for b in self._buckets])
+        for stage in np.unique(stages).tolist():
+            of = stages == stage
+            cut, log_evidence = strongest_step(hits[:, of], seen[:, of], weights)
+            if log_evidence >= 0:
+                since = self._buckets[cut].start
+                n, d = seen[:, of].sum(axis=1), hits[:, of].sum(axis=1)
+                before = float(d[:cut].sum() / max(n[:cut].sum(), 1))
+                after = float(d[cut:].sum() / max(n[cut:].sum(), 1))
+                n_after = int(n[cut:].sum())
+                self._start_epoch(cut)
+                return [
+                    Alarm(AlarmKind.CHANGED, now, since, stage, stage - 1, before, after, n_after)
+                ]
+        return []
+
+    def is_odd(self, stage: int) -> bool:
+        """Whether a stage looks broken in what was seen since the last change.
+
+        It disagrees with each other stage more than they do with each other, and more than before
+        the change; or it often gives nothing, or nearly always the same where others do not.
+        """
+        recent = self.recent()
+        shares = self._shares(recent)
+        own = [s for s, pair in enumerate(self.streams.pairs) if stage in pair]
+        rose = shares[own] > self._shares(self.past[-1])[own] if self.past else np.ones(1)
+        pairs = dict(zip(self.streams.pairs, shares, strict=False))
+        if odd_one_out(pairs, self.n_stages) == stage and rose.all():
+            return True
+        if shares[len(self.streams.pairs) + stage] >= OFTEN_MISSING:
+            return True
+        top = [_top_share(recent, k) for k in range(self.n_stages)]
+        others = [share for k, share in enumerate(top) if k != stage]
+        return bool(top[stage] >= NEARLY_ALL > max(others, default=1.0))
+
+    def _shares(self, patterns: Counter[Pattern]) -> FloatArray:
+        hits, seen = self.streams.counts(patterns, {})
+        return (hits + 0.5) / (seen + 1)
+
+    @property
+    def n_stages(self) -> int:
+        """The number of stages."""
+        return self.streams.n_stages
 
     def _start_epoch(self, cut: int) -> None:
         """Keep what was before the cut apart; go on with what came after it.
@@ -190,7 +247,7 @@ class Monitor:
             before.update(bucket.patterns)
         self.past = [*self.past, before][-20:]
         self._buckets = self._buckets[cut:]
-        self._n_closed = sum(b.n_cases for b in self._buckets)
+        self._n_closed = sum(b.n_cases + int(b.step_seen.sum()) for b in self._buckets)
         self.common = {}
         self._answers = [Counter() for _ in self._answers]
         for pattern, times in self.recent().items():
@@ -221,6 +278,15 @@ class Monitor:
         changed = [self.streams.pairs[c.stream] for c in changes if c.stream < n_pairs]
         stage = max((i, j), key=lambda k: (sum(k in pair for pair in changed), k))
         return Alarm(AlarmKind.CHANGED, now, since, stage, i + j - stage, *numbers)
+
+
+def _top_share(patterns: Counter[Pattern], stage: int) -> float:
+    """Return how often a stage gives its most common answer."""
+    answers: Counter[object] = Counter()
+    for outputs, times in patterns.items():
+        if stage < len(outputs) and outputs[stage] is not None:
+            answers[outputs[stage]] += times
+    return answers.most_common(1)[0][1] / answers.total() if answers else 0.0
 
 
 def odd_one_out(disagreement: dict[tuple[int, int], float], n_stages: int) -> int:

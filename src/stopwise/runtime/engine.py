@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stopwise.errors import StageError
+from stopwise.patterns import Pattern
 from stopwise.runtime.calling import Outcome
 from stopwise.runtime.learning import Course
 from stopwise.runtime.result import Failure, Result
@@ -134,3 +135,15 @@ def _reason(outcome: Outcome) -> str:
         return "gave no answer that counts"
     said = str(outcome.error) or "no message"
     return f"{type(outcome.error).__name__}: {said}"
+
+
+def told_outputs(outcomes: list[Outcome]) -> tuple[Pattern, int]:
+    """Return the outputs to learn from, and how many of them come before a stage that was skipped.
+
+    A stage that an alarm took out of service was not run: that it gave nothing is no news.
+    """
+    shown = next((k for k, outcome in enumerate(outcomes) if outcome is SKIPPED), len(outcomes))
+    n = len(outcomes)
+    while n and outcomes[n - 1] is SKIPPED:
+        n -= 1
+    return tuple([outcome.output for outcome in outcomes[:n]]), shown

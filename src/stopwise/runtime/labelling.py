@@ -88,7 +88,7 @@ class Labels:
         self.expected_loss += doubt * self._runtime.mistake_cost
         if settings.buy is not None and self._affords():
             self.spent += settings.label_cost
-            self._runtime.later(self._buy(case, outputs))
+            self._runtime.background.start(self._buy(case, outputs))
         elif settings.keep and key is not None:
             self._keep(WantedCase(key, case, outputs))
 

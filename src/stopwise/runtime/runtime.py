@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from stopwise.cascade import Cascade
@@ -15,9 +15,10 @@ from stopwise.errors import OutputsError, SettingError, StageError, StoreError
 from stopwise.monitor import Alarm, MonitorSettings
 from stopwise.patterns import Pattern
 from stopwise.reading import open_log
+from stopwise.runtime.background import Background
 from stopwise.runtime.calling import Outcome
 from stopwise.runtime.comparing import Normalise, as_it_is
-from stopwise.runtime.engine import Engine
+from stopwise.runtime.engine import Engine, told_outputs
 from stopwise.runtime.events import Events
 from stopwise.runtime.labelling import Labels, LabelSettings
 from stopwise.runtime.learning import Course, Learning, policy_maker
@@ -124,7 +125,7 @@ class Runtime:
             clock=clock,
         )
         self.labels = Labels(self, labels or LabelSettings())
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self.background = Background()
         self._syncing: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
         self.events.version("started", self.cascade)
@@ -192,9 +193,10 @@ class Runtime:
         if self.learning.has_belief:
             answer, belief = self.learning.conclude(result.outputs, result.answer)
             result = result._replace(answer=answer, belief=belief)
-        if self._rng.random() < self.shadow and not self.learning.is_frozen:
+        share = max(self.shadow, self.watching.probing)
+        if self._rng.random() < share and not self.learning.is_frozen:
             result = result._replace(is_shadow=True)
-            self.later(self._run_shadow(case, list(outcomes), course, key))
+            self.background.start(self._run_shadow(case, list(outcomes), course, key))
         else:
             self._learn(outcomes, course)
             self.labels.offer(key, case, result.outputs)
@@ -222,8 +224,7 @@ class Runtime:
 
     async def aclose(self) -> None:
         """Wait for shadow cases, fold what was learned into the store and leave it."""
-        while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.background.wait()
         await asyncio.to_thread(self.worker.close)
 
     def close(self) -> None:
@@ -273,19 +274,6 @@ class Runtime:
         self.learning.is_frozen = frozen
         self.events.version("frozen" if frozen else "thawed", self.cascade)
 
-    def later(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run something off the critical path; closing waits for it."""
-        task = asyncio.get_running_loop().create_task(self._logged(work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
-    async def _logged(self, work: Coroutine[Any, Any, Any]) -> Any:
-        try:
-            return await work
-        except Exception:
-            logger.exception("%s: work after an answer failed", self.name)
-
     async def _run_shadow(
         self, case: Any, outcomes: list[Outcome], course: Course, key: str | None
     ) -> None:
@@ -300,9 +288,9 @@ class Runtime:
         learning = self.learning
         if not outcomes or learning.is_frozen:
             return
-        outputs = tuple([outcome.output for outcome in outcomes])
+        outputs, shown = told_outputs(outcomes)
         with learning.lock:
-            if course.layout != learning.layout:
+            if course.layout != learning.layout or not outputs:
                 return
             try:
                 learning.tell(outputs)
@@ -310,7 +298,8 @@ class Runtime:
                 self._not_counted(error)
                 return
             is_random = is_shadow or course.stage is not None
-            self.watching.see(outputs, sum([o.cost for o in outcomes]), is_random=is_random)
+            cost = sum([outcome.cost for outcome in outcomes])
+            self.watching.see(outputs[:shown], cost, is_random=is_random)
 
     def _not_counted(self, error: Exception) -> None:
         """Note a case that was answered but not counted; the first, second, fourth … is logged."""
@@ -320,7 +309,7 @@ class Runtime:
 
     def _sync_soon(self) -> None:
         if self._syncing is None or self._syncing.done():
-            self._syncing = self.later(asyncio.to_thread(self.learning.sync))
+            self._syncing = self.background.start(asyncio.to_thread(self.learning.sync))
 
     def _price_again(self) -> None:
         self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))

@@ -1,0 +1,220 @@
+"""The runtime: python -m benchmarks.bench_runtime. Overhead, concurrency, memory, drift, alarms."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+import tracemalloc
+
+import numpy as np
+
+import stopwise as sw
+from stopwise.monitor import Monitor, MonitorSettings
+from stopwise.monitor.change import YEAR
+from stopwise.runtime import Runtime, Stage
+
+missed: list[str] = []
+
+
+def bar(name: str, value: float, limit: float) -> None:
+    verdict = "ok" if value <= limit else "MISSED"
+    print(f"{name}: {value:.3g} (bar {limit:g}) {verdict}")
+    if value > limit:
+        missed.append(name)
+
+
+async def noop(case: int) -> int:
+    return case
+
+
+def overhead() -> None:
+    """CPU time of a case with three no-op stages against three bare awaits, interleaved."""
+
+    async def play() -> float:
+        stages = [Stage(noop, cost=c, name=f"s{c}") for c in (0, 1, 5)]
+        fixed = sw.FixedStage(sw.Cascade([0, 1, 5], 100), stage=2)
+        runtime = Runtime("bench", stages=stages, mistake_cost=100, policy=fixed, shadow=0.0)
+        ratios = []
+        for _ in range(7):
+            start = time.process_time()
+            for case in range(4000):
+                await noop(case % 8)
+                await noop(case % 8)
+                await noop(case % 8)
+            bare = time.process_time() - start
+            start = time.process_time()
+            for case in range(4000):
+                await runtime.run(case % 8)
+            ratios.append((time.process_time() - start) / bare)
+        await runtime.aclose()
+        return float(np.median(ratios))
+
+    bar("overhead of a case, times three bare awaits", asyncio.run(play()), 60)
+
+
+def concurrency() -> None:
+    """200 cases at once on stages that sleep, against the sleep alone."""
+
+    async def slow(case: int) -> int:
+        await asyncio.sleep(0.5)
+        return case
+
+    async def play() -> float:
+        stages = [Stage(slow, cost=c, name=f"s{c}") for c in (0, 1)]
+        fixed = sw.FixedStage(sw.Cascade([0, 1], 100), stage=1)
+        async with Runtime("bench", stages=stages, policy=fixed, shadow=0.0) as runtime:
+            start = time.perf_counter()
+            await runtime.run_many(range(200), concurrency=200, progress=False)
+            return (time.perf_counter() - start) / 1.0
+
+    bar("200 concurrent cases, times the ideal second", asyncio.run(play()), 1.1)
+
+
+class World:
+    """Three stages that err independently, one of which can change."""
+
+    def __init__(self, rates: tuple[float, ...], seed: int) -> None:
+        self.rates = list(rates)
+        self.flipped = -1
+        self.rng = np.random.default_rng(seed)
+        self.now = 0.0
+
+    def stage(self, k: int, cost: float) -> Stage:
+        async def call(case: tuple[int, np.ndarray]) -> int:
+            label, noise = case
+            return label ^ int(noise[k] < self.rates[k]) ^ int(self.flipped == k)
+
+        return Stage(call, cost=cost, name=f"s{k + 1}")
+
+    def case(self) -> tuple[int, np.ndarray]:
+        self.now += 1.0
+        return int(self.rng.integers(0, 2)), self.rng.random(3)
+
+
+async def shares(runtime: Runtime, world: World, n: int) -> float:
+    """Return the share of cases whose answer comes from the last stage."""
+    last = 0
+    for _ in range(n):
+        last += (await runtime.run(world.case())).stage == 2
+    await runtime.background.wait()
+    return last / n
+
+
+def drift() -> None:
+    """A last stage that breaks, and one that becomes better; shadow 1 %, a case a second."""
+
+    def made(world: World, policy: str) -> Runtime:
+        stages = [world.stage(k, cost) for k, cost in enumerate((0, 1, 2))]
+        return Runtime(
+            "drift",
+            stages=stages,
+            mistake_cost=100,
+            policy=policy,
+            shadow=0.01,
+            seed=0,
+            clock=lambda: world.now,
+        )
+
+    async def breaks(policy: str) -> float:
+        world = World((0.25, 0.15, 0.02), seed=1)
+        runtime = made(world, policy)
+        await shares(runtime, world, 4000)
+        world.flipped = 2
+        await shares(runtime, world, 2000)
+        return await shares(runtime, world, 1000)
+
+    async def improves(policy: str) -> float:
+        world = World((0.12, 0.1, 0.30), seed=2)
+        runtime = made(world, policy)
+        await shares(runtime, world, 4000)
+        world.rates[2] = 0.01
+        await shares(runtime, world, 18_000)
+        return await shares(runtime, world, 2000)
+
+    for policy in ("resolve", "beliefs"):
+        share = asyncio.run(breaks(policy))
+        bar(f"{policy}: traffic of a broken last stage after 2,000 cases", share, 0.1)
+    for policy in ("resolve", "beliefs"):
+        share = asyncio.run(improves(policy))
+        print(f"{policy}: traffic of a better last stage after 20,000 cases: {share:.3g}")
+
+
+def memory() -> None:
+    """A day of traffic, a case every two seconds of simulated time."""
+
+    async def play() -> float:
+        world = World((0.25, 0.15, 0.02), seed=3)
+        stages = [world.stage(k, cost) for k, cost in enumerate((0, 1, 2))]
+        runtime = Runtime(
+            "day", stages=stages, mistake_cost=100, policy="resolve", clock=lambda: world.now
+        )
+        await shares(runtime, world, 4000)
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(8):
+            world.now += 1.5 * 3600
+            await shares(runtime, world, 1000)
+        after, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return (after - before) / 1e6
+
+    bar("growth in a day, MB", asyncio.run(play()), 1.0)
+
+
+def false_alarms(years: int = 1000) -> None:
+    """A thousand years at a case a minute in which nothing changes."""
+    rng = np.random.default_rng(0)
+    week = 7 * 86_400.0
+    settings = MonitorSettings(false_alarms_per_year=0.1, bucket_seconds=week, bucket_cases=10**9)
+    monitor = Monitor(2, now=0.0, settings=settings)
+    alarms = 0
+    for w in range(int(years * YEAR / week)):
+        differ = int(rng.binomial(10_080, 0.2))
+        alarms += len(monitor.observe((0, 1), w * week + 1.0, times=differ))
+        alarms += len(monitor.observe((0, 0), (w + 1) * week, times=10_080 - differ))
+    bar(f"false alarms in {years} years at 0.1 a year", alarms, 0.1 * years)
+
+
+def delays() -> None:
+    """Cases until a jump of disagreement is noticed, beside river's ADWIN and a fixed window."""
+    from river.drift import ADWIN
+
+    print("jump           cases until noticed (median of 20); false alarms in 20,000 cases before")
+    for before, after in ((0.1, 0.6), (0.1, 0.3), (0.2, 0.3)):
+        found: dict[str, list[int]] = {"monitor": [], "ADWIN": []}
+        false = {"monitor": 0, "ADWIN": 0}
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            stream = np.concatenate([rng.random(20_000) < before, rng.random(20_000) < after])
+            monitor, adwin = Monitor(2, now=0.0), ADWIN()
+            noticed: dict[str, int] = {}
+            for t, differs in enumerate(stream.tolist()):
+                if t >= 20_000 and len(noticed) == 2:
+                    break
+                adwin.update(differs)
+                seen = {
+                    "monitor": bool(monitor.observe((0, int(differs)), float(t))),
+                    "ADWIN": adwin.drift_detected,
+                }
+                for name, alarm in seen.items():
+                    if alarm and t < 20_000:
+                        false[name] += 1
+                    elif alarm:
+                        noticed.setdefault(name, t - 20_000)
+            for name, delays_seen in found.items():
+                delays_seen.append(noticed.get(name, 20_000))
+        told = ", ".join(f"{n} {np.median(d):.0f} ({false[n]})" for n, d in found.items())
+        print(f"{before:.0%} to {after:.0%}: {told}")
+
+
+def main() -> None:
+    for part in (overhead, concurrency, drift, memory, false_alarms, delays):
+        part()
+    if missed:
+        print(f"missed: {', '.join(missed)}", file=sys.stderr)
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
