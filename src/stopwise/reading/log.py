@@ -99,7 +99,8 @@ class Log:
             )
         read = {MISSING: None, **{k: k for k in range(len(names))}}
         found = PatternTable.from_columns(places, counts, self.cascade, read=read.__getitem__)
-        return replace(found, agreement_only=True)
+        # One class more than any pattern shows: where values are many, all tests may be wrong.
+        return replace(found, classes=(*found.classes, len(names)), agreement_only=True)
 
     def rows(self, *more: str) -> list[tuple[Hashable, ...]]:
         """Return every row as values, ``None`` for a gap: the outputs, then ``more`` columns."""

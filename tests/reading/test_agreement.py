@@ -1,0 +1,78 @@
+"""A log with too many patterns of values is counted by who agrees with whom."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stopwise as sw
+from stopwise.errors import LogError
+from stopwise.patterns import agreement
+from stopwise.reading import open_log
+from stopwise.reading.checks import check_log, odd_values
+
+NAMES = ["a", "b", "c"]
+CASCADE = sw.Cascade([1, 2, 4], mistake_cost=25, names=NAMES)
+MODULES = ("checks", "counting", "log", "parquet")
+
+
+@pytest.fixture
+def frame(monkeypatch):
+    """Outputs of 40 classes with gaps, and a limit that their patterns exceed."""
+    for module in MODULES:
+        monkeypatch.setattr(f"stopwise.reading.{module}.MAX_PATTERNS", 60)
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 40, 900)
+    wrong = [rng.random(900) < rate for rate in (0.3, 0.2, 0.1)]
+    outputs = np.stack([np.where(w, rng.integers(0, 40, 900), label) for w in wrong], axis=1)
+    return pd.DataFrame(outputs, columns=NAMES, dtype="Int64").mask(rng.random((900, 3)) < 0.05)
+
+
+def source(frame, kind, folder):
+    if kind == "frame":
+        return frame
+    if kind == "array":
+        return frame.fillna(0).to_numpy(dtype=np.int64)
+    if kind == "floats":
+        return frame.astype(float).to_numpy()
+    path = folder / f"log.{kind}"
+    # Written as whole numbers in one column and with a fraction in the next.
+    text = frame.astype({"b": float})
+    frame.to_parquet(path) if kind == "parquet" else text.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["frame", "array", "floats", "csv", "parquet"])
+def test_agreement_is_that_of_the_rows(kind, frame, tmp_path):
+    found = open_log(source(frame, kind, tmp_path), CASCADE).table()
+    assert found.agreement_only
+    rows = (frame.fillna(0) if kind == "array" else frame).astype(object).to_numpy().tolist()
+    shown = [[None if y is pd.NA else y for y in row] for row in rows]
+    expected = Counter(agreement(row) for row in shown if row != [None] * 3)
+    patterns = [tuple(found.value(c) for c in row) for row in found.codes.tolist()]
+    assert dict(zip(patterns, found.weights.tolist(), strict=True)) == expected
+    assert found.n_blank == shown.count([None] * 3)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        both = [(r[i], r[j]) for r in shown if r[i] is not None and r[j] is not None]
+        assert found.n_seen[i, j] == len(both)
+        assert found.n_disagreed[i, j] == sum(x != y for x, y in both)
+
+
+def test_what_needs_no_values_is_the_same(frame):
+    """As from the patterns of values."""
+    table = open_log(frame, CASCADE).table()
+    check_log(table)
+    assert odd_values(table) == ()
+    values = [[None if y is pd.NA else y for y in row] for row in frame.astype(object).to_numpy()]
+    counted = sw.PatternTable.from_rows(values, [1] * len(values), CASCADE)
+    assert not counted.agreement_only
+    np.testing.assert_array_equal(table.disagreement, counted.disagreement)
+    np.testing.assert_array_equal(table.n_observed, counted.n_observed)
+    assert table.flip_flop_rate() == pytest.approx(counted.flip_flop_rate())
+
+
+def test_scores_are_still_refused(frame):
+    scores = frame.assign(b=np.arange(900) / 7)
+    with pytest.raises(LogError, match="'b' alone has 900 values: cut scores into classes"):
+        open_log(scores, CASCADE).table()
