@@ -14,7 +14,7 @@ from stopwise.reading.checks import check_log, odd_values
 
 NAMES = ["a", "b", "c"]
 CASCADE = sw.Cascade([1, 2, 4], mistake_cost=25, names=NAMES)
-MODULES = ("checks", "counting", "log", "parquet")
+MODULES = ("checks", "counting", "log", "parquet", "text")
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Text files mean the same wherever they are read: one dialect, the same gaps, that very file."""
 
 import gzip
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -80,6 +81,29 @@ def test_separators_and_marks_of_byte_order(log, mark, name):
     lines = [f'"a"{mark}b', f"1.0{mark}x{other}y", f'1{mark}"x{mark}y"']
     table = log("\ufeff" + "\r\n".join(["", *lines, ""]), name)
     assert patterns(table) == {("1", f"x{other}y"): 1, ("1", f"x{mark}y"): 1}
+
+
+LINES = {
+    "plain": "a,b\n1,2\n1.0,2\n NA,x y\n1,2\n",
+    "the other way round": "b,a\r\n1,2\r\n3,\r\n",
+    "blank lines": "\na,b\n1,2\n\n1,2\n",
+    "quotes": 'a,b\n1,"x,y"\n1, "2"\n',
+    "line breaks": 'a,b\n1,"x\ny"\n1,2\n',
+    "a separator at the end": "a,b\n1,2,\n",
+    "a control character": "a,b\n1,\x01\n",
+    "more columns": "a,b,c\n1,2,3\n1,2,4\n",
+    "no end": "a,b\n1,2",
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines_are_counted_as_cells_are(name, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(LINES[name], newline="")
+    opened = open_log(path, PAIR)
+    cells = replace(opened, held=replace(opened.held, count=None))
+    assert patterns(opened.table()) == patterns(cells.table())
+    assert opened.table().n_blank == cells.table().n_blank
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.csv.gz"])

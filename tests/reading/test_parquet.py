@@ -43,8 +43,8 @@ def test_parquet_is_counted_as_the_engine_counts_it(name, n_files, tmp_path, mon
         part = frame[k::n_files]
         part.to_parquet(tmp_path / f"{k}.parquet", row_group_size=100)
     log = open_log(tmp_path, Cascade([1.0] * len(names), names=names))
-    assert log.held.parquet
-    engine = replace(log, held=replace(log.held, parquet=()))
+    assert log.held.count
+    engine = replace(log, held=replace(log.held, count=None))
     found, expected = log.table(), engine.table()
     assert found.classes == expected.classes
     assert list(map(type, found.classes)) == list(map(type, expected.classes))

@@ -16,7 +16,7 @@ WORD = 64  # bits
 MAX_CODES = 1 << 16  # of one column
 DENSE = 22  # bits: up to here a table of all words is faster than sorting those that occur
 BLOCK = 1 << 16  # cases whose words stay in the cache while they are packed
-PENDING = 1 << 20  # words that are counted at once
+PENDING = 1 << 20  # words that are counted at once, or fewer where their table is small
 
 Codes = NDArray[Any]  # whole numbers from 0
 
@@ -46,6 +46,7 @@ class WordCounts:
         self._found = (np.empty(0, dtype=self._word), np.empty(0, dtype=np.int64))
         self._pending: list[Codes] = []
         self._n_pending = 0
+        self._enough = PENDING if bits > DENSE else min(1 << bits, PENDING)
 
     @staticmethod
     def fits(sizes: Sequence[int]) -> bool:
@@ -62,7 +63,7 @@ class WordCounts:
                 words |= codes.astype(self._word, copy=False)
             self._pending.append(words)
             self._n_pending += len(words)
-            if self._n_pending >= PENDING:
+            if self._n_pending >= self._enough:
                 self._count()
 
     @property
@@ -85,7 +86,9 @@ class WordCounts:
 
     def _count(self) -> None:
         """Count the words that wait."""
-        words = np.concatenate([*self._pending, self._found[0][:0]])
+        if not self._pending:
+            return
+        words = np.concatenate(self._pending) if len(self._pending) > 1 else self._pending[0]
         self._pending, self._n_pending = [], 0
         if self._table is not None:
             self._table += np.bincount(words, minlength=len(self._table))
@@ -101,27 +104,33 @@ def _width(size: int) -> int:
     return max((size - 1).bit_length(), 1)
 
 
-def count_array(array: NDArray[Any], cascade: Cascade) -> PatternTable | None:
+def count_array(
+    array: NDArray[Any], names: Sequence[str], columns: Sequence[str], cascade: Cascade
+) -> PatternTable | None:
     """Return the pattern table of booleans or whole numbers, one row a case; shape (n, K).
 
     ``None`` where the outputs of a case do not fit into one word, or there are too many patterns.
+    ``names`` are those of the array's columns, ``columns`` those to count.
     """
+    if tuple(columns) != tuple(names):
+        array = array[:, [list(names).index(name) for name in columns]]
     numbers = array.view(np.uint8) if array.dtype == np.bool_ else array
-    low = [column.min() if len(column) else column.dtype.type(0) for column in numbers.T]
-    high = [column.max() if len(column) else column.dtype.type(0) for column in numbers.T]
-    sizes = [int(b) - int(a) + 1 for a, b in zip(low, high, strict=True)]
-    if not WordCounts.fits(sizes):
+    low, high = (numbers.min(), numbers.max()) if numbers.size else (numbers.dtype.type(0),) * 2
+    size = int(high) - int(low) + 1
+    if not WordCounts.fits([size] * len(columns)):
         return None
-    counts = WordCounts(sizes)
+    counts = WordCounts([size] * len(columns))
     unsigned = np.dtype(f"u{numbers.dtype.itemsize}")  # a distance may be too large for the sign
     for start in range(0, len(numbers), BLOCK):
         block = numbers[start : start + BLOCK].T
-        counts.add([(column - a).view(unsigned) for column, a in zip(block, low, strict=True)])
+        if block.strides[1] != block.itemsize:
+            block = np.ascontiguousarray(block)
+        counts.add(list((block - low if low else block).view(unsigned)))
         if counts.n_kept > MAX_PATTERNS:
             return None
     codes, times = counts.patterns()
     if len(times) > MAX_PATTERNS:
         return None
     kind = bool if array.dtype == np.bool_ else int
-    values = [[kind(int(a) + c) for c in range(n)] for a, n in zip(low, sizes, strict=True)]
-    return PatternTable.from_codes(codes, values, times, cascade)
+    values = [kind(int(low) + c) for c in range(size)]
+    return PatternTable.from_codes(codes, [values] * len(columns), times, cascade)

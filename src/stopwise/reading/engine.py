@@ -7,16 +7,19 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from stopwise.cascade import Cascade
 from stopwise.errors import LogError, StopwiseError
 from stopwise.extras import load_extra
 from stopwise.outputs import present
+from stopwise.patterns import PatternTable
 
 Columns = list[Sequence[Any]]
+# Counts the patterns of columns faster than the engine; ``None`` where it cannot.
+Counter = Callable[[Sequence[str], Cascade], PatternTable | None]
 
 
 class Rows(Protocol):
@@ -29,6 +32,10 @@ class Rows(Protocol):
     @property
     def read(self) -> Callable[[Any], Hashable]:
         """What a value of the engine stands for, ``None`` for a gap."""
+
+    @property
+    def count(self) -> Counter | None:
+        """A faster way to count than `groups`, where there is one."""
 
     def groups(self, columns: Sequence[str], limit: int) -> Columns:
         """Return distinct rows, column by column, the last one how often each occurs."""
@@ -56,8 +63,8 @@ class DuckRows:
         What a value stands for: a text file has gaps and numbers that are still text.
     view
         The view with the same rows and NULL for gaps; by default one of ``query``.
-    parquet
-        The files, where these are all rows of some Parquet files.
+    count
+        A faster way to count patterns.
     """
 
     con: Any
@@ -65,7 +72,7 @@ class DuckRows:
     columns: list[str]
     read: Callable[[Any], Hashable] = present
     view: str = ""
-    parquet: tuple[Path, ...] = ()
+    count: Counter | None = None
 
     def groups(self, columns: Sequence[str], limit: int) -> Columns:
         """Return distinct rows, column by column, the last one how often each occurs."""
@@ -91,6 +98,7 @@ class IbisRows:
     """Rows of an Ibis table, or of one that is made where it is needed."""
 
     read: Callable[[Any], Hashable] = staticmethod(present)
+    count: Counter | None = None
 
     def __init__(self, table: Any, columns: Sequence[str] | None = None) -> None:
         self._table = table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from stopwise.patterns import MISSING, PatternTable
 from stopwise.reading.checks import MAX_PATTERNS, check_no_scores
 from stopwise.reading.counting import count_array
 from stopwise.reading.engine import (
-    DuckRows,
     IbisRows,
     Rows,
     arrow_table,
@@ -25,7 +25,6 @@ from stopwise.reading.engine import (
     load_ibis,
     memtable,
 )
-from stopwise.reading.parquet import count_parquet
 from stopwise.reading.sources import open_rows
 from stopwise.reading.text import Cells, unicode_path, without_fractions
 
@@ -48,8 +47,6 @@ class Log:
         The tests; free of charge where nobody has said what they cost.
     case_id
         The column that names a case; ``None`` takes the row number, from 1.
-    array
-        The same rows as an array of booleans or whole numbers, where they came as one.
 
     >>> log = open_log(np.array([[0, 0], [0, 1], [1, 1], [0, 0]]))
     >>> float(log.table().disagreement[0, 1])
@@ -61,20 +58,17 @@ class Log:
     columns: tuple[str, ...]
     cascade: Cascade
     case_id: str | None = None
-    array: NDArray[Any] | None = None
 
     def table(self) -> PatternTable:
         """Count the patterns of outputs, by one GROUP BY inside the engine.
 
-        Arrays and Parquet files of a few small values are counted faster without an engine. Where
-        there are too many patterns of values, those of agreement are counted instead.
+        Some sources can be counted faster in another way. Where there are too many patterns of
+        values, those of agreement are counted instead.
         """
         with engine_errors(self.name):
             found = None
-            if self.array is not None:
-                found = count_array(self.array, self.cascade)
-            elif isinstance(self.held, DuckRows) and self.held.parquet:
-                found = count_parquet(self.held.parquet, self.columns, self.cascade)
+            if self.held.count is not None:
+                found = self.held.count(self.columns, self.cascade)
             return found or self._by_value() or self._by_agreement()
 
     def _by_value(self) -> PatternTable | None:
@@ -145,7 +139,7 @@ class Log:
 
     @property
     def _backend(self) -> str:
-        return "duckdb" if self.array is not None else str(self.held.frame().get_backend().name)
+        return str(self.held.frame().get_backend().name)
 
 
 def open_log(
@@ -201,8 +195,7 @@ def open_log(
     columns = [name for name in rows.columns if name != case_id] if tests is None else tests
     for column in columns:
         known_name("a test", column, rows.columns, LogError)
-    array = source.array if isinstance(source, Log) else None
-    return Log(name, rows, *_tests(columns, cascade), case_id, array)
+    return Log(name, rows, *_tests(columns, cascade), case_id)
 
 
 def _from_array(array: NDArray[Any], tests: Sequence[str] | None, cascade: Cascade | None) -> Log:
@@ -213,9 +206,9 @@ def _from_array(array: NDArray[Any], tests: Sequence[str] | None, cascade: Casca
         K = len(columns)
         raise LogError(f"an array must have shape (n, {K}), one column a test, got {array.shape}")
     rows = IbisRows(lambda: memtable(arrow_table(array, columns)), columns)
-    is_small = array.dtype.kind in "bui" and not np.ma.is_masked(array)
-    held = np.ma.getdata(array) if is_small else None
-    return Log("a table in memory", rows, columns, cascade, array=held)
+    if array.dtype.kind in "bui" and not np.ma.is_masked(array):
+        rows.count = partial(count_array, np.ma.getdata(array), columns)
+    return Log("a table in memory", rows, columns, cascade)
 
 
 def _tests(columns: Sequence[str], cascade: Cascade | None) -> tuple[tuple[str, ...], Cascade]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from stopwise.reading.engine import (
     quoted,
     quoted_name,
 )
-from stopwise.reading.text import COMPRESSED, Cells, escaped, text_query
+from stopwise.reading.parquet import count_parquet
+from stopwise.reading.text import COMPRESSED, Cells, TextFiles, escaped
 
 WILD = set("*?[")
 TEXT = {".csv", ".tsv", ".txt", ".psv"}
@@ -80,17 +82,18 @@ def _from_path(
 def _from_files(con: Any, files: list[Path], values: Collection[Hashable]) -> DuckRows:
     """Return the rows of files, also as the view ``log``."""
     if _kind(files[0]) == "text":
-        cells = Cells(values)
-        raw, columns = text_query([p for p in files if p.stat().st_size], cells)
-        con.execute(f"create view log as select {cells.without_gaps(columns)} from ({raw})")
-        return DuckRows(con, raw, columns, cells, "log")
+        text = TextFiles([p for p in files if p.stat().st_size], Cells(values))
+        con.execute(f"create view log as {text.query_without_gaps()}")
+        count = partial(text.count_lines, con)
+        return DuckRows(con, text.query(), text.columns, text.cells, "log", count)
     import pyarrow.parquet as pq
 
     check_names(pq.read_schema(files[0]).names)
     paths = ", ".join(quoted(escaped(path)) for path in files)
     con.execute(f"create view log as from read_parquet([{paths}])")
     columns = [name for name, *_ in con.execute("describe log").fetchall()]
-    return DuckRows(con, "from log", columns, view="log", parquet=tuple(files))
+    count = partial(count_parquet, files)
+    return DuckRows(con, "from log", columns, view="log", count=count)
 
 
 def _selected(con: Any, query: str, rows: DuckRows | None = None) -> DuckRows:

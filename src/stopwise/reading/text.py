@@ -13,8 +13,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from stopwise.cascade import Cascade
 from stopwise.errors import LogError
-from stopwise.reading.engine import check_names, quoted, quoted_name
+from stopwise.patterns import PatternTable
+from stopwise.reading.checks import MAX_PATTERNS
+from stopwise.reading.engine import check_names, load_duckdb, quoted, quoted_name
 
 # What stands for "not run or failed" in a text file; `none` is left alone, some tests answer it.
 # Spreadsheets write those with # for cells that they could not compute.
@@ -27,6 +30,7 @@ BLANKS = r"[ \t\n\r\v\f]*"
 WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 SEPARATORS = ",;\t|"
 COMPRESSED = {".gz", ".zst"}
+UNSEEN = "\x01\x02\x03\x04"  # separates nothing: every line is one cell
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -49,13 +53,10 @@ class Cells:
             return value
         return None if self._is_gap(value) else re.sub(WHOLE, r"\1", value)
 
-    def without_gaps(self, columns: Sequence[str]) -> str:
-        """Return columns in SQL, NULL where there is a gap."""
-        gap = quoted(self.pattern)
-        names = [(quoted_name(name)) for name in columns]
-        return ", ".join(
-            f"case when regexp_full_match({x}, {gap}) then null else {x} end as {x}" for x in names
-        )
+    def without_gap(self, column: str) -> str:
+        """Return a column in SQL, NULL where there is a gap."""
+        name, gap = quoted_name(column), quoted(self.pattern)
+        return f"case when regexp_full_match({name}, {gap}) then null else {name} end as {name}"
 
 
 def without_fractions(column: Any) -> Any:
@@ -69,43 +70,82 @@ class Header(NamedTuple):
 
     mark: str
     names: tuple[str, ...]
-    n_blank: int
+    n_blank: int = 0
+    is_quoted: bool = False
 
 
-def text_query(files: Sequence[Path], cells: Cells) -> tuple[str, list[str]]:
-    """Return a query for the cells of text files as they are, and the names of their columns.
+class TextFiles:
+    """Text files with the same columns, read by DuckDB.
 
     Nothing is guessed from the first rows but the separator, from the header. A column without a
     name is left out.
     """
-    headers = [read_header(path) for path in files]
-    columns = [name for name in headers[0].names if name]
-    for path, header in zip(files, headers, strict=True):
-        for name in sorted(set(columns) ^ {name for name in header.names if name}):
-            has, lacks = (path, files[0]) if name in header.names else (files[0], path)
-            raise LogError(
-                f"files of a log must have the same columns, got {name!r} in {has} and not in "
-                f"{lacks}"
-            )
-    selected = ", ".join(map(quoted_name, columns))
-    parts = [
-        f"select {selected} from {_read_csv(header, [path for path, _ in group], cells)}"
-        for header, group in groupby(zip(files, headers, strict=True), key=lambda item: item[1])
-    ]
-    return " union all ".join(parts), columns
 
+    def __init__(self, files: Sequence[Path], cells: Cells) -> None:
+        self.cells = cells
+        self.headers = {path: read_header(path) for path in files}
+        first, *_ = self.headers
+        self.columns = [name for name in self.headers[first].names if name]
+        for path, header in self.headers.items():
+            for name in sorted(set(self.columns) ^ {name for name in header.names if name}):
+                has, lacks = (path, first) if name in header.names else (first, path)
+                raise LogError(
+                    f"files of a log must have the same columns, got {name!r} in {has} and not in "
+                    f"{lacks}"
+                )
 
-def _read_csv(header: Header, files: Sequence[Path], cells: Cells) -> str:
-    names = [name or f"column {k}" for k, name in enumerate(header.names)]
-    # As text: sniffed types would make 1 a number in one column and a word in the next.
-    types = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
-    paths = ", ".join(quoted(escaped(path)) for path in files)
-    return (
-        f"read_csv([{paths}], columns = {{{types}}}, auto_detect = false, header = true, "
-        f"delim = {quoted(header.mark)}, quote = '\"', escape = '\"', comment = '', "
-        # Where "" is a value, a cell in quotes is that value and a bare one is empty.
-        f"skip = {header.n_blank}, allow_quoted_nulls = {str('' in cells.gaps).lower()})"
-    )
+    def query(self) -> str:
+        """Return a query for the cells as they are."""
+        selected = ", ".join(map(quoted_name, self.columns))
+        return " union all ".join(
+            f"select {selected} from {self._read_csv(header, list(files))}"
+            for header, files in groupby(self.headers, key=self.headers.__getitem__)
+        )
+
+    def query_without_gaps(self) -> str:
+        """Return a query for the cells with NULL for gaps."""
+        selected = ", ".join(map(self.cells.without_gap, self.columns))
+        return f"select {selected} from ({self.query()})"
+
+    def count_lines(
+        self, con: Any, columns: Sequence[str], cascade: Cascade
+    ) -> PatternTable | None:
+        """Count lines and split those that differ, which takes a fraction of splitting them all.
+
+        ``None`` where lines hold more than the outputs, or quotes, which need a parser.
+        """
+        headers = set(self.headers.values())
+        header = next(iter(headers))
+        if len(headers) > 1 or sorted(header.names) != sorted(columns) or header.is_quoted:
+            return None
+        whole = Header(UNSEEN, ("line",), header.n_blank)
+        query = f"select line, count(*) from {self._read_csv(whole, list(self.headers), quote='')}"
+        try:
+            found = con.execute(f"{query} group by line limit {MAX_PATTERNS + 1}").fetchall()
+        except load_duckdb().Error:  # which parsing all cells explains better
+            return None
+        rows = [(line.split(header.mark), times) for line, times in found if line is not None]
+        K = len(columns)
+        if len(found) > MAX_PATTERNS or any(
+            len(row) != K or '"' in "".join(row) for row, _ in rows
+        ):
+            return None
+        order = [header.names.index(name) for name in columns]
+        values = [[row[k] for row, _ in rows] for k in order]
+        counts = [times for _, times in rows]
+        return PatternTable.from_columns(values, counts, cascade, read=self.cells)
+
+    def _read_csv(self, header: Header, files: Sequence[Path], quote: str = '"') -> str:
+        names = [name or f"column {k}" for k, name in enumerate(header.names)]
+        # As text: sniffed types would make 1 a number in one column and a word in the next.
+        types = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names)
+        paths = ", ".join(quoted(escaped(path)) for path in files)
+        return (
+            f"read_csv([{paths}], columns = {{{types}}}, auto_detect = false, header = true, "
+            f"delim = {quoted(header.mark)}, quote = '{quote}', escape = '{quote}', comment = '', "
+            # Where "" is a value, a cell in quotes is that value and a bare one is empty.
+            f"skip = {header.n_blank}, allow_quoted_nulls = {str('' in self.cells.gaps).lower()})"
+        )
 
 
 def escaped(path: Path) -> str:
@@ -131,7 +171,7 @@ def read_header(path: Path) -> Header:
     check_names(filter(None, stripped))
     if not any(stripped):
         raise LogError(f"{path} must have a header and at least one row, got no names")
-    return Header(mark, stripped, n_blank)
+    return Header(mark, stripped, n_blank, '"' in line)
 
 
 def _chained(line: str, lines: TextIO) -> Iterator[str]:
