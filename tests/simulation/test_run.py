@@ -12,6 +12,7 @@ import stopwise as sw
 from stopwise.policies.optimism import FOREVER
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.simulation.run import checkpoint_rounds
+from tests.policies.contextual_helpers import nested_world
 from tests.policies.helpers import FACTORIES
 from tests.strategies import hoeffding
 
@@ -163,6 +164,12 @@ class TestBadInput:
             ({"horizon": 2**53 + 1}, r"horizon must be <= 2\*\*53"),
             ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
             ({"n_jobs": 1.5}, "n_jobs must be a whole number other than 0"),
+            ({"n_jobs": 10**6}, "n_jobs must be at most 1024"),
+            ({"checkpoints": 10**9}, "checkpoints must be at most 1000000"),
+            (
+                {"checkpoints": 10**6, "horizon": 2**53, "replications": 10**4},
+                r"replications times checkpoints times stages must be at most 2\*\*27",
+            ),
             ({"policy": "resolve"}, "policy must be a policy or make one"),
             ({"policy": lambda cascade: 3}, "policy must make a policy from a cascade, it made 3"),
             ({"policy": sw.Resolve(sw.Cascade([0, 0.1]))}, "for the cascade of the environment"),
@@ -198,6 +205,49 @@ class TestBadInput:
         tree = sw.Cascade(costs=[0, 0.1, 0.1], parents=[None, 0, 0])
         with pytest.raises(sw.errors.CascadeError, match="needs a chain"):
             run(environment=nested_errors(tree), policy=lambda c: sw.ExploreThenCommit(c, rounds=9))
+
+
+class Answers(Custom):
+    """Answers what it was made with."""
+
+    def __init__(self, cascade, stage=1, hold=1):
+        super().__init__(cascade)
+        self.answer = stage, hold
+
+    def ask(self):
+        return self.answer[0]
+
+    def hold(self):
+        return self.answer[1]
+
+
+class Broken(Custom):
+    def _decide(self):
+        raise ZeroDivisionError("by design")
+
+
+class TestPoliciesThatBreakTheirContract:
+    @pytest.mark.parametrize("stage", [3, -1, 1.0, None, "2"])
+    def test_a_stage_that_there_is_not_is_refused(self, stage):
+        with pytest.raises(sw.errors.PolicyError, match=r"Answers.ask must return a stage from 0"):
+            run(Answers(CASCADE, stage))
+
+    @pytest.mark.parametrize("stage", [3, -1])
+    def test_in_a_world_with_contexts_too(self, stage):
+        world = nested_world(3, 2, seed=1)
+        with pytest.raises(sw.errors.PolicyError, match=r"Answers.ask must return a stage from 0"):
+            run(Answers(world.cascade, stage), environment=world)
+
+    @pytest.mark.parametrize("hold", [0, -5, 2.5, None])
+    def test_a_decision_that_holds_for_no_round_is_refused(self, hold):
+        with pytest.raises(sw.errors.PolicyError, match=r"Answers.hold must return rounds >= 1"):
+            run(Answers(CASCADE, 1, hold))
+
+    @pytest.mark.parametrize("n_jobs", [1, 2])
+    def test_an_error_is_raised_as_it_is_and_says_whose_it_is(self, n_jobs):
+        with pytest.raises(ZeroDivisionError, match="by design") as caught:
+            run(Broken, n_jobs=n_jobs)
+        assert "raised while Broken was simulated" in caught.value.__notes__
 
 
 class Impatient(Custom):

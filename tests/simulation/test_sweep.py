@@ -8,7 +8,7 @@ import stopwise as sw
 from stopwise.problem.families import dominance_sweep, nested_errors, relaxed_errors
 from stopwise.simulation import workers
 from tests.policies.helpers import FACTORIES
-from tests.simulation.test_run import Impatient
+from tests.simulation.test_run import Broken, Impatient
 
 CASCADE = sw.Cascade(costs=[0, 0.1, 0.1])
 WORLDS = {"nested": nested_errors(CASCADE), "relaxed": relaxed_errors(CASCADE)}
@@ -79,6 +79,16 @@ class TestSweep:
         with pytest.raises(KeyboardInterrupt):
             sw.sweep(WORLDS, {"impatient": Impatient}, **SETTINGS)
 
+    def test_a_policy_that_fails_is_named_and_the_others_are_kept(self):
+        learners = {"broken": Broken, "resolve": sw.Resolve}
+        partly = sw.sweep(WORLDS, learners, **SETTINGS)
+        assert list(partly.traces) == [(world, "resolve") for world in WORLDS]
+        assert list(partly.failures) == [(world, "broken") for world in WORLDS]
+        assert "broken failed: ZeroDivisionError('by design')" in partly.table()
+        with pytest.raises(ZeroDivisionError) as caught:
+            sw.sweep(WORLDS, {"broken": Broken}, **SETTINGS)
+        assert "policy 'broken' in environment 'nested'" in caught.value.__notes__
+
 
 class TestReport:
     def test_frame(self, result):
@@ -128,6 +138,22 @@ class TestReport:
 
 
 class TestWorkers:
+    def test_short_work_starts_no_workers_and_long_work_does(self, result, monkeypatch):
+        sizes = []
+        monkeypatch.setattr(
+            workers, "_workers", lambda *_, **__: (lambda parts: map(spy, parts), 2)
+        )
+
+        def spy(part):
+            sizes.append(len(part.replications))
+            return workers._play(part)
+
+        assert_same(sw.sweep(WORLDS, LEARNERS, n_jobs=2, **SETTINGS), result)
+        assert sizes == []
+        monkeypatch.setattr(workers, "SECONDS_OF_PROCESSES", 0)
+        assert_same(sw.sweep(WORLDS, LEARNERS, n_jobs=2, **SETTINGS), result)
+        assert sum(sizes) == 18
+
     def test_processes_give_the_same_numbers(self, result):
         assert_same(sw.sweep(WORLDS, LEARNERS, n_jobs=2, **SETTINGS), result)
 

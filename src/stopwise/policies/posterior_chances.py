@@ -51,46 +51,48 @@ def chances_of_acceptance(tables: Tables) -> FloatArray:
 
 def choose_by_chances(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
     """Return the first stage that is accepted, the last if none is, for one round."""
-    seen, memory = tables.seen, tables.memory
-    chances = memory[CHANCE]
-    last = len(seen) - 1
-    j = 1
-    # Stages that the last cases did not reach have nothing new, nor have those beyond.
-    while j <= last and memory[UNITS, j, j] < seen[j, j]:
-        learn_row(tables.prices[j], seen[j], tables.sums[j], memory, j)
-        j += 1
+    learn(tables.prices, tables.seen, tables.sums, tables.memory)
+    return accepted_stage(tables.memory, rng), 1
+
+
+def accepted_stage(memory: Any, rng: Any) -> int:
+    """Draw the first stage that is accepted."""
+    last = memory.shape[1] - 1
     for i in range(last):
         j, chance, u = last, 1.0, rng.random()
         while j > i and chance > u:
-            chance *= chances[j, i]
+            chance *= memory[CHANCE, j, i]
             j -= 1
         if chance > u:
-            return i, 1
-    return last, 1
+            return i
+    return last
 
 
-def learn_row(prices: Any, seen: Any, sums: Any, memory: Any, j: int) -> None:
-    """Bring the chances of all pairs (i, j) up to date."""
-    new = seen[j] - memory[UNITS, j, j]
-    memory[UNITS, j, j] = seen[j]
-    for i in range(j):
-        x, d = prices[i], memory[KNOWN, j, i]
-        disagreed = sums[i] - d
-        a, b = 1.0 + d, 1.0 + (seen[i] - new) - d
-        chance, term, units = memory[CHANCE, j, i], memory[TERM, j, i], memory[UNITS, j, i]
-        for case in range(new):
-            if case < disagreed:
-                step, factor = -term / a, x * (a + b) / a
-                a += 1
-            else:
-                step, factor = term / b, (1 - x) * (a + b) / b
-                b += 1
-            if units == 0:
-                chance += step
-            term *= factor
-            if term < 1 / HALF_UNIT:
-                term, units = term * UNIT, units + 1
-            elif units > 0 and term > HALF_UNIT:
-                term, units = term / UNIT, units - 1
-        memory[CHANCE, j, i], memory[TERM, j, i], memory[UNITS, j, i] = chance, term, units
-        memory[KNOWN, j, i] = sums[i]
+def learn(prices: Any, seen: Any, sums: Any, memory: Any) -> None:
+    """Bring the chances of all pairs up to date."""
+    for j in range(1, len(prices)):
+        new = seen[j, j] - memory[UNITS, j, j]
+        if new == 0:
+            return  # nothing went so far, nor beyond
+        memory[UNITS, j, j] = seen[j, j]
+        for i in range(j):
+            x, d = prices[j, i], memory[KNOWN, j, i]
+            disagreed = sums[j, i] - d
+            a, b = 1.0 + d, 1.0 + (seen[j, i] - new) - d
+            chance, term, units = memory[CHANCE, j, i], memory[TERM, j, i], memory[UNITS, j, i]
+            for case in range(new):
+                if case < disagreed:
+                    step, factor = -term / a, x * (a + b) / a
+                    a += 1
+                else:
+                    step, factor = term / b, (1 - x) * (a + b) / b
+                    b += 1
+                if units == 0:
+                    chance += step
+                term *= factor
+                if term < 1 / HALF_UNIT:
+                    term, units = term * UNIT, units + 1
+                elif units > 0 and term > HALF_UNIT:
+                    term, units = term / UNIT, units - 1
+            memory[CHANCE, j, i], memory[TERM, j, i], memory[UNITS, j, i] = chance, term, units
+            memory[KNOWN, j, i] = sums[j, i]

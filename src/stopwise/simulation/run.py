@@ -122,6 +122,8 @@ def prepare_job(
     R = whole_number("replications", replications, SettingError, least=1)
     start = whole_number("seed", seed, SettingError, least=0)
     environments: list[Any] = list(environment) if isinstance(environment, list) else [environment]
+    if not environments:
+        raise SettingError("environment must not be an empty list")
     changes = _checked_changes(change_points, last, len(environments))
     for each in environments:
         check_environment(each)
