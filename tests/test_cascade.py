@@ -216,12 +216,16 @@ BAD = [
     ({"costs": [1], "mistake_cost": "9"}, "mistake_cost must be a number, got '9'"),
     ({"costs": [1], "mistake_cost": None}, "mistake_cost must be a number, got None"),
     (
+        {"costs": [0, 1e154, 1e154]},
+        "must be at most 1e+100, got costs that sum to 2e+154 and mistake_cost 1.0",
+    ),
+    (
         {"costs": [1e308, 1e308]},
-        "costs / mistake_cost must be finite, got costs that sum to inf and mistake_cost 1.0",
+        "must be at most 1e+100, got costs that sum to inf and mistake_cost 1.0",
     ),
     (
         {"costs": [1e300], "mistake_cost": 1e-300},
-        "costs / mistake_cost must be finite, got costs that sum to 1e+300 and mistake_cost 1e-300",
+        "must be at most 1e+100, got costs that sum to 1e+300 and mistake_cost 1e-300",
     ),
     (
         {"costs": [1, 2], "names": ["a"]},

@@ -17,6 +17,8 @@ from stopwise.errors import CascadeError, StateError
 
 # Costs and probabilities are sums of rounded numbers: two that differ by less than this are equal.
 TOLERANCE = 1e-12
+# In error units; the square of a larger sum would overflow.
+LARGEST_COST = 1e100
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -79,9 +81,9 @@ class Cascade:
         scale = _number("mistake_cost", mistake_cost)
         if not (scale > 0 and math.isfinite(scale)):
             raise CascadeError(f"mistake_cost must be > 0 and finite, got {mistake_cost!r}")
-        if not math.isfinite(sum(prices) / scale):
+        if not sum(prices) / scale <= LARGEST_COST:  # false for NaN as well
             raise CascadeError(
-                "costs / mistake_cost must be finite, "
+                f"costs / mistake_cost must be at most {LARGEST_COST:g}, "
                 f"got costs that sum to {sum(prices)!r} and mistake_cost {scale!r}"
             )
         object.__setattr__(self, "prices", prices)

@@ -150,6 +150,15 @@ class TestCheckpoints:
             checkpoint_rounds(given, 10)
 
 
+@pytest.mark.parametrize("costs", [[0, 1e-308, 1e-308], [0, 4e99, 4e99], [1e99, 0.1, 5e-324]])
+@pytest.mark.parametrize("name", sorted(FACTORIES))
+def test_costs_may_be_tiny_or_huge(name, costs):
+    world = nested_errors(sw.Cascade(costs=costs))
+    trace = run(FACTORIES[name], environment=world, horizon=300, count_errors=True)
+    assert np.all(np.isfinite(trace.regret))
+    assert np.all(np.isfinite(trace.half_width()))
+
+
 class TestBadInput:
     @pytest.mark.parametrize("name", ["horizon", "replications"])
     @pytest.mark.parametrize("value", [0, -3, 1.5, "10", True, None])
