@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import brentq
-from scipy.special import betaln, rel_entr, xlogy
+from scipy.special import betaln, xlogy
 from scipy.stats import chi2_contingency
 
 import stopwise as sw
@@ -59,7 +59,7 @@ def report(log):
 def test_shares_intervals_ratios_and_margins(log, report):
     _, frame = log
     C = PRICES.cumsum() / MISTAKE
-    for pair in report.verdict.pairs:
+    for pair in report.facts.verdict.pairs:
         i, j = pair.shallow, pair.deep
         both = frame.iloc[:, [i, j]].dropna()
         total = int((both.iloc[:, 0] != both.iloc[:, 1]).sum())
@@ -74,8 +74,8 @@ def test_shares_intervals_ratios_and_margins(log, report):
         assert pair.margin == pytest.approx(price - total / len(both))
         span = pair.ratio_interval
         assert (span.low, span.high) == pytest.approx((price / high, price / low))
-    later = [p.ratio for p in report.verdict.pairs if p.shallow == report.verdict.stage]
-    assert report.verdict.ratio == pytest.approx(min(later, default=math.inf))
+    later = [p.ratio for p in report.facts.verdict.pairs if p.shallow == report.facts.verdict.stage]
+    assert report.facts.verdict.ratio == pytest.approx(min(later, default=math.inf))
 
 
 def test_flip_flops(log, report):
@@ -88,7 +88,7 @@ def test_flip_flops(log, report):
         maybe += any(turned) and not all(turned)
     low, _ = betting_interval(flips, len(frame), SHARE)
     _, high = betting_interval(flips + maybe, len(frame), SHARE)
-    strong = report.strong_dominance
+    strong = report.facts.strong_dominance
     assert (strong.n_cases, strong.n_contradicting, strong.n_open) == (len(frame), flips, maybe)
     assert strong.rate == pytest.approx(flips / len(frame))
     assert (strong.interval.low, strong.interval.high) == pytest.approx((low, high), abs=1e-9)
@@ -96,7 +96,7 @@ def test_flip_flops(log, report):
 
 def test_what_is_missing(log, report):
     _, frame = log
-    gaps = report.missing
+    gaps = report.facts.missing
     assert gaps.n_missing == tuple(frame.isna().sum())
     assert gaps.n_incomplete == frame.isna().any(axis=1).sum()
     assert gaps.n_prefix == gaps.n_incomplete  # here nobody skips b and runs c
@@ -115,64 +115,3 @@ def test_what_is_missing(log, report):
         least = (x.notna() & y.notna() & (x != y).fillna(False)).mean()
         most = 1 - (x.notna() & y.notna() & (x == y).fillna(False)).mean()
         assert (pair.worst.low, pair.worst.high) == pytest.approx((least, most))
-
-
-def test_differences_by_labels(log, report):
-    """The interval: weighted labels, their mean within a Kullback-Leibler ball of the truth."""
-    labels, frame = log
-    told = report.labels
-    assert told.n_labels == 200
-    key = frame.fillna(-1).apply(tuple, axis=1)
-    share, n = key.value_counts(normalize=True), key[:200].value_counts()
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        apart = [s for s in share.index if -1 not in (s[i], s[j]) and s[i] != s[j]]
-        gaps = sum(p for s, p in share.items() if -1 in (s[i], s[j]))
-        seen = [s for s in apart if s in n.index]
-        blind = sum(share[s] for s in apart if s not in n.index)
-        P, N = sum(share[s] for s in seen), sum(int(n[s]) for s in seen)
-        weight = {s: (share[s] / P) / (n[s] / N) for s in seen}
-        gains = [
-            weight[s] * ((s[i] != y) * 1 - (s[j] != y) * 1)
-            for s, y in zip(key[:200], labels[:200], strict=True)
-            if s in weight
-        ]
-        scale, squares = max(weight.values()), sum(weight[s] ** 2 * int(n[s]) for s in seen) / N
-        mean = np.sum(gains) / N
-        if scale**2 > 1.5 * squares:
-            off = math.sqrt(2 * math.log(2 / (SHARE / 6)) * squares / N)
-            low, high = mean - off, mean + off
-        else:
-            mean = (mean / scale + 1) / 2
-
-            def divergence(m, mean=mean):
-                return rel_entr(mean, m) + rel_entr(1 - mean, 1 - m)
-
-            low, high = ends(divergence, mean, math.log(2 / (SHARE / 6)) / N)
-            low, high = scale * (2 * low - 1), scale * (2 * high - 1)
-        low = P * max(low, -1) - gaps - blind
-        high = P * min(high, 1) + gaps + blind
-        found = told.interval(i, j)
-        assert (found.low, found.high) == pytest.approx((max(low, -1), min(high, 1)), abs=1e-9)
-        assert found.low <= told.estimates[i, j] <= found.high
-    total = told.estimates[:, 0] + PRICES.cumsum() / MISTAKE
-    assert told.stage == int(np.argmin(total))
-
-
-def test_the_summary_and_the_page_say_these_numbers(report):
-    text, page = report.summary(), report.to_html()
-    regret = max(
-        report.largest_differences[report.recommended_stage, j]
-        + (PRICES[: report.recommended_stage + 1].sum() - PRICES[: j + 1].sum()) / MISTAKE
-        for j in range(3)
-    )
-    assert f"at most {1000 * regret * MISTAKE:,.0f} per 1,000 cases" in text.splitlines()[3]
-    assert f"{100 * report.strong_dominance.rate:.1f} % of cases flip-flop" in text or (
-        f"{100 * report.strong_dominance.rate:.2f} % of cases flip-flop" in text
-    )
-    for pair in report.verdict.pairs:
-        assert f"{pair.ratio:.2f} (" in page
-        assert f"{100 * pair.disagreement:.1f} %" in page
-    for count, share in zip(report.histogram.weights, report.histogram.probabilities, strict=True):
-        digits = 1 if share >= 0.1 else 2
-        assert share >= 0.01
-        assert f"{count:,} ({100 * share:.{digits}f} %)" in page

@@ -1,19 +1,17 @@
-"""The price map says at every price what a fresh audit at that price says."""
+"""The price map says at every price what a fresh look at that price says."""
 
+import time
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from stopwise.auditing.bounds.assumptions import Ordered
+from stopwise.auditing.assumptions import Ordered
 from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.auditing.bounds.regrets import minimax_stage, worst_regrets
-from stopwise.auditing.evidence.pair_bounds import DisagreementBounds
-from stopwise.auditing.evidence.verdict import judge
-from stopwise.auditing.prices import price_map
+from stopwise.auditing.price_map import price_map
 from stopwise.cascade import Cascade
-from stopwise.patterns import PatternTable
-from tests.auditing.worlds import ORDER, draw, highs_bound, histogram_of, law_of
+from tests.auditing.worlds import ORDER, draw, highs_bound, law_of
 
 
 def mapped(seed, K, *, ordered):
@@ -22,12 +20,8 @@ def mapped(seed, K, *, ordered):
     cascade = Cascade(rng.integers(1, 9, K).tolist(), mistake_cost=30)
     law = law_of(outputs, cascade)
     differences = IdentifiedSet(law, [Ordered()] if ordered else []).largest_differences
-    bounds = DisagreementBounds.of(histogram_of(outputs, cascade), alpha=0.05)
-    return law, cascade, bounds, differences, price_map(bounds, differences, cascade)
-
-
-def value_at(bands, price):
-    return next(band.value for band in bands if band.low <= price <= band.high)
+    rates = np.linspace(0.4, 0.1, K)
+    return law, cascade, differences, rates, price_map(differences, rates, cascade)
 
 
 WORLDS = [(0, 2, True), (1, 3, True), (2, 3, False), (3, 5, True)]
@@ -35,38 +29,35 @@ WORLDS = [(0, 2, True), (1, 3, True), (2, 3, False), (3, 5, True)]
 
 @pytest.mark.parametrize(("seed", "K", "ordered"), WORLDS)
 def test_bands_are_what_each_price_gives(seed, K, ordered):
-    _, cascade, bounds, differences, found = mapped(seed, K, ordered=ordered)
+    _, cascade, differences, rates, bands = mapped(seed, K, ordered=ordered)
     paid = np.cumsum(cascade.prices)
     rng = np.random.default_rng(seed)
-    for price in np.exp(rng.uniform(np.log(found.low), np.log(found.high), 300)):
-        at = Cascade(cascade.prices, float(price), cascade.names)
-        verdict = judge(bounds, at)
-        assert value_at(found.sound, price) == (verdict.finding, verdict.stage)
+    for price in np.exp(rng.uniform(np.log(bands[0].low), np.log(bands[-1].high), 300)):
+        band = next(band for band in bands if band.low <= price <= band.high)
         C = paid / price
         regrets = [max(differences[k, j] + C[k] - C[j] for j in range(K)) for k in range(K)]
-        smallest = min(regrets)
-        chosen = value_at(found.minimax, price)
-        assert regrets[chosen] <= smallest + 1e-7
-        known = value_at(found.known, price)
-        assert (known is not None) == (smallest <= 1e-7) or 1e-9 < smallest < 1e-6
-        if known is not None:
-            assert regrets[known] <= 1e-7
+        assert band.is_sure == (min(regrets) <= 1e-7) or 1e-9 < min(regrets) < 1e-6
+        if band.is_sure:
+            assert regrets[band.stage] <= 1e-7
+            continue
+        possible = [
+            k for k in range(K) if all(differences[j, k] + C[j] - C[k] >= 0 for j in range(K))
+        ]
+        best = min(rates[k] + C[k] for k in possible)
+        assert rates[band.stage] + C[band.stage] <= best + 1e-7
 
 
 def test_bands_join_without_gaps_and_hold_the_own_price():
-    _, cascade, _, _, found = mapped(5, 4, ordered=True)
-    for bands in (found.sound, found.minimax, found.known):
-        assert bands[0].low == found.low
-        assert bands[-1].high == found.high
-        for left, right in pairwise(bands):
-            assert left.high == right.low
-            assert left.value != right.value
-    assert found.low < cascade.mistake_cost < found.high
+    _, cascade, *_, bands = mapped(5, 4, ordered=True)
+    for left, right in pairwise(bands):
+        assert left.high == right.low
+        assert (left.stage, left.is_sure) != (right.stage, right.is_sure)
+    assert bands[0].low < cascade.mistake_cost < bands[-1].high
 
 
-def test_the_guarantee_is_the_largest_regret_over_all_labels():
+def test_the_worst_regret_is_the_largest_over_all_labels():
     """Worst-case regrets against one programme for each label law, prices included."""
-    law, cascade, _, differences, found = mapped(7, 3, ordered=True)
+    law, cascade, differences, *_ = mapped(7, 3, ordered=True)
     C = cascade.cumulative_costs
     unit = np.eye(3)
     expected = [
@@ -77,29 +68,36 @@ def test_the_guarantee_is_the_largest_regret_over_all_labels():
     ]
     np.testing.assert_allclose(worst_regrets(differences, C), expected, atol=1e-8)
     assert minimax_stage(np.array(expected)) == int(np.argmin(expected))
-    at = np.searchsorted(found.prices, 10.0)
-    paid = np.cumsum(cascade.prices) / found.prices[at]
-    assert found.guarantees[at] == pytest.approx(worst_regrets(differences, paid).min())
 
 
-def test_no_unlabelled_method_can_know_where_two_labellings_disagree_on_the_best_stage():
+def test_nobody_can_be_sure_where_two_labellings_disagree_on_the_best_stage():
     """In such a band some labels make each stage worse than another one."""
-    law, cascade, _, _, found = mapped(8, 3, ordered=True)
+    law, cascade, *_, bands = mapped(8, 3, ordered=True)
     unit = np.eye(3)
     bound = {
         (k, j): highs_bound(law, unit[k] - unit[j], conditions=ORDER[3])
         for k in range(3)
         for j in range(3)
     }
-    for band in found.known:
+    for band in bands:
         C = np.cumsum(cascade.prices) / np.sqrt(band.low * band.high)
         beaten = [max(bound[k, j] + C[k] - C[j] for j in range(3)) for k in range(3)]
-        assert (min(beaten) > 1e-9) == (band.value is None)
+        assert (min(beaten) <= 1e-9) == band.is_sure
 
 
-def test_tests_that_always_agree():
-    rows = [(0, 0), (1, 1)]
-    cascade = Cascade([1, 1], mistake_cost=10)
-    bounds = DisagreementBounds.of(PatternTable.from_rows(rows, [50, 50], cascade), alpha=0.05)
-    found = price_map(bounds, np.zeros((2, 2)), cascade)
-    assert [band.value for band in found.known] == [0]
+def test_tests_that_always_agree_and_nothing_expected():
+    (band,) = price_map(np.zeros((2, 2)), np.full(2, np.nan), Cascade([1, 1], mistake_cost=10))
+    assert (band.stage, band.is_sure) == (0, True)
+    open_band = price_map(
+        np.full((2, 2), 0.9) - 0.9 * np.eye(2), np.full(2, np.nan), Cascade([1, 1], 10)
+    )
+    assert {(b.stage, b.is_sure) for b in open_band} == {(0, True), (None, False)}
+
+
+def test_thirty_tests_take_less_than_a_second():
+    rng = np.random.default_rng(0)
+    differences = rng.random((30, 30)) * 0.3
+    np.fill_diagonal(differences, 0.0)
+    start = time.process_time()
+    price_map(differences, rng.random(30), Cascade(rng.random(30).tolist(), 10))
+    assert time.process_time() - start < 1

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.auditing import ErrsWithin, Ordered
+from stopwise.auditing import ErrsWithin, MissingAtRandom, NeverRight, Ordered
+from stopwise.auditing.advice import NextStep
 from stopwise.auditing.evidence.sequences import BettingSequence
+from stopwise.auditing.rules import Rule
 from stopwise.errors import AssumptionError, InputError, LogError, SettingError
 from stopwise.patterns import PatternTable
 from tests.auditing.worlds import NAMES, ORDER, draw, frame_of, highs_bound, law_of
@@ -88,43 +90,43 @@ def test_labels_are_used_throughout(world):
     with_labels = sw.audit(frame, cascade, labels=told)
     without = sw.audit(frame, cascade)
     errors = (frame.to_numpy() != labels[:, None]).mean(axis=0)
-    assert with_labels.recommended_stage == int(np.argmin(errors + cascade.cumulative_costs))
-    assert (with_labels.largest_differences <= without.largest_differences + 1e-9).all()
-    assert with_labels.guarantee < without.guarantee
+    assert with_labels.advice.stage == int(np.argmin(errors + cascade.cumulative_costs))
+    assert (with_labels.facts.largest_differences <= without.facts.largest_differences + 1e-9).all()
+    assert with_labels.facts.guarantee < without.facts.guarantee
     for i in range(3):
         for j in range(3):
-            assert errors[i] - errors[j] <= with_labels.largest_differences[i, j] + 1e-9
+            assert errors[i] - errors[j] <= with_labels.facts.largest_differences[i, j] + 1e-9
 
 
 def test_more_labels_are_asked_for_as_a_plan_of_their_own(world):
     labels, frame, cascade, _ = world
     report = sw.audit(frame, cascade, labels=frame.assign(label=labels)[:20])
-    assert len(report.labels.possible_stages) > 1
-    assert "--plan-labels 80) and hand in its cases alone" in report.summary().splitlines()[4]
+    assert len(report.facts.labels.possible_stages) > 1
+    assert (report.advice.next_step, report.advice.n_next) == (NextStep.LABEL, 80)
     assert "a number of labels that was fixed beforehand" in report.to_html()
 
 
 def test_a_histogram_can_be_audited(world):
     _, frame, cascade, report = world
-    again = sw.audit(report.histogram, cascade, assumptions=[Ordered()])
-    assert again.worst_regrets.tolist() == report.worst_regrets.tolist()
+    again = sw.audit(report.facts.table, cascade, assumptions=[Ordered()])
+    assert again.facts.worst_regrets.tolist() == report.facts.worst_regrets.tolist()
     counted = frame.value_counts()
     histogram = PatternTable.from_rows(counted.index, counted.to_numpy(), cascade)
-    assert sw.audit(histogram, cascade).verdict == report.verdict
+    assert sw.audit(histogram, cascade).facts.verdict == report.facts.verdict
 
 
 def test_a_histogram_is_audited_at_the_prices_of_the_audit(world):
     report = world[-1]
     given, dear = report.cascade, sw.Cascade(report.cascade.prices, 40, report.cascade.names)
-    again = sw.audit(report.histogram, dear)
+    again = sw.audit(report.facts.table, dear)
     assert given.mistake_cost != 40
     assert again.cascade.mistake_cost == again.to_dict()["cascade"]["mistake_cost"] == 40
-    assert again.worst_regrets.tolist() == pytest.approx(
-        [max(again.largest_differences[k] + dear.cumulative_costs[k] - dear.cumulative_costs)
+    assert again.facts.worst_regrets.tolist() == pytest.approx(
+        [max(again.facts.largest_differences[k] + dear.cumulative_costs[k] - dear.cumulative_costs)
          for k in range(dear.n_stages)]
     )  # fmt: skip
     with pytest.raises(LogError, match="got 3 tests for 2"):
-        sw.audit(report.histogram, sw.Cascade([1, 2]))
+        sw.audit(report.facts.table, sw.Cascade([1, 2]))
 
 
 def test_counts_kept_case_by_case_can_be_audited(world):
@@ -146,9 +148,9 @@ def test_thousands_of_free_answers_take_seconds():
     _, outputs = draw(np.random.default_rng(2), 6_000, (0.3, 0.2), n_classes=3_000)
     frame = pd.DataFrame(outputs, columns=["a", "b"]).map("answer {}".format)
     report = sw.audit(frame, sw.Cascade([0.1, 0.1], names=["a", "b"]))
-    (choice,) = (c for c in report.choices if c.rule == "Dawid–Skene")
-    assert (choice.stage, choice.note) == (None, "is not fitted to more than 100 values")
-    assert report.histogram.n_classes > 2_000
+    (choice,) = (c for c in report.facts.choices if c.rule is Rule.BELIEF)
+    assert choice.stage is None
+    assert report.facts.table.n_classes > 2_000
 
 
 def test_missing_outputs_widen_the_bounds_unless_taken_to_be_random():
@@ -157,19 +159,19 @@ def test_missing_outputs_widen_the_bounds_unless_taken_to_be_random():
     gaps = frame.astype("Int64")
     gaps.loc[::4, "all"] = pd.NA
     complete, wide = sw.audit(frame, cascade), sw.audit(gaps, cascade)
-    narrow = sw.audit(gaps, cascade, missing_at_random=True)
-    assert wide.missing is not None
-    assert complete.missing is None
-    assert (wide.largest_differences >= complete.largest_differences - 1e-9).all()
-    assert narrow.guarantee < wide.guarantee
-    for pair in narrow.verdict.pairs:
+    narrow = sw.audit(gaps, cascade, assumptions=[MissingAtRandom()])
+    assert wide.facts.missing is not None
+    assert complete.facts.missing is None
+    assert (wide.facts.largest_differences >= complete.facts.largest_differences - 1e-9).all()
+    assert narrow.facts.guarantee < wide.facts.guarantee
+    for pair in narrow.facts.verdict.pairs:
         i, j = pair.shallow, pair.deep
-        most = wide.largest_differences[i, j]
+        most = wide.facts.largest_differences[i, j]
         if pair.is_adjusted:
             most = min(most, pair.interval.high)
-        assert complete.largest_differences[i, j] <= most
-        assert narrow.largest_differences[i, j] == pytest.approx(most)
-    assert "Missing: 750 of 3,000 cases lack an output" in wide.summary()
+        assert complete.facts.largest_differences[i, j] <= most + 1e-12
+        assert narrow.facts.largest_differences[i, j] == pytest.approx(most)
+    assert "750 of 3,000 cases lack an output" in wide.summary(details=True)
 
 
 def test_a_report_into_no_folder_is_refused(world, tmp_path):
@@ -187,9 +189,9 @@ def test_trees_are_audited():
     _, frame = frame_of(seed=2, rates=(0.4, 0.2, 0.1), names=["root", "left", "right"])
     tree = sw.Cascade([0.01, 0.3, 0.2], names=["root", "left", "right"], parents=[None, 0, 0])
     report = sw.audit(frame, tree, assumptions=[Ordered()])
-    assert {(p.shallow, p.deep) for p in report.verdict.pairs} == {(0, 1), (0, 2)}
-    p = report.histogram.disagreement
-    assert report.verdict.stage == sw.sound_stage(p, tree)
+    assert {(p.shallow, p.deep) for p in report.facts.verdict.pairs} == {(0, 1), (0, 2)}
+    p = report.facts.table.disagreement
+    assert report.facts.verdict.stage == sw.sound_stage(p, tree)
     report.to_html()
     report.summary()
 
@@ -202,7 +204,7 @@ def test_settings_are_checked(world):
         sw.audit(frame, cascade, confidence=1)
     with pytest.raises(SettingError, match="n_planned"):
         sw.audit(frame, cascade, n_planned=-1)
-    with pytest.raises(SettingError, match="never_right must be outputs in the log, got 'abstain'"):
-        sw.audit(frame, cascade, never_right=["abstain"])
+    with pytest.raises(SettingError, match="never right must be in the log, got 'abstain'"):
+        sw.audit(frame, cascade, assumptions=[NeverRight("abstain")])
     with pytest.raises(AssumptionError, match="at once"):
         sw.audit(frame, cascade, assumptions=[ErrsWithin("all", 0.0), ErrsWithin("history", 0.0)])

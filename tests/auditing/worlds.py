@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from stopwise.auditing.bounds.corners import LabelSpace
+from stopwise.auditing.assumptions import LabelSpace
 from stopwise.cascade import Cascade
 from stopwise.patterns import PatternTable
 

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
+from stopwise.auditing import NeverRight
 from tests.auditing.worlds import draw
 
 NAMES = ["a", "b", "c"]
@@ -26,7 +27,7 @@ def odd_line(report):
 @pytest.mark.parametrize("value", ['"1', "None", "na", "<NA>", "l"])
 def test_a_value_that_makes_two_classes_three(value):
     report = sw.audit(log_with(value), CASCADE)
-    assert report.odd_values == (value,)
+    assert report.facts.odd_values == (value,)
     assert odd_line(report) == [
         f"Slips or gaps? Taken for values: '{value}' (1 case). Without them there would be 2."
     ]
@@ -35,21 +36,21 @@ def test_a_value_that_makes_two_classes_three(value):
 
 
 def test_nothing_is_odd_about_labels():
-    assert sw.audit(log_with(), CASCADE).odd_values == ()
+    assert sw.audit(log_with(), CASCADE).facts.odd_values == ()
     assert odd_line(sw.audit(log_with(), CASCADE)) == []
     three = log_with("3", n_classes=3)  # as rare, but one more of several
-    assert sw.audit(three, CASCADE).odd_values == ()
+    assert sw.audit(three, CASCADE).facts.odd_values == ()
     numbers = log_with(words=(-1, 1, 2, 3))
-    assert sw.audit(numbers, CASCADE).odd_values == ()
+    assert sw.audit(numbers, CASCADE).facts.odd_values == ()
 
 
 def test_a_rare_value_like_another_and_a_word_for_a_gap():
     words = ("cat", "dog", "none", "ox")
     report = sw.audit(log_with("'cat", "cat.", n_classes=4, words=words), CASCADE)
-    assert set(report.odd_values) == {"'cat", "cat.", "none"}
+    assert set(report.facts.odd_values) == {"'cat", "cat.", "none"}
     assert "'none' (" in odd_line(report)[0]
-    told = sw.audit(log_with(n_classes=4, words=words), CASCADE, never_right=["none"])
-    assert told.odd_values == ()
+    told = sw.audit(log_with(n_classes=4, words=words), CASCADE, assumptions=[NeverRight("none")])
+    assert told.facts.odd_values == ()
 
 
 def test_many_odd_values_keep_to_one_line():
@@ -67,11 +68,11 @@ def test_blank_cells_of_a_text_file_are_missing(tmp_path):
     frame = log_with(*[" "] * 40, *["\t "] * 5)
     frame.to_csv(tmp_path / "log.csv", index=False)
     report = sw.audit(tmp_path / "log.csv", CASCADE)
-    assert report.histogram.classes == ("0", "1")
-    assert report.missing.n_incomplete == 45
+    assert report.facts.table.classes == ("0", "1")
+    assert report.facts.missing.n_incomplete == 45
     planned = sw.audit(tmp_path / "log.csv", CASCADE, n_planned=500)
     assert len(planned.planned_cases) == 500
-    assert sw.audit(frame.replace("\t ", " "), CASCADE).odd_values == (" ",)
+    assert sw.audit(frame.replace("\t ", " "), CASCADE).facts.odd_values == (" ",)
 
 
 def test_values_stand_between_marks():

@@ -1,16 +1,30 @@
 """What a log of outputs without labels tells, and what it can never tell."""
 
-from stopwise.auditing.bounds.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
+from stopwise.auditing.advice import Advice, Certainty
+from stopwise.auditing.assumptions import (
+    Assumption,
+    ErrsWithin,
+    MissingAtRandom,
+    NeverRight,
+    Ordered,
+    Prevalence,
+    UnseenLabel,
+)
+from stopwise.auditing.facts import Facts
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.run import audit
-from stopwise.patterns import PatternTable
 
 __all__ = [
+    "Advice",
     "Assumption",
     "AuditReport",
+    "Certainty",
     "ErrsWithin",
+    "Facts",
+    "MissingAtRandom",
+    "NeverRight",
     "Ordered",
-    "PatternTable",
     "Prevalence",
+    "UnseenLabel",
     "audit",
 ]

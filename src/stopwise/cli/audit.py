@@ -11,8 +11,16 @@ from typing import Annotated
 
 import typer
 
-from stopwise.auditing.bounds.assumptions import Assumption, ErrsWithin, Ordered, Prevalence
-from stopwise.auditing.labels.reading import CASE
+from stopwise.auditing.assumptions import (
+    Assumption,
+    ErrsWithin,
+    MissingAtRandom,
+    NeverRight,
+    Ordered,
+    Prevalence,
+    UnseenLabel,
+)
+from stopwise.auditing.labels.label_files import CASE
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.run import audit as run_audit
 from stopwise.cascade import Cascade
@@ -46,7 +54,7 @@ _Tests = Annotated[
     ),
 ]
 _Costs = Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")]
-_MistakeCost = Annotated[float, _log(help="What a wrong answer costs, in the same unit.")]
+_MistakeCost = Annotated[str, _log(help="What a wrong answer costs, in the same unit.")]
 _Table = Annotated[str, _log(help="The table of a database file.")]
 _Query = Annotated[str, _log(help="SQL that selects the rows; a CSV or Parquet is FROM log.")]
 _Id = Annotated[str, _log("--id", help="The column that names a case (default: the row number).")]
@@ -80,14 +88,15 @@ _PlanOut = Annotated[Path, _labels(help="Where the cases to label go (default: t
 _Seed = Annotated[int, _labels(help="For drawing the cases to label.")]
 _Confidence = Annotated[float, _result(help="With which all intervals hold (default: 0.95).")]
 _Out = Annotated[Path | None, _result(help="Write the report, an HTML page.")]
+_Details = Annotated[bool, _result("--details", help="Print all that the advice rests on.")]
 _Json = Annotated[bool, _result("--json", help="Print JSON, in which stages count from 0.")]
 
 
 def audit(
     log: _Log,
     costs: _Costs,
+    mistake_cost: _MistakeCost,
     tests: _Tests = "",
-    mistake_cost: _MistakeCost = 1.0,
     table: _Table = "",
     query: _Query = "",
     case_id: _Id = "",
@@ -104,6 +113,7 @@ def audit(
     seed: _Seed = 0,
     confidence: _Confidence = 0.95,
     out: _Out = None,
+    details: _Details = False,
     as_json: _Json = False,
 ) -> None:
     """Say where to stop from a log of outputs without labels, how sure that is, and why.
@@ -130,13 +140,15 @@ def audit(
         names = list(opened.columns)
         if plan_labels:
             check_plan_columns(names, case_id or CASE)
+        assumptions = _assumptions(ordered, errs_at_most or [], prevalence or [])
+        assumptions += [NeverRight(*never_right)] if never_right else []
+        assumptions += [UnseenLabel()] if unseen_label else []
+        assumptions += [MissingAtRandom()] if missing_at_random else []
+        price = _number("--mistake-cost", mistake_cost, mistake_cost)
         report = run_audit(
             opened,
-            Cascade(_costs(costs, names), mistake_cost, names),
-            assumptions=_assumptions(ordered, errs_at_most or [], prevalence or []),
-            never_right=never_right or [],
-            unseen_label=unseen_label,
-            missing_at_random=missing_at_random,
+            Cascade(_costs(costs, names), price, names),
+            assumptions=assumptions,
             labels=labels,
             label_column=label_column,
             n_planned=plan_labels,
@@ -144,12 +156,12 @@ def audit(
             seed=seed,
         )
         texts = {out: report.to_html()} if out is not None else {}
-        if report.plan is not None:
+        if report.facts.plan is not None:
             texts[plan_out] = plan_csv(report, case_id or CASE)
     with ExitStack() as drafts:  # all of them or none
         for path, text in texts.items():
             drafts.enter_context(draft(path)).write_text(text, encoding="utf-8")
-    say(_json_text(report) if as_json else report.summary())
+    say(_json_text(report) if as_json else report.summary(details=details))
     if texts and not as_json:
         say("".join(f"\nWritten: {path}" for path in texts))
 
@@ -192,7 +204,9 @@ def _number(option: str, part: str, text: str) -> float:
     try:
         return float(part)
     except ValueError:
-        form = {"--costs": "6,16,24", "--errs-at-most": "all=0.02"}.get(option, "yes=0.1:0.3")
+        form = {"--costs": "6,16,24", "--mistake-cost": "1000", "--errs-at-most": "all=0.02"}.get(
+            option, "yes=0.1:0.3"
+        )
         raise SettingError(f"{option} must look like {form}, got {text!r}") from None
 
 

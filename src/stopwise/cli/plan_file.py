@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from stopwise.auditing.labels.reading import CASE, PLANNED
+from stopwise.auditing.labels.label_files import CASE
 from stopwise.auditing.report import AuditReport
 from stopwise.errors import InputError, SettingError
 
@@ -14,8 +14,8 @@ LABEL = "label"
 
 def plan_csv(report: AuditReport, case_id: str) -> str:
     """Return the cases to label as CSV, with an empty column for the label."""
-    rows: list[list[object]] = [[case_id, *report.cascade.names, PLANNED, LABEL]]
-    rows += [[case.case, *case.outputs, case.agreement, None] for case in report.planned_cases]
+    rows: list[list[object]] = [[case_id, *report.cascade.names, LABEL]]
+    rows += [[case.case, *case.outputs, None] for case in report.planned_cases]
     return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
 
 
@@ -28,7 +28,7 @@ def _cell(value: object) -> str:
 
 def check_plan_columns(names: list[str], case_id: str) -> None:
     """Refuse tests whose names a plan needs for columns of its own."""
-    for name in (case_id, PLANNED, LABEL):
+    for name in (case_id, LABEL):
         if name in names:
             raise SettingError(
                 f"--plan-labels needs a column {name!r} of its own, got a test of that name: "

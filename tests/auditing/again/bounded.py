@@ -112,13 +112,6 @@ class Bounded(Labelled):
         return self.may_be_best(-self.differences.T)
 
     @cached_property
-    def is_assuming(self):
-        """Whether anything is taken for granted besides how labels were drawn."""
-        log = self.log
-        gaps = log.at_random and not self.complete
-        return bool(log.assumptions or log.never_right or log.unseen or gaps)
-
-    @cached_property
     def ground(self):
         """The least that makes the safest stage best for sure, None where nothing does.
 
@@ -149,17 +142,3 @@ class Bounded(Labelled):
 
     def is_disputed(self, row):
         return len({row[k] for k in self.rivals} - {None}) > 1
-
-    @cached_property
-    def recommended(self):
-        """What is certain, else the sound stage unless labels clearly favour another, or theirs.
-
-        Only if it may be best; the safest one where none of that is left.
-        """
-        if self.is_known:
-            return self.safest
-        finding, stage = self.finding()
-        sound = [stage] if finding == "sound" else []
-        told = [self.label_stage] if self.n_telling else []
-        favoured = [*told, *sound] if told and self.overrules else [*sound, *told]
-        return next((k for k in favoured if k in self.rivals), self.safest)

@@ -4,12 +4,9 @@ import json
 from functools import cache
 
 from tests.auditing.again import logs
-from tests.auditing.again.price_bands import map_ends
-from tests.auditing.again.whole import Again
+from tests.auditing.again.advised import Again
 
-RULES = (
-    "strong dominance", "weak dominance", "minimax regret", "Dawid–Skene", "always the last"
-)  # fmt: skip
+RULES = ("strong dominance", "weak dominance", "minimax regret", "belief", "always the last")
 
 
 @cache
@@ -33,8 +30,9 @@ def ratio(a):
 def chosen(a):
     p0 = [0 if k == 0 else a.share.get((0, k)) for k in a.stages]
     strong = None if None in p0 else min(a.stages, key=lambda k: a.C[k] - p0[k])
-    fitted = min(a.stages, key=lambda k: a.dawid_skene[k] + a.C[k])
-    return [strong, a.sound(a.share), a.safest, fitted, a.K - 1]
+    rates, known = a.belief
+    believed = min(a.stages, key=lambda k: rates[k] + a.C[k]) if known else None
+    return [strong, a.sound(a.share), a.safest, believed, a.K - 1]
 
 
 def patterns(a):
@@ -49,16 +47,10 @@ def groups(a):
     return sorted(asked, key=lambda group: (-group[2], group[0]))
 
 
-def curve(a):
-    low, high = map_ends(a)
-    return [low * (high / low) ** (step / 240) for step in range(241)]
-
-
-def words(a):
-    """The numbers in the words of what is assumed are those that were given."""
-    said = [str(taken) for taken in a.log.assumptions]
-    said += [f"never right: {', '.join(map(repr, a.log.never_right))}"] * bool(a.log.never_right)
-    said += ["the right answer may be a value that no test gives"] * a.log.unseen
-    said += ["outputs are missing by chance, given the outputs before them"] * a.log.at_random
-    many = f"{len(a.labelled):,} labels were drawn at random within patterns"
-    return [*said, *[many] * bool(a.log.labels)]
+def assumed(a):
+    """What was assumed, as JSON has it: the kind and what was given."""
+    return [
+        {"kind": type(taken).__name__, **{k: list(v) if isinstance(v, tuple) else v
+                                          for k, v in vars(taken).items()}}
+        for taken in a.log.assumed()
+    ]  # fmt: skip

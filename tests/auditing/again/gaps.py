@@ -75,16 +75,13 @@ class Gaps(Counted):
     def p_values_of_labels(self):
         """Whether a test ran against which of those before it are right, where labels show that.
 
-        Unknown where cases were labelled by what the tests said, or labels count for several
-        patterns.
+        Unknown where cases were labelled by what the tests said.
         """
         if not self.log.labels:
             return []
         told = dict(self.log.labels)
         cases = [(row, told.get(r)) for r, row in enumerate(self.log.rows)]
         cases = [(row, y) for row, y in cases if any(x is not None for x in row)]
-        if len(set(map(self.stratum, self.counts))) < len(self.counts):
-            return [math.nan] * self.K
         for what in (tuple, camps):
             drawn = [([x is None for x in row], what(row), y is None) for row, y in cases]
             if self._chance([(tuple(gaps), *rest) for gaps, *rest in drawn]) < 0.01:
@@ -99,12 +96,23 @@ class Gaps(Counted):
             ]))  # fmt: skip
         return found
 
-    def stratum(self, row):
-        """Where a label counts: with the same outputs, of a plan with who agrees alike.
+    @cached_property
+    def is_pooled(self):
+        """Whether labels look random among the cases that agree alike."""
+        labelled = {r for r, _ in self.log.labels}
+        cases = [
+            (camps(row), row, r in labelled)
+            for r, row in enumerate(self.log.rows)
+            if any(y is not None for y in row)
+        ]
+        return not self._chance(cases) < 0.01
 
-        With these only if as many gaps are filled from each of their cases.
+    def stratum(self, row):
+        """Where a label counts: with who agrees alike, or with the same outputs where these chose.
+
+        With who agrees alike only if as many gaps are filled from each of their cases.
         """
-        if not self.log.planned_labels:
+        if not self.is_pooled:
             return row
         return camps(row), round(self.completed.get(row, 0) * self.n / self.counts[row], 9)
 
@@ -142,31 +150,22 @@ class Gaps(Counted):
         return [pair for pair in self.pairs if self.seen[pair] < self.n]
 
     @cached_property
-    def biased(self):
-        return [
-            (i, j)
-            for i, j in self.pairs
-            if self.seen[i, j] < self.n
-            and any(k in self.dependent or k in self.by_truth for k in self.paths[j])
-        ]
-
-    @cached_property
     def refuted(self):
         """The pairs that nothing seen makes up for."""
         return [p for p in self.with_gaps if any(k in self.by_truth for k in self.paths[p[1]])]
 
     @cached_property
     def blind(self):
-        """The biased pairs whose gaps may hide anything: nothing is assumed, or it is refuted."""
+        """The pairs whose gaps may hide anything: nothing is assumed, or it is refuted."""
         return [
             (i, j)
-            for i, j in self.biased
+            for i, j in self.with_gaps
             if not self.log.at_random or any(k in self.by_others for k in self.paths[j])
         ]
 
     @cached_property
     def by_outputs(self):
-        """The pairs whose gaps are taken to be by the outputs before, with a sign of it or not."""
+        """The pairs whose gaps are taken to be by the outputs before."""
         return [p for p in self.with_gaps if self.log.at_random and p not in self.blind]
 
     @cached_property

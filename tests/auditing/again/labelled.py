@@ -206,16 +206,6 @@ class Labelled(Disagreed):
         return min(self.stages, key=lambda k: self.estimates[k, 0] + self.C[k])
 
     @cached_property
-    def overrules(self):
-        """Whether labels say at even odds that their stage is cheaper than the sound one."""
-        kind, sound = self.finding()
-        if kind != "sound" or sound == self.label_stage:
-            return False
-        # an interval both ends of which hold with chance 0 has each end right with chance 1/2
-        low, _ = self.bounds_by_labels(self.told, {sound: 1, self.label_stage: -1}, level=1)
-        return bool(low > self.C[self.label_stage] - self.C[sound])
-
-    @cached_property
     def all_labelled(self):
         """Whether each case has its label and each output is there."""
         return self.complete and len(self.labelled) == self.n

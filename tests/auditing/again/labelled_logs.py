@@ -24,7 +24,7 @@ def words_and_labels():
     _, labels, outputs = drawn(2, 700, (0.45, 0.3, 0.15), 3)
     differ = np.flatnonzero((outputs[:, :1] != outputs).any(axis=1))[::4][:90]
     told = tuple((int(r), WORDS[labels[r]]) for r in differ)
-    return RawLog(rows_of(WORDS[outputs]), (1, 4, 9), 60, labels=told, planned_labels=True)
+    return RawLog(rows_of(WORDS[outputs]), (1, 4, 9), 60, labels=told)
 
 
 def abstentions_and_labels():
@@ -170,7 +170,7 @@ def labelled_by_outputs():
 def planned_and_skipped():
     """Labels of a plan count for all that agree alike, whatever was skipped."""
     log = skipped_where_right()
-    return RawLog(log.rows, (1, 2, 6), 40, labels=log.labels, planned_labels=True)
+    return RawLog(log.rows, (1, 2, 6), 40, labels=log.labels)
 
 
 def clear_against_disagreement():

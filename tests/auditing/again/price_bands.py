@@ -1,4 +1,4 @@
-"""The price map a second time: what holds at a price, and where that changes."""
+"""The bands of prices a second time: what holds at a price, and where that changes."""
 
 import math
 from itertools import pairwise
@@ -9,54 +9,42 @@ NEXT_TO = 1e-7  # how far beside an edge one looks, as a share of the price
 N_PRICES = 120
 
 
-def map_ends(a):
-    """A third of the lowest and three times the highest price at which a pair's price is met."""
-    turns = [
-        float(a.spent[j] - a.spent[i]) / p
-        for i, j in a.pairs
-        for p in (*a.interval[i, j], a.share[i, j])
-        if p and a.spent[j] > a.spent[i]
-    ]
-    turns.append(a.log.mistake_cost)
-    return min(turns) / 3, max(turns) * 3
-
-
-def guarantee(a, price):
-    return min(a.regrets(price))
-
-
-def minimax_at(a, price):
-    """The stages with the smallest worst-case regret: rounding leaves open which of equals."""
+def at(a, price):
+    """The stages that may stand at a price, and whether that is sure; rounding leaves both open."""
     regrets = a.regrets(price)
-    return {k for k in a.stages if regrets[k] <= min(regrets) + 1e-7}
+    best = min(regrets)
+    if best <= 1e-10:
+        return {k for k in a.stages if regrets[k] <= 1e-7}, {True}
+    C = [float(spent) / price for spent in a.spent]
+    D = a.differences
+    possible = [k for k in a.stages if all(D[j, k] + C[j] - C[k] >= -1e-9 for j in a.stages)]
+    rates, known = a.belief
+    if not known:
+        return {None}, {False} if best > 1e-7 else {True, False}
+    cost = {k: rates[k] + C[k] for k in possible}
+    stages = {k for k in possible if cost[k] <= min(cost.values()) + 1e-7}
+    return stages, {False} if best > 1e-7 else {True, False}
 
 
-def known_at(a, price):
-    """The stages that are best for all labels; ``{None}`` where there is none."""
-    least = guarantee(a, price)
-    if 1e-10 < least < 1e-7:
-        return {None, *minimax_at(a, price)}
-    return minimax_at(a, price) if least <= 1e-10 else {None}
+def fits(a, band, price):
+    stages, sure = at(a, price)
+    return band["stage"] in stages and band["is_sure"] in sure
 
 
-def _fits(value, expected):
-    return value in expected if isinstance(expected, set) else tuple(value) == expected
-
-
-def check_bands(a, bands, at):
+def check_bands(a, bands):
     """Bands join, hold what a fresh look at their prices says, and end where that changes."""
-    low, high = map_ends(a)
-    np.testing.assert_allclose((bands[0]["low"], bands[-1]["high"]), (low, high))
+    assert bands[0]["low"] < a.log.mistake_cost < bands[-1]["high"]
     for left, right in pairwise(bands):
         edge = left["high"]
-        assert math.isclose(edge, right["low"], rel_tol=1e-11)  # turns may differ by rounding
-        assert left["value"] != right["value"]
-        assert _fits(left["value"], at(a, edge * (1 - NEXT_TO))), edge
-        assert _fits(right["value"], at(a, edge * (1 + NEXT_TO))), edge
+        assert math.isclose(edge, right["low"], rel_tol=1e-11)
+        assert (left["stage"], left["is_sure"]) != (right["stage"], right["is_sure"])
+        assert fits(a, left, edge * (1 - NEXT_TO)), edge
+        assert fits(a, right, edge * (1 + NEXT_TO)), edge
         # the edge is no accident: a step further the value to the left is no longer right
-        assert not _fits(left["value"], at(a, edge * (1 + 1000 * NEXT_TO))), edge
+        assert not fits(a, left, edge * (1 + 1e5 * NEXT_TO)), edge
+    low, high = bands[0]["low"], bands[-1]["high"]
     for price in np.geomspace(low * (1 + NEXT_TO), high * (1 - NEXT_TO), N_PRICES).tolist():
         if min(abs(price / band["low"] - 1) for band in bands) < NEXT_TO:
             continue
         (band,) = (b for b in bands if b["low"] <= price < b["high"])
-        assert _fits(band["value"], at(a, price)), price
+        assert fits(a, band, price), price

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 import stopwise as sw
+from stopwise.auditing import MissingAtRandom, NeverRight, UnseenLabel
 from tests.auditing.worlds import draw
 
 WORDS = np.array(["no", "perhaps", "yes"], dtype=object)
@@ -25,7 +26,6 @@ class RawLog:
     unseen: bool = False
     at_random: bool = False
     labels: tuple = ()  # (number of the row, label)
-    planned_labels: bool = False  # the labels are those of a plan
     n_planned: int = 0
     confidence: float = 0.95
 
@@ -35,19 +35,23 @@ class RawLog:
     def label_frame(self):
         if not self.labels:
             return None
-        told = (
-            self.frame().iloc[[r for r, _ in self.labels]].assign(label=[y for _, y in self.labels])
-        )
-        return told.assign(agreement="these against those") if self.planned_labels else told
+        rows, labels = zip(*self.labels, strict=True)
+        return self.frame().iloc[list(rows)].assign(label=labels)
+
+    def assumed(self):
+        """Everything that the audit takes for granted, in order."""
+        return [
+            *self.assumptions,
+            *([NeverRight(*self.never_right)] if self.never_right else []),
+            *([UnseenLabel()] if self.unseen else []),
+            *([MissingAtRandom()] if self.at_random else []),
+        ]
 
     def audit(self):
         return sw.audit(
             self.frame(),
             sw.Cascade(self.costs, self.mistake_cost, self.names, self.parents),
-            assumptions=self.assumptions,
-            never_right=self.never_right,
-            unseen_label=self.unseen,
-            missing_at_random=self.at_random,
+            assumptions=self.assumed(),
             labels=self.label_frame(),
             n_planned=self.n_planned,
             confidence=self.confidence,

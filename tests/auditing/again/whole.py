@@ -1,6 +1,5 @@
-"""All numbers of a report: what the plan asks for and what Dawid and Skene fit come last."""
+"""What the plan asks for, a second time."""
 
-import math
 from collections import Counter
 from functools import cached_property
 
@@ -8,8 +7,8 @@ from tests.auditing.again.bounded import Bounded
 from tests.auditing.again.counted import camps
 
 
-class Again(Bounded):
-    """Every number of a report a second time."""
+class Planned(Bounded):
+    """Which cases to label, and what that would tell."""
 
     @cached_property
     def plan(self):
@@ -52,39 +51,3 @@ class Again(Bounded):
                 if farthest > half + 1e-9 and (for_j > price or for_i < price):
                     found[i, j] = half
         return found
-
-    @cached_property
-    def dawid_skene(self):
-        """Error rates by expectation maximisation from the votes, one pattern at a time."""
-        M = range(len(self.classes))
-        code = {y: c for c, y in enumerate(self.classes)}
-        rows = [([None if y is None else code[y] for y in r], t) for r, t in self.counts.items()]
-        beliefs = []
-        for row, _ in rows:
-            votes = [row.count(c) for c in M]
-            beliefs.append([v / sum(votes) for v in votes])
-        for _ in range(300):
-            prior = [sum(t * b[y] for (_, t), b in zip(rows, beliefs, strict=True)) for y in M]
-            says = {}
-            for k in self.stages:
-                for y in M:
-                    cells = [0.0] * len(M)
-                    for (row, t), b in zip(rows, beliefs, strict=True):
-                        if row[k] is not None:
-                            cells[row[k]] += t * b[y]
-                    says[k, y] = [x / max(sum(cells), 1e-12) for x in cells]
-            beliefs = []
-            for row, _ in rows:
-                chance = [
-                    prior[y] * math.prod(says[k, y][row[k]] for k in self.stages
-                                         if row[k] is not None)
-                    for y in M
-                ]  # fmt: skip
-                beliefs.append([x / sum(chance) for x in chance])
-        rates = []
-        for k in self.stages:
-            shown = [(row[k], t, b) for (row, t), b in zip(rows, beliefs, strict=True)
-                     if row[k] is not None]  # fmt: skip
-            right = sum(t * b[c] for c, t, b in shown)
-            rates.append(1 - right / sum(t for _, t, _ in shown))
-        return rates

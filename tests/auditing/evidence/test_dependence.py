@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom, chi2, chi2_contingency
 
 import stopwise as sw
+from stopwise.auditing import MissingAtRandom
 from stopwise.auditing.evidence.dependence import dependence
 from stopwise.auditing.evidence.missing import missing_outputs
 from stopwise.auditing.evidence.verdict import Finding
@@ -104,8 +105,8 @@ def test_a_router_over_many_values_is_covered():
     for seed in range(6):
         _, shown = intents(np.random.default_rng(seed), 1_000)
         for taken in (False, True):
-            report = sw.audit(shown, cascade, missing_at_random=taken)
-            for pair in report.verdict.pairs:
+            report = sw.audit(shown, cascade, assumptions=[MissingAtRandom()] * taken)
+            for pair in report.facts.verdict.pairs:
                 truth = (outputs[:, pair.shallow] != outputs[:, pair.deep]).mean()
                 assert truth in pair.interval, (seed, taken)
 
@@ -142,12 +143,12 @@ def skipped_then_chosen(seed=2, n=20_000):
 def test_a_choice_among_cases_with_another_gap_is_seen():
     truth, shown = skipped_then_chosen()
     report = sw.audit(shown, Cascade([0, 4, 10], mistake_cost=100))
-    assert report.missing.dependent_tests == (2,)
-    pair = report.verdict.pair(0, 2)
+    assert report.facts.missing.dependent_tests == (2,)
+    pair = report.facts.verdict.pair(0, 2)
     assert pair.disagreement < pair.price < truth  # as it is it would say: cannot pay
     assert truth in pair.interval
     assert pair.settled == 0
-    assert report.verdict.finding is Finding.UNDECIDED
+    assert report.facts.verdict.finding is Finding.UNDECIDED
 
 
 def test_gaps_that_depend_on_what_came_after_are_seen_and_not_adjusted_by_what_came_before():
@@ -156,13 +157,16 @@ def test_gaps_that_depend_on_what_came_after_are_seen_and_not_adjusted_by_what_c
     shown = outputs.astype(object)
     shown[(outputs[:, 2] == 1) & (rng.random(20_000) < 0.6), 0] = None
     cascade = Cascade([0.01, 0.1, 0.1])
-    plain, taken = (sw.audit(shown, cascade, missing_at_random=at) for at in (False, True))
-    assert plain.missing.dependent_tests == (0,)
-    assert plain.missing.biased_pairs == ((0, 1), (0, 2))
-    assert plain.missing.adjustable_pairs(cascade) == frozenset()
+    plain, taken = (
+        sw.audit(shown, cascade, assumptions=[MissingAtRandom()] * at) for at in (False, True)
+    )
+    assert plain.facts.missing.dependent_tests == (0,)
+    assert plain.facts.missing.pairs_with_gaps == ((0, 1), (0, 2))
+    assert plain.facts.missing.adjustable_pairs(cascade) == frozenset()
     for report in (plain, taken):
         for i, j in ((0, 1), (0, 2)):
-            assert report.verdict.pair(i, j).is_biased
-            assert (outputs[:, i] != outputs[:, j]).mean() in report.verdict.pair(i, j).interval
-    assert not plain.verdict.pair(1, 2).is_biased
-    assert "--missing-at-random" not in plain.summary()
+            assert report.facts.verdict.pair(i, j).is_biased
+            assert (outputs[:, i] != outputs[:, j]).mean() in report.facts.verdict.pair(
+                i, j
+            ).interval
+    assert not plain.facts.verdict.pair(1, 2).is_biased

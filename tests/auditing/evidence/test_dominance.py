@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stopwise.auditing.bounds.corners import LabelSpace
+from stopwise.auditing.assumptions import LabelSpace
 from stopwise.auditing.evidence.dominance import strong_dominance
 from stopwise.auditing.evidence.sequences import BettingSequence
 from stopwise.cascade import Cascade

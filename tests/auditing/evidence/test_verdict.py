@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from stopwise.auditing.bounds.corners import LabelSpace
+from stopwise.auditing.assumptions import LabelSpace
 from stopwise.auditing.evidence.dominance import contradicts, strong_dominance
 from stopwise.auditing.evidence.pair_bounds import DisagreementBounds, path_pairs
 from stopwise.auditing.evidence.sequences import BettingSequence

@@ -198,11 +198,11 @@ def test_with_all_labels_nothing_is_left_open():
     table = pd.DataFrame(outputs, columns=["a", "b", "c"])
     report = sw.audit(table, CASCADE, labels=table.assign(label=labels))
     for bounds, error in zip(
-        report.error_bounds, (outputs != labels[:, None]).mean(axis=0), strict=True
+        report.facts.error_bounds, (outputs != labels[:, None]).mean(axis=0), strict=True
     ):
         assert bounds.low == pytest.approx(error, abs=1e-6)
         assert bounds.high == pytest.approx(error, abs=1e-6)
-    assert report.guarantee == pytest.approx(0, abs=1e-6)
+    assert report.facts.guarantee == pytest.approx(0, abs=1e-6)
 
 
 def test_uneven_labels_widen_an_interval_by_their_mean_weight_not_by_the_largest():

@@ -43,11 +43,11 @@ def test_a_plan_of_any_values_comes_back(odd, tmp_path):
     report = sw.audit(frame, CASCADE, n_planned=40)
     told = sw.audit(frame, CASCADE, labels=filled_plan(report, truth, tmp_path / "plan.csv"))
     at = [case.case - 1 for case in report.planned_cases]
-    direct = frame.iloc[at].assign(label=truth[at], agreement="a against b")
+    direct = frame.iloc[at].assign(label=truth[at])
     assert (truth[at] == odd).any()
-    assert told.labels.n_labels == 40
-    expected = sw.audit(frame, CASCADE, labels=direct).labels
-    np.testing.assert_array_equal(told.labels.estimates, expected.estimates)
+    assert told.facts.labels.n_labels == 40
+    expected = sw.audit(frame, CASCADE, labels=direct).facts.labels
+    np.testing.assert_array_equal(told.facts.labels.estimates, expected.estimates)
 
 
 def test_an_empty_text_is_told_from_an_empty_cell(tmp_path):
@@ -59,18 +59,18 @@ def test_an_empty_text_is_told_from_an_empty_cell(tmp_path):
         sw.audit(frame, CASCADE, labels=plan)
     lines = plan.read_text().splitlines()
     plan.write_text("\n".join(line + '""' * line.endswith(",") for line in lines))
-    assert sw.audit(frame, CASCADE, labels=plan).labels.n_labels == 40
+    assert sw.audit(frame, CASCADE, labels=plan).facts.labels.n_labels == 40
     # And without ids: an empty text that the plan shows is in quotes.
     lines = plan_csv(report, "nr").splitlines()
     plan.write_text("\n".join([lines[0], *(line + "yes" for line in lines[1:])]))
-    assert sw.audit(frame, CASCADE, labels=plan).labels.n_labels == 40
+    assert sw.audit(frame, CASCADE, labels=plan).facts.labels.n_labels == 40
 
 
 def test_na_is_no_label_where_no_test_gives_it(tmp_path):
     _, frame = world()
     (tmp_path / "labels.csv").write_text("case,label\n1,x\n2,NA\n3,y\n4,\n5, \n")
     report = sw.audit(frame, CASCADE, labels=tmp_path / "labels.csv")
-    assert report.labels.n_labels == 2
+    assert report.facts.labels.n_labels == 2
 
 
 def told(frame, **columns):
@@ -89,7 +89,7 @@ def test_ids_are_checked_though_the_outputs_are_there(case_id):
     log = frame if case_id is None else frame.assign(visit=[f"v{k}" for k in range(1, 601)])
     ids = ["5", "8"] if case_id is None else ["v5", "v8"]
     good = told(frame, **{name: ids})
-    assert sw.audit(log, CASCADE, labels=good, case_id=case_id).labels.n_labels == 2
+    assert sw.audit(log, CASCADE, labels=good, case_id=case_id).facts.labels.n_labels == 2
     strange = told(frame, **{name: [ids[0], "9999"]})
     refused(f"some {name!r} are not in it, such as '9999'", strange, log=log, case_id=case_id)
     other = good.assign(b=["x" if value != "x" else "y" for value in good["b"]])
@@ -119,8 +119,8 @@ def test_ids_that_name_several_cases():
 def test_a_column_case_that_nobody_called_the_id_is_no_row_number():
     _, frame = world()
     log = frame.assign(case=[f"v{k}" for k in range(600)])
-    assert sw.audit(log, CASCADE, labels=told(log)).labels.n_labels == 2
-    assert sw.audit(log, CASCADE, labels=told(log), case_id="case").labels.n_labels == 2
+    assert sw.audit(log, CASCADE, labels=told(log)).facts.labels.n_labels == 2
+    assert sw.audit(log, CASCADE, labels=told(log), case_id="case").facts.labels.n_labels == 2
 
 
 @pytest.mark.parametrize("case_id", [None, "visit"])
@@ -133,7 +133,7 @@ def test_polars_behind_ibis_draws_and_labels_cases(case_id):
     assert found.planned_cases == expected.planned_cases
     assert len(found.planned_cases) == 20
     labels = pd.DataFrame({case_id or "case": [3, 4], "label": truth[2:4]})
-    assert sw.audit(table, CASCADE, labels=labels, case_id=case_id).labels.n_labels == 2
+    assert sw.audit(table, CASCADE, labels=labels, case_id=case_id).facts.labels.n_labels == 2
 
 
 @pytest.mark.parametrize("as_label", ["{}", "{}.0"])
@@ -152,6 +152,6 @@ def test_whole_numbers_with_a_fraction_come_back(as_label, tmp_path):
     plan = filled_plan(report, told, tmp_path / "plan.csv")
     expected = sw.audit(gaps, CASCADE, labels=filled_plan(direct, truth, tmp_path / "same.csv"))
     found = sw.audit(path, CASCADE, labels=plan)
-    np.testing.assert_array_equal(found.labels.estimates, expected.labels.estimates)
+    np.testing.assert_array_equal(found.facts.labels.estimates, expected.facts.labels.estimates)
     named = pd.DataFrame({"case": at, "label": [told[case - 1] for case in at]})
-    assert sw.audit(path, CASCADE, labels=named).labels.n_labels == 40
+    assert sw.audit(path, CASCADE, labels=named).facts.labels.n_labels == 40

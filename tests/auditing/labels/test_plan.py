@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.auditing.bounds.assumptions import Ordered
+from stopwise.auditing.assumptions import Ordered
 from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.auditing.bounds.regrets import possible_stages
 from stopwise.auditing.labels.cases import LabelledCases
-from stopwise.auditing.labels.plan import draw_cases, plan_labels
+from stopwise.auditing.labels.label_plan import draw_cases, plan_labels
 from stopwise.cascade import Cascade
 from stopwise.patterns import MISSING, agreement
 from stopwise.reading import open_log

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from stopwise.auditing.assumptions import LabelSpace
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.errors import SettingError
 from stopwise.patterns import PatternTable
-
-
-@dataclass(frozen=True)
-class LabelSpace:
-    """Which values the hidden label may have.
-
-    Every value that some test gives may be right, except those in ``never_right`` (an "abstain").
-    With ``unseen`` the label may also be a value that no test ever gives: then all are wrong.
-    """
-
-    never_right: tuple[Hashable, ...] = ()
-    unseen: bool = False
-
-    def possible(self, classes: Sequence[Hashable]) -> list[int]:
-        """Return which of the values that tests give may be right, by their places."""
-        never = set(self.never_right)
-        return [c for c, value in enumerate(classes) if value not in never]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +39,9 @@ class Corners:
         K, n_axes = law.cascade.n_stages, law.cascade.n_stages + len(named)
         possible = space.possible(law.classes)
         if not possible and not space.unseen:
-            raise SettingError("never_right must leave some value that may be right")
+            raise SettingError(
+                "some value must be able to be right, got NeverRight for all of them"
+            )
         groups: dict[tuple[int, ...], float] = {}
         for row, share in zip(law.codes.tolist(), law.probabilities.tolist(), strict=True):
             key = _choices(row, possible, named, space.unseen)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from stopwise.auditing.bounds.identify import IdentifiedSet
-from stopwise.auditing.bounds.regrets import TINY, worst_regrets
+from stopwise.auditing.bounds.regrets import TINY
 from stopwise.cascade import FloatArray
 
 
@@ -24,6 +24,6 @@ def first_ground(
 ) -> Ground:
     """Return the first ground on which ``stage`` is best whatever the labels are, else all."""
     for ground, identified in grounds:
-        if worst_regrets(identified.largest_differences, costs)[stage] <= TINY:
+        if identified.worst_regret(stage, costs) <= TINY:
             return ground
     return Ground.BOTH

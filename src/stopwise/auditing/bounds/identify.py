@@ -7,10 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from stopwise.auditing.bounds.assumptions import Assumption, Axes, Conditions
-from stopwise.auditing.bounds.corners import Corners, LabelSpace
-from stopwise.auditing.bounds.simplex import EXACT, CornerSimplex, StuckError
-from stopwise.auditing.bounds.whole_programme import WholeProgramme
+from stopwise.auditing.assumptions import Assumption, Axes, Conditions, LabelSpace
+from stopwise.auditing.bounds.columns import EXACT, CornerProgramme
+from stopwise.auditing.bounds.corners import Corners
 from stopwise.auditing.interval import Interval
 from stopwise.cascade import FloatArray, read_only
 from stopwise.errors import AssumptionError
@@ -29,105 +28,82 @@ class IdentifiedSet:
     so the possible γ form a polytope, the sum over s of P(s) times the hull of the ℓ(s, y).
     A missing output may be right or wrong. Assumptions are linear in γ (and in the shares of the
     label's values), and so are error rates, differences and regrets. The maximum of a linear
-    function over the polytope alone is a sum over patterns; with assumptions, a programme with
-    few rows is solved over the corners found so far, its prices ask for the next corner, until
-    the bound they imply is met (Dantzig and Wolfe).
+    function over the polytope alone is a sum over patterns; with assumptions it is found by column
+    generation, see `CornerProgramme`.
 
     Parameters
     ----------
     law
         The patterns and their shares.
     assumptions
-        What is taken for granted; see `stopwise.auditing.bounds.assumptions`.
-    space
-        Which values the label may have.
+        What is taken for granted; see `stopwise.auditing.assumptions`.
     """
 
-    def __init__(
-        self,
-        law: PatternTable,
-        assumptions: Iterable[Assumption] = (),
-        space: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
-    ) -> None:
+    def __init__(self, law: PatternTable, assumptions: Iterable[Assumption] = ()) -> None:
         self.law = law
         self.assumptions = tuple(assumptions)
-        self.space = space
-        named = _named_values(self.assumptions, law)
-        self._named = named
-        self._corners = Corners.of(law, space, named)
-        axes = Axes(law.cascade, tuple(law.classes[code] for code in named))
-        said = [a.conditions(axes) for a in self.assumptions]
-        self._matrix, self._limits = _stacked(said, self._corners.n_axes)
-        self._owner = np.repeat(np.arange(len(said)), [len(s.limits) for s in said])
-        self._programme = self._feasible() if len(self._limits) else None
+        self._corners, matrix, limits = _polytope(law, self.assumptions)
+        self._programme = None
+        if len(limits):
+            self._programme = CornerProgramme(self._corners, matrix, limits)
+            if self._programme.shortfall > EXACT:
+                raise AssumptionError(self._contradiction())
 
-    def maximum(self, direction: FloatArray) -> float:
-        """Return the largest value of direction · γ (then the shares of the named values)."""
-        w = np.zeros(self._corners.n_axes)
-        w[: len(direction)] = direction
+    def maxima(self, directions: FloatArray) -> FloatArray:
+        """Return for each row the largest direction · γ (then the shares of the named values)."""
+        w = np.zeros((len(directions), self._corners.n_axes))
+        w[:, : directions.shape[1]] = directions
         if self._programme is None:
-            return float(w @ self._corners.furthest(w))
-        try:
-            return self._programme.maximum(w)
-        except (StuckError, np.linalg.LinAlgError):
-            return WholeProgramme(self._corners, self._matrix, self._limits).maximum(w)
+            return np.array([float(row @ self._corners.furthest(row)) for row in w])
+        return self._programme.maxima(w)
 
-    @cached_property
+    @property
     def error_rates(self) -> tuple[Interval, ...]:
         """For each stage the smallest and the largest error rate."""
-        unit = np.eye(self.law.cascade.n_stages)
-        return tuple(Interval(max(-self.maximum(-e), 0.0), self.maximum(e)) for e in unit)
+        return self._bounds[0]
 
-    @cached_property
+    @property
     def largest_differences(self) -> FloatArray:
         """For each pair the largest γ_i - γ_j, how much worse i can be than j; shape (K, K)."""
-        K = self.law.cascade.n_stages
-        unit = np.eye(K)
-        most = np.zeros((K, K))
-        for i in range(K):
-            for j in range(K):
-                if i != j:
-                    most[i, j] = self.maximum(unit[i] - unit[j])
-        return read_only(most)
+        return self._bounds[1]
 
-    def _feasible(self) -> CornerSimplex | WholeProgramme:
-        """Return the programme if its conditions can be met, or say which of them contradict."""
-        programme = _programme(self._corners, self._matrix, self._limits)
-        if programme.shortfall <= EXACT:
-            return programme
-        clash = list(range(len(self.assumptions)))
-        for a in list(clash):  # a deletion filter: what can be left out is no part of the clash
-            rest = np.isin(self._owner, [b for b in clash if b != a])
-            if not rest.any():
-                continue
-            without = _programme(self._corners, self._matrix[rest], self._limits[rest])
-            if without.shortfall > EXACT:
-                clash.remove(a)
-        names = [str(self.assumptions[a]) for a in clash]
-        if self._clashes_with_never_right():
-            names.append(f"never right is {', '.join(map(repr, self.space.never_right))}")
-        if len(names) == 1:
-            raise AssumptionError(f"given the log it cannot be that {names[0]}")
-        raise AssumptionError(
-            f"given the log it cannot be at once that {'; and that '.join(names)}"
-        )
+    @cached_property
+    def _bounds(self) -> tuple[tuple[Interval, ...], FloatArray]:
+        K = self.law.n_stages
+        unit, most = np.eye(K), np.zeros((K, K))
+        apart = ~np.eye(K, dtype=bool)
+        pairs = (unit[:, None] - unit[None, :])[apart]
+        found = self.maxima(np.vstack([unit, -unit, pairs]))
+        most[apart] = found[2 * K :]
+        ends = zip((-found[K : 2 * K]).tolist(), found[:K].tolist(), strict=True)
+        return tuple(Interval(max(low, 0.0), high) for low, high in ends), read_only(most)
 
-    def _clashes_with_never_right(self) -> bool:
-        """Whether the conditions could be met if the label were free to be any value."""
-        if not self.space.never_right:
-            return False
-        free = LabelSpace((), self.space.unseen)
-        corners = Corners.of(self.law, free, self._named)
-        return _programme(corners, self._matrix, self._limits).shortfall <= EXACT
+    def worst_regret(self, stage: int, costs: FloatArray) -> float:
+        """Return the largest regret of stopping at ``stage`` that the labels allow."""
+        unit = np.eye(self.law.n_stages)
+        ahead = self.maxima(unit[stage] - unit) + costs[stage] - costs
+        return float(ahead.max())
+
+    def _contradiction(self) -> str:
+        """Say which assumptions cannot be true at once: those that cannot be left out."""
+        clash = list(self.assumptions)
+        for assumption in sorted(clash, key=lambda a: not a.never_right):  # a deletion filter
+            rest = [other for other in clash if other is not assumption]
+            corners, matrix, limits = _polytope(self.law, rest)
+            if len(limits) and CornerProgramme(corners, matrix, limits).shortfall > EXACT:
+                clash = rest
+        together = "" if len(clash) == 1 else "at once "
+        return f"given the log it cannot be {together}that {'; and that '.join(map(str, clash))}"
 
 
-def _programme(
-    corners: Corners, matrix: FloatArray, limits: FloatArray
-) -> CornerSimplex | WholeProgramme:
-    try:
-        return CornerSimplex(corners, matrix, limits)
-    except (StuckError, np.linalg.LinAlgError):
-        return WholeProgramme(corners, matrix, limits)
+def _polytope(
+    law: PatternTable, assumptions: Sequence[Assumption]
+) -> tuple[Corners, FloatArray, FloatArray]:
+    """Return what the log allows, and the conditions that assumptions add."""
+    named = _named_values(assumptions, law)
+    corners = Corners.of(law, LabelSpace.of(assumptions, law.classes), named)
+    axes = Axes(law.cascade, tuple(law.classes[code] for code in named))
+    return corners, *_stacked([a.conditions(axes) for a in assumptions], corners.n_axes)
 
 
 def _stacked(said: Sequence[Conditions], n_axes: int) -> tuple[FloatArray, FloatArray]:

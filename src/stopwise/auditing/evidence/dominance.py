@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from stopwise.auditing.bounds.corners import LabelSpace
+from stopwise.auditing.assumptions import LabelSpace
 from stopwise.auditing.evidence.sequences import BettingSequence
 from stopwise.auditing.interval import Interval
 from stopwise.cascade import Cascade

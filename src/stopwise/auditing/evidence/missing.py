@@ -58,9 +58,6 @@ class MissingOutputs:
         The disagreement of each pair on a common path, read in three ways.
     plain_stage, adjusted_stage
         The stage that looks sound under the first two readings.
-    biased_pairs
-        The pairs of which a share of cases with gaps says nothing: some test on the way to the
-        deeper one was run or not by what others said, so those that show both are a choice.
     p_values_of_labels
         How likely the gaps of each test are if they ignore which tests before it are right, as far
         as labels show that; empty where there are none.
@@ -74,7 +71,6 @@ class MissingOutputs:
     pairs: tuple[PairRange, ...]
     plain_stage: int | None
     adjusted_stage: int | None
-    biased_pairs: tuple[tuple[int, int], ...] = ()
     p_values_of_labels: tuple[float, ...] = ()
 
     @property
@@ -94,7 +90,7 @@ class MissingOutputs:
 
     @property
     def refuted_pairs(self) -> tuple[tuple[int, int], ...]:
-        """The biased pairs that nothing seen makes up for, as labels show."""
+        """The pairs with gaps that nothing seen makes up for, as labels show."""
         ways = {(p.shallow, p.deep) for p in self.pairs}
         return tuple(
             (i, j)
@@ -104,9 +100,7 @@ class MissingOutputs:
 
     def with_labels(self, p_values: tuple[float, ...]) -> MissingOutputs:
         """Return the same where labels were held against the gaps of each test."""
-        held = replace(self, p_values_of_labels=p_values)
-        biased = {*self.biased_pairs, *held.refuted_pairs}
-        return replace(held, biased_pairs=tuple(p for p in self.pairs_with_gaps if p in biased))
+        return replace(self, p_values_of_labels=p_values)
 
     @property
     def unseen_tests(self) -> tuple[int, ...]:
@@ -129,15 +123,12 @@ class MissingOutputs:
         )
 
     def shares(self, *, adjusted: bool) -> dict[tuple[int, int], float]:
-        """Return the share of each biased pair as it is or, adjusted, that of each with gaps.
-
-        Who takes it that outputs decide over gaps takes it where no sign of that is seen, too.
-        """
-        chosen = self.pairs_with_gaps if adjusted else self.biased_pairs
+        """Return the share of disagreement of each pair with gaps, as it is or adjusted."""
+        gaps = set(self.pairs_with_gaps)
         return {
             (p.shallow, p.deep): p.adjusted if adjusted else p.plain
             for p in self.pairs
-            if (p.shallow, p.deep) in chosen
+            if (p.shallow, p.deep) in gaps
         }
 
     def pair(self, shallow: int, deep: int) -> PairRange:
@@ -164,7 +155,6 @@ def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
         adjusted[i, j] = adjusted[j, i] = _one_number(share)
         pairs.append(PairRange(i, j, plain, float(adjusted[i, j]), share, worst))
     before, others = zip(*(_by_outputs(histogram, k) for k in range(cascade.n_stages)), strict=True)
-    dependent = {*_suspicious(before), *_suspicious(others)}
     return MissingOutputs(
         n_incomplete=int(histogram.weights[incomplete].sum()),
         n_prefix=int(histogram.weights[prefix].sum()),
@@ -174,11 +164,6 @@ def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
         pairs=tuple(pairs),
         plain_stage=sound_stage(histogram.disagreement, cascade),
         adjusted_stage=sound_stage(adjusted, cascade),
-        biased_pairs=tuple(
-            (i, j)
-            for i, j in path_pairs(cascade)
-            if histogram.n_seen[i, j] < n and dependent & set(cascade.paths[j])
-        ),
     )
 
 

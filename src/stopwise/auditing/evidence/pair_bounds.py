@@ -59,8 +59,8 @@ class DisagreementBounds:
     ) -> DisagreementBounds:
         """Bound the pairs of a log so that all bounds hold at all times with chance 1 - alpha.
 
-        ``biased`` gives the pairs that may be seen together in a choice of cases, with the share to
-        show for each; ``at_random`` those of them where outputs before a test alone chose.
+        ``biased`` gives the pairs with missing outputs and the share to show for each;
+        ``at_random`` those of them where earlier outputs alone decided which are missing.
         """
         K = histogram.n_stages
         pairs = path_pairs(histogram.cascade)

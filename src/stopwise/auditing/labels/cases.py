@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stopwise.auditing.bounds.corners import LabelSpace
+from stopwise.auditing.assumptions import LabelSpace
 from stopwise.auditing.evidence.missing import completed_law
 from stopwise.auditing.evidence.sequences import kl_ball
 from stopwise.auditing.interval import Interval
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
 from stopwise.patterns import MISSING, Blocks, PatternTable, agreement
+
+LabelledCase = tuple[Sequence[Hashable], Hashable, int]  # outputs, label, number of cases
 
 UNEVEN = 1.5  # how far the largest weight's square may exceed the mean square and count as even
 BORROWED = 1.0  # how many labels the average of similar patterns is worth to each of them
@@ -90,7 +92,7 @@ class LabelledCases:
     def of(
         cls,
         histogram: PatternTable,
-        labelled: Sequence[tuple[Sequence[Hashable], Hashable, int]],
+        labelled: Sequence[LabelledCase],
         *,
         by_agreement: bool = False,
         space: LabelSpace = LabelSpace(),  # noqa: B008  # frozen

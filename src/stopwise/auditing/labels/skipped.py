@@ -1,4 +1,4 @@
-"""Whether labels show that a test was run or not by what no output before it shows."""
+"""How labelled cases were chosen, and whether labels show that gaps depend on the right answer."""
 
 from __future__ import annotations
 
@@ -23,9 +23,26 @@ def skipped_by_truth(histogram: PatternTable, cases: LabelledCases) -> tuple[flo
     all where outputs decided over who got a label: then those in which a test ran differ by that.
     """
     K = histogram.n_stages
-    if len(cases.sizes) != len(histogram.weights) or _were_chosen(histogram, cases):
+    if _were_chosen(histogram, cases):
         return (math.nan,) * K
     return tuple(_by_truth(histogram, cases, k) for k in range(K))
+
+
+def is_drawn_by_agreement(histogram: PatternTable, cases: LabelledCases) -> bool:
+    """Whether labels look random among cases that agree alike, so that they speak for all these.
+
+    That is so for a random sample and for any part of a shuffled plan. Where outputs decided, a
+    label speaks for cases with the same outputs alone. ``cases`` has one stratum a pattern.
+    """
+    groups: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    labelled = cases.counts.sum(axis=1).astype(int).tolist()
+    for row, n, m in zip(
+        histogram.codes.tolist(), histogram.weights.tolist(), labelled, strict=True
+    ):
+        cell = groups[agreement(row, missing=MISSING)][tuple(row)]
+        cell[0] += n - m
+        cell[1] += m
+    return not chance(groups.values()) < CHOSEN
 
 
 def _by_truth(histogram: PatternTable, cases: LabelledCases, k: int) -> float:
@@ -47,9 +64,9 @@ def _were_chosen(histogram: PatternTable, cases: LabelledCases) -> bool:
     by_values: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     by_camps: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     rows = histogram.codes.tolist()
-    told = cases.counts.sum(axis=1).astype(int).tolist()
+    labelled = cases.counts.sum(axis=1).astype(int).tolist()
     for row, ran, n, m in zip(
-        rows, histogram.shown.tolist(), histogram.weights.tolist(), told, strict=True
+        rows, histogram.shown.tolist(), histogram.weights.tolist(), labelled, strict=True
     ):
         for groups, cell in ((by_values, tuple(row)), (by_camps, agreement(row, missing=MISSING))):
             groups[tuple(ran)][cell][0] += n - m

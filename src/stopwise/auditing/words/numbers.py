@@ -1,4 +1,4 @@
-"""How a number is written: with the digits that matter, and never as a power of ten."""
+"""How numbers are written: rounded, with the digits that matter, never as a power of ten."""
 
 from __future__ import annotations
 
@@ -24,6 +24,19 @@ def percent(share: float) -> str:
     return f"{value:.1f} %" if abs(value) >= 10 else f"{figure(value)} %"
 
 
+def whole_percent(share: float) -> str:
+    """Return a share in whole percent, for readers who have to judge it.
+
+    >>> whole_percent(0.549), whole_percent(0.004), whole_percent(0.9996)
+    ('55 %', 'under 1 %', 'over 99 %')
+    """
+    if 0 < share < 0.005:
+        return "under 1 %"
+    if 0.995 <= share < 1:
+        return "over 99 %"
+    return f"{100 * share:.0f} %"
+
+
 def figure(value: float, *, sign: str = "") -> str:
     """Return a ratio or a margin with two digits behind the point, and two that are not 0.
 
@@ -38,12 +51,12 @@ def figure(value: float, *, sign: str = "") -> str:
 
 
 def amount(value: float) -> str:
-    """Return a price or a sum of money in three digits, or all that stand before the point.
+    """Return a price or a sum of money in three digits.
 
-    >>> amount(18167.6), amount(24.0), amount(0.0000115)
-    ('18,168', '24', '0.0000115')
+    >>> amount(18167.6), amount(24.0), amount(0.0000115), amount(1999.6)
+    ('18,200', '24', '0.0000115', '2,000')
     """
-    return _short(value, 3)
+    return _short(rounded(value, 3), 3)
 
 
 def count(value: float) -> str:
@@ -65,14 +78,20 @@ def counted(value: float, noun: str) -> str:
     return f"{said} {noun}" if said == "1" else f"{said} {noun}s"
 
 
-def bound(interval: Interval) -> str:
-    """Return bounds in percent; what a linear programme leaves of 0 is 0."""
-    return span(Interval(cleaned(interval.low), cleaned(interval.high)))
+def rounded(value: float, digits: int = 2) -> float:
+    """Return a value with its first digits only.
+
+    >>> rounded(364_218), rounded(0.01234)
+    (360000.0, 0.012)
+    """
+    if abs(value) < NOTHING or not math.isfinite(value):
+        return value
+    return float(f"{value:.{digits - 1}e}")
 
 
 def span(interval: Interval) -> str:
-    """Return an interval in percent."""
-    return f"{percent(interval.low)} to {percent(interval.high)}"
+    """Return an interval in percent; what a linear programme leaves of 0 is 0."""
+    return f"{percent(cleaned(interval.low))} to {percent(cleaned(interval.high))}"
 
 
 def cleaned(value: float) -> float:

@@ -17,9 +17,6 @@ from stopwise.reading import Log
 from stopwise.reading.engine import engine_errors, load_ibis
 from stopwise.reading.log import agreement_column
 
-AGAINST = " against "  # between the camps of a group; labels that say it are those of a plan
-MAX_NAMED = 4  # tests that agree are named one by one up to here
-
 
 @dataclass(frozen=True)
 class PlanGroup:
@@ -28,20 +25,6 @@ class PlanGroup:
     blocks: Blocks
     n_cases: int
     n_labels: int
-
-    def describe(self, cascade: Cascade) -> str:
-        """Return who agrees with whom, in words; a large camp is called all others."""
-        camps: dict[int, list[str]] = {}
-        for k, block in enumerate(self.blocks):
-            camps.setdefault(block, []).append(cascade.names[k])
-        missing = camps.pop(MISSING, [])
-        words = {block: " = ".join(camp) for block, camp in camps.items()}
-        largest = max(camps, key=lambda block: len(camps[block]))
-        if len(camps[largest]) > MAX_NAMED:
-            del words[largest]
-            words[largest] = "all others"
-        gaps = f", without {', '.join(missing)}" if missing else ""
-        return AGAINST.join(words.values()) + gaps
 
 
 @dataclass(frozen=True)
@@ -149,44 +132,37 @@ def _expected(histogram: PatternTable, groups: tuple[PlanGroup, ...]) -> list[La
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case to label: its id, what the tests said, and which tests agree."""
+    """A case to label: its id and what the tests said."""
 
     case: Hashable
     outputs: tuple[Hashable, ...]
-    agreement: str
 
 
 def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase, ...]:
     """Draw the cases of a plan at random, inside the engine; the same seed draws the same cases.
 
     Cases that agree in the same way are numbered in the order of their ids, and numbers are drawn.
+    The cases come shuffled, so that whoever labels the first few has a random sample of them.
     """
     ibis = load_ibis()
     K = log.cascade.n_stages
     # A larger plan after a look at the labels of a smaller one is a draw of its own.
     rng = np.random.default_rng([seed, plan.n_labels])
-    wanted = {_key(g.blocks): g for g in plan.groups}
-    picked = []
     with engine_errors("the log"):
         rows = log.cases()
         if log.case_id is not None:
             _check_ids(rows, log.case_id)
         keyed = rows.mutate(group=_group_key(rows, K))
         order = ibis.row_number().over(group_by=keyed.group, order_by=keyed.case)
-        ranked = keyed.filter(keyed.group.isin(list(wanted))).mutate(rank=order)
-        keep = None
-        for key, group in wanted.items():
+        wanted = [_key(group.blocks) for group in plan.groups]
+        ranked = keyed.filter(keyed.group.isin(wanted)).mutate(rank=order)
+        keep = ibis.literal(False)
+        for key, group in zip(wanted, plan.groups, strict=True):
             ranks = rng.choice(group.n_cases, group.n_labels, replace=False).tolist()
-            chosen = (ranked.group == key) & ranked["rank"].isin(ranks)
-            keep = chosen if keep is None else keep | chosen
-        if keep is None:
-            return ()
+            keep |= (ranked.group == key) & ranked["rank"].isin(ranks)
         found = ranked.filter(keep).order_by(["group", "rank"]).to_pyarrow().to_pylist()
-    for row in found:
-        outputs = tuple(row[f"s{k}"] for k in range(K))
-        words = wanted[row["group"]].describe(log.cascade)
-        picked.append(PlannedCase(row["case"], outputs, words))
-    return tuple(picked)
+    cases = [PlannedCase(row["case"], tuple(row[f"s{k}"] for k in range(K))) for row in found]
+    return tuple(cases[place] for place in rng.permutation(len(cases)))
 
 
 def _check_ids(rows: Any, name: str) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.checks import known_name
 from stopwise.errors import SettingError
-from stopwise.outputs import matching
+from stopwise.outputs import known_value, matching
 
 
 @dataclass(frozen=True)
@@ -37,14 +36,45 @@ class Conditions(NamedTuple):
     limits: FloatArray
 
 
-class Assumption(ABC):
-    """Something about the labels that is linear in the error rates and in the label's shares."""
+class Assumption:
+    """Something about the labels or the gaps of a log that is taken for granted.
 
-    values: tuple[Hashable, ...] = ()  # the values of the label whose share it speaks of
+    A subclass says which values may be right, whether gaps are random, or gives `conditions` that
+    are linear in the error rates and in the shares of the label's values. ``str`` is its sentence.
+    """
 
-    @abstractmethod
+    values: tuple[Hashable, ...] = ()  # the values of the label whose share it bounds
+    never_right: tuple[Hashable, ...] = ()  # outputs that are no answers
+    allows_unseen: bool = False  # whether the label may be a value that no test gives
+    gaps_are_random: bool = False  # whether gaps depend on earlier outputs alone
+
     def conditions(self, axes: Axes) -> Conditions:
-        """Return the conditions that say so."""
+        """Return the linear conditions that say so; none by default."""
+        return Conditions(axes.zeros(0), np.zeros(0))
+
+
+@dataclass(frozen=True)
+class LabelSpace:
+    """Which values the hidden label may have.
+
+    Every value that some test gives may be right, except those in ``never_right`` (an "abstain").
+    With ``unseen`` the label may also be a value that no test ever gives: then all are wrong.
+    """
+
+    never_right: tuple[Hashable, ...] = ()
+    unseen: bool = False
+
+    @classmethod
+    def of(cls, assumptions: Iterable[Assumption], classes: Sequence[Hashable]) -> LabelSpace:
+        """Return what assumptions leave of the values in ``classes``."""
+        rule, given = "an output that is never right must be in the log", tuple(assumptions)
+        never = [known_value(rule, v, classes) for a in given for v in a.never_right]
+        return cls(tuple(dict.fromkeys(never)), any(a.allows_unseen for a in given))
+
+    def possible(self, classes: Sequence[Hashable]) -> list[int]:
+        """Return which of the values that tests give may be right, by their places."""
+        never = set(self.never_right)
+        return [c for c, value in enumerate(classes) if value not in never]
 
 
 @dataclass(frozen=True)
@@ -109,6 +139,41 @@ class Prevalence(Assumption):
 
     def __str__(self) -> str:
         return f"{self.value!r} is right in {self.low:.4g} to {self.high:.4g} of the cases"
+
+
+@dataclass(frozen=True, init=False)
+class NeverRight(Assumption):
+    """Some outputs are no answers, such as "abstain": the label is never one of them."""
+
+    never_right: tuple[Hashable, ...]
+
+    def __init__(self, *values: Hashable) -> None:
+        if not values:
+            raise SettingError("NeverRight must name at least one output, got none")
+        object.__setattr__(self, "never_right", values)
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(repr, self.never_right))} is never the right answer"
+
+
+@dataclass(frozen=True)
+class UnseenLabel(Assumption):
+    """The right answer may be a value that no test ever gives."""
+
+    allows_unseen = True
+
+    def __str__(self) -> str:
+        return "the right answer may be a value that no test gives"
+
+
+@dataclass(frozen=True)
+class MissingAtRandom(Assumption):
+    """Whether an output is missing depends on nothing but the outputs before it."""
+
+    gaps_are_random = True
+
+    def __str__(self) -> str:
+        return "whether a test was run depends on nothing but the outputs before it"
 
 
 @dataclass(frozen=True)

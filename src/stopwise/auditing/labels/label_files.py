@@ -7,17 +7,15 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stopwise.auditing.bounds.corners import LabelSpace
-from stopwise.auditing.labels.cases import LabelledCases
-from stopwise.auditing.labels.plan import AGAINST
+from stopwise.auditing.assumptions import LabelSpace
+from stopwise.auditing.labels.cases import LabelledCase
 from stopwise.errors import LogError
 from stopwise.outputs import matching, present
 from stopwise.patterns import PatternTable
 from stopwise.reading import Log, open_log
 from stopwise.reading.engine import engine_errors, memtable
 
-PLANNED = "agreement"  # the column of a plan: its cases were drawn among all that agree alike
-CASE = "case"
+CASE = "case"  # the column of ids where the log has none
 
 Labelled = tuple[list[Hashable], dict[str, Any]]  # outputs, and the row of the labels
 
@@ -28,8 +26,8 @@ def read_labels(
     log: Log | None,
     histogram: PatternTable,
     space: LabelSpace,
-) -> LabelledCases:
-    """Return labelled cases sorted into the strata of a log.
+) -> list[LabelledCase]:
+    """Return the labelled cases of a log: what the tests said, what is right, how often.
 
     ``source`` has the label's column and either the outputs of the tests or the id of the case.
     """
@@ -42,7 +40,6 @@ def read_labels(
     with engine_errors("the labels"):
         _check_empty(source, table[column], histogram)
         table = table.filter(table[column].notnull())
-        planned = PLANNED in names and PLANNED not in tests and _is_plan(table[PLANNED])
         named = _id_column(names, tests, log)
         if named is not None:
             _check_once(table, named)
@@ -64,14 +61,7 @@ def read_labels(
         raise LogError(f"labels must have values in column {column!r}, got none")
     for _, label in labelled:
         _check_label(label, histogram, space)
-    sorted_in = [(outputs, label, n) for (outputs, label), n in labelled.items()]
-    return LabelledCases.of(histogram, sorted_in, by_agreement=planned, space=space)
-
-
-def _is_plan(column: Any) -> bool:
-    """Whether a column says of each case who is against whom, as a plan does."""
-    said = column.name(PLANNED).as_table().distinct().to_pyarrow()[PLANNED].to_pylist()
-    return all(isinstance(words, str) and AGAINST in words for words in said)
+    return [(outputs, label, n) for (outputs, label), n in labelled.items()]
 
 
 def _check_label(label: Any, histogram: PatternTable, space: LabelSpace) -> None:

@@ -8,15 +8,13 @@ from itertools import combinations
 
 import numpy as np
 
-from stopwise.auditing.bounds.assumptions import Assumption, DifferenceWithin, RateWithin
+from stopwise.auditing.assumptions import Assumption, DifferenceWithin, RateWithin
 from stopwise.auditing.bounds.regrets import possible_stages
-from stopwise.auditing.evidence.verdict import Finding, Verdict
+from stopwise.auditing.evidence.verdict import Verdict
 from stopwise.auditing.interval import Interval
 from stopwise.auditing.labels.cases import LabelledCases, level_of_each
 from stopwise.cascade import Cascade, FloatArray, read_only
 from stopwise.disagreement import dominated_pairs
-
-EVEN_ODDS = 0.5  # the level of the bound by which labels outweigh a sound stage
 
 
 class Holds(Enum):
@@ -34,8 +32,6 @@ class LabelEvidence:
     ``estimates`` and the two bounds are for γ_i - γ_j, shape (K, K), ``error_rates`` bounds for
     each γ_k; all bounds hold together. ``possible_stages`` are those that may be best by them;
     ``n_telling`` of the labels are of cases on which tests disagree: only these compare tests.
-    ``overrules`` says that they clearly favour another stage than the one that is sound: what going
-    from that to this avoids is more than its price at even odds.
     """
 
     n_labels: int
@@ -47,7 +43,6 @@ class LabelEvidence:
     stage: int
     possible_stages: tuple[int, ...]
     weak_dominance: Holds
-    overrules: bool = False
 
     def interval(self, i: int, j: int) -> Interval:
         """Return the bounds on γ_i - γ_j."""
@@ -89,21 +84,7 @@ def label_evidence(
         stage=stage,
         possible_stages=possible,
         weak_dominance=_weak_dominance(possible, verdict, cascade),
-        overrules=_overrules(stage, cases, verdict, cascade),
     )
-
-
-def _overrules(stage: int, cases: LabelledCases, verdict: Verdict, cascade: Cascade) -> bool:
-    """Whether labels are clear that ``stage`` is cheaper than the sound one.
-
-    A handful of labels is often wrong about that where disagreement is right.
-    """
-    sound = verdict.stage
-    if verdict.finding is not Finding.SOUND or sound is None or sound == stage:
-        return False
-    C = cascade.cumulative_costs
-    avoided = cases.difference(sound, stage, alpha=2 * EVEN_ODDS)  # of which one end counts
-    return bool(avoided.low > C[stage] - C[sound])
 
 
 def _weak_dominance(possible: tuple[int, ...], verdict: Verdict, cascade: Cascade) -> Holds:

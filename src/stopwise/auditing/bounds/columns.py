@@ -1,0 +1,128 @@
+"""Maximising over a polytope that is known by its corners only, under a few linear conditions."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from stopwise.cascade import FloatArray, IntArray
+
+EXACT = 1e-9  # a bound is met, or a system solvable, if it is this close
+LOOSER = 1e-12  # added to limits, so that what can only just be met is not missed by rounding
+MAX_ROUNDS = 1_000
+MAX_ROWS = 2_000  # of one linear programme
+HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+class Polytope(Protocol):
+    """A polytope that can name the corner furthest in a direction."""
+
+    @property
+    def n_axes(self) -> int:
+        """The number of coordinates."""
+
+    def furthest(self, w: FloatArray) -> FloatArray:
+        """Return the corner z with the largest w · z."""
+
+
+class CornerProgramme:
+    """Column generation: a linear programme over mixtures of corners, found when needed.
+
+    Maximise w · z over z in the polytope with A z <= b (Dantzig and Wolfe's decomposition). HiGHS
+    solves the programme over the corners found so far. Its prices π >= 0 ask the polytope for the
+    corner furthest in the direction w - A'π, and imply the bound π · b + max (w - A'π) · z, which
+    holds whatever was rounded on the way. The programme ends where the bound is reached. Several
+    directions are solved as blocks of one programme and share their corners.
+
+    Parameters
+    ----------
+    polytope
+        What the points lie in.
+    matrix, limits
+        A and b; shapes (m, axes) and (m,), m >= 1.
+    """
+
+    def __init__(self, polytope: Polytope, matrix: FloatArray, limits: FloatArray) -> None:
+        self._polytope, self._matrix, self._limits = polytope, matrix, limits
+        self._corners = polytope.furthest(-matrix.sum(axis=0))[None, :]
+        self.shortfall = self._least_shortfall()
+        self._limits = limits + self.shortfall + LOOSER
+
+    def maxima(self, directions: FloatArray) -> FloatArray:
+        """Return the largest w · z for each row w; the conditions must be solvable."""
+        ideal = np.array([self._polytope.furthest(w) for w in directions])
+        best = np.asarray((directions * ideal).sum(axis=1))  # reached where the corner is allowed
+        pending = np.flatnonzero((ideal @ self._matrix.T > self._limits).any(axis=1))
+        self._add(ideal[pending])
+        step = max(MAX_ROWS // (len(self._limits) + 1), 1)
+        for start in range(0, len(pending), step):
+            part = pending[start : start + step]
+            best[part] = self._climb(directions[part], best[part])
+        return best
+
+    def _climb(self, directions: FloatArray, best: FloatArray) -> FloatArray:
+        """Add corners until no bound can be lowered any more."""
+        pending: IntArray = np.arange(len(directions))
+        for _ in range(MAX_ROUNDS):
+            w = directions[pending]
+            prices, reached = self._solve(w)
+            ahead = w - prices @ self._matrix
+            corners = np.array([self._polytope.furthest(a) for a in ahead])
+            bounds = prices @ self._limits + np.einsum("dz,dz->d", ahead, corners)
+            best[pending] = np.minimum(best[pending], bounds)
+            is_loose = best[pending] - reached > EXACT
+            if not is_loose.any() or not self._add(corners[is_loose]):
+                break
+            pending = pending[is_loose]
+        return best
+
+    def _solve(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return prices and values of the programmes over the corners found so far."""
+        from scipy.sparse import csr_array, kron
+
+        n, blocks = len(directions), csr_array(np.eye(len(directions)))
+        found = _solved(
+            -(directions @ self._corners.T).ravel(),
+            kron(blocks, self._matrix @ self._corners.T, format="csr"),
+            np.tile(self._limits, n),
+            kron(blocks, np.ones((1, len(self._corners))), format="csr"),
+            np.ones(n),
+        )
+        prices = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0).reshape(n, -1)
+        mixtures = np.asarray(found.x).reshape(n, -1)
+        return prices, np.einsum("dc,dc->d", mixtures, directions @ self._corners.T)
+
+    def _least_shortfall(self) -> float:
+        """Return by how much the conditions have to be loosened before they can be met."""
+        for _ in range(MAX_ROUNDS):
+            n = len(self._corners)
+            rows = np.column_stack([self._matrix @ self._corners.T, -np.ones(len(self._limits))])
+            costs, mixed = np.append(np.zeros(n), 1.0), np.append(np.ones(n), 0.0)
+            found = _solved(costs, rows, self._limits, mixed[None, :], np.ones(1))
+            shortfall = max(float(found.fun), 0.0)
+            if shortfall <= EXACT:
+                return shortfall
+            prices = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
+            corner = self._polytope.furthest(-prices @ self._matrix)
+            least = float(prices @ (self._matrix @ corner - self._limits))
+            if least > shortfall - EXACT or not self._add(corner[None, :]):
+                break
+        return shortfall
+
+    def _add(self, corners: FloatArray) -> bool:
+        """Keep the corners that are new; whether there are any."""
+        before = len(self._corners)
+        self._corners = np.unique(np.vstack([self._corners, corners]), axis=0)
+        return len(self._corners) > before
+
+
+def _solved(
+    costs: FloatArray, matrix: Any, limits: FloatArray, sums: Any, totals: FloatArray
+) -> Any:
+    from scipy.optimize import linprog
+
+    solve: Any = linprog  # its types know no sparse matrices
+    found = solve(costs, matrix, limits, sums, totals, method="highs", options=HIGHS)
+    assert found.status == 0, found.message
+    return found

@@ -1,0 +1,239 @@
+"""What a log says, in numbers: the second step of an audit, computed once from counted patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from stopwise.auditing.assumptions import Assumption, DisagreeAtMost, LabelSpace
+from stopwise.auditing.bounds.grounds import Ground, first_ground
+from stopwise.auditing.bounds.identify import IdentifiedSet
+from stopwise.auditing.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
+from stopwise.auditing.evidence.belief import Belief, belief_of
+from stopwise.auditing.evidence.dominance import StrongDominanceEvidence, strong_dominance
+from stopwise.auditing.evidence.missing import MissingOutputs, missing_outputs, observed_law
+from stopwise.auditing.evidence.pair_bounds import DisagreementBounds
+from stopwise.auditing.evidence.verdict import Verdict, judge
+from stopwise.auditing.interval import Interval
+from stopwise.auditing.labels.cases import LabelledCase, LabelledCases
+from stopwise.auditing.labels.label_evidence import LabelEvidence, label_evidence
+from stopwise.auditing.labels.label_plan import LabelPlan, disputed, plan_labels
+from stopwise.auditing.labels.skipped import is_drawn_by_agreement, skipped_by_truth
+from stopwise.auditing.plain import plain
+from stopwise.auditing.price_map import PriceBand, price_map
+from stopwise.auditing.rules import Choice, choices
+from stopwise.cascade import Cascade, FloatArray
+from stopwise.patterns import PatternTable
+from stopwise.reading.checks import odd_values
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What a log of outputs tells at given prices, and what it cannot tell; numbers only.
+
+    Parameters
+    ----------
+    table
+        The patterns of outputs: all that the rest was computed from.
+    confidence
+        The chance with which all intervals hold together: at all times, those from labels for a
+        number of labels fixed beforehand.
+    assumptions
+        What was taken for granted.
+    verdict
+        The stage that is sound under weak dominance, with the evidence for each pair.
+    strong_dominance
+        Whether "a right answer stays right" is refuted.
+    error_bounds
+        For each stage the error rates that some label could give.
+    largest_differences
+        For each pair the most that γ_i - γ_j can be; shape (K, K).
+    prices
+        Which stage is best for sure, or looks best, at every price of a mistake.
+    choices
+        What each rule would choose.
+    belief
+        The error rate of each test under a model of independent errors.
+    missing
+        What is missing in the log, ``None`` where nothing is.
+    labels
+        What labels say, where there are some.
+    plan
+        Which cases to label, where that was asked for.
+    ground
+        The least from which it follows that the minimax stage is best, ``None`` where nothing does.
+    n_disputed
+        In how many cases stages that may still be best are seen to disagree: only those can tell.
+    odd_values
+        Outputs that may be slips of the log and count as answers.
+    """
+
+    table: PatternTable
+    confidence: float
+    assumptions: tuple[Assumption, ...]
+    verdict: Verdict
+    strong_dominance: StrongDominanceEvidence
+    error_bounds: tuple[Interval, ...]
+    largest_differences: FloatArray
+    prices: tuple[PriceBand, ...]
+    choices: tuple[Choice, ...]
+    belief: Belief
+    missing: MissingOutputs | None = None
+    labels: LabelEvidence | None = None
+    plan: LabelPlan | None = None
+    ground: Ground | None = None
+    n_disputed: int = 0
+    odd_values: tuple[Hashable, ...] = ()
+
+    @property
+    def cascade(self) -> Cascade:
+        """The tests and their prices."""
+        return self.table.cascade
+
+    def difference(self, i: int, j: int) -> Interval:
+        """Return the smallest and the largest γ_i - γ_j that some label could give."""
+        most = self.largest_differences
+        return Interval(-float(most[j, i]), float(most[i, j]))
+
+    @cached_property
+    def worst_regrets(self) -> FloatArray:
+        """For each stage the most that stopping there can cost more than the best stage."""
+        return worst_regrets(self.largest_differences, self.cascade.cumulative_costs)
+
+    @property
+    def minimax_stage(self) -> int:
+        """The stage with the smallest worst-case regret."""
+        return minimax_stage(self.worst_regrets)
+
+    @property
+    def guarantee(self) -> float:
+        """The worst-case regret of the minimax stage."""
+        return float(self.worst_regrets[self.minimax_stage])
+
+    @property
+    def is_known(self) -> bool:
+        """Whether in this log one stage is best whatever its labels are, given the assumptions."""
+        return self.guarantee <= TINY
+
+    @property
+    def expected_costs(self) -> FloatArray:
+        """What stopping after each test is expected to cost in mistakes; NaN where unknown."""
+        return self.belief.error_rates + self.cascade.cumulative_costs
+
+    @property
+    def has_telling_labels(self) -> bool:
+        """Whether some label is of a case on which tests disagree; the others compare nothing."""
+        return self.labels is not None and self.labels.n_telling > 0
+
+    @property
+    def possible_stages(self) -> tuple[int, ...]:
+        """The stages that may be best given the log, the assumptions and the labels."""
+        return possible_stages(self.largest_differences, self.cascade.cumulative_costs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number as plain data for JSON; stages count from 0."""
+        table = self.table
+        held: dict[str, Any] = plain(self, without=("table",))
+        held["log"] = {
+            "n_cases": table.n_cases,
+            "n_blank": table.n_blank,
+            "n_patterns": len(table.weights),
+            "classes": plain(table.classes),
+            "patterns": [[plain(table.value(c)) for c in row] for row in table.codes.tolist()],
+            "counts": table.weights.tolist(),
+            "disagreement": plain(table.disagreement),
+        }
+        for name in ("worst_regrets", "minimax_stage", "guarantee", "is_known", "possible_stages"):
+            held[name] = plain(getattr(self, name))
+        return held
+
+
+def facts_of(
+    table: PatternTable,
+    *,
+    assumptions: Sequence[Assumption] = (),
+    labels: Sequence[LabelledCase] | None = None,
+    n_planned: int = 0,
+    confidence: float = 0.95,
+) -> Facts:
+    """Compute all facts of a log from its patterns and labels."""
+    cascade, space = table.cascade, LabelSpace.of(assumptions, table.classes)
+    # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
+    # while there are no labels: asking for some must not change what the log says.
+    alpha = (1 - confidence) / 3
+    gaps, strata = missing_outputs(table), None
+    if labels is not None:
+        strata = LabelledCases.of(table, labels, space=space)
+        if gaps is not None:
+            gaps = gaps.with_labels(skipped_by_truth(table, strata))
+        if is_drawn_by_agreement(table, strata):
+            strata = LabelledCases.of(table, labels, by_agreement=True, space=space)
+    bounds = _disagreement_bounds(table, gaps, assumptions, alpha)
+    verdict = judge(bounds, cascade)
+    evidence = None if strata is None else label_evidence(strata, verdict, cascade, alpha=alpha)
+    drawn = () if evidence is None else evidence.as_assumptions()
+    near = [DisagreeAtMost(i, j, float(bounds.high[i, j])) for i, j in sorted(bounds.adjusted)]
+    identified = IdentifiedSet(observed_law(table), (*assumptions, *near, *drawn))
+    differences, costs = identified.largest_differences, cascade.cumulative_costs
+    regrets = worst_regrets(differences, costs)
+    ground = None
+    if regrets.min() <= TINY:
+        ground = _ground(minimax_stage(regrets), identified.law, [*assumptions, *near], drawn)
+    plan = None
+    if n_planned:
+        plan = plan_labels(table, differences, cascade, n_labels=n_planned, alpha=alpha)
+    possible = possible_stages(differences, costs)
+    belief = belief_of(table, labels)
+    return Facts(
+        table=table,
+        confidence=confidence,
+        assumptions=tuple(assumptions),
+        verdict=verdict,
+        strong_dominance=strong_dominance(table, space, alpha=alpha),
+        error_bounds=identified.error_rates,
+        largest_differences=differences,
+        prices=price_map(differences, belief.error_rates, cascade),
+        choices=choices(bounds.middle, belief.error_rates, regrets, cascade),
+        belief=belief,
+        missing=gaps,
+        labels=evidence,
+        plan=plan,
+        ground=ground,
+        n_disputed=int(table.weights[disputed(table, possible)].sum()),
+        odd_values=tuple(v for v in odd_values(table) if v not in space.never_right),
+    )
+
+
+def _disagreement_bounds(
+    table: PatternTable,
+    gaps: MissingOutputs | None,
+    assumptions: Sequence[Assumption],
+    alpha: float,
+) -> DisagreementBounds:
+    """Bound the pairs: a missing output may be anything unless `MissingAtRandom` is assumed."""
+    if gaps is None:
+        return DisagreementBounds.of(table, alpha=alpha)
+    at_random = any(a.gaps_are_random for a in assumptions)
+    return DisagreementBounds.of(
+        table,
+        alpha=alpha,
+        biased=gaps.shares(adjusted=at_random),
+        at_random=gaps.adjustable_pairs(table.cascade) if at_random else (),
+    )
+
+
+def _ground(
+    stage: int, law: PatternTable, taken: Sequence[Assumption], drawn: Sequence[Assumption]
+) -> Ground:
+    """Return the least that makes ``stage`` best for sure; what is not needed is not named."""
+    wider = [a for a in taken if a.allows_unseen]  # no help, so never left out
+    sets: list[tuple[Ground, list[Assumption]]] = [
+        (Ground.LOG, wider),
+        (Ground.ASSUMED, list(taken)),
+    ]
+    if not any(a.never_right for a in taken):  # else the intervals from labels rest on that too
+        sets.append((Ground.LABELS, [*wider, *drawn]))
+    trials = ((ground, IdentifiedSet(law, given)) for ground, given in sets)
+    return first_ground(stage, law.cascade.cumulative_costs, trials)

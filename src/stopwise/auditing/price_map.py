@@ -1,0 +1,87 @@
+"""Over all prices of a mistake: where a stage is best for sure, and which one looks best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stopwise.auditing.bounds.regrets import TINY
+from stopwise.cascade import Cascade, FloatArray
+
+MARGIN = 3.0  # how far the map goes beyond the last change
+REACH = 1e4  # and how far at most beyond the price that was given
+SAME = 1e-12  # turns closer than this are one
+
+
+@dataclass(frozen=True)
+class PriceBand:
+    """A range of prices of a mistake over which the same stage is, or looks, cheapest.
+
+    ``is_sure`` says that no right answers make another stage cheaper, given the log, the
+    assumptions and the labels. Elsewhere ``stage`` is the one of least expected cost among those
+    that may be best, ``None`` where nothing is expected.
+    """
+
+    low: float
+    high: float
+    stage: int | None
+    is_sure: bool
+
+
+def price_map(
+    differences: FloatArray, estimates: FloatArray, cascade: Cascade
+) -> tuple[PriceBand, ...]:
+    """Return the bands of prices in order; the price of ``cascade`` is always among them.
+
+    Parameters
+    ----------
+    differences
+        The largest γ_i - γ_j for each pair; shape (K, K).
+    estimates
+        Estimated error rates up to a common constant, or NaN; shape (K,).
+    cascade
+        The tests.
+    """
+    paid, own = cascade.cumulative_costs * cascade.mistake_cost, cascade.mistake_cost
+    turns = _turns(differences, estimates, paid)
+    turns = turns[(turns > own / REACH) & (turns < own * REACH)]
+    low, high = min([*turns, own]) / MARGIN, max([*turns, own]) * MARGIN
+    edges = np.concatenate([[low], turns, [high]])
+    stages, sure = _at(np.sqrt(edges[:-1] * edges[1:]), differences, estimates, paid)
+    changes = np.flatnonzero((stages[1:] != stages[:-1]) | (sure[1:] != sure[:-1])) + 1
+    starts = [0, *changes.tolist()]
+    return tuple(
+        PriceBand(
+            float(edges[start]),
+            float(edges[end]),
+            None if stages[start] < 0 else int(stages[start]),
+            bool(sure[start]),
+        )
+        for start, end in zip(starts, [*starts[1:], len(stages)], strict=True)
+    )
+
+
+def _turns(differences: FloatArray, estimates: FloatArray, paid: FloatArray) -> FloatArray:
+    """Return the prices at which D_ij + (c_i - c_j) / price or its expectation changes its sign."""
+    saved = paid[None, :] - paid[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.stack([saved / differences, saved / (estimates[:, None] - estimates[None, :])])
+    found = np.unique(found[np.isfinite(found) & (found > 0)])
+    apart = np.ones(len(found), dtype=bool)
+    apart[1:] = found[1:] > found[:-1] * (1 + SAME)
+    return np.asarray(found[apart])
+
+
+def _at(
+    prices: FloatArray, differences: FloatArray, estimates: FloatArray, paid: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return for each price the stage, -1 for none, and whether that is sure."""
+    C = paid / prices[:, None]
+    ahead = differences + C[:, :, None] - C[:, None, :]  # the most by which i can trail j
+    is_best = (ahead.max(axis=2) <= TINY).T
+    may_be_best = (ahead >= -TINY).all(axis=1)  # no j leads i for sure
+    expected = np.where(may_be_best, np.nan_to_num(estimates, nan=np.inf) + C, np.inf)
+    guess = np.where(np.isfinite(expected).any(axis=1), expected.argmin(axis=1), -1)
+    sure = is_best.any(axis=0)
+    return np.where(sure, is_best.argmax(axis=0), guess), sure

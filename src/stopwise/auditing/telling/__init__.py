@@ -1,1 +1,0 @@
-"""The report in words and pictures: for a terminal, and as a page."""

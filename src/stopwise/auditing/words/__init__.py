@@ -1,0 +1,1 @@
+"""The last step of an audit: facts and advice in words and pictures."""

@@ -1,0 +1,156 @@
+"""The charts of the page, as rows of HTML: text wraps, bars stretch, a screen reader has words."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+from stopwise.auditing.advice import Payoff, Step
+from stopwise.auditing.interval import Interval
+from stopwise.auditing.price_map import PriceBand
+from stopwise.auditing.report import AuditReport
+from stopwise.auditing.words.markup import paragraph
+from stopwise.auditing.words.numbers import amount, counted, whole_percent
+from stopwise.auditing.words.wording import changed_words, money, n_said, name
+
+COLOURS = (
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#8C6D46"),
+    *("#6A5ACD", "#A0466E", "#5E8C31", "#777777"),
+)  # after Okabe and Ito, told apart by colour-blind readers too
+
+
+def steps_chart(report: AuditReport) -> str:
+    """Draw what each step changes, with its price as a tick: left of it nothing can pay."""
+    steps, n = report.advice.steps, n_said(report)
+    ranges = [_interval(report, step) for step in steps]
+    most = max(*(r.high for r in ranges), *(s.price for s in steps), 1e-12)
+    rows = []
+    for step, interval in zip(steps, ranges, strict=True):
+        bars = [
+            _bar("fees", 0.0, step.changed.low / most),
+            _bar("unsure", step.changed.low / most, step.changed.high / most),
+            _bar("range", interval.low / most, interval.high / most),
+            _tick(step.price / most),
+        ]
+        words = f"changes {changed_words(report, step)}; {_costs(report, step)}. "
+        names = f"{name(report, step.start)} → {name(report, step.end)}"
+        rows.append(_row(names, words + _pays(step, n), bars))
+    note = (
+        f"Answers changed in {n:,} cases, with the interval as a line. The red tick is the price "
+        "in mistakes: a step that changes fewer answers than that cannot pay."
+    )
+    return "<h2>What each step changes and costs</h2>" + paragraph(note, "small") + "".join(rows)
+
+
+def _interval(report: AuditReport, step: Step) -> Interval:
+    return report.facts.verdict.pair(step.start, step.end).interval
+
+
+def _costs(report: AuditReport, step: Step) -> str:
+    if step.price <= 0:
+        return "costs nothing more"
+    mistakes = counted(n_said(report) * step.price, "mistake")
+    return f"costs {money(report, step.price)}, as much as {mistakes}"
+
+
+def _pays(step: Step, n: int) -> str:
+    if step.payoff is Payoff.NEVER:
+        return "It cannot pay."
+    if step.payoff is Payoff.ALWAYS:
+        return "It pays for sure."
+    if step.break_even is None:
+        more = counted(n * max(step.price, 0.0), "answer")
+        return f"It pays if it corrects at least {more} more than it spoils."
+    return f"It pays if {whole_percent(step.break_even)} or more of the changes are corrections."
+
+
+def costs_chart(report: AuditReport) -> str:
+    """Draw what stopping after each test costs: fees and what mistakes are estimated to cost."""
+    facts, C = report.facts, report.cascade.cumulative_costs
+    rates = [float(r) for r in facts.belief.error_rates]
+    known = not any(map(math.isnan, rates))
+    most = max(float(C[k]) + (rates[k] if known else 0.0) for k in range(len(C))) or 1.0
+    rows = []
+    for k, paid in enumerate(C.tolist()):
+        bars = [_bar("fees", 0.0, paid / most)]
+        words = f"{money(report, paid)} for tests"
+        if known:
+            bars.append(_bar("mistakes", paid / most, (paid + rates[k]) / most))
+            words += f", about {money(report, rates[k])} for mistakes"
+        chosen = " (advised)" if k == report.advice.stage else ""
+        rows.append(_row(name(report, k) + chosen, words + ".", bars))
+    note = "Fees are solid" + ("; mistakes, as estimated, are pale." if known else ".")
+    title = f"<h2>Cost per {n_said(report):,} cases by stopping point</h2>"
+    return title + paragraph(note, "small") + "".join(rows)
+
+
+def price_strip(report: AuditReport) -> str:
+    """Draw which stopping point is cheapest at other prices of a mistake."""
+    bands, own = report.facts.prices, report.cascade.mistake_cost
+    low, high = bands[0].low, bands[-1].high
+
+    def place(price: float) -> float:
+        return math.log(price / low) / math.log(high / low)
+
+    spans, words = [], []
+    for band in bands:
+        colour = "var(--line)" if band.stage is None else COLOURS[band.stage % len(COLOURS)]
+        fill = (
+            colour
+            if band.is_sure
+            else f"repeating-linear-gradient(45deg,{colour} 0 5px,var(--fill) 5px 10px)"
+        )
+        left, width = place(band.low), place(band.high) - place(band.low)
+        spans.append(
+            f'<span style="left:{100 * left:.2f}%;width:{100 * width:.2f}%;background:{fill}">'
+            "</span>"
+        )
+        mine = " ← your price" if band.low <= own < band.high else ""
+        words.append(
+            f'<li><span class="key" style="background:{fill}"></span> '
+            f"{escape(_range(band, low, high) + ': ' + _cheapest(report, band) + mine)}</li>"
+        )
+    strip = "".join(spans) + _tick(place(own))
+    note = "Solid: cheapest for sure. Striped: looks cheapest, needs labels. Red: your price."
+    return (
+        "<h2>If a mistake cost more or less</h2>"
+        + paragraph(note, "small")
+        + f'<div class="track strip" aria-hidden="true">{strip}</div><ul>{"".join(words)}</ul>'
+    )
+
+
+def _range(band: PriceBand, low: float, high: float) -> str:
+    """Return a range of prices; an end of the map is no finding, nothing need change there."""
+    if band.low <= low and band.high >= high:
+        return "at any price"
+    if band.low <= low:
+        return f"up to {amount(band.high)}"
+    if band.high >= high:
+        return f"above {amount(band.low)}"
+    return f"{amount(band.low)} to {amount(band.high)}"
+
+
+def _cheapest(report: AuditReport, band: PriceBand) -> str:
+    if band.stage is None:
+        return "unknown without labels"
+    sure = "for sure" if band.is_sure else "maybe"
+    return f"stop after {name(report, band.stage)} ({sure})"
+
+
+def _row(title: str, words: str, bars: list[str]) -> str:
+    return (
+        f'<div class="row"><b>{escape(title)}</b><div class="track" aria-hidden="true">'
+        f'{"".join(bars)}</div><div class="small">{escape(words)}</div></div>'
+    )
+
+
+def _bar(kind: str, low: float, high: float) -> str:
+    if high <= low:
+        return ""
+    left, width = f"{100 * low:.2f}%", f"{100 * (high - low):.2f}%"
+    return f'<span class="{kind}" style="left:{left};width:{width}"></span>'
+
+
+def _tick(share: float) -> str:
+    at = f"calc({100 * min(max(share, 0.0), 1.0):.2f}% - 2px)"
+    return f'<span class="tick" style="left:max(0px,{at})"></span>'

@@ -1,0 +1,72 @@
+"""Pieces of an HTML page, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from stopwise.auditing.words.statistics import Section
+
+STYLE = """
+:root{color-scheme:light dark;--ink:#1f2328;--paper:#fff;--soft:#545d68;--line:#c5ccd3;
+--fill:#eef1f4;--proven:#116329;--likely:#0550ae;--guess:#7d4e00;--warn:#a40e26;--bar:#0072b2;
+--pale:#9ecae9;--on:#fff}
+@media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--paper:#0d1117;--soft:#9da7b3;
+--line:#444c56;--fill:#1c2128;--proven:#56d364;--likely:#79c0ff;--guess:#e3b341;--warn:#ff8e8a;
+--bar:#4aa3df;--pale:#24506f;--on:#0d1117}}
+*{box-sizing:border-box}
+body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:60rem;
+margin:1.5rem auto;padding:0 1rem;overflow-wrap:anywhere}
+h1{font-size:1.3rem;font-weight:500;margin:0 0 1rem}
+h2{font-size:1.15rem;margin:2rem 0 .4rem}h3{font-size:1rem;margin:1.4rem 0 .3rem}
+p{margin:.35rem 0}.small{color:var(--soft);font-size:.9rem}
+.box{border:1px solid var(--line);border-left:.5rem solid var(--level);border-radius:.4rem;
+padding:.8rem 1.1rem}.proven{--level:var(--proven)}.likely{--level:var(--likely)}
+.guess{--level:var(--guess)}
+.badge{background:var(--level);color:var(--on);border-radius:1rem;padding:.1rem .8rem;
+font-weight:600;font-size:.9rem}
+.title{font-size:1.35rem;font-weight:650;line-height:1.3;margin:.5rem 0}
+.warn{color:var(--warn);font-weight:600;margin:.35rem 0}
+code{background:var(--fill);border-radius:.3rem;padding:.1rem .35rem;font-size:.9em}
+.wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}
+td,th{padding:.25rem .6rem;text-align:right;vertical-align:top}
+th{border-bottom:2px solid var(--line);font-weight:600}
+td:first-child,th:first-child{text-align:left}
+tr:nth-child(even) td{background:var(--fill)}
+.row{margin:.7rem 0}.row b{font-weight:600}
+.track{position:relative;height:1.3rem;background:var(--fill);border-radius:.2rem;overflow:hidden;
+margin:.15rem 0}
+.track span{position:absolute;top:0;bottom:0}.fees{background:var(--bar)}
+.mistakes{background:var(--pale)}.range{background:var(--ink);opacity:.75;height:.2rem;
+top:.55rem!important}.tick{width:3px;background:var(--warn)}
+.unsure{background:repeating-linear-gradient(45deg,var(--pale) 0 6px,var(--fill) 6px 12px)}
+.strip{height:2rem}.strip span{border-right:2px solid var(--paper)}
+.key{display:inline-block;width:.9rem;height:.9rem;border-radius:.15rem;vertical-align:-.1rem}
+details{margin:2rem 0}summary{cursor:pointer;font-size:1.15rem;font-weight:600}
+@media print{body{max-width:none;font-size:11pt;margin:0}details{display:none}
+.box,.row,table{break-inside:avoid}}
+"""
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """Return a paragraph."""
+    return f"<p{f' class={kind!r}' if kind else ''}>{escape(text)}</p>"
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]], title: str) -> str:
+    """Return a table, which scrolls where it is wider than the page."""
+    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(title)}"><table>'
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def section_html(section: Section, level: int = 2) -> str:
+    """Return a section with its heading, sentences and table."""
+    text = paragraph(section.text) if section.text else ""
+    rows = table(section.heads, section.rows, section.title) if section.rows else ""
+    return f"<h{level}>{escape(section.title)}</h{level}>{text}{rows}"

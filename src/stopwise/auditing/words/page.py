@@ -1,0 +1,45 @@
+"""The report as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from html import escape
+
+from stopwise.auditing.report import AuditReport
+from stopwise.auditing.words.charts import costs_chart, price_strip, steps_chart
+from stopwise.auditing.words.markup import STYLE, paragraph, section_html
+from stopwise.auditing.words.statistics import sections, your_numbers
+from stopwise.auditing.words.wording import box, one_line
+
+
+def page(report: AuditReport) -> str:
+    """Return the page of a report."""
+    source = escape(one_line(report.source))
+    folded = "".join(section_html(section, 3) for section in sections(report))
+    body = [
+        f"<main><h1>Where to stop: {source}</h1>",
+        _box(report),
+        section_html(your_numbers(report)),
+        steps_chart(report),
+        costs_chart(report),
+        price_strip(report),
+        f"<details><summary>For statisticians</summary>{folded}</details></main>",
+    ]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>stopwise audit: {source}</title><style>{STYLE}</style></head>"
+        f"<body>{''.join(body)}</body></html>\n"
+    )
+
+
+def _box(report: AuditReport) -> str:
+    said, level = box(report), report.advice.certainty.value
+    return (
+        f'<section class="box {level}" aria-label="Do this now">'
+        f'<span class="badge">{escape(said.certainty)}</span>'
+        f'<p class="title">{escape(said.title)}</p>'
+        + "".join(map(paragraph, said.reasons))
+        + "".join(paragraph(f"⚠ {text}", "warn") for text in said.warnings)
+        + paragraph(said.next_step)
+        + "</section>"
+    )

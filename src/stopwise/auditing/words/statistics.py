@@ -1,0 +1,265 @@
+"""What stands behind the advice, for statisticians: tables for the page and the terminal alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from stopwise.auditing.evidence.verdict import Finding, PairEvidence
+from stopwise.auditing.labels.label_evidence import Holds
+from stopwise.auditing.report import AuditReport
+from stopwise.auditing.rules import Rule
+from stopwise.auditing.words.numbers import amount, cleaned, figure, percent, rounded, span
+from stopwise.auditing.words.wording import money, name, names, one_line, quoted
+from stopwise.patterns import MISSING, agreement
+
+MAX_ROWS = 25
+SETTLED = {1: "cannot pay", -1: "may pay", 0: "open"}  # what going on is known to do
+FINDING = {
+    Finding.SOUND: "Weak dominance: {stage} is the sound stage.",
+    Finding.NONE: "Weak dominance: no stage is sound, so disagreement alone cannot choose.",
+    Finding.UNDECIDED: "Weak dominance: undecided; {stage} looks sound, and {more} would settle "
+    "it.",
+}
+HOLDS = {Holds.YES: "holds", Holds.NO: "fails", Holds.OPEN: "is open"}
+RULE = {
+    Rule.STRONG_DOMINANCE: "strong dominance",
+    Rule.WEAK_DOMINANCE: "weak dominance",
+    Rule.MINIMAX: "smallest worst-case regret",
+    Rule.BELIEF: "independent errors",
+    Rule.LAST: "always the last test",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report: a title, some sentences and maybe a table."""
+
+    title: str
+    text: str = ""
+    heads: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def sections(report: AuditReport) -> list[Section]:
+    """Return everything that the advice rests on."""
+    parts = [_weak_dominance, _bounds, _rules, _labels, _plan, _missing, _patterns]
+    return [section for part in parts for section in part(report)]
+
+
+def _weak_dominance(report: AuditReport) -> Iterator[Section]:
+    facts, verdict = report.facts, report.facts.verdict
+    stage = "no stage" if verdict.stage is None else name(report, verdict.stage)
+    said = FINDING[verdict.finding].format(stage=stage, more=_more(verdict.n_more))
+    confidence = f"{100 * facts.confidence:.6g} %"
+    yield Section(
+        "What disagreement says",
+        f"{said} The intervals of all pairs hold together and at any time with {confidence} "
+        f"confidence. {_strong_dominance(report)}",
+        ("from", "to", "cases", "answers changed", "interval", "price", "price / changed",
+         "going on", "cases to settle it"),
+        tuple(_pair_row(report, pair) for pair in verdict.pairs),
+    )  # fmt: skip
+
+
+def _pair_row(report: AuditReport, pair: PairEvidence) -> tuple[str, ...]:
+    more = "" if pair.settled else _more(pair.n_more).removesuffix(" more cases")
+    return (
+        name(report, pair.shallow),
+        name(report, pair.deep),
+        f"{pair.n_seen:,}",
+        percent(pair.disagreement),
+        span(pair.interval),
+        percent(pair.price),
+        "" if math.isnan(pair.ratio) else figure(pair.ratio),
+        SETTLED[pair.settled],
+        more,
+    )
+
+
+def _strong_dominance(report: AuditReport) -> str:
+    strong = report.facts.strong_dominance
+    if not strong.is_refuted:
+        return (
+            "Strong dominance (a right answer stays right) is compatible with the log: at most "
+            f"{percent(strong.interval.high)} of cases contradict it."
+        )
+    least = "at least " if strong.n_open else ""
+    return (
+        "Strong dominance (a right answer stays right) is refuted: "
+        f"{least}{percent(strong.rate)} of cases contradict it ({span(strong.interval)})."
+    )
+
+
+def _bounds(report: AuditReport) -> Iterator[Section]:
+    facts, rates = report.facts, report.facts.belief.error_rates
+    assumed = "; ".join(map(one_line, facts.assumptions)) or "nothing"
+    limits = "" if facts.labels is None else " The intervals of the labels are used."
+    yield Section(
+        "What the right answers can still be",
+        f"Sharp bounds for the cases in this log. Assumed: {assumed}.{limits} Regret is what "
+        "stopping there costs more than the best choice.",
+        ("test", "wrong answers", "estimate", "regret at worst"),
+        tuple(
+            (
+                name(report, k),
+                span(bounds),
+                "" if np.isnan(rates[k]) else percent(float(rates[k])),
+                money(report, max(cleaned(float(facts.worst_regrets[k])), 0.0)),
+            )
+            for k, bounds in enumerate(facts.error_bounds)
+        ),
+    )
+
+
+def _rules(report: AuditReport) -> Iterator[Section]:
+    refuted = report.facts.strong_dominance.is_refuted
+    rows = []
+    for choice in report.facts.choices:
+        is_refuted = refuted and choice.rule is Rule.STRONG_DOMINANCE
+        regret = choice.worst_regret
+        rows.append(
+            (
+                RULE[choice.rule] + (" (refuted by this log)" if is_refuted else ""),
+                "–" if choice.stage is None else name(report, choice.stage),
+                "" if regret is None else money(report, max(cleaned(regret), 0.0)),
+            )
+        )
+    heads = ("rule", "stops after", "regret at worst")
+    yield Section("All rules side by side", "", heads, tuple(rows))
+
+
+def _labels(report: AuditReport) -> Iterator[Section]:
+    labels, C = report.facts.labels, report.cascade.cumulative_costs
+    if labels is None:
+        return
+    dominance = HOLDS[labels.weak_dominance]
+    yield Section(
+        "What the labels say",
+        f"{labels.n_labels:,} labels, {labels.n_telling:,} of them of cases on which tests "
+        f"disagree. May be cheapest by them: {names(report, labels.possible_stages)}. Weak "
+        f"dominance {dominance}. The intervals hold for a number of labels that was fixed "
+        "beforehand.",
+        ("more wrong answers in", "than in", "estimate", "interval", "price of going on"),
+        tuple(
+            (
+                name(report, i),
+                name(report, j),
+                percent(float(labels.estimates[i, j])),
+                span(labels.interval(i, j)),
+                percent(float(C[j] - C[i])),
+            )
+            for i, j in combinations(range(report.cascade.n_stages), 2)
+        ),
+    )
+
+
+def _plan(report: AuditReport) -> Iterator[Section]:
+    plan = report.facts.plan
+    if plan is None:
+        return
+    settles = "; ".join(
+        f"{name(report, i)} or {name(report, j)} if their wrong answers differ from the price by "
+        f"more than {percent(width)}"
+        for i, j, width in plan.resolution
+    )
+    yield Section(
+        "Which cases to label",
+        f"That would settle {settles}." if settles else "",
+        ("tests that agree", "cases", "to label"),
+        tuple(
+            (camps_words(report, group.blocks), f"{group.n_cases:,}", f"{group.n_labels:,}")
+            for group in plan.groups
+        ),
+    )
+
+
+def camps_words(report: AuditReport, blocks: tuple[int, ...]) -> str:
+    """Say which tests agree with each other, and which gave nothing."""
+    camps: dict[int, list[str]] = {}
+    for k, block in enumerate(blocks):
+        camps.setdefault(block, []).append(one_line(report.cascade.names[k]))
+    missing = camps.pop(MISSING, [])
+    gaps = f" (without {', '.join(missing)})" if missing else ""
+    return " | ".join(" = ".join(camp) for camp in camps.values()) + gaps
+
+
+def _missing(report: AuditReport) -> Iterator[Section]:
+    gaps = report.facts.missing
+    if gaps is None:
+        return
+    n = report.facts.table.n_cases
+    yield Section(
+        "What is missing",
+        f"{gaps.n_incomplete:,} of {n:,} cases lack an output; in {gaps.n_prefix:,} of them all "
+        "tests from some point on. Adjusted shares are right if gaps depend on nothing but the "
+        "outputs shown.",
+        ("from", "to", "changed where both ran", "adjusted", "at worst"),
+        tuple(
+            (
+                name(report, p.shallow),
+                name(report, p.deep),
+                percent(p.plain),
+                span(p.adjusted_range) if math.isnan(p.adjusted) else percent(p.adjusted),
+                span(p.worst),
+            )
+            for p in gaps.pairs
+        ),
+    )
+
+
+def _patterns(report: AuditReport) -> Iterator[Section]:
+    """Disagreements come first: they are all that tells the tests apart."""
+    table = report.facts.table
+    rows = table.codes.tolist()
+    agree = np.array([len(set(agreement(r, missing=MISSING)) - {MISSING}) < 2 for r in rows])
+    order = np.lexsort((-table.weights, agree))
+    rest = len(order) - MAX_ROWS
+    yield Section(
+        "What the tests said",
+        f"{rest:,} rarer patterns are not shown." if rest > 0 else "",
+        (*map(one_line, report.cascade.names), "cases", "share"),
+        tuple(
+            (
+                *("–" if c == MISSING else quoted(table.classes[c]) for c in rows[r]),
+                f"{table.weights[r]:,}",
+                percent(float(table.probabilities[r])),
+            )
+            for r in order[:MAX_ROWS].tolist()
+        ),
+    )
+
+
+def your_numbers(report: AuditReport) -> Section:
+    """Return what the user gave: costs, the price of a mistake, and the log."""
+    table, cascade = report.facts.table, report.cascade
+    paid = np.asarray(cascade.prices)
+    total = cascade.cumulative_costs * cascade.mistake_cost
+    values = ", ".join(map(quoted, table.classes[:4])) + (", …" if table.n_classes > 4 else "")
+    blank = f" {table.n_blank:,} rows without any output are left out." if table.n_blank else ""
+    return Section(
+        "Your numbers",
+        f"A mistake costs {amount(cascade.mistake_cost)}. The log, {one_line(report.source)}, has "
+        f"{table.n_cases:,} cases and {table.n_classes} values ({values}).{blank}",
+        ("test", "costs", "costs with all before it", "cases", "missing"),
+        tuple(
+            (
+                one_line(cascade.names[k]),
+                amount(float(paid[k])),
+                amount(float(total[k])),
+                f"{table.n_observed[k]:,}",
+                f"{table.n_cases - table.n_observed[k]:,}",
+            )
+            for k in range(cascade.n_stages)
+        ),
+    )
+
+
+def _more(n: float) -> str:
+    if math.isinf(n):
+        return "no number of more cases"
+    return "1 more case" if n == 1 else f"about {rounded(n):,.0f} more cases"

@@ -1,0 +1,162 @@
+"""What to do, a second time: the advice as its definition has it, from the numbers of the log."""
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+import stopwise as sw
+from stopwise.patterns import PatternTable
+from tests.auditing.again.whole import Planned
+
+
+class Again(Planned):
+    """Every number and every kind of a report a second time."""
+
+    @cached_property
+    def belief(self):
+        """The mean chance of error over all cases, by the belief after each of them."""
+        cascade = sw.Cascade(self.log.costs, self.log.mistake_cost, self.log.names, self.parents)
+        table = PatternTable.from_rows(self.rows, [1] * self.n, cascade)
+        model = sw.LatentClasses.fit(table, labels=self.labelled or None)
+        if not (model.is_identified or self.labelled):
+            return [math.nan] * self.K, False
+        wrong = np.zeros(self.K)
+        for row, times in self.counts.items():
+            chance = model.belief(row)
+            for k, y in enumerate(row):
+                right = chance[y] if y is not None else sum(
+                    chance[a] * model.confusion[k, c, c] for c, a in enumerate(model.classes)
+                )  # fmt: skip
+                wrong[k] += times * (1 - right)
+        return (wrong / self.n).tolist(), True
+
+    @cached_property
+    def choice(self):
+        """Stage, certainty and basis: what is proven, then what is believed, then disagreement."""
+        proofs = {
+            "the log": ("proven", "log"),
+            "assumptions": ("proven", "assumptions"),
+            "labels": ("likely", "labels"),
+            "assumptions and labels": ("likely", "labels and assumptions"),
+        }
+        if self.ground is not None:
+            return self.safest, *proofs[self.ground]
+        rates, known = self.belief
+        if known:
+            stage = min(self.rivals, key=lambda k: rates[k] + self.C[k])
+            return stage, "guess", "belief and labels" if self.n_telling else "belief"
+        finding, stage = self.finding()
+        if finding == "sound" and stage in self.rivals:
+            return stage, "guess", "disagreement"
+        return self.safest, "guess", "worst case"
+
+    def step(self, i, j):
+        """What going from one test to another costs, changes, has to correct and is believed to."""
+        rows = [(row[i], row[j]) for row in self.rows]
+        differ = sum(None not in pair and pair[0] != pair[1] for pair in rows)
+        hidden = sum(None in pair for pair in rows)
+        price = self.C[j] - self.C[i]
+        payoff = "open"
+        if self.differences[i, j] - price <= 1e-9:
+            payoff = "never"
+        elif self.differences[j, i] + price <= 1e-9:
+            payoff = "always"
+        rates, known = self.belief
+        avoided = rates[i] - rates[j]
+        even = right = None
+        if len(self.classes) == 2 and differ and not hidden:
+            # c corrected and s spoiled answers with c + s = differ pay if c - s >= price * n
+            even = (differ + price * self.n) / 2 / differ
+            if known:
+                right = min(max((differ + avoided * self.n) / 2 / differ, 0.0), 1.0)
+        changed = {"low": differ / self.n, "high": (differ + hidden) / self.n}
+        return {
+            "start": i, "end": j, "price": price, "changed": changed, "payoff": payoff,
+            "break_even": even, "avoided": avoided, "corrected": right,
+        }  # fmt: skip
+
+    @staticmethod
+    def worth(step):
+        gain = step["changed"]["high"] if math.isnan(step["avoided"]) else step["avoided"]
+        return gain - step["price"]
+
+    @cached_property
+    def steps(self):
+        return [self.step(i, k) for k, i in enumerate(self.parents) if i is not None]
+
+    @cached_property
+    def skipped(self):
+        """The way on that is worth most, one that can pay before one that cannot."""
+        stage = self.choice[0]
+        ways = [self.step(stage, k) for k in self.stages if k not in self.paths[stage]]
+        hopeful = [step for step in ways if step["payoff"] != "never"] or ways
+        return max(hopeful, key=self.worth, default=None)
+
+    @cached_property
+    def taken(self):
+        """The way here that is worth least, one that may not pay before one that does."""
+        stage = self.choice[0]
+        ways = [self.step(k, stage) for k in self.paths[stage][:-1]]
+        doubtful = [step for step in ways if step["payoff"] != "always"] or ways
+        return min(doubtful, key=self.worth, default=None)
+
+    @cached_property
+    def warnings(self):
+        """The kinds of warnings in order."""
+        stage, certainty, _ = self.choice
+        rates, known = self.belief
+        found = []
+        rest = [k for k in self.stages if k != stage]
+        shares = {p: self.plain[p] for p in self.plain if p[0] != p[1]}
+        if certainty != "proven":
+            if len(rest) > 1 and None not in shares.values():
+                among = np.median([float(shares[i, j]) for i in rest for j in rest if i < j])
+                if min(shares[stage, k] for k in rest) >= max(2 * among, 0.1):
+                    found.append("outlier")
+            stages = {self.sound(self.share), self.safest} - {None}
+            if known:
+                stages.add(min(self.stages, key=lambda k: rates[k] + self.C[k]))
+            if len(stages) > 1 and not self.n_telling:
+                found.append("rules disagree")
+        if self.n < 30:
+            found.append("few cases")
+        if not self.complete:
+            found.append(
+                "gaps by truth" if self.by_truth
+                else "gaps by outputs" if self.dependent else "gaps"
+            )  # fmt: skip
+        if self.odd_values:
+            found.append("odd values")
+        values = [{row[k] for row in self.rows} - {None} for k in self.stages]
+        found += ["constant" for given in values if len(given) == 1]
+        if self.labelled and not self.n_telling:
+            found.append("same answers")
+        return found
+
+    @cached_property
+    def next_step(self):
+        stage, certainty, _ = self.choice
+        if certainty == "proven":
+            near = [p for p in self.pairs if stage in p]
+            waits = any(self.settled(*p) == 0 for p in near) and self.finding()[1] == stage
+            return "more cases" if waits and self.finding()[0] == "undecided" else "nothing"
+        if self.log.n_planned and self.n_disputed:
+            return "label the plan"
+        if self.ground is not None:
+            return "nothing"
+        hidden = [sum(None in (r[stage], r[k]) for r in self.rows) for k in self.stages]
+        apart = [
+            sum(None not in (r[stage], r[k]) and r[stage] != r[k] for r in self.rows)
+            for k in self.stages
+        ]
+        if max(hidden) > max(apart):
+            return "run all tests"
+        return "label" if self.n_disputed > self.n_telling else "no help"
+
+    @cached_property
+    def n_next(self):
+        if self.next_step == "label the plan":
+            return sum(m for _, m in self.plan.values())
+        n = 4 * len(self.labelled) if self.log.labels else 20
+        return min(n, self.n_disputed) if self.next_step == "label" else 0
