@@ -16,10 +16,10 @@ stamp = $(VENV)/.installed-$(subst $(comma),-,$(1))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check bench slow clean
+.PHONY: help demo test check bench snapshots slow clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 demo: $(call stamp,$(DEMO_EXTRAS)) ## Reproduce the paper into build/reproduction
 	$(PY) -m paper all --out build/reproduction
@@ -42,6 +42,9 @@ bench: $(call stamp,$(BENCH_EXTRAS)) ## Run every benchmarks/bench_*.py
 	done; \
 	[ -n "$$found" ] || echo "bench: there is no benchmarks/bench_*.py to run"; \
 	[ -z "$$missed" ] || { echo "bench: a bar was missed or a bench failed in:$$missed" >&2; exit 1; }
+
+snapshots: $(call stamp,$(TEST_EXTRAS)) ## Renew the texts that tests compare; read them before you commit
+	$(PY) -m tests.auditing.words.snapshot
 
 slow: $(call stamp,$(SLOW_EXTRAS)) ## Run the tests marked slow
 	@$(PY) -m pytest -n 2 -m slow || { status=$$?; \

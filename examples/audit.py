@@ -23,14 +23,14 @@ def compare(report: sw.AuditReport, truth: sw.Instance) -> str:
     """Say whether the hidden labels are inside the bounds at 41 prices of a mistake."""
     held = all(
         bounds.low - 1e-9 <= rate <= bounds.high + 1e-9
-        for bounds, rate in zip(report.error_bounds, truth.error_rates, strict=True)
+        for bounds, rate in zip(report.facts.error_bounds, truth.error_rates, strict=True)
     )
     paid = report.cascade.cumulative_costs * report.cascade.mistake_cost
     n_prices, n_held, regrets = 0, 0, []
     for price in np.geomspace(paid[-1] / 10, paid[-1] * 1000, 41):
         C = paid / price
         total = truth.error_rates + C
-        worst = (report.largest_differences + C[:, None] - C[None, :]).max(axis=1)
+        worst = (report.facts.largest_differences + C[:, None] - C[None, :]).max(axis=1)
         n_prices += 1
         n_held += bool((total - total.min() <= worst + 1e-9).all())
         chosen = int(np.argmin(worst))

@@ -220,7 +220,7 @@ def money(report: AuditReport, share: float) -> str:
     """Return what a number of mistakes a case costs in many cases, in the user's unit."""
     n, cost = n_said(report), report.cascade.mistake_cost
     if cost == 1:
-        return f"the cost of {counted(n * share, 'mistake')} per {n:,} cases"
+        return f"as much as {counted(n * share, 'mistake')} per {n:,} cases"
     return f"{amount(n * share * cost)} per {n:,} cases"
 
 

@@ -1,0 +1,69 @@
+"""The words: as in the snapshot, short, plain, escaped, and nothing from elsewhere."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stopwise as sw
+from stopwise.auditing.advice import Basis, Certainty, NextStep, Payoff, WarningKind
+from stopwise.auditing.words import wording
+from tests.auditing.words import snapshot
+from tests.auditing.worlds import frame_of
+
+JARGON = r"sound|dominan|minimax|flip|regret|ratio|margin|posterior|latent|nan\b|inf\b"
+
+
+def test_the_words_are_those_of_the_snapshot():
+    assert snapshot.text() == snapshot.PATH.read_text(encoding="utf-8"), "make snapshots, and read"
+
+
+@pytest.mark.parametrize(
+    ("table", "kinds"),
+    [
+        (wording.CERTAINTY, Certainty),
+        (wording.BASIS, Basis),
+        (wording.TITLE, NextStep),
+        (wording.NEXT, NextStep),
+        (wording.STEP, Payoff),
+        (wording.WARNING, WarningKind),
+    ],
+)
+def test_every_kind_has_its_words(table, kinds):
+    assert set(table) == set(kinds)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_terminal_is_short_and_plain(seed):
+    rng = np.random.default_rng(seed)
+    K, M = int(rng.integers(2, 9)), int(rng.integers(2, 6))
+    names = [f"test number {k}" for k in range(K)]
+    _, frame = frame_of(seed, int(rng.choice([20, 400])), rng.uniform(0.05, 0.5, K), M, names)
+    if seed % 3 == 0:
+        frame = frame.astype("Int64").mask(rng.random(frame.shape) < 0.2)
+    report = sw.audit(frame, sw.Cascade(rng.uniform(0, 9, K).tolist(), 50, names))
+    lines = report.summary().splitlines()
+    assert len(lines) <= 20
+    assert all(len(line) <= 96 for line in lines)
+    assert not re.search(JARGON, report.summary(), re.IGNORECASE)
+    main, _, _ = report.to_html().partition("<details>")
+    assert not re.search(JARGON, re.sub(r"<style>.*?</style>|<[^>]*>", " ", main, flags=re.DOTALL))
+
+
+def test_names_and_values_cannot_break_the_page():
+    rows = [("<b>", "x&y"), ("x&y", "x&y"), ("<b>", "<b>")] * 9
+    names = ["<script>alert(1)</script>", 'a" onload="alert(1)']
+    report = sw.audit(pd.DataFrame(rows, columns=names), sw.Cascade([1, 2], 9, names=names))
+    page = report.to_html()
+    assert "<script" not in page
+    assert "<b>" not in page.replace('<div class="row"><b>', "")
+    assert '" onload' not in page
+    assert not re.search(r"https?:|<link|src=|@import|url\(", page)
+
+
+def test_control_characters_never_reach_a_terminal():
+    frame = pd.DataFrame({"a\x1b[2J": ["x\ny", "z", "z"] * 9, "b": ["x\ny", "z", "x\ny"] * 9})
+    text = sw.audit(frame, sw.Cascade([1, 1], 6, list(frame))).summary(details=True)
+    assert "\x1b" not in text
+    assert "'x y'" in text
