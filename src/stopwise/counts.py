@@ -148,6 +148,12 @@ class PairCounts:
         return read_only(np.array(self.stopped, dtype=np.int64))
 
     @property
+    def n_run(self) -> list[int]:
+        """For each test the number of cases in which it was run, with or without an output."""
+        below = self.cascade.descendants
+        return [n + sum(self.stopped[m] for m in below[j]) for j, n in enumerate(self.stopped)]
+
+    @property
     def n_observed(self) -> IntArray:
         """For each test the number of cases in which it gave an output."""
         return read_only(np.array([row[-1] for row in self.seen], dtype=np.int64))
@@ -206,8 +212,7 @@ class PairCounts:
         return counts
 
     def _check_consistency(self) -> None:
-        below = self.cascade.descendants
-        run = [n + sum(self.stopped[m] for m in below[j]) for j, n in enumerate(self.stopped)]
+        run = self.n_run
         for j, (seen, disagreed) in enumerate(zip(self.seen, self.disagreed, strict=True)):
             for i, (n, d) in enumerate(zip(seen, disagreed, strict=True)):
                 if d > n:

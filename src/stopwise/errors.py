@@ -22,7 +22,7 @@
     ├── StageError                          a stage of a running cascade, or its answer
     └── MissingExtraError (also an ImportError)   an optional package is not installed
 
-    SpellingWarning (a UserWarning)         outputs that differ look alike
+    OutputsWarning (a UserWarning)          outputs may not mean what they seem
 """
 
 from __future__ import annotations
@@ -104,5 +104,5 @@ class StageError(StopwiseError):
     """A stage of a running cascade failed, or its answer cannot be used; the message names it."""
 
 
-class SpellingWarning(UserWarning):
-    """Outputs that count as different answers look alike: ``"Refund"`` and ``"refund"``."""
+class OutputsWarning(UserWarning):
+    """Outputs that may not mean what they seem: answers that look alike, a ``None`` at the end."""

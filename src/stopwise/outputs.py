@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from operator import eq
@@ -156,12 +157,20 @@ def rank(value: Hashable) -> tuple[bool, float, str]:
 def looks_like(value: Hashable) -> Hashable:
     """Return what a reader would take ``value`` for: case, blanks and ``1`` against ``1.0`` aside.
 
+    So are the two ways to write an accent, and characters that cannot be seen.
+
     >>> looks_like("Yes ") == looks_like("yes"), looks_like("1") == looks_like(1.0)
     (True, True)
     """
     if isinstance(value, bool):
         return int(value)
-    text = " ".join(str(value).split()).casefold()
+    if isinstance(value, int):
+        return value
+    text = " ".join(str(value).split())
+    if not text.isascii():
+        visible = (c for c in unicodedata.normalize("NFC", text) if unicodedata.category(c) != "Cf")
+        text = "".join(visible)
+    text = text.casefold()
     for number in (int, float):  # as a float a large whole number would be another one
         with suppress(ValueError):
             found = number(text)

@@ -253,18 +253,18 @@ def test_a_certificate_says_what_the_choice_rests_on():
     assert (deeper.shallow, deeper.deep, deeper.n_seen, deeper.pays) == (1, 2, 100, False)
     assert (deeper.disagreement, deeper.price) == (0.05, pytest.approx(0.2))
     assert deeper.evidence == pytest.approx(100 * kl(0.05, 0.2))
-    assert deeper.confidence == pytest.approx(1 - math.exp(-100 * kl(0.05, 0.2)))
+    assert deeper.confidence == pytest.approx(0.99684, abs=1e-5)  # 1 - 3 / E, three pairs
     assert (passed.shallow, passed.deep, passed.n_seen, passed.pays) == (0, 1, 200, True)
     assert passed.disagreement == 130 / 200
     assert passed.evidence == pytest.approx(200 * kl(0.65, 0.1))
     assert certificate.settled == (deeper, passed)
     assert certificate.open == ()
-    confidence = 1 - math.exp(-100 * kl(0.05, 0.2))
     assert str(certificate) == (
-        "stage 2: 2 settled, 0 open\n"
-        "  2 -> 3 does not pay: disagreement 0.0500 against price 0.2000 in 100 cases, "
-        f"confidence {confidence:.4f}\n"
-        "  1 -> 2 pays: disagreement 0.6500 against price 0.1000 in 200 cases, confidence 1.0000"
+        "stage 2: 2 decided, 0 leaning, 0 open at confidence 0.95\n"
+        "  2 -> 3 does not pay (decided): disagreement 0.0500 against price 0.2000 in 100 cases, "
+        f"confidence {deeper.confidence:.4f}\n"
+        "  1 -> 2 pays (decided): disagreement 0.6500 against price 0.1000 in 200 cases, "
+        "confidence 1.0000"
     )
 
 
@@ -283,7 +283,7 @@ def test_a_certificate_says_what_is_open():
         "1 -> 3 does not pay (open): disagreement 0.1538 against price 0.3000 in 13 cases"
         in str(certificate)
     )
-    assert str(certificate).startswith("stage 1: 0 settled, 2 open\n")
+    assert str(certificate).startswith("stage 1: 0 decided, 0 leaning, 2 open at")
 
 
 def test_a_certificate_is_settled_exactly_when_nothing_is_bought():
@@ -319,7 +319,7 @@ def test_a_certificate_within_the_indifference_does_not_say_that_it_pays():
     assert not comparison.pays
     assert comparison.is_settled
     assert comparison.evidence == pytest.approx(10_000 * kl(0.11, 0.15))
-    assert "1 -> 2 does not pay: disagreement 0.1100 against price 0.1000" in str(
+    assert "1 -> 2 does not pay (decided): disagreement 0.1100 against price 0.1000" in str(
         policy.certificate()
     )
 

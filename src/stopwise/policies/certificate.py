@@ -3,47 +3,119 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any
+
+from stopwise.theory.divergence import log_e_value
+
+MISSING_BY_CHANCE = (
+    "missing outputs are taken to be missing by chance: if a test fails more often where it would "
+    "disagree, what is decided may be wrong"
+)
+
+
+class Status(Enum):
+    """How far a comparison is known."""
+
+    OPEN = "open"
+    """The policy still looks for evidence."""
+    LEANING = "leaning"
+    """Enough evidence to act on for now, not enough for the confidence asked for."""
+    DECIDED = "decided"
+    """Known with the confidence asked for, however often one looks."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """What is known of whether going on from ``shallow`` to ``deep`` pays.
 
-    ``pays`` is what it looks like; ``evidence`` is n·kl(observed disagreement, price): data like
-    these have a chance of at most exp(-evidence) if the disagreement is on the other side of the
-    price. ``is_settled`` says whether that is enough in the present epoch.
-
-    On a tree, where ``deep`` lies in another branch than the recommended test, it has to pay by
-    more than ``lead``, which the way taken seems to gain: read price + lead for the price.
+    Parameters
+    ----------
+    shallow, deep
+        The two stages.
+    n_seen, n_missing
+        How many cases showed both outputs, and how many ran both tests and lack one.
+    disagreement, price
+        The share of cases in which they disagreed, NaN if none was seen, and what it is held
+        against. On a tree, where ``deep`` lies in another branch than the recommended test, it has
+        to pay by more than ``lead``, which the way taken seems to gain: read price + lead.
+    pays
+        What it looks like.
+    evidence
+        n·kl(observed disagreement, price): what the policy goes by.
+    confidence
+        One minus the largest chance that any comparison of the cascade is ever shown with such a
+        confidence or more on the wrong side of its price, at whatever time one looks.
+    confidence_with_gaps
+        The same if all missing outputs spoke against it. Where this is lower, ``confidence`` takes
+        it that outputs are missing by chance.
+    status
+        Open, leaning or decided.
     """
 
     shallow: int
     deep: int
     n_seen: int
+    n_missing: int
     disagreement: float
     price: float
     pays: bool
     evidence: float
-    is_settled: bool
+    confidence: float
+    confidence_with_gaps: float
+    status: Status
     lead: float = 0.0
 
     @property
-    def confidence(self) -> float:
-        """One minus the chance of such data if the truth were on the other side."""
-        return -math.expm1(-self.evidence)
+    def is_settled(self) -> bool:
+        """Whether the policy needs no more evidence for now."""
+        return self.status is not Status.OPEN
+
+    def __str__(self) -> str:
+        verdict = "pays" if self.pays else "does not pay"
+        rival = f" + {self.lead:.4f}, the gain of the way taken," if self.lead else ""
+        lost = f" and {self.n_missing} with a missing output" if self.n_missing else ""
+        return (
+            f"{self.shallow + 1} -> {self.deep + 1} {verdict}{' more' if self.lead else ''} "
+            f"({self.status.value}): disagreement {self.disagreement:.4f} against price "
+            f"{self.price:.4f}{rival} in {self.n_seen} cases{lost}, "
+            f"confidence {self.confidence:.4f}"
+        )
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The comparisons on which the choice of ``stage`` rests."""
+    """The comparisons on which the choice of ``stage`` rests.
+
+    Parameters
+    ----------
+    stage
+        The stage that looks best.
+    comparisons
+        Those with later stages, and those because of which earlier stages were passed over.
+    level
+        The confidence that was asked for.
+    missing
+        For each test the share of its runs that gave no output.
+    """
 
     stage: int
     comparisons: tuple[Comparison, ...]
+    level: float
+    missing: tuple[float, ...]
+
+    @property
+    def status(self) -> Status:
+        """The status of the whole choice: that of its weakest comparison."""
+        for status in (Status.OPEN, Status.LEANING):
+            if any(c.status is status for c in self.comparisons):
+                return status
+        return Status.DECIDED
 
     @property
     def settled(self) -> tuple[Comparison, ...]:
-        """Those with enough evidence for now."""
+        """Those for which the policy needs no more evidence for now."""
         return tuple(c for c in self.comparisons if c.is_settled)
 
     @property
@@ -51,15 +123,48 @@ class Certificate:
         """Those that still need cases."""
         return tuple(c for c in self.comparisons if not c.is_settled)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the confidence takes for granted."""
+        if all(
+            c.confidence_with_gaps >= self.level
+            for c in self.comparisons
+            if c.status is Status.DECIDED
+        ):
+            return ()
+        return (MISSING_BY_CHANCE,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain data for JSON: no NaN and no infinity."""
+        rows = [{**asdict(c), "status": c.status.value} for c in self.comparisons]
+        return {
+            "stage": self.stage,
+            "status": self.status.value,
+            "level": self.level,
+            "missing": list(self.missing),
+            "comparisons": [{k: _plain(v) for k, v in row.items()} for row in rows],
+            "warnings": list(self.warnings),
+        }
+
     def __str__(self) -> str:
-        lines = [f"stage {self.stage + 1}: {len(self.settled)} settled, {len(self.open)} open"]
-        for c in self.comparisons:
-            verdict = "pays" if c.pays else "does not pay"
-            rival = f" + {c.lead:.4f}, the gain of the way taken," if c.lead else ""
-            lines.append(
-                f"  {c.shallow + 1} -> {c.deep + 1} {verdict}{' more' if c.lead else ''}"
-                f"{'' if c.is_settled else ' (open)'}: "
-                f"disagreement {c.disagreement:.4f} against price {c.price:.4f}{rival} "
-                f"in {c.n_seen} cases, confidence {c.confidence:.4f}"
-            )
-        return "\n".join(lines)
+        n = {s: sum(c.status is s for c in self.comparisons) for s in Status}
+        counted = ", ".join(f"{n[s]} {s.value}" for s in reversed(Status))
+        head = f"stage {self.stage + 1}: {counted} at confidence {self.level:g}"
+        warned = (f"  warning: {text}" for text in self.warnings)
+        return "\n".join([head, *(f"  {c}" for c in self.comparisons), *warned])
+
+
+def confidence_in(n: int, d: int, bar: float, n_pairs: int) -> float:
+    """Return how sure ``d`` disagreements in ``n`` cases make it on which side of ``bar`` they are.
+
+    1 - m / E with the e-value of `log_e_value` and m = ``n_pairs`` comparisons that may err. By
+    Ville's inequality the chance that this ever exceeds 1 - α on the wrong side, for any of them,
+    is at most α.
+    """
+    if bar >= 1:
+        return 1.0  # no test is worth more than a mistake
+    return max(0.0, -math.expm1(math.log(n_pairs) - log_e_value(n, d, bar)))
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

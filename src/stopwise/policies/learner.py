@@ -16,16 +16,17 @@ from stopwise.errors import (
     CascadeError,
     InputError,
     OutputsError,
+    OutputsWarning,
     SettingError,
-    SpellingWarning,
     StateError,
 )
 from stopwise.outputs import Told, check_outputs, looks_like
 from stopwise.policies.generators import generator_from_state, generator_of, generator_state
 from stopwise.policies.state import STATE_VERSION
 
-# Outputs of more values than this are not compared for spelling: they are free text.
+# Outputs of more values than this, or longer, are not compared for spelling: they are free text.
 WATCHED_VALUES = 200
+LONGEST_WATCHED = 40
 
 
 class ReadOnly:
@@ -180,14 +181,16 @@ class Learner(ABC):
         """Warn once if outputs that differ look alike: they count as disagreement."""
         known = self._spellings
         for output in told:
-            if known is None or output is None or not isinstance(output, (str, int, float)):
+            if known is None or not isinstance(output, (str, int, float)):
+                continue
+            if isinstance(output, str) and len(output) > LONGEST_WATCHED:
                 continue
             other = known.setdefault(looks_like(output), output)
             if other != output:
                 warnings.warn(
                     f"outputs {other!r} and {output!r} look alike and count as different answers: "
                     "write them alike before telling them",
-                    SpellingWarning,
+                    OutputsWarning,
                     stacklevel=4,
                 )
                 known = self._spellings = None

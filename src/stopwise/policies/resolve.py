@@ -9,7 +9,7 @@ from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
-from stopwise.policies.certificate import Certificate, Comparison
+from stopwise.policies.certificate import Certificate, Comparison, Status, confidence_in
 from stopwise.policies.compiled_rule import CompiledRule, Tables, pair_tables
 from stopwise.policies.optimism import Rows, price_rows
 from stopwise.policies.resolution import (
@@ -60,9 +60,9 @@ class Resolve(Policy):
     ...     policy.tell([0, 0][: policy.ask() + 1])
     >>> policy.ask(), policy.hold()
     (0, 12)
-    >>> print(policy.certificate())
-    stage 1: 1 settled, 0 open
-      1 -> 2 does not pay: disagreement 0.0000 against price 0.5000 in 5 cases, confidence 0.9688
+    >>> print(policy.certificate())  # doctest: +ELLIPSIS
+    stage 1: 0 decided, 1 leaning, 0 open at confidence 0.95
+      1 -> 2 does not pay (leaning): disagreement 0.0000 against price 0.5000 in 5 cases, ...
     """
 
     settings = ("indifference",)
@@ -79,8 +79,22 @@ class Resolve(Policy):
             return looks_best(*self._tables(), self._zone)
         return looks_best_on_tree(self.cascade.branches, *self._tables(), self._zone)
 
-    def certificate(self) -> Certificate:
-        """Return what the recommended stage rests on: which comparisons are settled, which open."""
+    def certificate(self, *, confidence: float = 0.95) -> Certificate:
+        """Return what the recommended stage rests on: what is open, leaning and decided.
+
+        Parameters
+        ----------
+        confidence
+            How sure *decided* has to be. It holds for all comparisons together and at all times:
+            the chance that one is ever decided on the wrong side is at most 1 - ``confidence``, if
+            outputs are missing by chance.
+        """
+        if not 0 < finite_number("confidence", confidence, SettingError, zero=False) < 1:
+            raise SettingError(f"confidence must lie between 0 and 1, got {confidence!r}")
+        with self._lock:
+            return self._certificate(float(confidence))
+
+    def _certificate(self, level: float) -> Certificate:
         best = self._recommend()
         branches = self.cascade.branches
         tables = (branches, *self._tables())
@@ -89,11 +103,13 @@ class Resolve(Policy):
             way = leader(*tables, i, best)
             witness = witness_on_tree(*tables, i, best, self._zone)
             found += [
-                self._compared(i, j, *held_against(*tables, i, j, best, way))
+                self._compared(i, j, *held_against(*tables, i, j, best, way), way, level)
                 for j in self.cascade.descendants[i]
                 if matters(branches, i, j, best, witness)
             ]
-        return Certificate(best, tuple(found))
+        runs, shown = self._counts.n_run, self._counts.n_observed
+        missing = tuple((1 - n / m) if m else 0.0 for n, m in zip(shown, runs, strict=True))
+        return Certificate(best, tuple(found), level, tuple(map(float, missing)))
 
     def compiled_rule(self) -> CompiledRule:
         """Return the rule as simulations compile it."""
@@ -111,20 +127,55 @@ class Resolve(Policy):
     def _tables(self) -> tuple[list[list[float]], Rows, Rows]:
         return self._prices, self._counts.seen, self._counts.disagreed
 
-    def _compared(self, i: int, j: int, bar: float, weight: float) -> Comparison:
-        n, d = self._counts.seen[j][i], self._counts.disagreed[j][i]
-        horizon = epoch_end(self._counts.n_rounds)
+    def _compared(
+        self, i: int, j: int, bar: float, weight: float, way: int, level: float
+    ) -> Comparison:
+        counts, price = self._counts, self._prices[j][i]
+        n, d = counts.seen[j][i], counts.disagreed[j][i]
+        n_missing = counts.n_run[j] - n
+        pays = d > n * (bar + self._zone / 2)
+        sure = self._sureness(i, j, bar, way, n, d)
+        # All that is missing speaks against: it agrees where going on pays, else it disagrees.
+        least = self._sureness(i, j, bar, way, n + n_missing, d if pays else d + n_missing)
+        if sure >= level:
+            status = Status.DECIDED
+        elif settles(n, d, bar, weight, epoch_end(counts.n_rounds), self._zone):
+            status = Status.LEANING
+        else:
+            status = Status.OPEN
         return Comparison(
             shallow=i,
             deep=j,
             n_seen=n,
+            n_missing=n_missing,
             disagreement=d / n if n else math.nan,
-            price=self._prices[j][i],
-            pays=d > n * (bar + self._zone / 2),
+            price=price,
+            pays=pays,
             evidence=weight * evidence_in(n, d, bar, self._zone),
-            is_settled=settles(n, d, bar, weight, horizon, self._zone),
-            lead=bar - self._prices[j][i],
+            confidence=sure,
+            confidence_with_gaps=min(sure, least),
+            status=status,
+            lead=bar - price,
         )
+
+    def _sureness(self, i: int, j: int, bar: float, way: int, n: int, d: int) -> float:
+        """Return the confidence that the disagreement of i and j is on its side of ``bar``."""
+        K, zone = self.cascade.n_stages, self._zone
+        n_pairs = max(K * (K - 1) // 2, 1)
+        price = self._prices[j][i]
+        other_side = bar if d > n * (bar + zone / 2) else bar + zone
+        if not n or bar == price:
+            return confidence_in(n, d, other_side, n_pairs)
+        # The way was observed too: both have to be on their side of a gain between the two.
+        n_way, d_way = self._counts.seen[way][i], self._counts.disagreed[way][i]
+        between = (math.sqrt(n) * (d / n - price) + math.sqrt(n_way) * (bar - price)) / (
+            math.sqrt(n) + math.sqrt(n_way)
+        )
+        parts = (
+            confidence_in(n, d, price + between, n_pairs),
+            confidence_in(n_way, d_way, self._prices[way][i] + between, n_pairs),
+        )
+        return max(0.0, sum(parts) - 1)
 
 
 def _choose_on_chain(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from enum import Enum
 from typing import Any
 
+from stopwise.errors import OutputsWarning
 from stopwise.outputs import Outputs, Told
 from stopwise.policies.learner import Learner
 
@@ -26,6 +28,8 @@ class StoppingPolicy(Learner):
     case is checked and counted.
     """
 
+    _warned = False
+
     def next(self, outputs_so_far: Outputs) -> Decision:
         """Say whether to stop a case, or to run one more test, after the outputs so far."""
         _, prefix = self._checked_outputs(outputs_so_far)
@@ -35,10 +39,25 @@ class StoppingPolicy(Learner):
     def tell(self, outputs: Outputs, *, stage: int | None = None, label: Any = None) -> None:
         """Take in the outputs of the tests that were run on one case, ``None`` where one failed.
 
-        Their number tells how many tests were run; ``stage`` says it again where it is in doubt.
-        ``label`` is the right answer, for policies that learn from it.
+        Their number tells how many tests were run. ``stage`` says it again: without it a ``None``
+        at the end is counted as a test that ran and gave nothing, with a warning. ``label`` is the
+        right answer, for policies that learn from it.
         """
         case = self._checked(outputs, stage=stage, label=label)
+        if (
+            stage is None
+            and not self._warned
+            and type(outputs) in (list, tuple)
+            and len(outputs) > 1
+            and outputs[-1] is None
+        ):
+            self._warned = True
+            warnings.warn(
+                f"outputs end with None, got {outputs!r}: counted as a test that ran and gave "
+                "nothing. Leave out tests that were not run, or give the stage",
+                OutputsWarning,
+                stacklevel=2,
+            )
         with self._lock:
             self._take(case, 1)
 

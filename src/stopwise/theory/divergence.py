@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-HALVINGS = 60  # of [0, 1]: beyond the precision of a float
+MOST_STEPS = 60  # of Newton's method, which needs about six
 
 
 def bernoulli_kl(p: float, q: float) -> float:
@@ -48,11 +48,49 @@ def edge_of_ball(inside: float, outside: float, radius: float) -> float:
     """
     if bernoulli_kl(inside, outside) <= radius:
         return outside
-    near, far = inside, outside
-    for _ in range(HALVINGS):
-        middle = (near + far) / 2
-        if bernoulli_kl(inside, middle) <= radius:
-            near = middle
-        else:
-            far = middle
-    return far
+    if outside < inside:
+        p, limit = 1 - inside, 1 - outside
+    else:
+        p, limit = inside, outside
+    # Newton's method on a convex function that grows: from beyond the root it stays beyond. It
+    # starts at the nearer of two bounds, Pinsker's and the one without the term of q.
+    q = p + math.sqrt(radius / 2)
+    if p < 1:
+        q = min(q, -math.expm1(-(bernoulli_entropy(p) + radius) / (1 - p)))
+    q = min(q, limit)
+    for _ in range(MOST_STEPS):
+        if not p < q < 1:
+            break
+        step = (bernoulli_kl(p, q) - radius) * q * (1 - q) / (q - p)
+        q -= step
+        if step <= 1e-9 * q:  # the next one would be of the order of its square
+            break
+    q = max(q, p)
+    edge = 1 - q if outside < inside else q
+    gap = math.copysign(math.ulp(edge), outside - inside)
+    while bernoulli_kl(inside, edge) <= radius:  # what rounding took; outside itself is beyond
+        edge, gap = edge + gap, 2 * gap
+    return edge
+
+
+def log_e_value(n: int, d: int, q: float) -> float:
+    """Return the log of the evidence of ``d`` hits in ``n`` trials against a chance of ``q``.
+
+    The likelihood ratio of Krichevsky and Trofimov's mixture, ∫ p^d (1-p)^(n-d) Beta(½, ½) dp, to
+    q. It is a martingale of mean 1 if q is the chance: that it ever exceeds 1/α has chance α, also
+    for any chance on the other side of q than the hits (Ville).
+
+    >>> log_e_value(0, 0, 0.3), round(log_e_value(100, 5, 0.2), 2)
+    (0.0, 6.86)
+    """
+    if n == 0:
+        return 0.0
+    mixture = math.lgamma(d + 0.5) + math.lgamma(n - d + 0.5)
+    mixture -= math.lgamma(n + 1) + math.log(math.pi)
+    share = d / n
+    return n * (bernoulli_kl(share, q) + bernoulli_entropy(share)) + mixture
+
+
+def bernoulli_entropy(p: float) -> float:
+    """Return -p log p - (1 - p) log(1 - p)."""
+    return -sum(x * math.log(x) for x in (p, 1 - p) if x > 0)

@@ -1,0 +1,124 @@
+"""Certificates: what is decided is right as often as promised, however often one looks."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stopwise as sw
+from stopwise.errors import SettingError
+from stopwise.policies.certificate import Status, confidence_in
+from stopwise.theory.divergence import log_e_value
+
+
+def told(costs, cases, **given):
+    policy = sw.Resolve(sw.Cascade(costs), **given)
+    policy.tell_many(cases)
+    return policy
+
+
+@given(n=st.integers(0, 60), q=st.floats(0.01, 0.99))
+def test_an_e_value_has_mean_one_if_the_chance_is_right(n, q):
+    weights = [math.comb(n, d) * q**d * (1 - q) ** (n - d) for d in range(n + 1)]
+    mean = sum(w * math.exp(log_e_value(n, d, q)) for d, w in enumerate(weights))
+    assert mean == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("p", "price"), [(0.19, 0.2), (0.21, 0.2), (0.2, 0.2), (0.02, 0.01)])
+def test_what_is_decided_is_wrong_no_more_often_than_promised(p, price):
+    """600 runs, looked at after every one of 2,000 cases, with the truth close to the price.
+
+    At the promised 5 % more than 49 wrong runs have a chance of 1e-4.
+    """
+    rng = np.random.default_rng(3)
+    wrong = 0
+    for _ in range(600):
+        d = np.cumsum(rng.random(2_000) < p)
+        n = np.arange(1, 2_001)
+        # Where the e-value cannot be large it need not be computed: kl <= (p - q)² / (q (1 - q)).
+        far = n * (d / n - price) ** 2 / (price * (1 - price)) > math.log(20)
+        side = d > n * price if p <= price else d <= n * price
+        for k in np.flatnonzero(far & side):
+            if confidence_in(int(n[k]), int(d[k]), price, 1) >= 0.95:
+                wrong += 1
+                break
+    assert wrong <= 49
+
+
+def test_a_policy_under_continuous_monitoring_keeps_its_promise():
+    """120 runs of three tests near the edge, the certificate read after every tenth case.
+
+    At the promised 20 % more than 41 wrong runs have a chance of 1e-4; by the evidence that the
+    policy acts on, more than half of the runs are settled on the wrong side at some time.
+    """
+    costs, rates = [0, 0.1, 0.1], [0.11, 0.09]  # what tests 2 and 3 change
+    truth = {(0, 1): True, (1, 2): False}
+    rng = np.random.default_rng(4)
+    wrong = hasty = 0
+    for _ in range(120):
+        policy, erred, rash = sw.Resolve(sw.Cascade(costs)), False, False
+        for k in range(400):
+            flips = np.cumsum(rng.random(2) < rates) % 2
+            policy.tell([0, *flips.tolist()][: policy.ask() + 1])
+            if k % 10 == 9:
+                for c in policy.certificate(confidence=0.8).comparisons:
+                    differs = truth.get((c.shallow, c.deep), c.pays) != c.pays
+                    erred |= differs and c.status is Status.DECIDED
+                    rash |= differs and c.is_settled
+        wrong += erred
+        hasty += rash
+    assert wrong <= 41
+    assert hasty > 60
+
+
+def test_what_is_settled_for_now_is_not_sold_as_sure():
+    """Near the price a comparison was "settled" with a confidence of 0.0027."""
+    certificate = told([0, 0.2], {(0, 0): 404, (0, 1): 96}).certificate()
+    (comparison,) = certificate.comparisons
+    assert comparison.is_settled
+    assert comparison.confidence == 0.0
+    assert comparison.status is certificate.status is Status.LEANING
+    sure = told([0, 0.2], {(0, 0): 460, (0, 1): 40})
+    assert sure.certificate().status is Status.DECIDED
+    assert sure.certificate(confidence=1 - 1e-12).status is Status.LEANING
+
+
+def test_missing_outputs_are_in_it():
+    policy = told([0, 0.2], {(0, 0): 300, (0, 1): 10, (0, None): 90})
+    certificate = policy.certificate()
+    (comparison,) = certificate.comparisons
+    assert certificate.missing == pytest.approx((0.0, 90 / 400))
+    assert (comparison.n_seen, comparison.n_missing) == (310, 90)
+    assert comparison.status is Status.DECIDED
+    assert comparison.confidence_with_gaps < 0.95 < comparison.confidence
+    assert "missing by chance" in str(certificate)
+    few = told([0, 0.2], {(0, 0): 300, (0, 1): 10, (0, None): 2}).certificate()
+    assert few.warnings == ()  # it holds whatever was missing
+
+
+@pytest.mark.parametrize("cases", [{}, {(0, 1, 1): 3, (0, 0): 50}, {(None, None, None): 4}])
+def test_it_is_valid_json(cases):
+    certificate = told([0, 0.3, 0.9], cases).certificate()
+    text = json.dumps(certificate.to_dict(), allow_nan=False)
+    assert json.loads(text)["stage"] == certificate.stage
+
+
+def test_on_a_tree_the_way_taken_is_uncertain_too():
+    tree = sw.Cascade([0, 0.1, 0.1], parents=[None, 0, 0])
+    cases = {((0, 1), 1): 60, ((0, 0), 1): 40, ((0, 1), 2): 40, ((0, 0), 2): 60}
+    policy = sw.Resolve(tree)
+    policy.tell_many(cases)
+    rival = next(c for c in policy.certificate().comparisons if c.deep == 2)
+    assert rival.status is not Status.DECIDED  # 0.6 against 0.4 in a hundred cases each
+    policy.tell_many({case: 10 * times for case, times in cases.items()})
+    rival = next(c for c in policy.certificate().comparisons if c.deep == 2)
+    assert rival.status is Status.DECIDED
+
+
+@pytest.mark.parametrize("bad", [0, 1, 1.5, -0.1, math.nan, "much", None])
+def test_a_confidence_lies_between_0_and_1(bad):
+    with pytest.raises(SettingError, match="confidence must"):
+        told([0, 0.1], {}).certificate(confidence=bad)

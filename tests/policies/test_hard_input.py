@@ -1,0 +1,256 @@
+"""What learners meet in real life: frames, nulls, spellings, odd integers, threads, long texts."""
+
+import json
+import sys
+import threading
+import tracemalloc
+import unicodedata
+
+import numpy as np
+import pytest
+
+import stopwise as sw
+from stopwise.errors import CascadeError, OutputsError, OutputsWarning, SettingError, StateError
+from tests.policies.helpers import CHAIN, FACTORIES, LONG, draw_cases, play, twin
+
+LEARNERS = FACTORIES | {"OutputConditional": sw.OutputConditional}
+every = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS)
+
+
+def tell(policy, outputs):
+    policy.tell(outputs, **({"label": 1} if policy.needs_label else {}))
+
+
+# Containers and nulls
+
+
+@every
+def test_frames_are_refused(make):
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    policy = make(CHAIN)
+    frame = pandas.DataFrame({"quick": [0, 1], "slow": [1, 1]})
+    for bad in (frame, arrow.table(frame), arrow.RecordBatch.from_pandas(frame)):
+        with pytest.raises(OutputsError, match="one output a test, got a"):
+            tell(policy, bad)
+        with pytest.raises(OutputsError):
+            policy.tell_many([bad])
+    assert policy.n_rounds == 0
+
+
+@every
+def test_nulls_of_pandas_and_arrow_are_missing_outputs(make):
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    one, other = make(CHAIN), make(CHAIN)
+    for null in (pandas.NA, pandas.NaT, arrow.scalar(None), arrow.scalar(None, arrow.int64())):
+        tell(one, [0, null, 1])
+        tell(other, [0, None, 1])
+    tell(one, arrow.array([0, None, 1]))
+    tell(one, pandas.Series([0, None, 1], dtype="Int64"))
+    for _ in range(2):
+        tell(other, [0, None, 1])
+    assert one.to_state() == other.to_state()
+
+
+# Spelling
+
+ALIKE = {
+    "number": ("1", 1),
+    "case": ("Refund", "refund"),
+    "blank": ("yes", "yes "),
+    "accent": (unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")),
+    "zero width": ("spam", "spam\u200b"),
+}
+
+
+@every
+@pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
+def test_outputs_that_look_alike_are_warned_of_once(make, pair):
+    policy = make(CHAIN)
+    with pytest.warns(OutputsWarning, match="look alike"):
+        tell(policy, pair)
+    for _ in range(3):
+        tell(policy, pair[::-1])
+    assert policy.n_rounds == 4
+
+
+@every
+def test_outputs_that_differ_are_not_warned_of(make):
+    policy = make(CHAIN)
+    for outputs in ([1, True, 1.0], [np.int64(1), np.float64(1)], ["a", "b", 10**5000]):
+        tell(policy, outputs)
+
+
+# Totals
+
+
+def test_totals_are_plain_integers():
+    """300 cases in bytes were 44, and JSON failed a week later."""
+    policy = sw.Resolve(CHAIN)
+    for _ in range(3):
+        policy.tell_totals(np.int8(1), np.int8(100), [[], np.array([40], dtype=np.int8)])
+    assert policy.n_rounds == 300
+    assert policy.counts.disagreed[1][0] == 120
+    assert json.loads(json.dumps(policy.to_state())) == policy.to_state()
+
+
+@pytest.mark.parametrize(
+    "totals",
+    [
+        (1, 10.0, [[], [4]]),
+        (1, 10, [[], [4.0]]),
+        (1, 10, [[], [float("nan")]]),
+        (1, 10, [[], [True]]),
+        (1, 10, [[], [11]]),
+        (1, 2**60, [[], [4]]),
+        (2, 10, [[], [1], [8, 1]]),  # two tests that nearly agree cannot differ so from a third
+        (True, 10, [[], [4]]),
+    ],
+)
+def test_totals_that_cannot_be_are_refused(totals):
+    policy = sw.Resolve(CHAIN)
+    with pytest.raises(OutputsError):
+        policy.tell_totals(*totals)
+    assert policy.n_rounds == 0
+
+
+@every
+def test_more_cases_than_can_be_counted_are_refused(make):
+    policy = make(CHAIN)
+    case = ((0,), 1) if policy.needs_label else (0,)
+    with pytest.raises(OutputsError, match="must add up to at most"):
+        policy.tell_many({case: 2**63})
+    assert policy.n_rounds == 0
+
+
+# States
+
+IMPOSSIBLE = {
+    "seen though never run": {"stopped": [9, 0, 0], "seen": [[9], [5, 5], [0, 0, 0]]},
+    "a pair without its output": {"stopped": [0, 9, 0], "seen": [[9], [5, 4], [0, 0, 0]]},
+    "a triangle": {
+        "stopped": [0, 0, 9],
+        "seen": [[9], [9, 9], [9, 9, 9]],
+        "disagreed": [[0], [1, 0], [8, 1, 0]],
+    },
+    "too many": {"stopped": [2**60, 0, 0]},
+    "an unknown key": {"colour": 1},
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+@pytest.mark.parametrize("damage", IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_impossible_counts_are_refused(name, damage):
+    state = FACTORIES[name](CHAIN).to_state()
+    state["statistics"]["pairs"].update(damage)
+    with pytest.raises(StateError):
+        sw.policy_from_state(state)
+
+
+def test_further_counts_have_to_fit():
+    policy = sw.ExploreThenCommit(CHAIN, rounds=5)
+    policy.tell_many([(0, 1, 1), (0,)])
+    state = policy.to_state()
+    state["statistics"]["complete"]["stopped"] = [0, 0, 2]
+    with pytest.raises(StateError, match="went to the end"):
+        sw.policy_from_state(state)
+    policy = sw.Supervised(CHAIN)
+    policy.tell([0, 1, 1], label=1)
+    state = policy.to_state()
+    state["statistics"]["mended"]["disagreed"][2] = [1, 1, 0]
+    with pytest.raises(StateError, match="mended must be at most"):
+        sw.policy_from_state(state)
+
+
+def test_absurd_sizes_are_refused_before_they_take_memory():
+    state = sw.ContextualResolve(CHAIN, 2).to_state()
+    state["settings"]["n_features"] = 10**5
+    with pytest.raises(StateError, match="n_features"):
+        sw.policy_from_state(state)
+    with pytest.raises(SettingError, match="n_features"):
+        sw.ContextualResolve(CHAIN, 10**5)
+    with pytest.raises(CascadeError, match="at most 1000 stages"):
+        sw.Resolve(sw.Cascade([0.1] * 1_001))
+
+
+@every
+def test_a_damaged_start_is_refused(make):
+    policy = make(CHAIN).fork()
+    tell(policy, [0, 1])
+    state = policy.to_state()
+    assert sw.policy_from_state(state).to_state() == state
+    state["statistics"], state["start"] = state["start"], state["statistics"]
+    with pytest.raises(StateError):
+        sw.policy_from_state(state)
+
+
+# Attributes
+
+
+@every
+def test_cascade_and_settings_are_read_only(make):
+    policy = make(CHAIN)
+    for name in ("cascade", *policy.settings):
+        with pytest.raises(AttributeError, match=f"{name} of a .* is read-only"):
+            setattr(policy, name, getattr(policy, name))
+    assert policy.cascade is CHAIN
+
+
+# Threads
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_threads_neither_lose_nor_invent_cases(name):
+    policy = LEARNERS[name](LONG)
+    cases = draw_cases(5, 300, 0)
+
+    def work():
+        for case in cases:
+            if isinstance(policy, sw.StoppingPolicy):
+                stage = policy.ask(case.outputs[:1])
+            else:
+                stage = policy.ask()
+            tell(policy, case.outputs[: stage + 1])
+
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(switch)
+    assert policy.n_rounds == 1_200
+    assert twin(policy).to_state() == policy.to_state()
+
+
+# Memory
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_long_texts_take_no_memory(name):
+    policy = LEARNERS[name](CHAIN)
+    if name == "OutputConditional":
+        policy = sw.OutputConditional(CHAIN, max_prefixes=0)
+    tracemalloc.start()
+    for k in range(600):
+        text = f"{k:06d}" * 5_000  # 30 kB each, 54 MB in all
+        tell(policy, [text, text + "a", text + "b"])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 8_000_000
+    assert policy.n_rounds == 600
+
+
+@pytest.mark.parametrize("costs", [[0, 1e154, 1e154], [0, 1e-308, 1e-308], [1e307] * 3])
+def test_absurd_prices_are_refused(costs):
+    with pytest.raises(CascadeError, match="costs / mistake_cost must"):
+        sw.Cascade(costs)
+
+
+@pytest.mark.parametrize("costs", [[0, 1e99, 1e99], [0, 1e-99, 1e-99], [1e-99, 0, 1e99]])
+@pytest.mark.parametrize("name", FACTORIES)
+def test_the_most_extreme_prices_are_played(name, costs):
+    policy = FACTORIES[name](sw.Cascade(costs))
+    assert set(play(policy, draw_cases(3, 60, 1))) <= {0, 1, 2}
