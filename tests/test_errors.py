@@ -8,7 +8,7 @@ from stopwise import errors
 CLASSES = [
     value
     for _, value in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(value, BaseException)
+    if issubclass(value, BaseException) and not issubclass(value, Warning)
 ]
 
 
@@ -24,6 +24,7 @@ def test_what_the_caller_gave_is_a_value_error(error):
     is_input = not issubclass(error, errors.StoreError) and error not in (
         errors.StopwiseError,
         errors.MissingExtraError,
+        errors.StageError,
     )
     assert issubclass(error, ValueError) == is_input
     assert issubclass(error, errors.InputError) == is_input

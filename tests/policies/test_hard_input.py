@@ -243,13 +243,13 @@ def test_long_texts_take_no_memory(name):
     assert policy.n_rounds == 600
 
 
-@pytest.mark.parametrize("costs", [[0, 1e154, 1e154], [0, 1e-308, 1e-308], [1e307] * 3])
+@pytest.mark.parametrize("costs", [[0, 1e154, 1e154], [1e307] * 3])
 def test_absurd_prices_are_refused(costs):
     with pytest.raises(CascadeError, match="costs / mistake_cost must"):
         sw.Cascade(costs)
 
 
-@pytest.mark.parametrize("costs", [[0, 1e99, 1e99], [0, 1e-99, 1e-99], [1e-99, 0, 1e99]])
+@pytest.mark.parametrize("costs", [[0, 1e99, 1e99], [0, 1e-308, 1e-308], [5e-324, 0, 1e99]])
 @pytest.mark.parametrize("name", FACTORIES)
 def test_the_most_extreme_prices_are_played(name, costs):
     policy = FACTORIES[name](sw.Cascade(costs))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from threading import RLock
 from typing import Any, ClassVar, Self
 
@@ -16,31 +15,14 @@ from stopwise.errors import (
     CascadeError,
     InputError,
     OutputsError,
-    OutputsWarning,
     SettingError,
     StateError,
 )
-from stopwise.outputs import Told, check_outputs, looks_like
+from stopwise.outputs import Told, check_outputs
 from stopwise.policies.generators import generator_from_state, generator_of, generator_state
+from stopwise.policies.read_only import ReadOnly
+from stopwise.policies.spelling import Spelling
 from stopwise.policies.state import STATE_VERSION
-
-# Outputs of more values than this, or longer, are not compared for spelling: they are free text.
-WATCHED_VALUES = 200
-LONGEST_WATCHED = 40
-
-
-class ReadOnly:
-    """An attribute that is set once, in ``__init__``: a setting that others are derived from."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        if self.name in instance.__dict__:
-            raise AttributeError(
-                f"{self.name} of a {type(instance).__name__} is read-only: make a new policy"
-            )
-        instance.__dict__[self.name] = value
 
 
 class Learner(ABC):
@@ -95,7 +77,7 @@ class Learner(ABC):
         self._stored: dict[str, Any] = {}
         self._start: dict[str, Any] | None = None
         self._rng: Any = None
-        self._spellings: dict[Hashable, Hashable] | None = {}
+        self._spelling = Spelling()
 
     @classmethod
     def with_defaults(
@@ -173,29 +155,8 @@ class Learner(ABC):
     def _checked_outputs(self, outputs: Any, stage: int | None = None) -> tuple[int, Told]:
         """Return the stage of a case and its outputs, or raise."""
         played, told = check_outputs(outputs, self.cascade, stage)
-        if self._spellings is not None:
-            self._watch_spelling(told)
+        self._spelling.watch(told)
         return played, told
-
-    def _watch_spelling(self, told: Told) -> None:
-        """Warn once if outputs that differ look alike: they count as disagreement."""
-        known = self._spellings
-        for output in told:
-            if known is None or not isinstance(output, (str, int, float)):
-                continue
-            if isinstance(output, str) and len(output) > LONGEST_WATCHED:
-                continue
-            other = known.setdefault(looks_like(output), output)
-            if other != output:
-                warnings.warn(
-                    f"outputs {other!r} and {output!r} look alike and count as different answers: "
-                    "write them alike before telling them",
-                    OutputsWarning,
-                    stacklevel=4,
-                )
-                known = self._spellings = None
-            elif len(known) > WATCHED_VALUES:
-                known = self._spellings = None
 
     def _check_room(self, times: int) -> None:
         if self.n_rounds + times > MOST_CASES:

@@ -162,7 +162,7 @@ def _passed_over_for(prices: Any, seen: Any, disagreed: Any, i: int, best: int, 
         if bar <= 0:
             return FOREVER  # one disagreement is enough
         # If all further cases agree, it still pays until n has grown to d / bar.
-        longest = max(longest, int(min(math.ceil(d / bar * HAIR - n), FOREVER)))
+        longest = max(longest, math.ceil(min(d / bar * HAIR - n, FOREVER)))
     return longest
 
 

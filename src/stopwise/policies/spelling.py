@@ -1,0 +1,42 @@
+"""A warning, once, of outputs that differ and look alike."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+
+from stopwise.errors import OutputsWarning
+from stopwise.outputs import Told, looks_like
+
+# Outputs of more values than this, or longer, are not compared: they are free text.
+MOST_VALUES = 200
+LONGEST_TEXT = 40
+
+
+class Spelling:
+    """Compares the outputs of a learner until two look alike, or there are too many."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Hashable] = {}
+        self._is_over = False
+
+    def watch(self, told: Told) -> None:
+        """Warn if an output is written otherwise than before: it counts as disagreement."""
+        if self._is_over:
+            return
+        for output in told:
+            if not isinstance(output, (str, int, float)):
+                continue
+            if isinstance(output, str) and len(output) > LONGEST_TEXT:
+                continue
+            other = self._known.setdefault(looks_like(output), output)
+            if other != output:
+                self._is_over = True
+                warnings.warn(
+                    f"outputs {other!r} and {output!r} look alike and count as different answers: "
+                    "write them alike before telling them",
+                    OutputsWarning,
+                    stacklevel=5,
+                )
+                return
+        self._is_over = len(self._known) > MOST_VALUES
