@@ -479,7 +479,7 @@ class TestTelling:
     def test_the_report_is_the_audit_of_what_was_seen(self):
         made = runtime(shadow=1.0)
         run(made, np.random.default_rng(0).integers(0, 8, 300).tolist())
-        assert made.report().histogram.n_cases == 300
+        assert made.report().facts.table.n_cases == 300
 
     def test_a_log_is_a_start(self, tmp_path):
         path = tmp_path / "log.csv"
@@ -488,3 +488,32 @@ class TestTelling:
         made = Runtime.from_log(path, "warm", **settings)
         assert sorted(made.learning.patterns().values()) == [3, 5]
         assert made.learning.policy.n_rounds == 8
+
+
+class TestElsewhere:
+    """Stages that run in other programs: ask how far to go, tell what was seen."""
+
+    def test_a_stage_before_the_case(self):
+        made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=1))
+        assert made.ask() == 1
+        made.tell((0, 1), is_random=True)
+        assert made.learning.patterns() == {(0, 1): 1}
+
+    def test_a_look_after_each_output(self):
+        made = runtime(policy="beliefs")
+        assert made.ask() == 0
+        assert made.ask([0]) == 1
+        assert made.ask([0, 0, 0]) == 2
+
+    def test_a_stage_out_of_service_is_left_out(self):
+        made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=2))
+        made.engine.distrusted = frozenset({2})
+        assert made.ask() == 1
+
+    def test_frozen_beliefs_do_not_explore(self):
+        made = runtime(policy="beliefs")
+        rows = {(0, 0, 0): 500, (1, 1, 1): 500, (0, 1, 1): 20, (1, 1, 0): 10, (0, 0, 1): 10}
+        made.learning.tell_patterns(rows)
+        made.freeze()
+        decided = {made.ask([0]) for _ in range(200)}
+        assert len(decided) == 1

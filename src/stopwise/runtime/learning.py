@@ -46,10 +46,11 @@ def policy_maker(policy: Any) -> Callable[[Cascade], Any]:
 class Course:
     """How far one case goes: a stage that was chosen before it, or a look after each output."""
 
-    __slots__ = ("_policy", "layout", "stage")
+    __slots__ = ("_decide", "_policy", "layout", "stage")
 
-    def __init__(self, policy: Any, stage: int | None, layout: int) -> None:
+    def __init__(self, policy: Any, stage: int | None, layout: int, *, explores: bool) -> None:
         self._policy = policy
+        self._decide = None if stage is not None else policy.next if explores else policy.recommend
         self.stage = stage
         self.layout = layout
 
@@ -57,7 +58,7 @@ class Course:
         """Whether to run one more stage after these outputs."""
         if self.stage is not None:
             return len(outputs) <= self.stage
-        return bool(self._policy.next(outputs).value == "continue")
+        return bool(self._decide(outputs).value != "stop")  # type: ignore[misc]
 
     def certain(self, outputs: list[Hashable]) -> int:
         """Return the last stage that is run whatever the next outputs say."""
@@ -115,9 +116,9 @@ class Learning:
         """Return how far the next case goes."""
         with self.lock:
             if self.looks_at_outputs:
-                return Course(self.policy, None, self.layout)
+                return Course(self.policy, None, self.layout, explores=not self.is_frozen)
             stage = self.policy.recommend() if self.is_frozen else self.policy.ask()
-            return Course(self.policy, stage, self.layout)
+            return Course(self.policy, stage, self.layout, explores=not self.is_frozen)
 
     def tell(self, outputs: Pattern) -> None:
         """Count a case; as safe when this returns as the store's durability says."""

@@ -6,17 +6,16 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, known_name, whole_number
 from stopwise.errors import OutputsError, SettingError, StageError, StoreError
 from stopwise.monitor import Alarm, MonitorSettings
-from stopwise.patterns import Pattern
 from stopwise.reading import open_log
 from stopwise.runtime.background import Background
 from stopwise.runtime.calling import Outcome
+from stopwise.runtime.changes import Changes
 from stopwise.runtime.comparing import Normalise, as_it_is
 from stopwise.runtime.engine import Engine, told_outputs
 from stopwise.runtime.events import Events
@@ -25,7 +24,7 @@ from stopwise.runtime.learning import Course, Learning, policy_maker
 from stopwise.runtime.looping import LoopThread
 from stopwise.runtime.many import run_many
 from stopwise.runtime.result import Result
-from stopwise.runtime.stages import Stages, with_stage, without_stage
+from stopwise.runtime.stages import Stages
 from stopwise.runtime.telling import explain, patterns_of, seen_table
 from stopwise.runtime.watching import Watching
 from stopwise.store import Store, Worker
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("stopwise.runtime")
 
 
-class Runtime:
+class Runtime(Changes):
     """Run the stages of a cascade on each case, stop where going on does not pay, and learn.
 
     Parameters
@@ -156,11 +155,6 @@ class Runtime:
         return runtime
 
     @property
-    def cascade(self) -> Cascade:
-        """The stages with their present prices."""
-        return self.learning.cascade
-
-    @property
     def alarms(self) -> list[Alarm]:
         """The latest alarms, oldest first."""
         return self.watching.alarms
@@ -204,6 +198,30 @@ class Runtime:
             self._sync_soon()
         return result
 
+    def ask(self, outputs_so_far: Sequence[Hashable] = ()) -> int:
+        """Return the stage up to which to run a case whose stages run elsewhere.
+
+        The stage already reached means: stop. Stages out of service are left out at the end.
+        """
+        course = self.learning.start()
+        outputs = list(outputs_so_far)
+        stage = len(outputs) - 1 if outputs and not course.goes_on(outputs) else len(outputs)
+        stage = max(stage, course.stage if course.stage is not None else stage)
+        while stage > max(len(outputs) - 1, 0) and stage in self.engine.distrusted:
+            stage -= 1
+        return min(stage, len(self.engine.stages) - 1)
+
+    def tell(self, outputs: Sequence[Hashable], *, is_random: bool = False) -> None:
+        """Count a case whose stages ran elsewhere, ``None`` where one gave nothing.
+
+        ``is_random`` says that how far it went did not depend on what its stages said, as for a
+        stage that `ask` chose before the case.
+        """
+        cost = float(sum(self.cascade.prices[: len(outputs)]))
+        with self.learning.lock:
+            self.learning.tell(tuple(outputs))
+            self.watching.see(tuple(outputs), cost, is_random=is_random)
+
     def run_sync(self, case: Any, *, key: str | None = None) -> Result:
         """Answer a case from ordinary code, in any thread."""
         found: Result = self._thread.run(self.run(case, key=key))
@@ -231,48 +249,6 @@ class Runtime:
         """Do as `aclose`, from ordinary code."""
         self._thread.run(self.aclose())
         self._thread.close()
-
-    def set_costs(self, costs: Sequence[float]) -> None:
-        """Change what the stages cost; what was seen stays."""
-        self.engine.stages.reprice(costs)
-        self._price_again()
-        self.events.version("costs changed", self.cascade)
-
-    def set_mistake_cost(self, mistake_cost: float) -> None:
-        """Change what a wrong answer costs; what was seen stays."""
-        self.mistake_cost = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
-        self._price_again()
-        self.events.version("mistake cost changed", self.cascade)
-
-    def replace_stage(self, stage: int | str, new: Any) -> None:
-        """Put another stage in the place of one; what the others said of each other stays."""
-        stages = self.engine.stages
-        index = stages.index(stage)
-        stages.replace(index, new)
-        self._restart(lambda seen: without_stage(seen, index, keep=True), "stage replaced")
-
-    def add_stage(self, new: Any, *, before: int | str | None = None) -> None:
-        """Add a stage at the end or before another one; what the others said stays."""
-        stages = self.engine.stages
-        index = len(stages) if before is None else stages.index(before)
-        stages.insert(index, new)
-        self._restart(lambda seen: with_stage(seen, index), "stage added")
-
-    def remove_stage(self, stage: int | str) -> None:
-        """Take a stage out; what the others said of each other stays."""
-        index = self.engine.stages.index(stage)
-        self.engine.stages.remove(index)
-        self._restart(lambda seen: without_stage(seen, index, keep=False), "stage removed")
-
-    def trust(self, stage: int | str) -> None:
-        """Use a stage again that an alarm has taken out of service."""
-        self.engine.distrusted -= {self.engine.stages.index(stage)}
-        self.events.version("stage trusted again", self.cascade)
-
-    def freeze(self, *, frozen: bool = True) -> None:
-        """Stop learning and exploring: decide by what is known, until it is thawed."""
-        self.learning.is_frozen = frozen
-        self.events.version("frozen" if frozen else "thawed", self.cascade)
 
     async def _run_shadow(
         self, case: Any, outcomes: list[Outcome], course: Course, key: str | None
@@ -310,15 +286,3 @@ class Runtime:
     def _sync_soon(self) -> None:
         if self._syncing is None or self._syncing.done():
             self._syncing = self.background.start(asyncio.to_thread(self.learning.sync))
-
-    def _price_again(self) -> None:
-        self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))
-
-    def _restart(
-        self, change: Callable[[dict[Pattern, int]], dict[Pattern, int]], why: str
-    ) -> None:
-        cascade = self.engine.stages.cascade(self.mistake_cost)
-        self.learning.layout += 1
-        self.learning.restart(cascade, change, reason=why)
-        self.watching.restart()
-        self.events.version(why, self.cascade)

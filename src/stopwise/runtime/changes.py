@@ -1,0 +1,85 @@
+"""Changes that the owner of a cascade makes while it runs: each is an event with a version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stopwise.cascade import Cascade
+from stopwise.checks import finite_number
+from stopwise.errors import SettingError
+from stopwise.patterns import Pattern
+from stopwise.runtime.engine import Engine
+from stopwise.runtime.events import Events
+from stopwise.runtime.learning import Learning
+from stopwise.runtime.stages import with_stage, without_stage
+from stopwise.runtime.watching import Watching
+
+
+class Changes:
+    """The part of a `Runtime` that its owner changes."""
+
+    mistake_cost: float
+    engine: Engine
+    learning: Learning
+    events: Events
+    watching: Watching
+
+    @property
+    def cascade(self) -> Cascade:
+        """The stages with their present prices."""
+        return self.learning.cascade
+
+    def set_costs(self, costs: Sequence[float]) -> None:
+        """Change what the stages cost; what was seen stays."""
+        self.engine.stages.reprice(costs)
+        self._price_again()
+        self.events.version("costs changed", self.cascade)
+
+    def set_mistake_cost(self, mistake_cost: float) -> None:
+        """Change what a wrong answer costs; what was seen stays."""
+        self.mistake_cost = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
+        self._price_again()
+        self.events.version("mistake cost changed", self.cascade)
+
+    def replace_stage(self, stage: int | str, new: Any) -> None:
+        """Put another stage in the place of one; what the others said of each other stays."""
+        stages = self.engine.stages
+        index = stages.index(stage)
+        stages.replace(index, new)
+        self._restart(lambda seen: without_stage(seen, index, keep=True), "stage replaced")
+
+    def add_stage(self, new: Any, *, before: int | str | None = None) -> None:
+        """Add a stage at the end or before another one; what the others said stays."""
+        stages = self.engine.stages
+        index = len(stages) if before is None else stages.index(before)
+        stages.insert(index, new)
+        self._restart(lambda seen: with_stage(seen, index), "stage added")
+
+    def remove_stage(self, stage: int | str) -> None:
+        """Take a stage out; what the others said of each other stays."""
+        index = self.engine.stages.index(stage)
+        self.engine.stages.remove(index)
+        self._restart(lambda seen: without_stage(seen, index, keep=False), "stage removed")
+
+    def trust(self, stage: int | str) -> None:
+        """Use a stage again that an alarm has taken out of service."""
+        self.engine.distrusted -= {self.engine.stages.index(stage)}
+        self.events.version("stage trusted again", self.cascade)
+
+    def freeze(self, *, frozen: bool = True) -> None:
+        """Stop learning and exploring: decide by what is known, until it is thawed."""
+        self.learning.is_frozen = frozen
+        self.events.version("frozen" if frozen else "thawed", self.cascade)
+
+    def _price_again(self) -> None:
+        self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))
+
+    def _restart(
+        self, change: Callable[[dict[Pattern, int]], dict[Pattern, int]], why: str
+    ) -> None:
+        cascade = self.engine.stages.cascade(self.mistake_cost)
+        self.learning.layout += 1
+        self.learning.restart(cascade, change, reason=why)
+        self.watching.restart()
+        self.events.version(why, self.cascade)
