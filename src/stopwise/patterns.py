@@ -294,4 +294,5 @@ def _lexical(table: IntArray, base: int) -> IntArray:
     if base**K >= 2**63:
         return np.asarray(np.lexsort(table.T[::-1]))
     # One number a row sorts faster than many keys.
-    return np.argsort((table + 1) @ np.array([base ** (K - 1 - k) for k in range(K)]))
+    keys = (table + 1) @ np.array([base ** (K - 1 - k) for k in range(K)])
+    return np.argsort(keys, kind="stable")  # which is fast where they are in order already

@@ -78,7 +78,7 @@ class WordCounts:
         if self._table is not None:
             words = np.flatnonzero(self._table)
             times = self._table[words]
-        codes = np.empty((len(words), len(self.widths)), dtype=np.int64)
+        codes = np.empty((len(words), len(self.widths)), dtype=np.int64, order="F")
         for k in reversed(range(len(self.widths))):
             codes[:, k] = words & ((1 << self.widths[k]) - 1)
             words = words >> self.widths[k]

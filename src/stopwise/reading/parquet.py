@@ -15,7 +15,7 @@ from stopwise.reading.checks import MAX_PATTERNS
 from stopwise.reading.counting import MAX_CODES, Codes, WordCounts
 
 TEXT_BITS = 8  # of a column of text: what has more values is left to the engine
-BATCH = 1 << 16  # rows whose columns stay in the cache while they are packed
+BATCH = 1 << 17  # rows read at once: fewer cost more calls, more leave the cache
 
 
 class UncodedError(Exception):
@@ -36,7 +36,7 @@ def count_parquet(
     if any(name not in schema.names for schema in schemas for name in columns):
         return None
     texts = [n for n in columns if all(_is_text(schema.field(n).type) for schema in schemas)]
-    opened = [pq.ParquetFile(path, read_dictionary=texts) for path in files]
+    opened = [pq.ParquetFile(path, read_dictionary=texts, memory_map=True) for path in files]
     try:
         encoders = _encoders(opened, columns)
         if encoders is None:
