@@ -19,6 +19,7 @@ from stopwise.outputs import Outputs, present, rank
 MISSING = -1
 BLOCK = 1 << 20  # comparisons at a time
 
+Row = Sequence[Hashable]
 Pattern = tuple[Hashable, ...]
 Blocks = tuple[int, ...]  # who agrees with whom, in codes
 
@@ -31,8 +32,7 @@ def n_changes(outputs: Outputs) -> int:
     >>> n_changes([0, 1, 1, 0])
     2
     """
-    shown = [y for y in outputs if y is not None]
-    return sum(bool(x != y) for x, y in pairwise(shown))
+    return sum(bool(x != y) for x, y in pairwise(y for y in outputs if y is not None))
 
 
 def flip_flops(outputs: Outputs) -> bool:
@@ -60,9 +60,6 @@ def standing_answer(outputs: Outputs) -> Hashable:
     0
     """
     return next((y for y in reversed(outputs) if y is not None), None)
-
-
-Row = Sequence[Hashable]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +113,7 @@ class PatternTable:
         *,
         read: Callable[[Any], Hashable] = present,
     ) -> PatternTable:
-        """Count patterns given as one column of values for each test.
-
-        ``read`` says what each value stands for, ``None`` for a missing output. Patterns that are
-        the same in these terms become one.
-        """
+        """Count patterns given as one column of values a test; ``read`` says what each means."""
         if len(columns) != cascade.n_stages:
             raise LogError(f"patterns must have {cascade.n_stages} outputs, got {len(columns)}")
         times = np.array([int(n) for n in counts], dtype=np.int64)
@@ -256,23 +249,19 @@ class PatternTable:
 
         Binary tests, no gaps: zero exactly when some label makes the law strongly dominant.
         """
-        leaves = [k for k, below in enumerate(self.cascade.children) if not below]
+        paths, children = self.cascade.paths, self.cascade.children
+        leaves = [path for path, below in zip(paths, children, strict=True) if not below]
         flips = [
-            any(
-                flip_flops([self.value(row[k]) for k in self.cascade.paths[leaf]])
-                for leaf in leaves
-            )
+            any(flip_flops([self.value(row[k]) for k in path]) for path in leaves)
             for row in self.codes.tolist()
         ]
         return float(self.probabilities[flips].sum())
 
     def priced(self, cascade: Cascade) -> PatternTable:
         """Return the same counts for ``cascade``: as many tests, maybe at other prices."""
-        if cascade.n_stages != self.n_stages:
-            raise LogError(
-                f"a pattern table must be of the tests of the cascade, got {self.n_stages} tests "
-                f"for {cascade.n_stages}"
-            )
+        K = cascade.n_stages
+        if self.n_stages != K:
+            raise LogError(f"patterns must be those of {K} tests, got those of {self.n_stages}")
         return replace(self, cascade=cascade)
 
     def value(self, code: int) -> Hashable:
@@ -285,7 +274,18 @@ class PatternTable:
         rows = [[h.value(c) for c in row] for h in (self, other) for row in h.codes.tolist()]
         counts = [*self.weights.tolist(), *other.weights.tolist()]
         total = PatternTable.from_rows(rows, counts, self.cascade)
-        return replace(total, n_blank=self.n_blank + other.n_blank)
+        total = replace(total, n_blank=self.n_blank + other.n_blank)
+        return total.by_agreement() if self.agreement_only or other.agreement_only else total
+
+    def by_agreement(self) -> PatternTable:
+        """Return the same cases counted by which tests agree, with one class that no test gives.
+
+        Values are many where only agreement is counted, so all tests may be wrong.
+        """
+        rows = [agreement([self.value(c) for c in row]) for row in self.codes.tolist()]
+        found = PatternTable.from_rows(rows, self.weights, self.cascade)
+        classes = (*found.classes, self.n_stages)
+        return replace(found, classes=classes, n_blank=self.n_blank, agreement_only=True)
 
 
 def _lexical(table: IntArray, base: int) -> IntArray:

@@ -76,3 +76,14 @@ def test_scores_are_still_refused(frame):
     scores = frame.assign(b=np.arange(900) / 7)
     with pytest.raises(LogError, match="'b' alone has 900 values: cut scores into classes"):
         open_log(scores, CASCADE).table()
+
+
+def test_parts_of_a_log_add_up_whatever_they_count(frame):
+    whole, part = (open_log(rows, CASCADE).table() for rows in (frame[40:], frame[:40]))
+    assert (whole.agreement_only, part.agreement_only) == (True, False)
+    both = open_log(frame, CASCADE).table()
+    for total in (whole + part, part + whole, both + part.by_agreement()):
+        assert total.agreement_only
+        assert total.n_classes == 4
+    np.testing.assert_array_equal((whole + part).codes, both.codes)
+    np.testing.assert_array_equal((whole + part).weights, both.weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -93,8 +93,7 @@ class Log:
             )
         read = {MISSING: None, **{k: k for k in range(len(names))}}
         found = PatternTable.from_columns(places, counts, self.cascade, read=read.__getitem__)
-        # One class more than any pattern shows: where values are many, all tests may be wrong.
-        return replace(found, classes=(*found.classes, len(names)), agreement_only=True)
+        return found.by_agreement()
 
     def rows(self, *more: str) -> list[tuple[Hashable, ...]]:
         """Return every row as values, ``None`` for a gap: the outputs, then ``more`` columns."""
