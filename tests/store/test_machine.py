@@ -140,5 +140,5 @@ TestStoreMachine.settings = settings(max_examples=15, stateful_step_count=30)
 @pytest.mark.slow
 def test_many_more_stories():
     run_state_machine_as_test(
-        StoreMachine, settings=settings(max_examples=300, stateful_step_count=50)
+        StoreMachine, settings=settings(max_examples=100, stateful_step_count=50)
     )

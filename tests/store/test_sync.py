@@ -64,7 +64,7 @@ def test_a_hundred_workers_have_less_than_twice_the_regret_of_one():
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds_a_case", [1e-5, 1e-3, 0.1])
 def test_whatever_the_traffic(seconds_a_case):
-    assert ratio(20_000, 4, seconds_a_case) <= 2
+    assert ratio(8000, 2, seconds_a_case) <= 2
 
 
 def test_exploring_waits_for_knowledge_or_does_without(monkeypatch):

@@ -140,8 +140,14 @@ def test_long_ago_buckets_are_remembered_as_sums(store):
     clock = Clock(0.0)
     settings = WorkerSettings(bucket_seconds=10)
     options = {"clock": clock, "settings": settings}
-    with Worker(store, **options) as first, Worker(store, **options) as second:
-        a, b = first.open("c"), second.open("c")
+    with (
+        Worker(store, **options) as first,
+        Worker(store, **options) as second,
+        Worker(store, **options) as third,
+    ):
+        a, b, late = first.open("c"), second.open("c"), third.open("c")
+        late.tell((2,))
+        late.sync()
         learned = 0
         for n in range(400):
             clock.now = 10.0 * n
@@ -149,17 +155,17 @@ def test_long_ago_buckets_are_remembered_as_sums(store):
             b.tell((1,))
             b.sync()
             learned += a.sync().added.get("[1]", 0)
-        assert (a.totals(), learned) == ({"[0]": 400, "[1]": 400}, 400)
+        assert (a.totals(), learned) == ({"[0]": 400, "[1]": 400, "[2]": 1}, 400)
         assert len(first.rows) < 200
         assert len(a._view._rows) < 200
-        # The clock goes back to a row that is no longer in memory; and a latecomer tells of then.
+        # The clock goes back, to rows that the first worker remembers as a sum alone.
         clock.now = 0.0
         a.tell((0,))
-        with Worker(store, **options) as third:
-            third.open("c").tell((2,))
+        late.tell((2,))
+        late.sync()
         assert a.sync().added == {"[2]": 1}
-        assert a.totals() == {"[0]": 401, "[1]": 400, "[2]": 1}
-    assert totals(store.rows("c")) == {"[0]": 401, "[1]": 400, "[2]": 1}
+        assert a.totals() == {"[0]": 401, "[1]": 400, "[2]": 2}
+    assert totals(store.rows("c")) == {"[0]": 401, "[1]": 400, "[2]": 2}
 
 
 def test_a_worker_that_was_taken_over_goes_on_from_there(store):

@@ -161,6 +161,8 @@ class SqliteDatabase:
         connection = _connect(self.path)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={'FULL' if self.is_durable else 'NORMAL'}")
+        # A checkpoint waits for the disk, and all writers for it: let there be fewer.
+        connection.execute("PRAGMA wal_autocheckpoint=4000")
         self._connection = connection
         return connection
 
