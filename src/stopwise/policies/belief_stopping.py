@@ -147,6 +147,13 @@ class BeliefStopping(StoppingPolicy):
         test = self.choose(outputs_so_far) if stage >= 0 else 0
         return stage if test is None else test
 
+    def chance_to_go_on(self, outputs_so_far: Outputs) -> float:
+        """Return how likely `next` says to go on: between 0 and 1 where the rule explores."""
+        entry = self._entry(outputs_so_far)
+        if entry is None:
+            return float(bool(self._left(self._prefix(outputs_so_far))))
+        return 1.0 if entry.test >= 0 else entry.chance
+
     def recommend(self, outputs_so_far: Outputs) -> Decision:
         """Say what is believed best after the outputs so far, with no regard for learning.
 

@@ -36,6 +36,10 @@ class StoppingPolicy(Learner):
         with self._lock:
             return Decision.CONTINUE if self._goes_on_after(prefix) else Decision.STOP
 
+    def chance_to_go_on(self, outputs_so_far: Outputs) -> float:
+        """Return how likely `next` says to go on: 0 or 1 unless the policy draws."""
+        return float(self.next(outputs_so_far) is Decision.CONTINUE)
+
     def tell(self, outputs: Outputs, *, stage: int | None = None, label: Any = None) -> None:
         """Take in the outputs of the tests that were run on one case, ``None`` where one failed.
 

@@ -15,7 +15,8 @@ from stopwise.patterns import Pattern, agreement
 from stopwise.problem.instance import Instance
 from stopwise.theory.stopping import gain_of_going_on
 
-Stops = Callable[[Pattern], bool]
+Stops = Callable[[Pattern], float]
+"""The chance that a rule stops at a prefix; most rules know no chance but 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class StoppingProblem:
         shown = [tuple(row) for row in instance.outputs.tolist()]
         self._shown = [agreement(row) for row in shown] if pooled else shown
         self.prefixes: dict[Pattern, Prefix] = {}
+        self._rows: dict[Pattern, IntArray] = {}
         rows_of: dict[Pattern, list[int]] = {}
         for r, row in enumerate(self._shown):
             rows_of.setdefault(row[:1], []).append(r)
@@ -93,6 +95,7 @@ class StoppingProblem:
 
     def _add(self, prefix: Pattern, rows: IntArray) -> Prefix:
         instance, stage = self.instance, len(prefix) - 1
+        self._rows[prefix] = rows
         weights = instance.probabilities[rows]
         chance = float(weights.sum())
         error = float(weights @ ~instance.is_right[rows, stage]) / chance
@@ -123,18 +126,29 @@ class StoppingProblem:
         node = self.prefixes[prefix]
         return not node.children or node.gain <= TOLERANCE
 
-    def cost(self, stops: Stops) -> float:
-        """Return the expected cost + error of a rule; at the last stage every rule stops."""
+    def cost(self, stops: Stops, error: Callable[[Pattern], float] | None = None) -> float:
+        """Return the expected cost + error of a rule; at the last stage every rule stops.
+
+        ``error`` is the chance to err at a prefix if the answer is not the last output.
+        """
         C = self.instance.cascade.cumulative_costs
-        total, todo = 0.0, list(self.first)
+        total, todo = 0.0, [(prefix, 1.0) for prefix in self.first]
         while todo:
-            prefix = todo.pop()
+            prefix, share = todo.pop()
             node = self.prefixes[prefix]
-            if not node.children or stops(prefix):
-                total += node.chance * (float(C[len(prefix) - 1]) + node.error)
-            else:
-                todo += node.children
+            here = float(stops(prefix)) if node.children else 1.0
+            if here > 0:
+                wrong = node.error if error is None else error(prefix)
+                total += node.chance * share * here * (float(C[len(prefix) - 1]) + wrong)
+            if here < 1:
+                todo += [(child, share * (1 - here)) for child in node.children]
         return total
+
+    def error_of(self, prefix: Pattern, answer: int) -> float:
+        """Return the chance that ``answer``, a code, is wrong once a prefix was seen."""
+        rows = self._rows[prefix]
+        weights = self.instance.probabilities[rows]
+        return float(weights @ (self.instance.labels[rows] != answer) / weights.sum())
 
     @cached_property
     def best_cost(self) -> float:

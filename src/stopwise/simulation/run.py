@@ -180,6 +180,8 @@ def _world(environment: Environment, policy: Any, count_errors: bool) -> AnyWorl
         )
     instance = environment.instance if isinstance(environment, Recording) else environment
     if looks_at_outputs:
+        if getattr(policy, "skip", False):
+            raise SettingError("skip must be false to be simulated: tests are played in order")
         return StoppingWorld(instance)
     return World(instance, labelled=count_errors or policy.needs_label)
 

@@ -1,7 +1,9 @@
 """Play a policy that looks at each output: `next` says whether to stop, regret is that of its rule.
 
 What a policy needs: ``next(outputs_so_far)``, ``tell_many`` for a mapping from outputs to how
-often, and, where its rule is certain for a while, ``hold()``, for how many cases that is so.
+often, and, where its rule is certain for a while, ``hold()``, for how many cases that is so. One
+that draws has ``chance_to_go_on(outputs_so_far)``; one with other answers than the last output has
+``conclude(outputs_so_far)``, the answer first.
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ from stopwise.simulation.world import Played
 
 # Without `hold`, a batch is larger by this share than the one before it as long as the rule stays.
 GROWTH = 0.1
+
+Rule = dict[Pattern, float]
+"""The chance to go on after each prefix."""
 
 
 class StoppingWorld:
@@ -80,8 +85,8 @@ class StoppingPlay:
         stops = np.zeros((len(ends), world.cascade.n_stages), dtype=np.int64)
         wrong, regret = np.zeros(len(ends), dtype=np.int64), np.zeros(len(ends))
         stopped, missed, paid, t = np.zeros_like(stops[0]), 0, 0.0, 0
-        rule = rule_of(policy, problem)
-        cost = problem.cost(rule.__contains__)
+        rule, answers = rule_of(policy, problem), _Answers(policy, problem)
+        cost = answers.cost(rule)
         for c, until in enumerate(ends.tolist()):
             while t < until:
                 left = checked_hold(policy) if self._holds else _left_of_epoch(policy.n_rounds)
@@ -90,47 +95,76 @@ class StoppingPlay:
                 policy.tell_many(batch)
                 for prefix, times in batch.items():
                     stopped[len(prefix) - 1] += times
-                    missed += int(self._luck.binomial(times, problem.prefixes[prefix].error))
+                    missed += int(self._luck.binomial(times, answers.error(prefix)))
                 paid += n * (cost - problem.best_cost)
                 t += n
                 if self._holds and n < left:
                     continue
                 before, rule = rule, rule_of(policy, problem)
-                if rule != before:
-                    cost = problem.cost(rule.__contains__)
+                if rule != before or answers.may_change:
+                    answers = _Answers(policy, problem)
+                    cost = answers.cost(rule)
                 grows = rule == before and n < left
                 self._size = self._size * (1 + GROWTH) if grows else 1.0
             stops[c], wrong[c], regret[c] = stopped, missed, paid
         return Played(stops, wrong, regret)
 
-    def _draw(self, world: StoppingWorld, rule: frozenset[Pattern], n: int) -> dict[Pattern, int]:
-        """Draw n cases and return how often each prefix at which the rule stops came up."""
+    def _draw(self, world: StoppingWorld, rule: Rule, n: int) -> dict[Pattern, int]:
+        """Draw n cases and return how often each prefix at which one stops came up."""
         told: dict[Pattern, int] = {}
         counts = self._rng.multinomial(n, world.chances)
         for r in np.flatnonzero(counts).tolist():
-            pattern, shown = world.patterns[r], 1
-            while pattern[:shown] not in rule:
-                shown += 1
-            told[pattern[:shown]] = told.get(pattern[:shown], 0) + int(counts[r])
+            left = int(counts[r])
+            for shown in range(1, world.cascade.n_stages + 1):
+                prefix = world.patterns[r][:shown]
+                chance = rule[prefix]
+                on = int(self._rng.binomial(left, chance)) if 0 < chance < 1 else int(chance) * left
+                if on < left:
+                    told[prefix] = told.get(prefix, 0) + left - on
+                if not on:
+                    break
+                left = on
         return told
+
+
+class _Answers:
+    """What a policy answers where it stops, and how often that is wrong."""
+
+    def __init__(self, policy: Any, problem: StoppingProblem) -> None:
+        self._policy = policy
+        self._problem = problem
+        self.may_change = getattr(policy, "answer", "last") != "last"
+
+    def error(self, prefix: Pattern) -> float:
+        """Return the chance that the answer after a prefix is wrong."""
+        if not self.may_change:
+            return self._problem.prefixes[prefix].error
+        return self._problem.error_of(prefix, self._policy.conclude(prefix)[0])
+
+    def cost(self, rule: Rule) -> float:
+        """Return the expected cost + error of a rule."""
+        return self._problem.cost(lambda prefix: 1 - rule[prefix], self.error)
 
 
 def _left_of_epoch(n_rounds: int) -> int:
     return epoch_end(n_rounds) - n_rounds
 
 
-def rule_of(policy: Any, problem: StoppingProblem) -> frozenset[Pattern]:
-    """Return the prefixes at which the policy would stop now."""
-    found, todo = [], list(problem.first)
+def rule_of(policy: Any, problem: StoppingProblem) -> Rule:
+    """Return how likely the policy goes on now, after each prefix that it comes to."""
+    found: Rule = {}
+    todo = list(problem.first)
     while todo:
         prefix = todo.pop()
-        if policy.next(prefix) is Decision.STOP:
-            found.append(prefix)
-        elif problem.prefixes[prefix].children:
-            todo += problem.prefixes[prefix].children
+        if hasattr(policy, "chance_to_go_on"):
+            found[prefix] = policy.chance_to_go_on(prefix)
         else:
+            found[prefix] = float(policy.next(prefix) is not Decision.STOP)
+        if found[prefix] > 0 and not problem.prefixes[prefix].children:
             raise PolicyError(
                 f"{type(policy).__name__}.next must stop at the last stage, "
                 f"it goes on after {prefix!r}"
             )
-    return frozenset(found)
+        if found[prefix] > 0:
+            todo += problem.prefixes[prefix].children
+    return found

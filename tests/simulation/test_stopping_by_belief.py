@@ -1,0 +1,91 @@
+"""Simulated play of a policy that draws and may answer otherwise than the last test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stopwise as sw
+from stopwise.errors import SettingError
+from stopwise.problem.conditional import StoppingProblem
+from stopwise.problem.families import relaxed_errors
+from stopwise.simulation.stopping import StoppingPlay, StoppingWorld, rule_of
+
+WORLD = relaxed_errors(sw.Cascade(costs=[0, 0.1, 0.25]))
+
+
+def taught(**settings):
+    policy = sw.BeliefStopping(WORLD.cascade, **settings)
+    policy.tell_many(map(tuple, WORLD.sample(400, seed=0)[1].tolist()))
+    return policy
+
+
+def test_between_fits_cases_stop_as_often_as_the_policy_says():
+    policy = taught(exploration=2.0)
+    world = StoppingWorld(WORLD)
+    rule = rule_of(policy, world.problem)
+    assert any(0 < chance < 1 for chance in rule.values())
+    n = 100_000
+    told = StoppingPlay(policy, np.random.default_rng(1))._draw(world, rule, n)
+    assert sum(told.values()) == n
+    for prefix, times in told.items():
+        expected = world.problem.prefixes[prefix].chance * (1 - rule[prefix])
+        for k in range(1, len(prefix)):
+            expected *= rule[prefix[:k]]
+        # Five standard deviations each.
+        assert abs(times / n - expected) < 5 * np.sqrt(expected / n)
+
+
+def test_a_rule_that_draws_costs_what_its_parts_cost():
+    """To stop after test 1 with chance 1/4 costs a quarter of that rule and three of the other."""
+    problem = StoppingProblem(WORLD)
+    at_once = problem.cost(lambda prefix: True)
+    never = problem.cost(lambda prefix: False)
+    mixed = problem.cost(lambda prefix: 0.25 if len(prefix) == 1 else 0.0)
+    assert mixed == pytest.approx(0.25 * at_once + 0.75 * never)
+
+
+def test_the_error_of_an_answer_is_that_of_the_last_output_where_this_is_the_answer():
+    problem = StoppingProblem(WORLD)
+    for prefix, node in problem.prefixes.items():
+        assert problem.error_of(prefix, prefix[-1]) == pytest.approx(node.error)
+        assert problem.error_of(prefix, 1 - prefix[-1]) == pytest.approx(1 - node.error)
+
+
+def test_simulated_costs_are_those_of_cases_played_one_by_one():
+    horizon, runs = 300, 10
+    trace = sw.simulate(WORLD, sw.BeliefStopping, horizon=horizon, replications=runs, seed=3)
+    regret = trace.regret[:, -1]
+    best, C = StoppingProblem(WORLD).best_cost, WORLD.cascade.cumulative_costs
+    played = []
+    for run in range(runs):
+        policy = sw.BeliefStopping(WORLD.cascade, seed=run)
+        labels, outputs = WORLD.sample(horizon, seed=100 + run)
+        total = 0.0
+        for label, row in zip(labels.tolist(), map(tuple, outputs.tolist()), strict=True):
+            k = 1
+            while policy.next(row[:k]) is sw.Decision.CONTINUE:
+                k += 1
+            policy.tell(row[:k])
+            total += C[k - 1] + (row[k - 1] != label) - best
+        played.append(total)
+    spread = np.hypot(np.std(regret), np.std(played)) / np.sqrt(runs)
+    assert abs(regret.mean() - np.mean(played)) < 4 * spread  # one in 10,000
+
+
+def test_the_most_believed_answer_is_judged_by_its_own_errors():
+    policy = taught(answer="believed", exploration=0)
+    trace = sw.simulate(
+        WORLD, policy, horizon=200, replications=1, checkpoints=[200], count_errors=True
+    )
+    problem = StoppingProblem(WORLD)
+    cost = problem.cost(
+        lambda prefix: 1 - policy.chance_to_go_on(prefix),
+        lambda prefix: problem.error_of(prefix, policy.conclude(prefix)[0]),
+    )
+    assert trace.regret[0, -1] == pytest.approx(200 * (cost - problem.best_cost))
+
+
+def test_tests_in_any_order_are_not_simulated():
+    with pytest.raises(SettingError, match="skip must be false"):
+        sw.simulate(WORLD, taught(skip=True), horizon=10, replications=1)
