@@ -1,0 +1,1 @@
+"""A cascade over HTTP: ask, tell and run, labels, reports, a dashboard."""

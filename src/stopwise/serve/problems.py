@@ -1,0 +1,62 @@
+"""Errors over HTTP, as problem+json: which rule was broken, by what, where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from stopwise.errors import (
+    InputError,
+    JournalFullError,
+    StageError,
+    StopwiseError,
+    StoreUnavailableError,
+)
+
+_encoder = msgspec.json.Encoder()
+
+
+class ProblemError(StopwiseError):
+    """A request that is refused, with its HTTP status."""
+
+    def __init__(self, status: int, title: str, detail: str, **more: Any) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.title = title
+        self.more = more
+
+
+def problem(status: int, title: str, detail: str, **more: Any) -> Response:
+    """Return a response of the type application/problem+json."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+    return Response(_encoder.encode(body), status, media_type="application/problem+json")
+
+
+def response_for(error: Exception) -> Response:
+    """Return what a client is told of an error."""
+    if isinstance(error, ProblemError):
+        return problem(error.status, error.title, str(error), **error.more)
+    if isinstance(error, msgspec.ValidationError):
+        return problem(422, "The request breaks a rule", str(error))
+    if isinstance(error, msgspec.DecodeError):
+        return problem(400, "The body is not JSON", str(error))
+    if isinstance(error, JournalFullError):
+        return problem(507, "There is no room to count the case", str(error))
+    if isinstance(error, StoreUnavailableError):
+        return problem(503, "The store cannot be reached", str(error))
+    if isinstance(error, StageError):
+        return problem(502, "No stage gave an answer", str(error))
+    if isinstance(error, InputError):
+        return problem(422, "The request breaks a rule", str(error))
+    if isinstance(error, HTTPException):
+        return problem(error.status_code, error.detail, "see /openapi.json for what there is")
+    return problem(500, "The server has failed", "the reason is in the server's log")
+
+
+async def handle(request: Request, error: Exception) -> Response:
+    """Answer a request whose handler raised; registered for every exception."""
+    return response_for(error)

@@ -1,0 +1,78 @@
+"""What clients send and get, as typed messages: the one place that says which fields there are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+Output = str | int | float | bool | None
+Outputs = Annotated[list[Output], msgspec.Meta(max_length=100)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern="^[^/]+$")]
+Key = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+Cost = Annotated[float, msgspec.Meta(ge=0)]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Message(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A body that has these fields and no others."""
+
+
+class NewCascade(Message):
+    """A cascade whose stages run elsewhere."""
+
+    name: Name
+    costs: Annotated[list[Cost], msgspec.Meta(min_length=1, max_length=100)]
+    mistake_cost: Positive
+    names: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=100)] | None = None
+    policy: str = "beliefs"
+
+
+class NewPrices(Message):
+    """New prices; what is left out stays."""
+
+    costs: Annotated[list[Cost], msgspec.Meta(min_length=1, max_length=100)] | None = None
+    mistake_cost: Positive | None = None
+
+
+class Ask(Message):
+    """How far to go: before a case, after some outputs, or for many cases at once."""
+
+    outputs: Outputs = msgspec.field(default_factory=list)
+    n: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
+
+
+class Tell(Message):
+    """What the stages said of one case; with a key it may be sent again."""
+
+    outputs: Annotated[list[Output], msgspec.Meta(min_length=1, max_length=100)]
+    key: Key | None = None
+    is_random: bool = False
+
+
+class TellMany(Message):
+    """Many cases at once."""
+
+    cases: Annotated[list[Tell], msgspec.Meta(min_length=1, max_length=10_000)]
+
+
+class Run(Message):
+    """A case to be answered by the stages that the server runs."""
+
+    case: Any
+    key: Key | None = None
+
+
+class NewLabel(Message):
+    """The right answer of a case that was kept."""
+
+    key: Key
+    label: str | int | float | bool
+
+
+class NewToken(Message):
+    """A token to be made."""
+
+    scope: str
+    note: Annotated[str, msgspec.Meta(max_length=200)] = ""
+    days: Positive = 365.0

@@ -1,0 +1,108 @@
+"""Tokens: who may read, tell and change; hashed, scoped, expiring, revocable."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stopwise.checks import finite_number, known_name
+from stopwise.errors import SettingError
+from stopwise.store import Record, Store
+
+SCOPES = ("read", "tell", "admin")
+"""Each scope includes those before it: who may tell may read, who administers may do both."""
+
+KIND = "token"
+PREFIX = "sw"
+# Seconds for which a token that was looked up is believed without asking the store again.
+BELIEVED = 5.0
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What a token allows, and who it was made for."""
+
+    token_id: str
+    scope: str
+    note: str
+    expires: float
+
+    def allows(self, scope: str) -> bool:
+        """Whether requests of this scope are allowed."""
+        return SCOPES.index(self.scope) >= SCOPES.index(scope)
+
+
+class Tokens:
+    """The tokens of a store; only their hashes are kept.
+
+    Parameters
+    ----------
+    store
+        Where they are kept.
+    clock
+        Wall time in seconds.
+
+    >>> from stopwise.store import open_store
+    >>> tokens = Tokens(open_store("memory://"))
+    >>> secret = tokens.create("tell", note="triage workers", days=30)
+    >>> tokens.grant(secret).scope, tokens.grant("sw_1_guess")
+    ('tell', None)
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+        self._believed: dict[str, tuple[float, Grant | None]] = {}
+
+    def create(self, scope: str, *, note: str = "", days: float = 365.0) -> str:
+        """Return a new token; this is the only time that it is shown."""
+        known_name("scope", scope, SCOPES, SettingError)
+        finite_number("days", days, SettingError, zero=False)
+        token_id, secret = secrets.token_hex(4), secrets.token_urlsafe(24)
+        token = f"{PREFIX}_{token_id}_{secret}"
+        now = self._clock()
+        body = {"hash": _hash(token), "scope": scope, "note": note, "expires": now + days * 86400}
+        self._store.put(Record(KIND, "", token_id, now, body))
+        return token
+
+    def revoke(self, token_id: str) -> bool:
+        """Make a token worthless; return whether it existed."""
+        self._believed.clear()
+        return self._store.delete(KIND, "", token_id)
+
+    def listed(self) -> list[Grant]:
+        """Return what each token allows; never the tokens themselves."""
+        return [_grant(record) for record in self._store.records(KIND, "")]
+
+    def grant(self, token: str) -> Grant | None:
+        """Return what a token allows, ``None`` if it is wrong, revoked or expired."""
+        now = self._clock()
+        known = self._believed.get(token)
+        if known is None or now - known[0] > BELIEVED:
+            if len(self._believed) > 10_000:
+                self._believed.clear()
+            known = self._believed[token] = (now, self._looked_up(token))
+        found = known[1]
+        return found if found is not None and now < found.expires else None
+
+    def _looked_up(self, token: str) -> Grant | None:
+        parts = token.split("_", 2)
+        if len(parts) != 3 or parts[0] != PREFIX:
+            return None
+        record = self._store.get(KIND, "", parts[1])
+        if record is None or not hmac.compare_digest(str(record.body["hash"]), _hash(token)):
+            return None
+        return _grant(record)
+
+
+def _grant(record: Record) -> Grant:
+    body = record.body
+    return Grant(record.key, body["scope"], body["note"], float(body["expires"]))
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,90 @@
+"""What a cascade looks like from outside: plain data for the API and the dashboard."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from stopwise.runtime.runtime import Runtime
+from stopwise.serve.hosting import runs_elsewhere
+
+
+def cascade_view(runtime: Runtime) -> dict[str, Any]:
+    """Return a cascade with its stages and prices."""
+    cascade = runtime.cascade
+    record = runtime.worker.store.cascade(runtime.name)
+    runs_here = all(c.stage.call is not runs_elsewhere for c in runtime.engine.stages.callers)
+    return {
+        "name": runtime.name,
+        "stages": [
+            {"name": name, "cost": cost}
+            for name, cost in zip(cascade.names, cascade.prices, strict=True)
+        ],
+        "mistake_cost": cascade.mistake_cost,
+        "policy": type(runtime.learning.policy).__name__,
+        "version": 0 if record is None else record.version,
+        "epoch": runtime.learning.counts.epoch,
+        "runs_here": runs_here,
+    }
+
+
+def live_view(runtime: Runtime) -> dict[str, Any]:
+    """Return what is known of a cascade now: traffic, disagreement, beliefs, alarms."""
+    cascade, policy = runtime.cascade, runtime.learning.policy
+    patterns = runtime.learning.patterns()
+    K = cascade.n_stages
+    stopped = [0] * K
+    seen = [[0] * K for _ in range(K)]
+    differ = [[0] * K for _ in range(K)]
+    missing = [0] * K
+    for outputs, times in patterns.items():
+        stopped[len(outputs) - 1] += times
+        for j, y in enumerate(outputs):
+            missing[j] += times * (y is None)
+            for i in range(j):
+                if y is not None and outputs[i] is not None:
+                    seen[i][j] += times
+                    differ[i][j] += times * (outputs[i] != y)
+    n = sum(stopped)
+    prices = [float(price) for price in cascade.prices]
+    cumulative = [math.fsum(prices[: k + 1]) for k in range(K)]
+    model = getattr(policy, "model", None)
+    staleness = runtime.learning.counts.staleness
+    return {
+        **cascade_view(runtime),
+        "n_cases": n,
+        "stopped": stopped,
+        "missing": missing,
+        "cost_per_1000": 1000 * sum(map(_product, stopped, cumulative)) / n if n else None,
+        "fixed_cost_per_1000": [1000 * cost for cost in cumulative],
+        "pairs": [
+            {
+                "shallow": i,
+                "deep": j,
+                "n": seen[i][j],
+                "disagreement": differ[i][j] / seen[i][j] if seen[i][j] else None,
+                "price": float(cascade.cumulative_costs[j] - cascade.cumulative_costs[i]),
+            }
+            for j in range(K)
+            for i in range(j)
+        ],
+        "error_rates": None if model is None else [float(x) for x in model.error_rates],
+        "error_intervals": None
+        if model is None
+        else [[float(low), float(high)] for low, high in model.error_intervals],
+        "certificate": str(policy.certificate()) if hasattr(policy, "certificate") else None,
+        "alarms": [
+            {**alarm.to_state(), "text": alarm.describe(cascade.names)}
+            for alarm in runtime.alarms[-20:]
+        ],
+        "out_of_service": sorted(runtime.engine.distrusted),
+        "shadow": max(runtime.shadow, runtime.watching.probing),
+        "n_not_counted": runtime.n_not_counted,
+        "n_labels": runtime.labels.n_labels,
+        "stale_seconds": staleness.seconds,
+        "n_unfolded": staleness.n_unfolded,
+    }
+
+
+def _product(times: int, cost: float) -> float:
+    return times * cost
