@@ -36,24 +36,26 @@ def problem(status: int, title: str, detail: str, **more: Any) -> Response:
     return Response(_encoder.encode(body), status, media_type="application/problem+json")
 
 
+# The first kind that fits says what a client is told.
+KINDS: list[tuple[type[Exception], int, str]] = [
+    (msgspec.ValidationError, 422, "The request breaks a rule"),
+    (msgspec.DecodeError, 400, "The body is not JSON"),
+    (JournalFullError, 507, "There is no room to count the case"),
+    (StoreUnavailableError, 503, "The store cannot be reached"),
+    (StageError, 502, "No stage gave an answer"),
+    (InputError, 422, "The request breaks a rule"),
+]
+
+
 def response_for(error: Exception) -> Response:
     """Return what a client is told of an error."""
     if isinstance(error, ProblemError):
         return problem(error.status, error.title, str(error), **error.more)
-    if isinstance(error, msgspec.ValidationError):
-        return problem(422, "The request breaks a rule", str(error))
-    if isinstance(error, msgspec.DecodeError):
-        return problem(400, "The body is not JSON", str(error))
-    if isinstance(error, JournalFullError):
-        return problem(507, "There is no room to count the case", str(error))
-    if isinstance(error, StoreUnavailableError):
-        return problem(503, "The store cannot be reached", str(error))
-    if isinstance(error, StageError):
-        return problem(502, "No stage gave an answer", str(error))
-    if isinstance(error, InputError):
-        return problem(422, "The request breaks a rule", str(error))
     if isinstance(error, HTTPException):
         return problem(error.status_code, error.detail, "see /openapi.json for what there is")
+    for kind, status, title in KINDS:
+        if isinstance(error, kind):
+            return problem(status, title, str(error))
     return problem(500, "The server has failed", "the reason is in the server's log")
 
 
