@@ -191,6 +191,7 @@ def load(
     Path(f"{notes}-ready").touch()
     while not Path(starting_sign).exists():
         time.sleep(0.05)
+    time.sleep(os.getpid() % 100 / 100)  # traffic does not begin everywhere in one instant
     start, told = time.time(), 0
     while (now := time.time()) < start + seconds:
         for _ in range(int((now - start) * tells_a_second) - told):

@@ -100,6 +100,30 @@ def test_syncs_are_due_by_evidence_and_at_least_every_second(store):
         assert shared.staleness.n_unfolded == 5
 
 
+def test_a_slow_store_is_asked_less_often(store, monkeypatch):
+    clock = Clock()
+    with Worker(store, timer=clock) as worker:
+        shared = worker.open("c")
+        fold = store.fold
+
+        def slow_fold(*arguments, **keywords):
+            clock.now += 0.01
+            fold(*arguments, **keywords)
+
+        monkeypatch.setattr(store, "fold", slow_fold)
+        shared.tell((0,))
+        shared.sync()
+        shared.tell((0,))
+        assert not shared.is_due
+        clock.now += 0.11
+        assert shared.is_due
+        shared.sync()
+        shared.tell((0,), times=2)
+        assert not shared.is_due
+        shared.hasten()  # others are waiting for it
+        assert shared.is_due
+
+
 def test_an_epoch_starts_from_nothing_everywhere(store):
     with Worker(store) as first, Worker(store) as second:
         a, b = first.open("c"), second.open("c")

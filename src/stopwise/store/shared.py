@@ -51,7 +51,7 @@ class SharedCounts:
 
     `tell` keeps a case safe and never waits for the database. `is_due` says when to `sync`: after
     1, 2, 4, … cases of an epoch, so that nobody decides on less than about half of what all know,
-    and at least every ``worker.settings.sync_seconds``.
+    less often if the store is slow, and at least every ``worker.settings.sync_seconds``.
     """
 
     def __init__(self, worker: Worker, cascade: str) -> None:
@@ -70,10 +70,10 @@ class SharedCounts:
         self._sync_lock = threading.Lock()
         self._n_failures = 0
         self._random = random.Random(f"{worker.name} {cascade}")
-        self._read_at = self._next_at = self._next_told = 0.0
+        self._read_at = self._next_at = self._next_told = self._not_before = 0.0
         worker.store.open_epoch(cascade, expected=-1)  # none is opened, but the cascade is known
         self._read()
-        self._schedule()
+        self._schedule(0.0)
 
     def tell(
         self,
@@ -125,7 +125,8 @@ class SharedCounts:
     @property
     def is_due(self) -> bool:
         """Whether it is time to `sync`."""
-        return self.n_told >= self._next_told or self.worker.timer() >= self._next_at
+        now = self.worker.timer()
+        return now >= self._next_at or (self.n_told >= self._next_told and now >= self._not_before)
 
     @property
     def is_fresh(self) -> bool:
@@ -135,7 +136,7 @@ class SharedCounts:
     def hasten(self) -> None:
         """Make the next sync due now, since something was seen that others are waiting for."""
         if not self._n_failures:
-            self._next_told = 0
+            self._next_told, self._not_before = 0, -math.inf
 
     def sync(self) -> Update:
         """Fold what was told into the store and read what others have told.
@@ -144,6 +145,7 @@ class SharedCounts:
         with what it knows, and `is_due` waits longer after each failure.
         """
         with self._sync_lock:
+            began = self.worker.timer()
             try:
                 self.worker.fold()
                 update = self._read()
@@ -155,7 +157,7 @@ class SharedCounts:
                 self._next_told, self._next_at = math.inf, self.worker.timer() + pause
                 raise
             self._n_failures = 0
-            self._schedule()
+            self._schedule(self.worker.timer() - began)
             return update
 
     def open_epoch(self, reason: str) -> Update:
@@ -273,8 +275,13 @@ class SharedCounts:
         is_rebuild = is_first or is_new or is_less
         return Update(self.epoch, is_rebuild, {} if is_rebuild else added, changes.damaged)
 
-    def _schedule(self) -> None:
+    def _schedule(self, seconds: float) -> None:
+        """Say when the next sync is due, after one that took some seconds."""
         self._next_told = max(1, 2 * self.n_told)
         # A little less than the whole time, by chance, so that workers that started together part.
         share = 0.7 + 0.3 * self._random.random()
-        self._next_at = self.worker.timer() + share * self.worker.settings.sync_seconds
+        now, longest = self.worker.timer(), self.worker.settings.sync_seconds
+        self._next_at = now + share * longest
+        # At most a tenth of the time goes into syncs for evidence: when many start at once and the
+        # store is slow, they ask it less often.
+        self._not_before = now + 10.0 * seconds
