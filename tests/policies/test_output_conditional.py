@@ -142,6 +142,19 @@ def test_a_saved_learner_goes_on_as_if_nothing_had_happened(make, seed):
     assert other.to_state() == policy.to_state()
 
 
+@every
+@given(cases=several)
+@settings(max_examples=40)
+def test_what_was_worked_out_before_is_forgotten_in_time(make, cases):
+    """Verdicts are kept between tells: a learner rebuilt from its state has none."""
+    policy = make(CHAIN)
+    for case in cases:
+        policy.tell(case, stage=len(case) - 1)
+        fresh = twin(policy)
+        for prefix in ((), case[:1], case[:2], (0,), (1, 0), ("new",)):
+            assert policy.ask(prefix) == fresh.ask(prefix)
+
+
 @unlimited
 @given(cases=several, data=st.data())
 @settings(max_examples=40)

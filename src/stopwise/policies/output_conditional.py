@@ -45,6 +45,9 @@ class Outlook:
         return self.high <= 0 or self.low > 0
 
 
+ROOT = Place((), ())
+
+
 class OutputConditional(StoppingPolicy):
     """Run test after test on a case, and stop once going on cannot pay, whatever is right.
 
@@ -89,6 +92,11 @@ class OutputConditional(StoppingPolicy):
         self._zone = self.indifference / cascade.mistake_cost
         self._costs: list[float] = cascade.costs.tolist()
         self._stored["prefixes"] = PrefixCounts(cascade, max_prefixes=self.max_prefixes)
+        # What was worked out since the last tell that concerns it.
+        self._valid_for = (0, False)
+        self._verdicts: dict[Place, Any] = {}
+        self._highest: dict[Place, Any] = {}
+        self._first_stops: dict[Place, Any] = {}
 
     @property
     def _counts(self) -> PrefixCounts:
@@ -112,20 +120,34 @@ class OutputConditional(StoppingPolicy):
             return self._ask_after(prefix)
 
     def _ask_after(self, prefix: Told) -> int:
-        stage, places = 0, self._counts.first_places()
-        if prefix:
-            stage, place = len(prefix) - 1, self._counts.place(prefix)
-            if not self._goes_on(place):
-                return stage
-            stage, places = stage + 1, self._counts.children(place)
-        while stage < len(self._costs) - 1:
-            # An output not met before goes on if the next test costs less than a mistake.
-            unknown = gain_of_going_on(1.0, self._costs[stage + 1], 0.0) > self._zone
-            if not unknown or not all(map(self._goes_on, places)):
-                break
-            stage += 1
-            places = [child for place in places for child in self._counts.children(place)]
-        return stage
+        place = self._counts.place(prefix) if prefix else ROOT
+        if prefix and not self._goes_on(place):
+            return len(prefix) - 1
+        # An output not met before goes on if the next test costs less than a mistake.
+        last = len(self._costs) - 1
+        dear = (s for s in range(len(prefix), last) if self._costs[s + 1] + self._zone >= 1)
+        return min(next(dear, last), self._first_stop_below(place))
+
+    def _first_stop_below(self, place: Place) -> int:
+        """Return the first stage at which a case from here may be stopped, by what was met."""
+        found = self._first_stops.get(place)
+        if found is None:
+            found = len(self._costs)
+            for child in self._counts.children(place):
+                if not self._goes_on(child):
+                    found = len(place.pattern)
+                    break
+                found = min(found, self._first_stop_below(child))
+            self._first_stops[place] = found
+        return found
+
+    def _forget_if_outdated(self) -> None:
+        """Forget all verdicts when more evidence is demanded, or other prefixes are pooled."""
+        valid_for = (epoch_end(self._counts.n_rounds), self._counts.is_full)
+        if valid_for != self._valid_for:
+            self._valid_for = valid_for
+            for found in (self._verdicts, self._highest, self._first_stops):
+                found.clear()
 
     def recommend(self, outputs_so_far: Outputs) -> Decision:
         """Say what looks best after the outputs so far, with no regard for what is to be learned.
@@ -172,13 +194,24 @@ class OutputConditional(StoppingPolicy):
         return told
 
     def _take(self, case: Told, times: int) -> None:
-        self._counts.add(case, times)
+        # A verdict rests on a place and those after it: only those on the way of the case change.
+        for place in (ROOT, *self._counts.add(case, times)):
+            for found in (self._verdicts, self._highest, self._first_stops):
+                found.pop(place, None)
+        self._forget_if_outdated()
 
     def _read_statistic(self, name: str, saved: Any) -> PrefixCounts:
         return PrefixCounts.from_state(saved, self.cascade, max_prefixes=self.max_prefixes)
 
     def _goes_on(self, place: Place) -> bool:
-        """Whether the upper bound of the gain exceeds the zone, without working out the bound."""
+        """Whether the upper bound of the gain exceeds the zone."""
+        found = self._verdicts.get(place)
+        if found is None:
+            found = self._verdicts[place] = self._works_out_to_go_on(place)
+        return bool(found)
+
+    def _works_out_to_go_on(self, place: Place) -> bool:
+        """Return what `_goes_on` does, without working out the bound."""
         stage = len(place.pattern) - 1
         if stage == len(self._costs) - 1:
             return False
@@ -217,6 +250,11 @@ class OutputConditional(StoppingPolicy):
         later = 0.0
         for confirmed, share in ((True, 1 - lost), (False, lost)):
             if share:
-                then = self._gain(self._counts.next_place(place, confirmed=confirmed), end)
-                later += share * max(0.0, then)
+                then = self._counts.next_place(place, confirmed=confirmed)
+                gain = self._highest.get(then) if end == 1.0 else None
+                if gain is None:
+                    gain = self._gain(then, end)
+                    if end == 1.0:
+                        self._highest[then] = gain
+                later += share * max(0.0, gain)
         return later

@@ -87,6 +87,11 @@ class PrefixCounts:
         """The number of cases counted."""
         return sum(self.stopped)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no further prefix gets counts of its own."""
+        return len(self._exact) >= self.max_prefixes
+
     def place(self, prefix: Pattern) -> Place:
         """Return where a prefix is counted, or would be."""
         if prefix in self._exact:
@@ -98,17 +103,20 @@ class PrefixCounts:
         n = len(known)
         while n and known[:n] not in self._exact:
             n -= 1
-        if n == len(pattern) - 1 and len(self._exact) < self.max_prefixes:
+        if n == len(pattern) - 1 and not self.is_full:
             n += 1
         return Place(known[:n], pattern)
 
     def next_place(self, place: Place, *, confirmed: bool) -> Place:
-        """Return the place after an output that confirms the standing answer, or is missing."""
+        """Return the place after an output that confirms the standing answer, or is missing.
+
+        ``place`` must have counts.
+        """
         pattern = (*place.pattern, standing_answer(place.pattern) if confirmed else None)
         if place.is_pooled:
             return Place(place.known, pattern)
         known = (*place.known, standing_answer(place.known) if confirmed else None)
-        return self._place_of(known, pattern)
+        return self._exact.get(known) or Place(place.known if self.is_full else known, pattern)
 
     def of(self, place: Place) -> Followed:
         """Return the counts at a place."""
@@ -118,18 +126,18 @@ class PrefixCounts:
         """Return the places with counts that are one output further."""
         return self._children.get(place, [])
 
-    def first_places(self) -> list[Place]:
-        """Return the places with counts after one output."""
-        return self.children(Place((), ()))
-
-    def add(self, outputs: Pattern, times: int) -> None:
-        """Count cases that showed ``outputs``, checked before."""
+    def add(self, outputs: Pattern, times: int) -> list[Place]:
+        """Count cases that showed ``outputs``, checked before; return the places on the way."""
+        places = []
         self.stopped[len(outputs) - 1] += times
         for i in range(1, len(outputs)):
             prefix, output = outputs[:i], outputs[i]
             missing = output is None
             changed = not missing and output != standing_answer(prefix)
-            self._count(self.place(prefix), Followed(times, times * changed, times * missing), add)
+            place = self.place(prefix)
+            self._count(place, Followed(times, times * changed, times * missing), add)
+            places.append(place)
+        return places
 
     def _count(self, place: Place, more: Followed, operation: Callable[[int, int], int]) -> None:
         if place in self.table:
