@@ -67,6 +67,8 @@ class Policy(Learner):
                     outputs = tuple(outputs.tolist())  # type: ignore[attr-defined]
                 with self._lock:
                     word = self._known.get(outputs)
+                    if word is None and self._left > 0 and len(outputs) == self._stage + 1:
+                        word = self._words.word_by_agreement(outputs)
                     if word is not None:
                         self._tally += word
                         self._left -= 1

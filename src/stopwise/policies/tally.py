@@ -13,7 +13,10 @@ from stopwise.outputs import Outputs, Told
 _LANE = 64
 _ONE_OR_NONE = (bytes(_LANE // 8), (1).to_bytes(_LANE // 8, "little"))
 
-# Bytes, about, that the words of known patterns may take; beyond that the tables start anew.
+_EQUAL_THEMSELVES = frozenset((bool, int, str))
+
+# Bytes, about, that the words of known patterns may take; beyond that the first outputs stay known
+# and the table of words by agreement starts anew.
 WORD_MEMORY = 4_000_000
 # Text and whole numbers beyond this size are not kept.
 _LONGEST_TEXT = 40
@@ -36,30 +39,36 @@ class Words:
         K = n_stages
         self.known: list[dict[Any, int]] = [{} for _ in range(K)]
         self._by_agreement: dict[tuple[int, ...], int] = {}
+        self._numbers = range(K)
         self._n_known = 0
+        self._keeps = True
         self._most_known = WORD_MEMORY // (200 + 100 * K)
         self._most_words = WORD_MEMORY // (200 + 10 * K + 4 * K * K)
 
     def word(self, outputs: Told) -> int:
         """Return the word of a complete case of checked outputs."""
         first: dict[Hashable, int] = {}
-        key = tuple([first.setdefault(y, k) for k, y in enumerate(outputs)])
+        key = tuple(map(first.setdefault, outputs, self._numbers))
         word = self._by_agreement.get(key)
         if word is None:
             if len(self._by_agreement) >= self._most_words:
-                self._clear()
+                self._by_agreement.clear()
             self._by_agreement[key] = word = tally_word(key)
-        if all(map(_is_short, first)):
-            if self._n_known >= self._most_known:
-                self._clear()
+        if self._keeps and all(map(_is_short, first)):
             self._n_known += 1
+            self._keeps = self._n_known < self._most_known
             self.known[len(outputs) - 1][outputs] = word
         return word
 
-    def _clear(self) -> None:
-        for table in (self._by_agreement, *self.known):
-            table.clear()
-        self._n_known = 0
+    def word_by_agreement(self, outputs: Any) -> int | None:
+        """Return the word of outputs that are not known, if they are so many that few ever are.
+
+        None if they have to be checked first: only text and whole numbers surely equal themselves.
+        """
+        if self._keeps or not _EQUAL_THEMSELVES.issuperset(map(type, outputs)):
+            return None
+        first: dict[Hashable, int] = {}
+        return self._by_agreement.get(tuple(map(first.setdefault, outputs, self._numbers)))
 
 
 def _is_short(output: Any) -> bool:
