@@ -16,6 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from stopwise.errors import StoreUnavailableError
 from stopwise.store import KeyedTell, Outcome, Worker, WorkerSettings, open_store, totals, worker
 
 WORKERS = st.integers(0, 2)
@@ -58,6 +59,23 @@ class StoreMachine(RuleBasedStateMachine):
         update = self.workers[k][1].sync()
         if not update.is_rebuild:
             assert before + Counter(update.added) == Counter(self.workers[k][1].totals())
+
+    @rule(k=WORKERS, is_committed=st.booleans())
+    def sync_with_a_broken_connection(self, k, is_committed):
+        """The worker cannot know whether its fold was carried out."""
+        fold = self.store.fold
+
+        def broken(*arguments, **keywords):
+            if is_committed:
+                fold(*arguments, **keywords)
+            raise StoreUnavailableError("the connection is gone")
+
+        self.store.fold = broken
+        try:
+            with pytest.raises(StoreUnavailableError):
+                self.workers[k][1].sync()
+        finally:
+            del self.store.fold
 
     @rule(k=WORKERS)
     def kill(self, k):

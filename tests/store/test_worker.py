@@ -242,6 +242,45 @@ def test_without_the_store_it_goes_on_and_catches_up(store, monkeypatch):
     assert totals(store.rows("c")) == {"[0]": 8}
 
 
+def test_buckets_that_end_while_the_store_is_away_are_folded_later(store, monkeypatch):
+    clock = Clock(0.0)
+    with Worker(store, clock=clock, settings=WorkerSettings(bucket_seconds=10)) as worker:
+        shared = worker.open("c")
+
+        def away(*arguments, **keywords):
+            raise StoreUnavailableError("the store is away")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "fold", away)
+            for n in range(3):
+                clock.now = 10.0 * n
+                shared.tell((0,))
+                with pytest.raises(StoreUnavailableError):
+                    shared.sync()
+        shared.sync()
+        assert [row.counts for row in store.rows("c")] == [{"[0]": 1}] * 3
+
+
+def test_a_bucket_that_ends_during_a_fold_is_folded_again(store, monkeypatch):
+    clock = Clock(0.0)
+    with Worker(store, clock=clock, settings=WorkerSettings(bucket_seconds=10)) as worker:
+        shared = worker.open("c")
+        shared.tell((0,))
+        fold = store.fold
+
+        def fold_while_told(*arguments, **keywords):
+            shared.tell((0,))
+            clock.now = 10.0
+            shared.tell((0,))
+            fold(*arguments, **keywords)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store, "fold", fold_while_told)
+            shared.sync()
+        shared.sync()
+        assert [row.counts for row in store.rows("c")] == [{"[0]": 2}, {"[0]": 1}]
+
+
 def test_a_full_journal_refuses_tells_until_it_is_folded(store):
     settings = WorkerSettings(max_journal_bytes=2000)
     with Worker(store, settings=settings) as worker:

@@ -226,11 +226,14 @@ class Worker:
             self.dirty = set()
             rows = [Row(*place, self.name, dict(self.rows[place])) for place in sorted(changed)]
             position = self._position if self.journal is None else self.journal.end
-        self.store.fold(
-            self._lease, position=position, rows=rows, seconds=self.settings.lease_seconds
-        )
+        seconds = self.settings.lease_seconds
+        try:
+            self.store.fold(self._lease, position=position, rows=rows, seconds=seconds)
+        except BaseException:
+            with self.lock:
+                self.dirty |= changed
+            raise
         with self.lock:
-            self.dirty -= changed
             self._position = position
             for name, shared in self._shared.items():
                 if name in told and shared.epoch == epochs[name]:
