@@ -1,10 +1,14 @@
 """Text files mean the same wherever they are read: one dialect, the same gaps, that very file."""
 
+import csv
 import gzip
+from collections import Counter
 from dataclasses import replace
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import stopwise as sw
 from stopwise.errors import LogError
@@ -177,3 +181,34 @@ def test_a_query_cannot_write_to_a_database(query, kind, tmp_path):
     with pytest.raises(LogError):
         open_log(path, PAIR, query=query).table()
     assert open_log(path, PAIR).table().n_cases == 1
+
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=12),
+    mark=st.sampled_from(",;\t|"),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    more=st.booleans(),
+)
+def test_what_a_writer_writes_is_what_is_read(rows, mark, quoting, more, tmp_path_factory):
+    """Counts and rows, for any text that a CSV file can hold."""
+    path = tmp_path_factory.mktemp("log") / "log.csv"
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, delimiter=mark, quoting=quoting)
+        writer.writerow(["a", "b", *["id"] * more])
+        writer.writerows((*row, *[str(n)] * more) for n, row in enumerate(rows))
+    cell = Cells()
+    expected = [tuple(map(cell, row)) for row in rows]
+    try:
+        opened = open_log(path, PAIR)
+        found, counted = opened.rows(), opened.table()
+    except LogError:  # refused, and never read as something else
+        assert b"\0" in path.read_bytes()
+        return
+    assert found == expected
+    shown = Counter(row for row in expected if row != (None, None))
+    assert patterns(counted) == shown
+    assert counted.n_blank == len(rows) - shown.total()

@@ -1,6 +1,7 @@
 """Any source gives the same histogram, and what cannot be read is refused in one line."""
 
 import sqlite3
+import sys
 from collections import Counter
 
 import ibis
@@ -11,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import stopwise as sw
 from stopwise.cascade import Cascade
-from stopwise.errors import LogError
+from stopwise.errors import LogError, MissingExtraError
 from stopwise.patterns import PatternTable
 from stopwise.reading import open_log
 from stopwise.reading.checks import check_log
@@ -226,6 +228,25 @@ def test_databases_that_do_not_fit(all_sources):
         open_log(csv, CASCADE, table="visits")
     with pytest.raises(LogError, match="come with a file"):
         open_log(pd.DataFrame(ROWS, columns=NAMES), CASCADE, table="visits")
+
+
+@pytest.mark.parametrize("missing", ["duckdb", "ibis"])
+def test_an_extra_that_is_not_installed_is_named(missing, monkeypatch, all_sources):
+    monkeypatch.setitem(sys.modules, missing, None)
+    array = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0]] * 40)
+    assert open_log(array, CASCADE).table().n_cases == 120  # which needs neither
+    message = rf"needs {missing}: pip install 'stopwise\[audit\]'"
+    with pytest.raises(MissingExtraError, match=message):
+        sw.audit(array, CASCADE, n_planned=5)
+    with pytest.raises(MissingExtraError, match=message):
+        open_log(*all_sources["csv" if missing == "duckdb" else "sqlite"][:1], CASCADE)
+
+
+def test_compressed_text(frame, tmp_path):
+    path = tmp_path / "log.csv.zst"
+    with pa.output_stream(path, compression="zstd") as stream:
+        stream.write(frame.to_csv(index=False).encode())
+    assert as_counter(open_log(path, CASCADE).table()) == EXPECTED
 
 
 @pytest.mark.parametrize("source", [None, 5])

@@ -9,6 +9,7 @@ from typing import Any
 
 from stopwise.checks import known_name
 from stopwise.errors import LogError
+from stopwise.extras import load_extra
 from stopwise.outputs import present
 from stopwise.reading.engine import (
     DuckRows,
@@ -86,8 +87,7 @@ def _from_files(con: Any, files: list[Path], values: Collection[Hashable]) -> Du
         con.execute(f"create view log as {text.query_without_gaps()}")
         count = partial(text.count_lines, con)
         return DuckRows(con, text.query(), text.columns, text.cells, "log", count)
-    import pyarrow.parquet as pq
-
+    pq = load_extra("pyarrow.parquet", extra="audit", purpose="reading Parquet")
     check_names(pq.read_schema(files[0]).names)
     paths = ", ".join(quoted(escaped(path)) for path in files)
     con.execute(f"create view log as from read_parquet([{paths}])")
@@ -98,10 +98,8 @@ def _from_files(con: Any, files: list[Path], values: Collection[Hashable]) -> Du
 
 def _selected(con: Any, query: str, rows: DuckRows | None = None) -> DuckRows:
     """Return what a query selects, from the view ``log`` or a database, or raise `LogError`."""
-    import duckdb
-
     statements = con.extract_statements(query)
-    if [s.type for s in statements] != [duckdb.StatementType.SELECT]:
+    if [s.type for s in statements] != [load_duckdb().StatementType.SELECT]:
         raise LogError(f"query must be one SELECT, got {query!r}")
     con.execute(f"create temp view selected as {statements[0].query}")
     columns = [name for name, *_ in con.execute("describe selected").fetchall()]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TextIO
 
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
+from stopwise.extras import load_extra
 from stopwise.patterns import PatternTable
 from stopwise.reading.checks import MAX_PATTERNS
 from stopwise.reading.engine import check_names, load_duckdb, quoted, quoted_name
@@ -194,8 +195,7 @@ def opened(path: Path) -> Iterator[TextIO]:
         if path.suffix.lower() == ".gz":
             stream = gzip.GzipFile(fileobj=raw)
         elif path.suffix.lower() == ".zst":
-            import pyarrow as pa
-
+            pa = load_extra("pyarrow", extra="audit", purpose="reading .zst files")
             stream = pa.CompressedInputStream(raw, "zstd")
         with io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="") as lines:
             yield lines
