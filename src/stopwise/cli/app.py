@@ -19,6 +19,7 @@ COMMANDS = {
     "audit": "Say where to stop from a log of outputs without labels, how sure that is, and why.",
     "run": "Answer a file of cases with a cascade described in TOML; resumable by key.",
     "check": "Say what is wrong with the description of a cascade in TOML.",
+    "serve": "Serve cascades over HTTP, with a dashboard.",
     "simulate": "Play policies where the truth is known; print regret and where they stopped.",
     "store": "Look at a store, mend it, shrink it, or move it.",
 }

@@ -18,8 +18,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stopwise.errors import StopwiseError
 from stopwise.serve import api
+from stopwise.serve.chat import complete, list_models
 from stopwise.serve.hosting import Host
+from stopwise.serve.metrics import metrics
 from stopwise.serve.problems import handle, problem
+from stopwise.serve.streaming import stream
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -33,6 +36,14 @@ HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 ]
+
+
+async def _metrics(request: Request) -> Response:
+    """What Prometheus reads."""
+    text = metrics(api.host_of(request))
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
 BASE = "/api/cascades"
 ONE = f"{BASE}/{{name}}"
 # Method, path, the scope a token needs, and the function that answers.
@@ -52,6 +63,10 @@ ROUTES: list[tuple[str, str, str, Handler]] = [
     ("GET", f"{ONE}/events", "read", api.events),
     ("GET", f"{ONE}/export", "admin", api.export),
     ("GET", f"{ONE}/live", "read", api.live),
+    ("GET", f"{ONE}/stream", "read", stream),
+    ("POST", "/v1/chat/completions", "tell", complete),
+    ("GET", "/v1/models", "read", list_models),
+    ("GET", "/metrics", "read", _metrics),
     ("GET", "/api/tokens", "admin", api.list_tokens),
     ("POST", "/api/tokens", "admin", api.create_token),
     ("DELETE", "/api/tokens/{token_id}", "admin", api.revoke_token),

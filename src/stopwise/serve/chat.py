@@ -1,0 +1,69 @@
+"""A cascade as the model of an OpenAI-compatible server; no streaming."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from stopwise.serve.api import answer, host_of
+from stopwise.serve.problems import ProblemError
+
+
+class ChatMessage(msgspec.Struct):
+    """One message of a chat; other fields are ignored, as clients send many."""
+
+    role: str
+    content: Any
+
+
+class ChatRequest(msgspec.Struct):
+    """What an OpenAI client sends; parameters of models are ignored."""
+
+    model: str
+    messages: list[ChatMessage]
+    stream: bool = False
+
+
+_decode = msgspec.json.Decoder(ChatRequest).decode
+
+
+async def complete(request: Request) -> Response:
+    """Answer the last message with the cascade that the model names."""
+    asked = _decode(await request.body())
+    if asked.stream:
+        raise ProblemError(422, "The request breaks a rule", "stream must be false")
+    if not asked.messages:
+        raise ProblemError(422, "The request breaks a rule", "messages must not be empty")
+    runtime = host_of(request).find(asked.model)
+    content = asked.messages[-1].content
+    result = await runtime.run(content)
+    message = {"role": "assistant", "content": str(result.answer)}
+    return answer(
+        {
+            "id": f"chatcmpl-{uuid.uuid4().hex}",
+            "object": "chat.completion",
+            "created": int(time.time()),
+            "model": asked.model,
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+            "stopwise": {
+                "stage": runtime.cascade.names[result.stage],
+                "cost": result.cost,
+                "belief": result.belief,
+            },
+        }
+    )
+
+
+async def list_models(request: Request) -> Response:
+    """The cascades whose stages the server runs, as models."""
+    host = host_of(request)
+    models = [
+        {"id": name, "object": "model", "created": 0, "owned_by": "stopwise"} for name in host.names
+    ]
+    return answer({"object": "list", "data": models})

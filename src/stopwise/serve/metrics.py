@@ -1,0 +1,69 @@
+"""Metrics in the text format of Prometheus, made from what the store and the learners know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from stopwise.serve.hosting import Host
+from stopwise.serve.views import live_view
+
+Sample = tuple[dict[str, str], float]
+
+# Name, kind, help; the samples come from `_samples` under the same name.
+FAMILIES = {
+    "stopwise_cases": ("gauge", "Cases of the current epoch"),
+    "stopwise_cases_stopped": ("gauge", "Cases of the current epoch that went up to a stage"),
+    "stopwise_outputs_missing": ("gauge", "Calls of a stage that gave nothing"),
+    "stopwise_cost_per_1000": ("gauge", "What 1,000 cases cost, mistakes left out"),
+    "stopwise_disagreement": ("gauge", "Share of cases in which two stages differ"),
+    "stopwise_price": ("gauge", "What going on from one stage to another costs, in mistakes"),
+    "stopwise_error_rate": ("gauge", "Error rate of a stage as believed"),
+    "stopwise_out_of_service": ("gauge", "1 if an alarm took the stage out of service"),
+    "stopwise_alarms": ("gauge", "Alarms since the server started"),
+    "stopwise_epoch": ("gauge", "Number of the current epoch"),
+    "stopwise_stale_seconds": ("gauge", "Seconds since this worker last read the store"),
+    "stopwise_not_counted": ("counter", "Cases that were answered but could not be counted"),
+}
+
+
+def metrics(host: Host) -> str:
+    """Return all metrics of all cascades."""
+    found: dict[str, list[Sample]] = {name: [] for name in FAMILIES}
+    for cascade in host.names:
+        for name, labels, value in _samples(live_view(host.find(cascade))):
+            found[name].append(({"cascade": cascade, **labels}, value))
+    lines = []
+    for name, (kind, text) in FAMILIES.items():
+        lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
+        for labels, value in found[name]:
+            inside = ",".join(f'{key}="{_escaped(word)}"' for key, word in labels.items())
+            lines.append(f"{name}{{{inside}}} {value:.10g}")
+    return "\n".join(lines) + "\n"
+
+
+def _samples(view: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]]:
+    names = [stage["name"] for stage in view["stages"]]
+    yield "stopwise_cases", {}, view["n_cases"]
+    yield "stopwise_alarms", {}, len(view["alarms"])
+    yield "stopwise_epoch", {}, view["epoch"]
+    yield "stopwise_stale_seconds", {}, view["stale_seconds"]
+    yield "stopwise_not_counted", {}, view["n_not_counted"]
+    if view["cost_per_1000"] is not None:
+        yield "stopwise_cost_per_1000", {}, view["cost_per_1000"]
+    for k, name in enumerate(names):
+        stage = {"stage": name}
+        yield "stopwise_cases_stopped", stage, view["stopped"][k]
+        yield "stopwise_outputs_missing", stage, view["missing"][k]
+        yield "stopwise_out_of_service", stage, float(k in view["out_of_service"])
+        if view["error_rates"] is not None:
+            yield "stopwise_error_rate", stage, view["error_rates"][k]
+    for pair in view["pairs"]:
+        labels = {"shallow": names[pair["shallow"]], "deep": names[pair["deep"]]}
+        yield "stopwise_price", labels, pair["price"]
+        if pair["disagreement"] is not None:
+            yield "stopwise_disagreement", labels, pair["disagreement"]
+
+
+def _escaped(word: str) -> str:
+    return word.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

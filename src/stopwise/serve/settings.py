@@ -1,0 +1,74 @@
+"""The configuration of a server, in TOML: the server itself, and its cascades."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from stopwise.checks import whole_number
+from stopwise.errors import SettingError
+from stopwise.runtime.config import Problems, cascade_settings, read_toml
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """Where a server listens and what it serves.
+
+    Parameters
+    ----------
+    host, port
+        The address; another than the loopback interface is refused without ``tokens``.
+    store
+        The URL of the store.
+    tokens
+        Whether requests must bring a token.
+    workers
+        Processes; more than one need a store that they can share.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    store: str = "sqlite:///stopwise.db"
+    tokens: bool = False
+    workers: int = 1
+    cascades: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        whole_number("port", self.port, SettingError, least=0)
+        whole_number("workers", self.workers, SettingError, least=1)
+        if not self.tokens and not _is_loopback(self.host):
+            raise SettingError(
+                f"host {self.host!r} can be reached from outside: set tokens = true and make one "
+                "with stopwise serve --new-token admin, or listen on 127.0.0.1"
+            )
+        if self.workers > 1 and self.store == "memory://":
+            raise SettingError("workers must be 1 with a store in memory, which nobody can share")
+
+
+def load_settings(path: Path) -> ServerSettings:
+    """Return the settings in a TOML file, or raise with all that is wrong with it."""
+    table = read_toml(path)
+    problems = Problems([])
+    known = {f.name for f in fields(ServerSettings)}
+    problems.keys("the file", table, known)
+    cascades = {}
+    for name, described in table.pop("cascades", {}).items():
+        place = f"[cascades.{name}]"
+        cascades[name] = cascade_settings({"name": name, **described}, place, problems)
+    given = {key: value for key, value in table.items() if key in known}
+    made = problems.attempt("the file", lambda: ServerSettings(**given, cascades=cascades))
+    if problems.found:
+        raise SettingError(f"{path} cannot be used:\n- " + "\n- ".join(problems.found))
+    assert isinstance(made, ServerSettings)
+    return made
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
