@@ -63,7 +63,7 @@ class PrefixCounts:
     decided which cases were stopped before it. What is left out is learned anew.
 
     >>> counts = PrefixCounts(Cascade(costs=[1, 2, 3]), max_prefixes=100)
-    >>> counts.add((0, 1, 1), 3)
+    >>> places = counts.add((0, 1, 1), 3)
     >>> counts.of(counts.place((0,))), counts.of(counts.place((0, 1)))
     (Followed(times=3, changed=3, missing=0), Followed(times=3, changed=0, missing=0))
     """
