@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import threading
 import zlib
@@ -87,7 +88,7 @@ class Journal:
         self._broken = ""
         self._commit = threading.Lock()
         self._file, self._size, self._offset = self._create(header, b"")
-        self._synced = self.end
+        self._synced: float = self.end
 
     @property
     def end(self) -> int:
@@ -121,6 +122,8 @@ class Journal:
         with self._commit:
             if self._synced >= position:
                 return
+            if self._file < 0:
+                raise JournalError(self._broken)
             end = self.end
             try:
                 _sync(self._file)
@@ -159,15 +162,22 @@ class Journal:
     def remove(self) -> None:
         """Delete the file, of which the store has counted every line."""
         if self._file >= 0:
+            self._synced = math.inf  # whoever waits for the disk has it in the store
             self.path.unlink(missing_ok=True)
             self.release()
 
     def release(self) -> None:
         """Close the file and leave it to whoever adopts it."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-            self._broken = f"the journal {self.path} is closed"
+        with self._commit:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
+                self._broken = f"the journal {self.path} is closed"
+
+    def disown(self) -> None:
+        """Close the file in a forked child, whatever the threads of the parent were doing."""
+        self._commit = threading.Lock()
+        self.release()
 
     def _create(self, header: Header, tail: bytes) -> tuple[int, int, int]:
         """Return a new file, its size, and what leads from a place in it to a position."""

@@ -101,8 +101,9 @@ class SharedCounts:
                 journal.append(line)
             self._row[text] = self._row.get(text, 0) + times
             self.n_told += times
-        if worker.is_flushing and journal is not None:
-            journal.flush(journal.end)
+            end = journal.end if worker.is_flushing and journal is not None else 0
+        if end and journal is not None:
+            journal.flush(end)
 
     def tell_many(self, counts: Mapping[str, int]) -> None:
         """Count cases by their texts (`case_text`), written at once."""
@@ -119,8 +120,9 @@ class SharedCounts:
                 journal.append(b"".join(self._encode(text, n) for text, n in counts.items()))
             add_counts(self._row, counts)
             self.n_told += sum(counts.values())
-        if worker.is_flushing and journal is not None:
-            journal.flush(journal.end)
+            end = journal.end if worker.is_flushing and journal is not None else 0
+        if end and journal is not None:
+            journal.flush(end)
 
     @property
     def is_due(self) -> bool:

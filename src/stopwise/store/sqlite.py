@@ -131,6 +131,11 @@ class SqliteDatabase:
             return
         with _translated(self.url):
             self._connected()
+        with self._locked():
+            yield
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         if not locked_within(self._lock_file, self.timeout):
             self._lock_file = self._open_lock()  # the old one is left to the thread that waits
             raise StoreUnavailableError(
@@ -158,8 +163,9 @@ class SqliteDatabase:
             raise StoreError(f"a store must lie in a directory, {self.path.parent} is none")
         os.close(os.open(self.path, _CREATE, PRIVATE))
         self._lock_file = self._open_lock()
-        connection = _connect(self.path)
-        connection.execute("PRAGMA journal_mode=WAL")
+        with self._locked():  # whoever is first makes the file, and its mode waits for nobody
+            connection = _connect(self.path)
+            connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={'FULL' if self.is_durable else 'NORMAL'}")
         # A checkpoint waits for the disk, and all writers for it: let there be fewer.
         connection.execute("PRAGMA wal_autocheckpoint=4000")

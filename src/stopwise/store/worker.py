@@ -195,7 +195,8 @@ class Worker:
             if self.journal is not None:
                 self.journal.remove()
         finally:
-            self._release()
+            if self.journal is not None:
+                self.journal.release()
             if self._owns_store:
                 self.store.close()
 
@@ -256,10 +257,6 @@ class Worker:
             for shared in self._shared.values():
                 shared.restart()
 
-    def _release(self) -> None:
-        if self.journal is not None:
-            self.journal.release()
-
 
 def _checked_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,120}", name) or name == MERGED:
@@ -270,7 +267,9 @@ def _checked_name(name: str) -> str:
 def _after_fork() -> None:
     """Let go of journals in a child: the lock on them must end with the parent."""
     for worker in list(_workers):
-        worker._release()
+        worker.lock = threading.Lock()
+        if worker.journal is not None:
+            worker.journal.disown()
     _workers.clear()
 
 
