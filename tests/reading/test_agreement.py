@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
+from stopwise.auditing import Prevalence
+from stopwise.auditing.advice import WarningKind
 from stopwise.errors import LogError
 from stopwise.patterns import agreement
 from stopwise.reading import open_log
@@ -87,3 +89,14 @@ def test_parts_of_a_log_add_up_whatever_they_count(frame):
         assert total.n_classes == 4
     np.testing.assert_array_equal((whole + part).codes, both.codes)
     np.testing.assert_array_equal((whole + part).weights, both.weights)
+
+
+def test_an_audit_says_what_needs_no_values_and_refuses_the_rest(frame):
+    report = sw.audit(frame, CASCADE, n_planned=10)
+    assert len(report.planned_cases) == 10
+    assert WarningKind.CONSTANT not in {warning.kind for warning in report.advice.warnings}
+    assert "only agreement was counted" in report.to_html()
+    labels = frame.assign(label=frame["c"])[:9]
+    for more in ({"labels": labels}, {"assumptions": [Prevalence("7", 0.1, 0.2)]}):
+        with pytest.raises(LogError, match="need the values of outputs"):
+            sw.audit(frame, CASCADE, **more)

@@ -258,7 +258,7 @@ def _warnings(facts: Facts, stage: int, certainty: Certainty) -> list[AdviceWarn
         found.append(AdviceWarning(WarningKind.ODD_VALUES, values=facts.odd_values))
     for k in range(table.n_stages):
         codes = set(table.codes[table.shown[:, k], k].tolist())
-        if len(codes) == 1:
+        if len(codes) == 1 and not table.agreement_only:
             found.append(AdviceWarning(WarningKind.CONSTANT, (k,), (table.value(*codes),)))
     if facts.labels is not None and not facts.has_telling_labels:
         found.append(AdviceWarning(WarningKind.SAME_ANSWERS, number=facts.labels.n_labels))

@@ -240,11 +240,14 @@ def your_numbers(report: AuditReport) -> Section:
     paid = np.asarray(cascade.prices)
     total = cascade.cumulative_costs * cascade.mistake_cost
     values = ", ".join(map(quoted, table.classes[:4])) + (", …" if table.n_classes > 4 else "")
+    values = f"{table.n_classes} values ({values})"
+    if table.agreement_only:
+        values = "so many patterns of values that only agreement was counted"
     blank = f" {table.n_blank:,} rows without any output are left out." if table.n_blank else ""
     return Section(
         "Your numbers",
         f"A mistake costs {amount(cascade.mistake_cost)}. The log, {one_line(report.source)}, has "
-        f"{table.n_cases:,} cases and {table.n_classes} values ({values}).{blank}",
+        f"{table.n_cases:,} cases and {values}.{blank}",
         ("test", "costs", "costs with all before it", "cases", "missing"),
         tuple(
             (
