@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from stopwise.auditing.run import audit as audit
     from stopwise.beliefs.model import LatentClasses as LatentClasses
     from stopwise.cascade import Cascade as Cascade
+    from stopwise.client import Client as Client
     from stopwise.counts import PairCounts as PairCounts
     from stopwise.disagreement import sound_stage as sound_stage
     from stopwise.pattern_counts import PatternCounts as PatternCounts
@@ -55,6 +56,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AuditReport": "auditing.report",
     "Cascade": "cascade",
+    "Client": "client",
     "ContextualInstance": "problem.contextual",
     "ContextualPolicy": "policies.contextual",
     "ContextualRecording": "problem.contextual_recording",

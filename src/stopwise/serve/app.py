@@ -21,6 +21,7 @@ from stopwise.serve import api
 from stopwise.serve.chat import complete, list_models
 from stopwise.serve.hosting import Host
 from stopwise.serve.metrics import metrics
+from stopwise.serve.openapi import openapi
 from stopwise.serve.problems import handle, problem
 from stopwise.serve.streaming import stream
 
@@ -112,6 +113,12 @@ def create_app(host: Host, *, needs_token: bool = False, limits: Limits | None =
         Route(path, _guarded(handler, scope, needs_token), methods=[method])
         for method, path, scope, handler in ROUTES
     ]
+    document = openapi(ROUTES)
+
+    async def describe(request: Request) -> Response:
+        return api.answer(document)
+
+    routes += [Route("/openapi.json", describe)]
     routes += [Route("/healthz", _healthy), Route("/readyz", _ready)]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=HANDLERS)
     app.state.host = host
