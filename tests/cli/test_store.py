@@ -1,4 +1,5 @@
 import sqlite3
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -22,15 +23,15 @@ def run(*arguments):
 
 
 def test_info_says_what_is_there(url):
-    with open_store(url) as store:
-        store.enter("lost", host="north", seconds=-1)
+    with open_store(url, clock=lambda: time.time() - 10_800) as store:
+        store.enter("lost", host="north")
         store.put_cascade("triage", {"costs": [1]})
     lines = run("info", url).stdout.splitlines()
     assert lines[0].startswith(f"store     {url} (schema 1, SQLite")
     assert lines[1:6] == [
         "counts    2 rows; 0 keys of tells",
         "workers   0 alive, 1 silent, 3 in all",
-        "  silent  lost on north, last folded 0 s ago",
+        "  silent  lost on north, last folded 3 h ago",
         "cascade   triage: version 1, epoch 0",
         "records   1 cascade",
     ]

@@ -66,7 +66,7 @@ class Children:
         self._parent.stdout.close()
 
 
-def wait_until(condition, seconds=20.0):
+def wait_until(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it has not come to pass"

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import time
 
 import pytest
 
@@ -101,7 +102,7 @@ def test_a_worker_stopped_past_its_lease_goes_on_when_it_is_woken(tmp_path, chil
         pause=0.0005,
     )
     wait_until(lambda: counted(store, "a") > 20)
-    os.kill(pid, signal.SIGSTOP)
+    stop_outside_transactions(pid, postgres_url)
     # South sees the journals of north, but not the locks on them: there is only the lease to go by.
     seen = tmp_path / "seen-from-south"
     shutil.copytree(journals, seen)
@@ -117,6 +118,27 @@ def test_a_worker_stopped_past_its_lease_goes_on_when_it_is_woken(tmp_path, chil
         children.kill(pid)
     check(store, journals, {"a": notes}, host="north")
     store.close()
+
+
+def stop_outside_transactions(pid, url):
+    """Stop a process at a moment when it holds no locks that others would have to wait for."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+
+        def is_idle():
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.05)
+            ((n_busy,),) = connection.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'stopwise' "
+                "AND state <> 'idle'"
+            ).fetchall()
+            if n_busy:
+                os.kill(pid, signal.SIGCONT)
+                time.sleep(0.01)
+            return not n_busy
+
+        wait_until(is_idle)
 
 
 def test_the_oldest_running_transaction_holds_back_the_cursor(postgres_url):

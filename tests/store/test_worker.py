@@ -125,7 +125,8 @@ def test_a_slow_store_is_asked_less_often(store, monkeypatch):
 
 
 def test_an_epoch_starts_from_nothing_everywhere(store):
-    with Worker(store) as first, Worker(store) as second:
+    clock = Clock()
+    with Worker(store, timer=clock) as first, Worker(store, timer=clock) as second:
         a, b = first.open("c"), second.open("c")
         a.tell((0,), times=8)
         b.tell((0,), times=4)
