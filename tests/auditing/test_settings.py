@@ -47,9 +47,7 @@ def test_a_histogram_of_other_tests_is_refused():
     frame = log_of(100)
     fewer = sw.Cascade([1, 2], names=["a", "b"])
     for source in (counted(frame, CASCADE), sw.audit(frame, CASCADE).facts.table):
-        with pytest.raises(
-            LogError, match="must be of the tests of the cascade, got 3 tests for 2"
-        ):
+        with pytest.raises(LogError, match="must be those of 2 tests, got those of 3"):
             sw.audit(source, fewer)
 
 
