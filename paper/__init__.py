@@ -15,7 +15,7 @@ from paper import (
 )
 from paper.experiment import FULL, QUICK, Claim, Experiment, Result, Scale, Verdict
 
-_ALL: tuple[Experiment, ...] = (
+_PAPER: tuple[Experiment, ...] = (
     table1,
     fig_sd,
     fig_wd,
@@ -23,12 +23,23 @@ _ALL: tuple[Experiment, ...] = (
     heart,
     nonuniform,
     misprints,
-    alternatives,
     triage_tree,
     contexts,
-    output_conditional,
 )
-EXPERIMENTS: dict[str, Experiment] = {experiment.NAME: experiment for experiment in _ALL}
+_BEYOND: tuple[Experiment, ...] = (alternatives, output_conditional)
+EXPERIMENTS: dict[str, Experiment] = {one.NAME: one for one in (*_PAPER, *_BEYOND)}
 """Every experiment by the name under which it is run, in the order of the report."""
+BEYOND = frozenset(one.NAME for one in _BEYOND)
+"""The experiments about what the paper does not have."""
 
-__all__ = ["EXPERIMENTS", "FULL", "QUICK", "Claim", "Experiment", "Result", "Scale", "Verdict"]
+__all__ = [
+    "BEYOND",
+    "EXPERIMENTS",
+    "FULL",
+    "QUICK",
+    "Claim",
+    "Experiment",
+    "Result",
+    "Scale",
+    "Verdict",
+]

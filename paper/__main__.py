@@ -78,8 +78,9 @@ def reproduce(
         page = write_report(directory, all_finished(directory, scale, done), scale)
         seconds = time.perf_counter() - start
         typer.echo(_as_json(done, page) if as_json else _summary(done, page, scale, seconds))
-    if len(done) < len(wanted):
-        left = ", ".join(wanted[len(done) :])
+    finished = {one.name for one in done}
+    if len(finished) < len(wanted):
+        left = ", ".join(name for name in wanted if name not in finished)
         typer.echo(f"interrupted before {left}; the same command goes on from there", err=True)
         raise typer.Exit(INTERRUPTED)
 
@@ -124,14 +125,12 @@ class _Watch:
 
 def _summary(done: list[Finished], page: Path, scale: Scale, seconds: float) -> str:
     figures = sum(len(finished.figures) for finished in done)
-    verdicts = tally(done)
-    counted = ", ".join(f"{verdicts[v]} {v.plural}" for v in Verdict if verdicts[v]) or "none"
     size = f"{scale.name} scale, {scale.horizon:,} rounds, {scale.replications} runs"
     lines = [
         f"experiments: {len(done)}, figures: {figures}, {seconds:.0f} s ({size})",
-        f"claims: {counted}",
-        f"holds: {_where(done, Verdict.HOLDS)}",
-        f"fails: {_where(done, Verdict.FAILS)}",
+        f"claims of the paper: {tally(done, is_ours=False)}",
+        f"claims of ours: {tally(done, is_ours=True)}",
+        f"fails as the paper states it: {_where(done, Verdict.FAILS)}",
         f"Every verdict has its evidence in the report, every number is in {RESULTS}.",
         f"Report: {page}",
     ]
@@ -140,7 +139,10 @@ def _summary(done: list[Finished], page: Path, scale: Scale, seconds: float) -> 
 
 def _where(done: list[Finished], verdict: Verdict) -> str:
     found: Counter[str] = Counter(
-        finished.name for finished in done for c in finished.claims if c.verdict is verdict
+        finished.name
+        for finished in done
+        for c in finished.claims
+        if c.verdict is verdict and not c.is_ours
     )
     return ", ".join(f"{name} {n}" for name, n in found.items()) or "none"
 

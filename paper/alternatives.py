@@ -155,24 +155,22 @@ def check(result: Result) -> list[Claim]:
         name: max(np.abs(np.subtract(cell["dawid_skene"], cell["error_rates"])))
         for name, cell in cells.items()
     }
-    docket.judge(
+    docket.judge_ours(
         "Dawid and Skene find the error rates without labels (within .03)",
         max(off.values()) < 0.03,
         "largest error: " + _listed(off, "{:.3f}") + ". It takes tests to err independently; tests "
         "that share attributes, or errors that are nested, do not",
-        source="not in the paper",
     )
     for rival in (DAWID_SKENE, VOTE, LAST):
         pairs = {
             name: (np.mean(cell[OURS]["regret"]), np.mean(cell[rival]["regret"]))
             for name, cell in cells.items()
         }
-        docket.judge(
+        docket.judge_ours(
             f"Over all λ disagreement has no more regret than: {rival}",
             all(ours <= theirs + 1e-9 for ours, theirs in pairs.values()),
             "mean regret of disagreement against it: "
             + ", ".join(f"{NAMES[n]} {a:.4f} against {b:.4f}" for n, (a, b) in pairs.items()),
-            source="not in the paper",
         )
     return docket.claims
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from paper.experiment import JSON, Scale
-from stopwise.cascade import Cascade
+from paper.experiment import JSON, Interval, Scale
+from stopwise.cascade import Cascade, FloatArray
 from stopwise.policies import (
     Policy,
     Resolve,
@@ -21,8 +21,13 @@ from stopwise.policies import (
 from stopwise.problem.instance import Instance
 from stopwise.problem.recording import Recording
 from stopwise.simulation import Trace, simulate
+from stopwise.simulation.trace import half_width_of
 
 CHECKPOINTS = 60
+# "Sublinear" is judged by the slope of log regret against log t over the last decade: a straight
+# line has 1, a logarithm next to 0.
+SUBLINEAR = 0.5
+RATE = f"sublinear: slope of log regret over the last decade below {SUBLINEAR:g}".replace("0.", ".")
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,7 @@ def curve(trace: Trace) -> JSON:
         "mean": _rounded(trace.mean_regret()),
         "low": _rounded(low),
         "high": _rounded(high),
+        "tenth_regret": _rounded(_at_tenth(trace)),
         "final_regret": _rounded(trace.regret[:, -1]),
         "final_stops": trace.stops[:, -1].tolist(),
     }
@@ -99,6 +105,41 @@ def last_decade_slope(curve: JSON) -> float:
     if now <= 0:
         return float("-inf")
     return float(np.log10(now / then)) if then > 0 else float("inf")
+
+
+def slope_interval(curve: JSON) -> Interval:
+    """Return a 95 % interval for the slope over the last decade, by the spread of the runs.
+
+    The delta method on log10(mean regret at T / mean regret at T/10), run by run.
+    """
+    then, now = np.array(curve["tenth_regret"]), np.array(curve["final_regret"])
+    slope = last_decade_slope(curve)
+    if not np.isfinite(slope) or then.mean() <= 0:
+        return slope, slope
+    half = float(half_width_of((now / now.mean() - then / then.mean())[:, None], 0.95)[0])
+    return slope - half / np.log(10), slope + half / np.log(10)
+
+
+def ratio_interval(ours: FloatArray, theirs: FloatArray) -> tuple[float, Interval]:
+    """Return the ratio of two means of independent runs, with a 95 % interval (delta method)."""
+    ratio = float(ours.mean() / theirs.mean())
+    parts = [half_width_of(x[:, None] / x.mean(), 0.95)[0] for x in (ours, theirs)]
+    half = ratio * float(np.hypot(*parts))
+    return ratio, (ratio - half, ratio + half)
+
+
+def told_slopes(curves: Mapping[str, JSON]) -> str:
+    """Return the slopes over the last decade with their intervals, in words."""
+    return ", ".join(f"{label} {slope_told(c)}" for label, c in curves.items())
+
+
+def slope_told(curve: JSON) -> str:
+    """Return the slope over the last decade with its interval, in words."""
+    slope = last_decade_slope(curve)
+    if not np.isfinite(slope):
+        return "none: no regret at all"
+    low, high = slope_interval(curve)
+    return f"{slope:.2f} ± {(high - low) / 2:.2f}"
 
 
 def told_regret(curve: JSON) -> str:
@@ -120,6 +161,12 @@ def described(world: Instance) -> JSON:
         "weakly_dominant": world.is_weakly_dominant(),
         "strongly_dominant": world.is_strongly_dominant(),
     }
+
+
+def _at_tenth(trace: Trace) -> list[float]:
+    """Return the regret of each run at a tenth of the horizon."""
+    tenth = trace.rounds[-1] / 10
+    return [float(np.interp(tenth, trace.rounds, run)) for run in trace.regret]
 
 
 def _rounded(values: Any) -> list[float]:

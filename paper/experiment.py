@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partialmethod
 from typing import Any, Protocol
 
 JSON = dict[str, Any]
@@ -83,14 +84,69 @@ class Verdict(Enum):
         return self.value.removesuffix("s")
 
 
+Interval = tuple[float, float]
+
+
+def below(interval: Interval, threshold: float) -> Verdict:
+    """Judge "it is below the threshold" by a confidence interval.
+
+    >>> below((0.1, 0.2), 0.5).value, below((0.4, 0.6), 0.5).value, below((0.6, 0.7), 0.5).value
+    ('holds', 'undecided', 'fails')
+    """
+    low, high = interval
+    if high < threshold:
+        return Verdict.HOLDS
+    return Verdict.FAILS if low > threshold else Verdict.UNDECIDED
+
+
+def above(interval: Interval, threshold: float) -> Verdict:
+    """Judge "it is above the threshold" by a confidence interval."""
+    return below((-interval[1], -interval[0]), -threshold)
+
+
+def all_of(verdicts: Iterable[Verdict | bool]) -> Verdict:
+    """Judge a claim that has several parts: one failure is enough.
+
+    >>> all_of([True, Verdict.UNDECIDED]).value, all_of([Verdict.UNDECIDED, False]).value
+    ('undecided', 'fails')
+    """
+    found = {_verdict(verdict) for verdict in verdicts}
+    worst = (Verdict.FAILS, Verdict.UNDECIDED)
+    return next((verdict for verdict in worst if verdict in found), Verdict.HOLDS)
+
+
+def _verdict(verdict: Verdict | bool) -> Verdict:
+    if isinstance(verdict, Verdict):
+        return verdict
+    return Verdict.HOLDS if verdict else Verdict.FAILS
+
+
 @dataclass(frozen=True)
 class Claim:
-    """A statement, where it is made, whether it held, and by which numbers."""
+    """A statement, where it is made, what became of it, and by which numbers.
+
+    Parameters
+    ----------
+    text
+        What is claimed.
+    source
+        Where the paper says it, or where we do.
+    is_ours
+        Whether it is a claim of this project and not of the paper.
+    verdict
+        What became of it.
+    evidence
+        The numbers.
+    choices
+        The choices of ours that the verdict depends on.
+    """
 
     text: str
     source: str
+    is_ours: bool
     verdict: Verdict
     evidence: str
+    choices: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,12 +166,22 @@ class Docket:
     claims: list[Claim] = field(default_factory=list)
 
     def judge(
-        self, text: str, holds: bool, evidence: str, *, source: str, at_any_scale: bool = False
+        self,
+        text: str,
+        verdict: Verdict | bool,
+        evidence: str,
+        *,
+        source: str = "ours",
+        choices: str = "",
+        at_any_scale: bool = False,
+        is_ours: bool = False,
     ) -> None:
         """Add a claim with its verdict."""
         decided = at_any_scale or self.result.parameters["scale"] == "full"
-        verdict = Verdict.HOLDS if holds else Verdict.FAILS
-        self.claims.append(Claim(text, source, verdict if decided else Verdict.UNDECIDED, evidence))
+        found = _verdict(verdict) if decided else Verdict.UNDECIDED
+        self.claims.append(Claim(text, source, is_ours, found, evidence, choices))
+
+    judge_ours = partialmethod(judge, is_ours=True)
 
 
 class Experiment(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stopwise.cascade import IntArray
 from stopwise.problem.families import indistinguishable_pair
 from stopwise.problem.instance import Instance
 from stopwise.theory.divergence import bernoulli_kl
@@ -30,6 +31,51 @@ def lower_bound(n: int, epsilon: float) -> float:
     m = np.geomspace(1e-3, n, 2_000)
     other = min(1 / 8, epsilon / 2) * n * np.exp(-m * kl) / 4
     return float(np.maximum(m / 4, other).min())
+
+
+def staying_regrets(
+    n: int, epsilon: float, *, margin: float, runs: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Return the mean regrets on θ and θ' of a rule for which Theorem 3's bound is the right order.
+
+    Play stage 2 for n^(2/3) rounds, and on as long as p̂ > 1/4 + A n^(−1/3); then stage 1 for good.
+
+    Parameters
+    ----------
+    n
+        Rounds.
+    epsilon
+        Of the pair: stage 2 costs 1/4 a round too much in θ, stage 1 costs ε in θ'.
+    margin
+        A.
+    runs, rng
+        How many runs, and where chance comes from.
+    """
+    edge = 0.25 + margin * n ** (-1 / 3)
+    at_two = [_rounds_at_two(n, p, edge, runs, rng).mean() for p in (0.25, 0.25 + epsilon)]
+    return float(at_two[0] / 4), float(epsilon * (n - at_two[1]))
+
+
+def _rounds_at_two(n: int, p: float, edge: float, runs: int, rng: np.random.Generator) -> IntArray:
+    """Return for how many rounds each run plays stage 2."""
+    t = min(round(n ** (2 / 3)), n)
+    left = np.full(runs, n)
+    disagreed = rng.binomial(t, p, size=runs)
+    playing = np.arange(runs)
+    while True:
+        ends = disagreed <= edge * t
+        left[playing[ends]] = t
+        playing, disagreed = playing[~ends], disagreed[~ends]
+        block = min(max(t // 8, 64), n - t)
+        if not len(playing) or not block:
+            return left
+        walks = disagreed[:, None] + np.cumsum(rng.random((len(playing), block)) < p, axis=1)
+        below = walks <= edge * (t + 1 + np.arange(block))
+        first = np.where(below.any(axis=1), below.argmax(axis=1), block - 1)
+        found = below.any(axis=1)
+        left[playing[found]] = t + 1 + first[found]
+        playing, disagreed = playing[~found], walks[~found, -1]
+        t += block
 
 
 def _turned(instance: Instance) -> Instance:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from paper.conditional_rules import CUT, FIXED, ONE, ORACLE, OURS, priced
-from paper.contenders import CHECKPOINTS, curve, last_decade_slope
+from paper.contenders import CHECKPOINTS, RATE, SUBLINEAR, curve, slope_interval, slope_told
 from paper.drawing import (
     REGRET,
     ROUNDS,
@@ -16,7 +16,7 @@ from paper.drawing import (
     shade,
     styled,
 )
-from paper.experiment import JSON, Claim, Docket, Result, Scale, Table
+from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, below
 from paper.sensors import HEART, PIMA
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.policies import OutputConditional
@@ -128,7 +128,7 @@ def tables(result: Result) -> list[Table]:
             f"{c['best_cost']:.4f}",
             f"{c['best_fixed_cost']:.4f}",
             f"{c['mean'][-1]:.1f} ± {(c['high'][-1] - c['low'][-1]) / 2:.1f}",
-            f"{last_decade_slope(c):.2f}",
+            slope_told(c),
         )
         for label, c in result.numbers["learning"].items()
     )
@@ -160,20 +160,19 @@ def check(result: Result) -> list[Claim]:
         for name, cell in cells.items()
     }
     kept = {name: _most_saved(cell["held_out"], ORACLE, FIXED) for name, cell in cells.items()}
-    docket.judge(
+    docket.judge_ours(
         "With labels, looking at each output saves more than 1 % over the best stage, somewhere",
         all(share > 0.01 for share in kept.values()),
         "most saved on cases that did not choose the rule: "
         + _listed(kept, "{:.1%}")
         + "; on those that did: "
         + _listed(most, "{:.1%}"),
-        source="not in the paper",
     )
     worse = {
         name: [a / b - 1 for a, b in zip(cell[OURS], cell[ONE], strict=True)]
         for name, cell in cells.items()
     }
-    docket.judge(
+    docket.judge_ours(
         "Without labels, looking is nowhere worse than one stage for all",
         all(max(shares) <= SLACK for shares in worse.values()),
         "; ".join(
@@ -182,18 +181,18 @@ def check(result: Result) -> list[Claim]:
             f"{-min(shares):.0%}"
             for name, shares in worse.items()
         ),
-        source="not in the paper",
         at_any_scale=True,
     )
     inside, outside = (result.numbers["learning"][label] for label in (INSIDE, OUTSIDE))
-    docket.judge(
+    docket.judge_ours(
         "Under conditional weak dominance the regret against the best stopping rule is sublinear",
-        last_decade_slope(inside) < 0.5,
-        f"slope over the last decade {last_decade_slope(inside):.2f}, "
-        f"{last_decade_slope(outside):.2f} where it fails; regret {inside['mean'][-1]:.0f} and "
+        below(slope_interval(inside), SUBLINEAR),
+        f"slope over the last decade {slope_told(inside)}, "
+        f"{slope_told(outside)} where it fails; regret {inside['mean'][-1]:.0f} and "
         f"{outside['mean'][-1]:.0f} mistakes, where the best single stage, known in advance, has "
         f"{_of_fixed(inside):.0f} and {_of_fixed(outside):.0f}",
         source="docs/contexts.md",
+        choices=f"two worlds; {RATE}",
     )
     return docket.claims
 
@@ -209,7 +208,7 @@ def _judge_theorems(docket: Docket, cells: dict[str, JSON]) -> None:
     ]
     off = max((ours - best for ours, best in held), default=0.0)
     total = sum(len(cell["lambda"]) for cell in cells.values())
-    docket.judge(
+    docket.judge_ours(
         "Where conditional weak dominance holds, the rule without labels is the best stopping rule",
         bool(held) and off <= SLACK,
         f"it holds at {len(held)} of {total} prices; there the rule costs at most {off:.1g} more",
@@ -220,7 +219,7 @@ def _judge_theorems(docket: Docket, cells: dict[str, JSON]) -> None:
         cut - one for cell in cells.values() for cut, one in zip(cell[CUT], cell[ONE], strict=True)
     )
     saved = {name: _most_saved(cell, CUT, ONE) for name, cell in cells.items()}
-    docket.judge(
+    docket.judge_ours(
         "Cut off at a stage, it never costs more than that stage for all, whatever the labels",
         over <= SLACK,
         f"most it costs beyond: {max(over, 0.0):.1g}; most it saves: " + _listed(saved, "{:.1%}"),

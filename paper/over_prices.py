@@ -59,10 +59,30 @@ def failing_spans(world: Instance, dollars: FloatArray, span: Span) -> list[Span
 
 def limit_regret(world: Instance, dollars: FloatArray, span: Span) -> JSON:
     """Return the regret a round where `limit_stage` ends, as a line over λ with its jumps."""
+    x, worlds = _over(world, dollars, span)
+    y = [float(w.gaps[limit_stage(w.disagreement, w.cascade)]) for w in worlds]
+    return {"lambda": x, "regret": y}
+
+
+def dominance_line(world: Instance, dollars: FloatArray, span: Span) -> JSON:
+    """Return the dominance ratio over λ with its jumps; None where the last stage is best."""
+    x, worlds = _over(world, dollars, span)
+    ratios = [w.dominance_ratio() for w in worlds]
+    return {"lambda": x, "ratio": [r if np.isfinite(r) else None for r in ratios]}
+
+
+def failing_share(spans: list[Span], span: Span) -> float:
+    """Return the share of ln λ that the spans take up.
+
+    >>> failing_share([(0.01, 0.1)], (0.01, 1.0))
+    0.5
+    """
+    return float(sum(np.log(high / low) for low, high in spans) / np.log(span[1] / span[0]))
+
+
+def _over(world: Instance, dollars: FloatArray, span: Span) -> tuple[list[float], list[Instance]]:
     jumps = np.array(edges(world, dollars, span)[1:-1])
     x = np.unique(
         np.concatenate([np.geomspace(*span, POINTS), jumps * (1 - NEAR), jumps * (1 + NEAR)])
-    )
-    worlds = [priced(world, dollars, float(weight)) for weight in x]
-    y = [float(w.gaps[limit_stage(w.disagreement, w.cascade)]) for w in worlds]
-    return {"lambda": x.tolist(), "regret": y}
+    ).tolist()
+    return x, [priced(world, dollars, weight) for weight in x]

@@ -1,4 +1,4 @@
-"""Figures 5 and 6: with and without labels on real data, and where weak dominance fails."""
+"""Figures 5 and 6: with and without labels on real data, and all of it over λ."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from paper.contenders import (
     THOMPSON,
     curve,
     described,
-    last_decade_slope,
     play,
+    ratio_interval,
+    slope_told,
     told_regret,
 )
 from paper.drawing import (
     REGRET,
     REGRET_A_ROUND,
     ROUNDS,
+    draw_band,
     draw_curve,
     draw_line,
     from_zero,
@@ -32,26 +34,31 @@ from paper.drawing import (
     styled,
 )
 from paper.experiment import JSON, Result, Scale, Table
-from paper.over_prices import failing_spans, limit_regret, limit_stage, priced
-from paper.sensors import LAMBDA, Sensors
+from paper.over_prices import dominance_line, failing_spans, limit_regret, limit_stage, priced
+from paper.sensors import Sensors
 from stopwise.cascade import FloatArray
 from stopwise.problem.instance import Instance
 from stopwise.simulation.palette import INK, WINE
 
 PANELS = (
-    "Rows are drawn with replacement. Left: regret over time at λ = .001, in the regime of the "
-    "paper, which prints no λ. Right: regret a round over λ, the weight of a dollar. Where weak "
-    "dominance fails, learners that go by disagreement go wrong for ever: the dotted line is what "
-    "they tend to. Right of that range they are right in the end, and where they are still above "
-    "the dotted line T rounds were not enough."
+    "Rows are drawn with replacement. The paper prints no λ, the weight of a dollar, so the other "
+    "panels show everything over λ. Top left: regret over time at one λ in the regime of the "
+    "paper. Top right: regret a round; where weak dominance fails, learners that go by "
+    "disagreement go wrong for ever, and the dotted line is what they tend to. Bottom left: how "
+    "many times the regret with labels one has without them, where weak dominance holds and labels "
+    "leave any regret. Bottom right: the dominance ratio ρ, the smallest price over disagreement "
+    "from the best stage on; weak dominance is ρ ≥ 1. It is missing where the last stage is best: "
+    "nothing follows it."
 )
 CONTENDERS = (ALGORITHM_2, SUPERVISED, THOMPSON, RESOLVE)
 SWEPT = (ALGORITHM_2, SUPERVISED, RESOLVE)
 LAMBDAS = (1e-4, 3e-2)
+# Regret below this, in mistakes, is nothing to divide by.
+NOTHING = 1.0
 
 
 def measure(name: str, sensors: Sensors, scale: Scale) -> Result:
-    """Play the contenders at λ = .001, and some of them over a range of λ."""
+    """Play the contenders at the λ of the figure, and some of them over a range of λ."""
     turney = scale.turney_costs
     world, dollars = sensors.recording(turney=turney), sensors.cumulative_costs(turney=turney)
     parameters = {
@@ -59,7 +66,7 @@ def measure(name: str, sensors: Sensors, scale: Scale) -> Result:
         "seed": 0,
         "fold_seed": 0,
         "checkpoints": CHECKPOINTS,
-        "lambda": LAMBDA,
+        "lambda": sensors.weight,
         "dollars": list(dollars),
         "tests": list(sensors.names),
         "rows": len(world),
@@ -73,11 +80,11 @@ def measure(name: str, sensors: Sensors, scale: Scale) -> Result:
 
 
 def _swept(world: Instance, dollars: FloatArray, scale: Scale) -> JSON:
-    """Return regret a round over λ after a tenth of the rounds, and what it tends to."""
+    """Return regret a round over λ, what it tends to, and how it compares with labels."""
     lambdas = np.geomspace(*LAMBDAS, scale.grid).tolist()
     worlds = [priced(world, dollars, weight) for weight in lambdas]
     limits = [limit_stage(w.disagreement, w.cascade) for w in worlds]
-    horizon = scale.horizon // 10
+    horizon = scale.horizon
     swept: JSON = {
         "lambda": lambdas,
         "horizon": horizon,
@@ -87,44 +94,85 @@ def _swept(world: Instance, dollars: FloatArray, scale: Scale) -> JSON:
         "limit_stage": [stage + 1 for stage in limits],
         "limit_regret": [float(w.gaps[k]) for w, k in zip(worlds, limits, strict=True)],
         "limit_line": limit_regret(world, dollars, LAMBDAS),
+        "ratio_line": dominance_line(world, dollars, LAMBDAS),
         "failing": failing_spans(world, dollars, LAMBDAS),
     }
-    for contender in SWEPT:
-        traces = [play(w, contender, scale, horizon=horizon, checkpoints=1) for w in worlds]
-        swept[contender.label] = [float(t.mean_regret()[-1]) / horizon for t in traces]
+    runs = {
+        contender.label: [
+            play(w, contender, scale, horizon=horizon, checkpoints=1).regret[:, -1] for w in worlds
+        ]
+        for contender in SWEPT
+    }
+    for label, regrets in runs.items():
+        swept[label] = [float(regret.mean()) / horizon for regret in regrets]
+    holds = swept["weakly_dominant"]
+    swept["times_labels"] = {
+        label: _times(regrets, runs[SUPERVISED.label], holds)
+        for label, regrets in runs.items()
+        if label != SUPERVISED.label
+    }
     return swept
+
+
+def _times(ours: list[FloatArray], theirs: list[FloatArray], holds: list[bool]) -> JSON:
+    """Return how many times the regret with labels there is without, where that says anything."""
+    places = [k for k, regret in enumerate(theirs) if holds[k] and regret.mean() >= NOTHING]
+    found = [ratio_interval(np.maximum(ours[k], NOTHING), theirs[k]) for k in places]
+    return {
+        "places": places,
+        "ratio": [ratio for ratio, _ in found],
+        "low": [interval[0] for _, interval in found],
+        "high": [interval[1] for _, interval in found],
+    }
 
 
 @styled
 def draw(result: Result) -> dict[str, Any]:
-    """Draw regret over time at λ = .001, and regret a round over λ."""
-    sheet, (left, right) = new_figure(1, 2, height=3.7)
+    """Draw regret over time at one λ, and regret, its ratio and the dominance ratio over λ."""
+    sheet, axes = new_figure(2, 2, height=6.0)
+    over_time, a_round, times, dominance = axes
     for label, numbers in result.numbers["curves"].items():
-        draw_curve(left, label, numbers)
-    left.set_xscale("log")
-    left.set_xlabel(ROUNDS)
-    left.set_ylabel(REGRET)
+        draw_curve(over_time, label, numbers)
+    over_time.set_xscale("log")
+    over_time.set_xlabel(ROUNDS)
+    over_time.set_ylabel(REGRET)
     best = result.numbers["truth"]["best_stage"]
-    shown = f"{result.parameters['lambda']:g}".lstrip("0")
-    left.set_title(f"λ = {shown}, best: stage {best}")
+    over_time.set_title(f"λ = {result.parameters['lambda']:g}, best: stage {best}")
 
     sweep = result.numbers["sweep"]
+    x = np.array(sweep["lambda"])
     for label in (c.label for c in SWEPT):
-        draw_line(right, label, sweep["lambda"], sweep[label])
+        draw_line(a_round, label, x, sweep[label])
     line = sweep["limit_line"]
     named = "disagreement rule (T → ∞)"
-    guide(right, line["lambda"], line["regret"], named, (0, (1, 1)), color=WINE, zorder=3)
-    for low, high in sweep["failing"]:
-        shade(right, low, high, "weak dominance fails")
-    right.axvline(result.parameters["lambda"], color=INK, linewidth=0.8, label="λ of the left")
-    right.set_xscale("log")
-    right.set_xlim(*LAMBDAS)
-    right.set_xlabel("λ (mistakes a dollar)")
-    right.set_ylabel(REGRET_A_ROUND)
-    right.set_title(f"over λ, after T = {sweep['horizon']:,} rounds")
-    for axis in (left, right):
+    guide(a_round, line["lambda"], line["regret"], named, (0, (1, 1)), color=WINE, zorder=3)
+    a_round.set_ylabel(REGRET_A_ROUND)
+    a_round.set_title(f"over λ, after T = {sweep['horizon']:,} rounds")
+    for label, cell in sweep["times_labels"].items():
+        at = x[cell["places"]]
+        draw_line(times, label, at, cell["ratio"])
+        draw_band(times, label, at, cell["low"], cell["high"])
+    guide(times, LAMBDAS, [1, 1], "as with labels")
+    times.set_yscale("log")
+    times.set_ylabel("regret, times that with labels")
+    times.set_title("without labels against with labels")
+    line = sweep["ratio_line"]
+    ratio = [np.nan if value is None else value for value in line["ratio"]]
+    guide(dominance, line["lambda"], ratio, "dominance ratio ρ", "-", color=INK)
+    guide(dominance, LAMBDAS, [1, 1], "weak dominance: ρ ≥ 1")
+    dominance.set_yscale("log")
+    dominance.set_ylabel("ρ")
+    dominance.set_title("weak dominance over λ")
+    for axis in axes[1:]:
+        for low, high in sweep["failing"]:
+            shade(axis, low, high, "weak dominance fails")
+        axis.axvline(result.parameters["lambda"], color=INK, linewidth=0.8, label="λ, top left")
+        axis.set_xscale("log")
+        axis.set_xlim(*LAMBDAS)
+        axis.set_xlabel("λ (mistakes a dollar)")
+    for axis in axes[:2]:
         from_zero(axis)
-    legend_below(sheet, [left, right], columns=3)
+    legend_below(sheet, axes, columns=3)
     return {result.name: sheet}
 
 
@@ -171,9 +219,3 @@ def tabulate(result: Result) -> list[Table]:
 def _shares(numbers: JSON) -> list[float]:
     stops = np.array(numbers["final_stops"]).sum(axis=0)
     return [float(share) for share in stops / stops.sum()]
-
-
-def slope_told(numbers: JSON) -> str:
-    """Return the slope over the last decade in words."""
-    slope = last_decade_slope(numbers)
-    return f"{slope:.2f}" if np.isfinite(slope) else "none: no regret at all"

@@ -5,42 +5,37 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-from paper import EXPERIMENTS
+from paper import BEYOND, EXPERIMENTS
 from paper.experiment import Claim, Scale, Table, Verdict
+from paper.report_style import STYLE
 from paper.runner import FIGURES, REPORT, Finished
 from stopwise import __version__
 from stopwise.files import write_text
 
-STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff;
-       max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.7rem; margin-bottom: .2rem; }
-h2 { font-size: 1.25rem; margin: 3rem 0 .4rem; padding-top: 1rem; border-top: 1px solid #ddd; }
-h3 { font-size: 1rem; margin: 1.4rem 0 .3rem; }
-p { max-width: 46rem; }
-figure { margin: 1rem 0; }
-figure img { min-width: min(54rem, 100%); max-width: 100%; height: auto; }
-figcaption, .note { color: #555; font-size: .88rem; }
-table { border-collapse: collapse; font-size: .88rem; margin: .4rem 0 1rem; }
-caption { text-align: left; color: #555; padding-bottom: .3rem; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .8rem .25rem 0;
-         border-bottom: 1px solid #e4e4e4; }
-th { font-weight: 600; }
-.wide { overflow-x: auto; }
-.verdict { font-weight: 600; white-space: nowrap; }
-.holds { color: #00694d; } .fails { color: #a83f00; } .undecided { color: #555; }
-.source { color: #555; white-space: nowrap; }
-details { margin: .6rem 0; } summary { cursor: pointer; color: #555; font-size: .88rem; }
-pre { font-size: .8rem; background: #f6f6f6; padding: .6rem; overflow-x: auto; }
-@media print { details { display: none; } h2 { break-before: page; }
-               figure { break-inside: avoid; } }
-"""
 MARKS = {Verdict.HOLDS: "✓ holds", Verdict.FAILS: "✗ fails", Verdict.UNDECIDED: "? undecided"}
+HEADING = "Sequential Learning without Feedback, reproduced"
+# Figures by their names in the paper; what the paper has no figure for says so.
+CAPTIONS = {
+    "table1": "Table 1, drawn",
+    "fig-sd": "Figure 3",
+    "fig-sd-tied": "Corollary 5 with two best stages; no figure of the paper",
+    "fig-wd": "Figure 4",
+    "pima": "Figure 5, top left, and what it depends on",
+    "heart": "Figure 6, top left, and what it depends on",
+    "nonuniform": "Theorem 3; no figure of the paper",
+    "misprint-step": "Algorithm 1 as printed and as meant; no figure of the paper",
+    "misprint-stuck": "Algorithm 2 and Resolve; no figure of the paper",
+    "algorithm-2-exponent": "Algorithm 2 over the cost of test 3; no figure of the paper",
+    "triage-tree": "Section 6.2, trees; no figure of the paper",
+    "triage-tree-traffic": "Section 6.2, trees: where cases stop; no figure of the paper",
+    "contexts": "Section 6.2, contexts; no figure of the paper",
+    "alternatives": "Other ways without labels; no figure of the paper",
+    "output-conditional": "Stopping after seeing outputs; no figure of the paper",
+}
 
 
 def write_report(directory: Path, finished: Sequence[Finished], scale: Scale) -> Path:
@@ -50,55 +45,85 @@ def write_report(directory: Path, finished: Sequence[Finished], scale: Scale) ->
     return page
 
 
-def tally(finished: Sequence[Finished]) -> Counter[Verdict]:
-    """Return how many claims have each verdict."""
-    return Counter(claim.verdict for done in finished for claim in done.claims)
+def tally(finished: Iterable[Finished], *, is_ours: bool) -> str:
+    """Return how many claims, of the paper or of ours, have each verdict, in words."""
+    counts = Counter(c.verdict for done in finished for c in done.claims if c.is_ours == is_ours)
+    return ", ".join(f"{counts[v]} {v.plural}" for v in Verdict if counts[v]) or "none"
 
 
 def _page(directory: Path, finished: Sequence[Finished], scale: Scale) -> str:
-    verdicts = tally(finished)
-    counted = ", ".join(f"{verdicts[v]} {v.plural}" for v in Verdict if verdicts[v])
-    hasty = (
-        ""
-        if scale.is_full
-        else "<p><strong>Quick scale.</strong> These runs are too short for a verdict about rates: "
+    parts = {
+        "The paper's tables, figures and statements": [d for d in finished if d.name not in BEYOND],
+        "Beyond the paper": [d for d in finished if d.name in BEYOND],
+    }
+    body = [
+        f"<h1>{HEADING}</h1>",
+        *_story(finished, scale),
+        _contents(parts),
+        *(
+            f"<section><h2>{heading}</h2>{''.join(_section(directory, d) for d in part)}</section>"
+            for heading, part in parts.items()
+            if part
+        ),
+        _all_claims(finished),
+    ]
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{HEADING}</title><style>{STYLE}</style></head><body><main>",
+            *body,
+            "</main></body></html>",
+        ]
+    )
+
+
+def _story(finished: Sequence[Finished], scale: Scale) -> list[str]:
+    failing = [
+        f"<li><a href='#{done.name}'>{escape(claim.source)}</a>: {escape(claim.text)}</li>"
+        for done in finished
+        for claim in done.claims
+        if claim.verdict is Verdict.FAILS and not claim.is_ours
+    ]
+    story = (
+        "The paper asks where to stop in a sequence of tests when nobody ever says which answer "
+        "was right, and answers by how often the tests disagree. "
+        f"Of its claims that can be computed here, {tally(finished, is_ours=False)}; of claims of "
+        f"our own, which stand apart, {tally(finished, is_ours=True)}. "
+        "A claim is undecided where its confidence interval contains the threshold, and every "
+        "verdict names the choices of ours that it depends on."
+    )
+    quick = (
+        "<p><strong>Quick scale.</strong> These runs are too short for a verdict about rates: "
         "what depends on long runs is undecided here.</p>"
     )
-    parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Sequential Learning without Feedback, reproduced</title><style>{STYLE}</style>",
-        "</head><body>",
-        "<h1>Sequential Learning without Feedback, reproduced</h1>",
-        f'<p class="note">{_about(scale)}</p>',
-        hasty,
-        f"<p>{len(finished)} experiments; claims: {counted}. Failures are listed too.</p>",
-        _contents(finished),
-        *(_section(directory, done) for done in finished),
-        "</body></html>",
+    return [
+        f"<p class='story'>{story}</p>",
+        "" if scale.is_full else quick,
+        f"<p>What fails as the paper states it:</p><ul>{''.join(failing)}</ul>" if failing else "",
+        f"<p class='note'>{_about(scale)}</p>",
     ]
-    return "\n".join(parts)
 
 
 def _about(scale: Scale) -> str:
     prices = "Turney's prices" if scale.turney_costs else "the prices printed in the paper"
     return (
         f"By stopwise {escape(__version__)}, {escape(scale.name)} scale: up to {scale.horizon:,} "
-        f"rounds, {scale.replications} runs, {scale.fold_seeds} fold seeds, {prices}. Bands are "
-        "95 % confidence intervals of the mean. Regret is counted in mistakes: what was paid, in "
-        "tests and errors, beyond the best fixed stage."
+        f"rounds, {scale.replications} runs, {scale.fold_seeds} fold seeds, {prices}, unless a "
+        "section says otherwise. Bands are 95 % confidence intervals of the mean. Regret is "
+        "counted in mistakes: what was paid, in tests and errors, beyond the best fixed stage."
     )
 
 
-def _contents(finished: Sequence[Finished]) -> str:
-    rows = [
-        f"<tr><td>{_mark(claim)}</td><td><a href='#{done.name}'>{escape(done.name)}</a></td>"
-        f"<td>{escape(claim.text)}</td></tr>"
-        for done in finished
-        for claim in done.claims
+def _contents(parts: dict[str, list[Finished]]) -> str:
+    items = [
+        f"<li><a href='#{done.name}'>{escape(EXPERIMENTS[done.name].TITLE)}</a></li>"
+        for part in parts.values()
+        for done in part
     ]
-    return f"<div class='wide'><table>{''.join(rows)}</table></div>"
+    end = "<li><a href='#claims'>All claims</a></li>"
+    return f"<nav aria-label='Contents'><ol>{''.join(items)}{end}</ol></nav>"
 
 
 def _section(directory: Path, done: Finished) -> str:
@@ -108,33 +133,67 @@ def _section(directory: Path, done: Finished) -> str:
     summary = f"Parameters ({made} {done.seconds:.1f} s; every number is in results.json)"
     return "\n".join(
         [
-            f"<h2 id='{done.name}'>{escape(experiment.TITLE)}</h2>",
+            f"<article id='{done.name}'><h3>{escape(experiment.TITLE)}</h3>",
             f"<p>{escape(experiment.ABOUT)}</p>",
             *(_figure(directory, stem) for stem in done.figures),
-            _claims(done.claims),
+            _claims("The paper says", [c for c in done.claims if not c.is_ours]),
+            _claims("We say", [c for c in done.claims if c.is_ours]),
+            "<details><summary>Tables</summary>",
             *(_table(table) for table in done.tables),
+            "</details>",
             f"<details><summary>{summary}</summary><pre>{escape(parameters)}</pre></details>",
+            "</article>",
         ]
     )
 
 
 def _figure(directory: Path, stem: str) -> str:
     image = base64.b64encode((directory / FIGURES / f"{stem}.svg").read_bytes()).decode()
+    caption = escape(CAPTIONS.get(stem, stem))
+    files = f"{FIGURES}/{escape(stem)}.png, .svg"
     return (
-        f"<figure><img alt='{escape(stem)}' src='data:image/svg+xml;base64,{image}'>"
-        f"<figcaption>{FIGURES}/{escape(stem)}.png, .svg</figcaption></figure>"
+        f"<figure><div class='wide' tabindex='0' role='group' aria-label='{caption}'>"
+        f"<img alt='{caption}' src='data:image/svg+xml;base64,{image}'></div>"
+        f"<figcaption><strong>{caption}.</strong> {files}</figcaption></figure>"
     )
 
 
-def _claims(claims: Sequence[Claim]) -> str:
-    rows = [
-        f"<tr><td>{_mark(claim)}</td><td>{escape(claim.text)}<br>"
-        f"<span class='note'>{escape(claim.evidence)}.</span></td>"
-        f"<td class='source'>{escape(claim.source)}</td></tr>"
+def _claims(heading: str, claims: Sequence[Claim]) -> str:
+    if not claims:
+        return ""
+    items = [
+        f"<li>{_mark(claim)} {escape(claim.text)} <span class='note'>({escape(claim.source)})"
+        f"</span><p class='note'>{escape(_sentence(claim.evidence))}{_choices(claim)}</p></li>"
         for claim in claims
     ]
-    head = "<tr><th>verdict</th><th>claim and evidence</th><th>where</th></tr>"
-    return f"<div class='wide'><table>{head}{''.join(rows)}</table></div>"
+    return f"<h4>{heading}</h4><ul class='claims'>{''.join(items)}</ul>"
+
+
+def _choices(claim: Claim) -> str:
+    return f" <em>Depends on:</em> {escape(_sentence(claim.choices))}" if claim.choices else ""
+
+
+def _sentence(text: str) -> str:
+    """Return the text with a full stop, and with a capital if it begins with a word."""
+    is_word = text[:2].isascii() and text[:2].isalpha()
+    return (text[:1].upper() if is_word else text[:1]) + text[1:] + "."
+
+
+def _all_claims(finished: Sequence[Finished]) -> str:
+    tables = []
+    for heading, is_ours in (("Claims of the paper", False), ("Claims of ours", True)):
+        rows = [
+            f"<tr><td>{_mark(claim)}</td><td>{escape(claim.text)}</td>"
+            f"<td><a href='#{done.name}'>{escape(claim.source)}</a></td></tr>"
+            for done in finished
+            for claim in done.claims
+            if claim.is_ours == is_ours
+        ]
+        head = "<tr><th>verdict</th><th>claim</th><th>where</th></tr>"
+        caption = f"<caption>{heading}: {tally(finished, is_ours=is_ours)}</caption>"
+        if rows:
+            tables.append(f"<div class='wide'><table>{caption}{head}{''.join(rows)}</table></div>")
+    return f"<section id='claims'><h2>All claims</h2>{''.join(tables)}</section>"
 
 
 def _mark(claim: Claim) -> str:

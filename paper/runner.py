@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from paper import EXPERIMENTS
@@ -17,6 +17,17 @@ from stopwise.checks import known_name
 from stopwise.errors import InputError, SettingError
 
 REPORT, FIGURES = "report.html", "figures"
+# So that no process is left with a long experiment at the end.
+LONGEST_FIRST = (
+    "fig-wd",
+    "contexts",
+    "triage-tree",
+    "nonuniform",
+    "output-conditional",
+    "table1",
+    "misprints",
+    "fig-sd",
+)
 
 
 @dataclass(frozen=True)
@@ -73,8 +84,9 @@ def run_into(
 ) -> list[Finished]:
     """Run the named experiments and return them, finished.
 
-    Each is written down as soon as it is done. What the directory holds already from the same
-    code, packages and scale is kept: the same would come out again.
+    Several are computed side by side, one a process; one alone may use all processes itself. Each
+    is written down as soon as it is done. What the directory holds already from the same code,
+    packages and scale is kept: the same would come out again.
 
     Parameters
     ----------
@@ -87,26 +99,54 @@ def run_into(
     fresh
         Compute the named experiments again, and drop results of another scale.
     watch
-        Called with each name before its experiment starts, and with what came of it afterwards.
+        Called with what starts, and with each name and what came of it afterwards.
     """
     made_by = fingerprint()
     kept = kept_results(directory, made_by, scale, drops_others=fresh)
     if fresh:
         kept = {name: entry for name, entry in kept.items() if name not in names}
-    done: list[Finished] = []
+    done: dict[str, Finished] = {}
     for name in names:
-        watch(name, None)
         if name in kept:
-            finished = _finish(directory, kept[name].result, kept[name].seconds, kept=True)
-        else:
-            start = time.perf_counter()
-            result = _plain(EXPERIMENTS[name].run(scale))
-            finished = _finish(directory, result, time.perf_counter() - start, kept=False)
-            kept[name] = Entry(result, finished.seconds, finished.figures)
-            write_results(directory, made_by, kept)
-        done.append(finished)
-        watch(name, finished)
-    return done
+            done[name] = _again(directory, kept[name])
+            watch(name, done[name])
+    for entry in _computed(directory, [name for name in names if name not in kept], scale, watch):
+        name = entry.result.name
+        kept[name] = entry
+        write_results(directory, made_by, kept)
+        done[name] = _judged(entry, kept=False)
+        watch(name, done[name])
+    return [done[name] for name in names]
+
+
+def _computed(
+    directory: Path,
+    names: list[str],
+    scale: Scale,
+    watch: Callable[[str, Finished | None], None],
+) -> Iterator[Entry]:
+    """Compute experiments side by side, one a process; the longest first, as each is done."""
+    if len(names) < 2 or scale.n_jobs == 1:
+        for name in names:
+            watch(name, None)
+            yield _compute(directory, name, scale)
+        return
+    from joblib import Parallel, delayed
+
+    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    names = sorted(names, key=lambda name: places.get(name, len(places)))
+    alone = replace(scale, n_jobs=1)
+    watch(f"{len(names)} experiments side by side", None)
+    parallel = Parallel(scale.n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs")
+    yield from parallel(delayed(_compute)(directory, name, alone) for name in names)
+
+
+def _compute(directory: Path, name: str, scale: Scale) -> Entry:
+    """Run one experiment and draw its figures."""
+    start = time.perf_counter()
+    result = _plain(EXPERIMENTS[name].run(scale))
+    figures = _drawn(directory, result)
+    return Entry(result, time.perf_counter() - start, figures)
 
 
 def all_finished(directory: Path, scale: Scale, done: Iterable[Finished] = ()) -> list[Finished]:
@@ -138,20 +178,19 @@ def _plain(result: Result) -> Result:
     return Result(result.name, parameters, numbers)
 
 
-def _finish(directory: Path, result: Result, seconds: float, *, kept: bool) -> Finished:
-    figures = []
-    for stem, sheet in EXPERIMENTS[result.name].figure(result).items():
+def _drawn(directory: Path, result: Result) -> tuple[str, ...]:
+    figures = EXPERIMENTS[result.name].figure(result)
+    for stem, sheet in figures.items():
         for path in _files(directory, stem):
             save(sheet, path)
-        figures.append(stem)
-    return _judged(Entry(result, seconds, tuple(figures)), kept=kept)
+    return tuple(figures)
 
 
 def _again(directory: Path, entry: Entry) -> Finished:
     """Return a kept experiment, drawn again only if a figure is gone."""
-    if all(path.exists() for stem in entry.figures for path in _files(directory, stem)):
-        return _judged(entry, kept=True)
-    return _finish(directory, entry.result, entry.seconds, kept=True)
+    if not all(path.exists() for stem in entry.figures for path in _files(directory, stem)):
+        _drawn(directory, entry.result)
+    return _judged(entry, kept=True)
 
 
 def _judged(entry: Entry, *, kept: bool) -> Finished:

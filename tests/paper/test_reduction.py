@@ -412,3 +412,20 @@ def test_proposition_10_fails_for_a_policy_that_looks_at_the_first_output():
     assert on_instance > 0.1  # and none on the bandit, where the same policy plays the best stage
     first = sensor_feedback(to_bandit(instance).feedback(0, np.random.default_rng(0)), CHAIN, 0)
     assert first == (0,)
+
+
+def test_proposition_10_holds_for_two_stages_if_the_first_test_always_says_0():
+    # Some right inverse g is all it needs. Here Y^1 = 0, and Y^2 = 1 in p_12 of the cases, all ill.
+    p, rest = 0.3, 0.1
+    rows = [(0, 0, 0), (1, 0, 1), (1, 0, 0)]
+    instance = Instance.from_patterns(rows, [1 - p - rest, p, rest], Cascade(costs=[0, 0.1]))
+    assert instance.is_strongly_dominant()
+    bandit = to_bandit(instance)
+    assert bandit.probabilities == pytest.approx((0, p))
+    assert bandit.gaps == pytest.approx(instance.gaps)
+    # What a policy is shown has the same law on both, whatever it looks at.
+    law, cascade = instance.output_law, instance.cascade
+    shown = dict(zip(map(tuple, law.codes.tolist()), law.probabilities, strict=True))
+    for coin, chance in enumerate((1 - bandit.probabilities[1], bandit.probabilities[1])):
+        seen = sensor_feedback(np.array([0.0, coin]) - cascade.cumulative_costs, cascade)
+        assert shown[seen] == pytest.approx(chance)

@@ -17,15 +17,16 @@ def reproduce(*words):
     return typer_testing.CliRunner().invoke(app, [*map(str, words)])
 
 
-def test_a_run_ends_with_five_lines_and_where_the_report_is(tmp_path, monkeypatch):
+def test_a_run_ends_with_six_lines_and_where_the_report_is(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
     done = reproduce("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert len(lines) == 6
     assert lines[0].startswith("experiments: 1, figures: 1, ")
-    assert lines[1] == "claims: 1 hold, 4 undecided"
-    assert lines[2] == "holds: alternatives 1"
+    assert lines[1] == "claims of the paper: 1 hold"
+    assert lines[2] == "claims of ours: 4 undecided"
+    assert lines[3] == "fails as the paper states it: none"
     assert lines[-1] == f"Report: {tmp_path / 'report.html'}"
     assert done.stderr.startswith("[1/1] alternatives: ")
     again = reproduce("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
@@ -37,7 +38,7 @@ def test_json_has_every_claim(tmp_path):
     told = json.loads(done.stdout)
     (claims,) = [entry["claims"] for entry in told["experiments"].values()]
     assert {claim["verdict"] for claim in claims} == {"holds", "undecided"}
-    assert set(claims[0]) == {"text", "source", "verdict", "evidence"}
+    assert set(claims[0]) == {"text", "source", "is_ours", "verdict", "evidence", "choices"}
     assert told["report"] == str(tmp_path / "report.html")
 
 

@@ -28,7 +28,7 @@ def experiment(name, runs):
     def check(result):
         docket = Docket(result)
         docket.judge("1 < 2 & so on", True, "seen", source="<here>", at_any_scale=True)
-        docket.judge("rates", False, "too short", source="there")
+        docket.judge_ours("rates", False, "too short", choices="<T>")
         return docket.claims
 
     return SimpleNamespace(
@@ -197,7 +197,7 @@ def test_an_interrupted_simulation_interrupts_the_experiment(monkeypatch):
 
 def test_the_same_numbers_draw_the_same_file(quick, tmp_path):
     directory, done = quick
-    (sheet,) = fig_sd.figure(done["fig-sd"].result).values()
+    sheet = fig_sd.figure(done["fig-sd"].result)["fig-sd"]
     runner.save(sheet, tmp_path / "again.png")
     runner.save(sheet, tmp_path / "again.svg")
     drawn = (directory / "figures" / "fig-sd.svg").read_bytes()
@@ -212,9 +212,11 @@ def test_the_report_needs_nothing_else_and_escapes_what_it_prints(tmp_path, runs
     assert "http" not in page.replace("http-equiv", "")
     assert "1 &lt; 2 &amp; so on" in page
     assert "&lt;2&gt;" in page
-    assert "2 hold, 2 undecided" in page
+    assert "can be computed here, 2 hold; of claims of our own, which stand apart, 2 unde" in page
+    assert "<em>Depends on:</em> &lt;T&gt;." in page
     assert "too short for a verdict" in page
-    assert page.count("✓ holds") == 4  # at the top and in each section
+    assert page.count("✓ holds") == 4  # in each section and in the table at the end
+    assert page.index("Claims of the paper") < page.index("Claims of ours")
 
 
 def test_the_real_report_lists_every_claim(quick):

@@ -44,7 +44,7 @@ def sound(instance):
 
 def same_law(a, b):
     return np.allclose(a.output_law.probabilities, b.output_law.probabilities) and np.array_equal(
-        a.output_law.patterns, b.output_law.patterns
+        a.output_law.codes, b.output_law.codes
     )
 
 
@@ -241,7 +241,7 @@ def test_strong_dominance_implies_weak_dominance(seed, n_stages):
 @settings(max_examples=150)
 @given(instances(stages=(2, 4)))
 def test_strong_dominance_makes_disagreement_the_gain(drawn):
-    instance = relabelled(drawn.instance, drawn.instance.output_law.patterns[:, -1] == 1)
+    instance = relabelled(drawn.instance, drawn.instance.output_law.codes[:, -1] == 1)
     if not instance.is_strongly_dominant():
         assert instance.output_law.flip_flop_rate() > 0
         return
@@ -536,7 +536,7 @@ def test_with_two_stages_every_output_law_has_a_weakly_dominant_label(drawn):
     if stage == 0:  # a coin for a label: no test gains anything
         explained = relabelled(instance, np.full(len(instance.output_law.probabilities), 0.5))
     else:  # the second test is always right
-        explained = relabelled(instance, instance.output_law.patterns[:, 1] == 1)
+        explained = relabelled(instance, instance.output_law.codes[:, 1] == 1)
     assert same_law(explained, instance)
     assert explained.is_ordered()
     assert explained.is_weakly_dominant()
@@ -548,7 +548,7 @@ def test_the_remark_after_theorem_2_does_not_show_what_it_says():
     instance = complement(Cascade([0, 0.25]))
     assert not instance.is_weakly_dominant()
     assert sound(instance) == 1
-    explained = relabelled(instance, instance.output_law.patterns[:, 1] == 1)
+    explained = relabelled(instance, instance.output_law.codes[:, 1] == 1)
     assert same_law(explained, instance)
     assert explained.is_ordered()
     assert explained.is_weakly_dominant()
@@ -559,7 +559,7 @@ def test_theorem_2_for_two_stages(seed):
     """Outside Θ_WD with one best stage: a companion in Θ_WD shares P_S and no best stage."""
     instance = random_neither(np.random.default_rng(seed), 2)
     assert sound(instance) == 1
-    companion = relabelled(instance, instance.output_law.patterns[:, 1] == 1)
+    companion = relabelled(instance, instance.output_law.codes[:, 1] == 1)
     assert same_law(companion, instance)
     assert companion.is_ordered()
     assert companion.is_weakly_dominant()
@@ -592,6 +592,43 @@ def test_theorem_2_is_false_for_three_stages():
             assert other.optimal_stages == (0,)
         coin = relabelled(instance, np.full(2, rng.random()))
         assert coin.is_ordered() == np.isclose(coin.error_rates[0], coin.error_rates[1])
+
+
+def test_theorem_2_is_false_strictly_and_in_the_interior():
+    """The same with every pattern possible, positive costs and no inequality tight.
+
+    p_12 = .8, p_13 = .05, p_23 = .77. Any ordered label has γ_1 - γ_2 <= γ_1 - γ_3 <= p_13 = .05,
+    which is less than the price of test 2.
+    """
+    shares = {(0, 0, 0): 0.19, (0, 1, 0): 0.76, (0, 0, 1): 0.01, (1, 0, 0): 0.04}
+    agrees = {(0, 0, 0): 0.5, (0, 1, 0): 0.5 + 0.015 / 1.52, (0, 0, 1): 0.0, (1, 0, 0): 0.0}
+    rows, weights = [], []
+    for pattern, share in shares.items():
+        for flip, right in product((0, 1), repeat=2):  # each pattern and its opposite alike
+            outputs = [s ^ flip for s in pattern]
+            rows.append((outputs[0] if right else 1 - outputs[0], *outputs))
+            weights.append(share / 2 * (agrees[pattern] if right else 1 - agrees[pattern]))
+    instance = Instance.from_patterns(rows, weights, Cascade([0.1, 0.2, 0.82]))
+    p = instance.disagreement
+    assert (p[0, 1], p[0, 2], p[1, 2]) == pytest.approx((0.8, 0.05, 0.77))
+    assert instance.error_rates == pytest.approx([0.5175, 0.4925, 0.4675])
+    assert instance.is_ordered()
+    assert instance.optimal_stages == (0,)
+    assert not instance.is_weakly_dominant()
+    assert sound(instance) == 1
+    _, lead = ordered_label_for(instance, 1)
+    assert lead == pytest.approx(0.05 - 0.2)
+
+
+def test_weak_dominance_is_not_maximal_for_two_stages_if_a_tie_counts():
+    """Both stages are best, a_wd names the second, and the instance is outside Θ_WD."""
+    rows = [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1)]
+    instance = Instance.from_patterns(rows, [0.6, 0.1, 0.2, 0.1], Cascade([0, 0.1]))
+    assert instance.error_rates == pytest.approx([0.3, 0.2])
+    assert instance.disagreement[0, 1] == pytest.approx(0.3)
+    assert not instance.is_weakly_dominant()
+    assert instance.optimal_stages == (0, 1)
+    assert sound(instance) == 1
 
 
 def test_theorem_2_holds_where_some_ordered_label_is_weakly_dominant():
@@ -633,7 +670,7 @@ def test_theorem_2_holds_for_any_number_of_stages_without_the_order(drawn):
     instance = drawn.instance
     stage = sound(instance)
     assume(stage is not None)
-    companion = relabelled(instance, instance.output_law.patterns[:, stage] == 1)
+    companion = relabelled(instance, instance.output_law.codes[:, stage] == 1)
     assert same_law(companion, instance)
     assert companion.is_weakly_dominant()
     assert companion.best_stage == stage
