@@ -16,12 +16,14 @@ stamp = $(VENV)/.installed-$(subst $(comma),-,$(1))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check bench snapshots slow clean
+.PHONY: help demo paper test check bench snapshots slow clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-demo: $(call stamp,$(DEMO_EXTRAS)) ## Reproduce the paper into build/reproduction
+demo: paper ## The same as paper
+
+paper: $(call stamp,$(DEMO_EXTRAS)) ## Reproduce the paper into build/reproduction
 	$(PY) -m paper all --out build/reproduction
 
 test: check ## Check, then run the tests and every example in the documents
@@ -43,8 +45,9 @@ bench: $(call stamp,$(BENCH_EXTRAS)) ## Run every benchmarks/bench_*.py
 	[ -n "$$found" ] || echo "bench: there is no benchmarks/bench_*.py to run"; \
 	[ -z "$$missed" ] || { echo "bench: a bar was missed or a bench failed in:$$missed" >&2; exit 1; }
 
-snapshots: $(call stamp,$(TEST_EXTRAS)) ## Renew the texts that tests compare; read them before you commit
+snapshots: $(call stamp,$(TEST_EXTRAS)) ## Renew the texts and counts that tests compare; read them before you commit
 	$(PY) -m tests.auditing.words.snapshot
+	RENEW=1 $(PY) -m pytest -q tests/paper/test_golden.py
 
 slow: $(call stamp,$(SLOW_EXTRAS)) ## Run the tests marked slow
 	@$(PY) -m pytest -n 2 -m slow || { status=$$?; \
