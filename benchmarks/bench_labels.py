@@ -1,4 +1,4 @@
-"""How many labels it takes to choose a stage: planned ones against labels on random cases.
+"""How good a stage the belief advises: without labels, with planned ones, with random ones.
 
 python -m benchmarks.bench_labels [FILE.csv:cost,cost,… …]; a file has a column y with the truth.
 """
@@ -8,19 +8,23 @@ from __future__ import annotations
 import argparse
 import csv
 from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 import stopwise as sw
+from paper.sensors import HEART, PIMA
 from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.auditing.evidence.missing import observed_law
-from stopwise.auditing.labels.cases import LabelledCases
 from stopwise.auditing.labels.plan import plan_labels
+from stopwise.beliefs import stage_costs
+from stopwise.disagreement import is_dominant_at
 from stopwise.patterns import MISSING, PatternTable, agreement
 from stopwise.problem.families import relaxed_errors
 
-N_LABELS = (20, 50, 100, 200)
+N_LABELS = (20, 50, 200)
 N_PRICES = 41
 
 
@@ -51,29 +55,46 @@ class World:
             for case in rng.choice(self.groups[group.blocks], group.n_labels, replace=False)
         ]
 
-    def regret(self, cases: list[int], cascade: sw.Cascade, *, by_agreement: bool) -> float:
+    @cached_property
+    def model(self) -> sw.LatentClasses:
+        """The belief without labels."""
+        return sw.LatentClasses.fit(self.histogram)
+
+    def advised(self, cases: list[int], cascade: sw.Cascade) -> int:
+        """The stage of least expected cost under the belief with these cases labelled."""
         told = Counter((tuple(self.outputs[c].tolist()), self.labels[c].item()) for c in cases)
         labelled = [(row, label, n) for (row, label), n in told.items()]
-        found = LabelledCases.of(self.histogram, labelled, by_agreement=by_agreement)
-        K = cascade.n_stages
-        gains = [0.0, *(found.estimate(k, 0) for k in range(1, K))]
-        stage = int(np.argmin(np.array(gains) + cascade.cumulative_costs))
+        model = sw.LatentClasses.fit(self.histogram, labels=labelled, start=self.model)
+        return int(np.argmin(stage_costs(model if cases else self.model, self.histogram, cascade)))
+
+    def sound(self, cascade: sw.Cascade) -> int:
+        """The first stage whose price covers what follows."""
+        p = self.histogram.disagreement
+        return next(k for k in range(cascade.n_stages) if is_dominant_at(p, cascade, k))
+
+    def regret(self, stage: int, cascade: sw.Cascade) -> float:
         total = self.error_rates + cascade.cumulative_costs
         return float(total[stage] - total.min())
 
 
-def mean_regrets(world: World, n: int, runs: int, seed: int) -> tuple[float, float]:
-    """The mean regret over 41 prices of the chosen stage, with n planned and n random labels."""
-    rng = np.random.default_rng(seed)
-    planned, at_random = [], []
+def mean_regrets(world: World, runs: int) -> dict[str, float]:
+    """The mean regret over 41 prices: by disagreement, and by belief with so many labels."""
+    found: dict[str, list[float]] = {}
+    rng = np.random.default_rng(0)
     for scale in np.geomspace(0.01, 10, N_PRICES):
         cascade = world.cascade(float(scale))
-        for _ in range(runs):
-            cases = world.planned(cascade, n, rng)
-            planned.append(world.regret(cases, cascade, by_agreement=True))
-            cases = rng.choice(len(world.labels), n, replace=False).tolist()
-            at_random.append(world.regret(cases, cascade, by_agreement=True))
-    return float(np.mean(planned)), float(np.mean(at_random))
+
+        def note(name: str, stage: int, cascade: sw.Cascade = cascade) -> None:
+            found.setdefault(name, []).append(world.regret(stage, cascade))
+
+        note("sound", world.sound(cascade))
+        note("none", world.advised([], cascade))
+        for n in N_LABELS:
+            for _ in range(runs):
+                note(f"{n}", world.advised(world.planned(cascade, n, rng), cascade))
+                some = rng.choice(len(world.labels), min(n, len(world.labels)), replace=False)
+                note(f"{n} random", world.advised(some.tolist(), cascade))
+    return {name: float(np.mean(regrets)) for name, regrets in found.items()}
 
 
 def read(argument: str) -> tuple[str, World]:
@@ -83,23 +104,41 @@ def read(argument: str) -> tuple[str, World]:
     return Path(name).stem, World(rows[:, 1:], rows[:, 0], [float(c) for c in costs.split(",")])
 
 
-def made_up() -> tuple[str, World]:
+def nested() -> World:
+    """Classifiers that see ever more of the same features, so that they share their errors."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 10_000)
+    clues = rng.normal(0.4 * (2 * labels - 1)[:, None], 1.0, (10_000, 12))
+    outputs = np.cumsum(clues, axis=1)[:, [1, 3, 6, 11]] > 0
+    return World(outputs.astype(int), labels, [0.1, 0.2, 0.3, 0.4])
+
+
+def worlds(files: list[str]) -> Iterator[tuple[str, World]]:
     law = relaxed_errors(sw.Cascade(costs=[0, 0.1, 0.25]))
     labels, outputs = law.sample(20_000, seed=0)
-    return "relaxed errors", World(np.asarray(outputs), np.asarray(labels), [0.01, 0.1, 0.25])
+    yield "relaxed errors", World(np.asarray(outputs), np.asarray(labels), [0.01, 0.1, 0.25])
+    yield "nested classifiers", nested()
+    for sensors in (PIMA, HEART):
+        cases = sensors.recording()
+        costs = np.diff(sensors.printed_costs, prepend=0.0).tolist()
+        name = sensors.load().name
+        yield name, World(np.asarray(cases.outputs), np.asarray(cases.labels), costs)
+    yield from map(read, files)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", help="as in cases.csv:0.001,0.75,2.5")
-    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=3)
     args = parser.parse_args()
-    worlds = [made_up(), *map(read, args.files)]
-    print(f"{'log':24} {'labels':>7} {'planned':>9} {'random':>9}   mean regret over 41 prices")
-    for name, world in worlds:
-        for n in N_LABELS:
-            planned, at_random = mean_regrets(world, n, args.runs, seed=n)
-            print(f"{name:24} {n:7} {planned:9.4f} {at_random:9.4f}")
+    rows = []
+    for name, world in worlds(args.files):
+        found = mean_regrets(world, args.runs)
+        if not rows:
+            print(f"{'mean regret over 41 prices':26}" + "".join(f"{head:>12}" for head in found))
+        print(f"{name:26}" + "".join(f"{mean:12.4f}" for mean in found.values()), flush=True)
+        rows.append(list(found.values()))
+    print(f"{'mean':26}" + "".join(f"{mean:12.4f}" for mean in np.mean(rows, axis=0)))
 
 
 if __name__ == "__main__":

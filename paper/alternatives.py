@@ -10,12 +10,13 @@ from paper.drawing import legend_below, new_figure, shade, styled
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table
 from paper.over_prices import Span, failing_spans, limit_stage, priced
 from paper.sensors import HEART, PIMA
+from stopwise.beliefs.em import Design
+from stopwise.beliefs.model import LatentClasses
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.patterns import PatternTable
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.instance import Instance
 from stopwise.simulation.palette import GREY, INK, OLIVE, SKY, WINE
-from stopwise.theory.dawid_skene import dawid_skene, majority
 
 NAME = "alternatives"
 TITLE = "What else one might do without labels"
@@ -196,8 +197,8 @@ def _compared(name: str, truth: Instance, seen: PatternTable, span: Span, scale:
         else np.cumsum(SYNTHETIC_STEPS)
     )
     lambdas = np.geomspace(*span, FINER * (scale.grid - 1) + 1).tolist()
-    fitted = dawid_skene(seen.codes, seen.probabilities)
-    rates = {"dawid_skene": fitted.error_rates, "majority": voted_error_rates(seen)}
+    fitted = LatentClasses.fit(seen).error_rates  # a law is fitted without a prior
+    rates = {"dawid_skene": fitted, "majority": voted_error_rates(seen)}
     cell: JSON = {
         "dollars": dollars.tolist(),
         "lambda": lambdas,
@@ -229,7 +230,7 @@ def _compared(name: str, truth: Instance, seen: PatternTable, span: Span, scale:
 
 def voted_error_rates(law: PatternTable) -> FloatArray:
     """Return how often each test differs from the majority of the tests."""
-    vote = majority(law.codes).argmax(axis=1)
+    vote = Design(law.codes, law.n_classes).votes.argmax(axis=1)
     return np.asarray(law.probabilities @ (law.codes != vote[:, None]))
 
 

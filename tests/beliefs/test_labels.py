@@ -101,6 +101,15 @@ def test_outputs_of_labels_may_be_missing():
     assert "(outputs, label" not in repr(model)
 
 
+def test_labels_may_be_changed_without_another_fit():
+    first = LatentClasses.fit(TABLE, labels=[([0, 1, 0], "neither", 40)])
+    rows = labels_of([3, 1, 4, 1, 5, 9, 2, 6])
+    again = LatentClasses.fit(TABLE, labels=rows, start=first)
+    anew = LatentClasses.fit(TABLE, labels=rows)
+    assert again.classes == (0, 1)
+    assert again.posterior(CODES) == pytest.approx(anew.posterior(CODES), abs=1e-9)
+
+
 def test_the_order_of_labels_does_not_matter():
     rows = labels_of([3, 1, 4, 1, 5, 9, 2, 6])
     one, other = (LatentClasses.fit(TABLE, labels=r) for r in (rows, rows[::-1]))

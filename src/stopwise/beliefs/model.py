@@ -95,7 +95,8 @@ class LatentClasses:
         seed
             Of the split that chooses how simple the model is, and of the random start.
         start
-            An earlier fit to go on from: faster, and as simple as that was.
+            An earlier fit to go on from: faster, and as simple as that was. A fit to the very same
+            table is taken as it is, with these labels in place of its own.
         """
         told = Cases.of(table)
         if start is not None and not isinstance(start, LatentClasses):
@@ -105,8 +106,26 @@ class LatentClasses:
         if table.agreement_only:
             rows = labels_by_agreement(rows)
         cases, classes = LabelledPatterns.from_rows(rows, table.classes, K)
+        if start is not None and start.table is table:  # only the labels may be others
+            model = replace(start, labels=None, update=None)
+            model = replace(
+                model, classes=classes, hidden=start.hidden.cut(M).extended(len(classes))
+            )
+        else:
+            model = cls._fitted(table, told, classes, start, np.random.default_rng(seed))
+        return model._with_labels(cases) if cases.n_labels else model
+
+    @classmethod
+    def _fitted(
+        cls,
+        table: PatternTable,
+        told: Cases,
+        classes: tuple[Hashable, ...],
+        start: LatentClasses | None,
+        rng: np.random.Generator,
+    ) -> LatentClasses:
+        M = len(table.classes)
         design = Design(told.codes, M)
-        rng = np.random.default_rng(seed)
         is_identified = told.is_identified
         earlier = start._on(table) if start is not None and is_identified else None
         complexity = Complexity(0.0)
@@ -116,14 +135,13 @@ class LatentClasses:
             complexity = start.complexity
             fits = best_fit(design, told.counts, complexity, earlier)
         else:
-            complexity = (
-                ONE_ACCURACY  # all that is left where values are made up
-                if table.agreement_only
-                else chosen_complexity(design, told.counts, rng)
-            )
+            if table.agreement_only:
+                complexity = ONE_ACCURACY  # all that is left where values are made up
+            elif not told.is_law:  # which has no noise to be held against
+                complexity = chosen_complexity(design, told.counts, rng)
             first = votes_and_others(design, told.counts, rng)
             fits = best_fit(design, told.counts, complexity, first)
-        model = cls(
+        return cls(
             classes,
             Hidden(fits.parameters[:, 0], M).extended(len(classes)),
             table,
@@ -131,7 +149,6 @@ class LatentClasses:
             is_identified,
             bool(fits.has_converged[0]),
         )
-        return model._with_labels(cases) if cases.n_labels else model
 
     def _with_labels(self, cases: LabelledPatterns) -> LatentClasses:
         """Return the model with labels in place of those that it has."""
