@@ -18,7 +18,7 @@ import stopwise as sw
 from paper.sensors import HEART, PIMA
 from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.auditing.evidence.missing import observed_law
-from stopwise.auditing.labels.plan import plan_labels
+from stopwise.auditing.labels.label_plan import plan_labels
 from stopwise.beliefs import stage_costs
 from stopwise.disagreement import is_dominant_at
 from stopwise.patterns import MISSING, PatternTable, agreement

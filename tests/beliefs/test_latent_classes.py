@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stopwise.beliefs import LatentClasses, stage_costs
+from stopwise.beliefs.hidden import Hidden
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError, OutputsError, SettingError
 from stopwise.patterns import PatternTable, agreement
@@ -137,13 +138,10 @@ def test_names_of_classes_follow_the_outputs():
     """A start in which all is named the wrong way round ends with the right names."""
     table = law([0.6, 0.4], ASYMMETRIC)
     model = LatentClasses.fit(table)
-    swapped = replace(model, hidden=model.hidden.renamed([1, 0]))
-    assert (swapped.confusion[:, 0, 0] < 1).all()
-    turned = replace(model, hidden=type(model.hidden).of(
-        model.hidden.levels[:, ::-1], model.hidden.tests[:, :, :, ::-1]
-    ))  # fmt: skip
+    hidden = Hidden.of(model.hidden.levels[:, ::-1], model.hidden.tests[:, :, :, ::-1])
+    turned = replace(model, hidden=hidden)
     assert (turned.confusion[:, 0, 0] < 0.5).all()
-    again = LatentClasses.fit(table, start=turned)
+    again = LatentClasses.fit(replace(table), start=turned)
     assert again.confusion == pytest.approx(model.confusion, abs=1e-3)
 
 

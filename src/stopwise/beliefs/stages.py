@@ -16,8 +16,8 @@ LABELS_AGAINST = 3.0  # that halve it
 def stage_costs(model: LatentClasses, table: PatternTable, cascade: Cascade) -> FloatArray:
     """Return the price and the expected mistakes of each stage, in error units; the least is best.
 
-    Without labels the mistakes are not quite those of the belief. Tests that share their errors look
-    better than they are, the later ones most, and often nothing in the table tells. So a share
+    Without labels the mistakes are not quite those of the belief. Tests that share their errors
+    look better than they are, the early ones most, and often nothing in the table tells. So a share
     `HEDGE` goes to the assumption of the proven rules, that the last test is right where another
     differs: C_k + (1 - h) γ_k + h P(Y^k ≠ Y^K). With n labels h falls like 1 / n.
 
@@ -43,16 +43,14 @@ def stage_costs(model: LatentClasses, table: PatternTable, cascade: Cascade) -> 
             f"model, table and cascade must have the same tests, got {model.n_tests}, "
             f"{table.codes.shape[1]} and {cascade.n_stages}"
         )
-    return read_only(hedged_error_rates(model, table, cascade) + cascade.cumulative_costs)
+    errors = hedged(model.errors(model.recode(table), table.weights), model, table)
+    return read_only(np.where(np.isnan(errors), np.inf, errors) + cascade.cumulative_costs)
 
 
-def hedged_error_rates(
-    model: LatentClasses, table: PatternTable, cascade: Cascade
-) -> FloatArray:
-    """Return the expected mistakes of each stage as `stage_costs` has them; shape (K,)."""
-    errors = model.errors(model.recode(table), table.weights)
+def hedged(errors: FloatArray, model: LatentClasses, table: PatternTable) -> FloatArray:
+    """Return error rates under the model as `stage_costs` has them; shape (K,)."""
+    if not table.cascade.is_chain:
+        return errors
     hedge = HEDGE * LABELS_AGAINST / (LABELS_AGAINST + model.n_labels)
-    if cascade.is_chain:
-        differ = table.disagreement[:, -1]
-        errors = np.where(np.isnan(differ), errors, (1 - hedge) * errors + hedge * differ)
-    return np.where(np.isnan(errors), np.inf, errors)
+    differ = table.disagreement[:, -1]
+    return np.where(np.isnan(differ), errors, (1 - hedge) * errors + hedge * differ)
