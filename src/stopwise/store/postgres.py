@@ -20,9 +20,12 @@ T = TypeVar("T")
 
 # Any number will do, as long as all releases take the same.
 _SCHEMA_LOCK = 7_305_612
-_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# All that most transactions want to know first, on the way of the BEGIN.
+# All that transactions want to know first comes back with the BEGIN: the time, and a number.
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
+_READ = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
+    f"{_NOW}, pg_snapshot_xmin(pg_current_snapshot())::text"
+)
 _WRITE = f"BEGIN; {_NOW}, pg_current_xact_id()::text"
 
 
@@ -110,7 +113,8 @@ class PostgresDatabase:
         with connection.cursor() as cursor:
             cursor.execute(begin.encode())
             try:
-                now, number = (cursor.fetchone() or (0.0, 0)) if cursor.nextset() else (None, 0)
+                cursor.nextset()
+                ((now, number),) = cursor.fetchall()
                 result = work(PostgresTransaction(cursor, now, int(number)))
                 cursor.execute("COMMIT")
             except BaseException:
@@ -142,9 +146,7 @@ class PostgresTransaction:
 
     locking = "FOR UPDATE"
 
-    def __init__(
-        self, cursor: psycopg.Cursor[tuple[Any, ...]], now: float | None, number: int
-    ) -> None:
+    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]], now: float, number: int) -> None:
         self._cursor = cursor
         self._now = now
         self._number = number
@@ -161,16 +163,15 @@ class PostgresTransaction:
 
     def now(self) -> float:
         """Return the clock of the server."""
-        return float(self.run(_NOW)[0][0]) if self._now is None else self._now
+        return self._now
 
     def revision(self) -> int:
         """Return the number of this transaction, which writes."""
         return self._number
 
     def horizon(self) -> int:
-        """Return the number of the oldest transaction that was running at the snapshot."""
-        ((value,),) = self.run("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
-        return int(value)
+        """Return the oldest transaction that was running at the snapshot of this one, a reader."""
+        return self._number
 
     def lock_schema(self) -> None:
         """Wait for others who may be creating the tables."""
