@@ -14,6 +14,7 @@ from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, known_name, whole_number
 from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import Outputs, Told, check_label, check_outputs
+from stopwise.pattern_counts import plain_output
 from stopwise.patterns import standing_answer
 from stopwise.policies.belief_rule import (
     ChainRule,
@@ -212,6 +213,8 @@ class BeliefStopping(StoppingPolicy):
         _, told = self._checked_outputs(outputs, stage)
         if label is not None:
             check_label(label)
+        for value in (*told, label):  # they have to be saved
+            plain_output(value)
         return self._stripped(told), label
 
     def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
