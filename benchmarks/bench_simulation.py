@@ -231,6 +231,23 @@ def c_kernel() -> Callable[[World, Any], Any] | None:
     return play
 
 
+def rules_of_each_round(n: int = 100_000) -> None:
+    """Nanoseconds a round of the rules that decide in every round, beside drawing one uniform."""
+    uniform = np.random.default_rng(0)
+    took = min(cpu_seconds(partial(uniform.random, MILLION)) for _ in range(REPEATS))
+    print(f"\n{'':32s} {'ns a round':>10s}   (a uniform number: {took * 1e3:.1f} ns)")
+    rules: dict[str, Callable[[sw.Cascade], Any]] = {
+        "Algorithm 1": sw.StrongDominance,
+        "Thompson": partial(sw.Thompson, seed=0),
+    }
+    for name, make in rules.items():
+        for K, instance in instances().items():
+            world, rule = World(instance), declared_rule(make(instance.cascade))
+            runs = [CompiledPlay(rule, np.random.default_rng(seed)) for seed in range(REPEATS + 1)]
+            seconds = [cpu_seconds(partial(run.play, world, np.array([n]))) for run in runs][1:]
+            print(f"{name + f', K = {K}':32s} {min(seconds) / n * 1e9:10.0f}", flush=True)
+
+
 def thousand_replications(bars: Bars, n_loop: int) -> None:
     """1000 x 10^6 rounds on all cores, in wall time; the loop's time is extrapolated."""
     instance = instances()[3]
@@ -330,6 +347,7 @@ def main() -> None:
         play_c = c_kernel()
         for instance in instances().values():
             step_kernel(bars, instance, play_c)
+        rules_of_each_round()
     thousand_replications(bars, args.loop_rounds)
     with one_core():
         other_libraries()

@@ -57,7 +57,7 @@ def choose_by_chances(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int
 
 def accepted_stage(memory: Any, rng: Any) -> int:
     """Draw the first stage that is accepted."""
-    last = memory.shape[1] - 1
+    last: int = memory.shape[1] - 1
     for i in range(last):
         j, chance, u = last, 1.0, rng.random()
         while j > i and chance > u:

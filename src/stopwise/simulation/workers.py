@@ -77,16 +77,22 @@ def _stream(jobs: Sequence[Job], n_jobs: int | None) -> Iterator[tuple[int, Batc
     """Yield finished replications with the index of their job, those of one job in order.
 
     Unless joblib was told what to use, the work begins here, and goes to workers once it has taken
-    as long as they take to start.
+    as long as they take to start and seems to take twice that long still.
     """
     is_compiled = all(job.rule is not None for job in jobs)
     workers, n_workers = _workers(n_jobs, is_compiled=is_compiled)
     todo = [(index, job) for index, job in enumerate(jobs)]
     patience = SECONDS_OF_THREADS if is_compiled else SECONDS_OF_PROCESSES
     if workers is None or n_jobs is not None:
-        start = time.perf_counter()
-        while todo and (workers is None or time.perf_counter() - start < patience):
+        start, n_left = time.perf_counter(), sum(len(job.replications) for job in jobs)
+        n_all = n_left
+        while todo:
+            spent = time.perf_counter() - start
+            ahead = n_left * spent / max(n_all - n_left, 1)
+            if workers is not None and spent >= patience and ahead >= 2 * patience:
+                break
             index, job = todo.pop(0)
+            n_left -= 1
             batch = _play(replace(job, replications=job.replications[:1]))
             yield index, batch
             if len(job.replications) > 1 and isinstance(batch, list):
