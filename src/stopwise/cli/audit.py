@@ -25,12 +25,12 @@ from stopwise.auditing.report import AuditReport
 from stopwise.auditing.run import audit as run_audit
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
-from stopwise.cli.lists import comma_separated
 from stopwise.cli.plan_file import check_old_plan, check_plan_columns, plan_csv
 from stopwise.cli.printing import say, visible
 from stopwise.cli.waiting import waiting
 from stopwise.errors import InputError, SettingError
 from stopwise.files import check_target, draft
+from stopwise.lists import comma_separated
 from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
 

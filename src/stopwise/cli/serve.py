@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from stopwise.cli.lists import comma_separated
 from stopwise.errors import MissingExtraError, SettingError
+from stopwise.lists import comma_separated
 from stopwise.serve.settings import ServerSettings, load_settings
 
 _Config = Annotated[

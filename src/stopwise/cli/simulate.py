@@ -15,11 +15,11 @@ import typer
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.cli import INTERRUPTED
-from stopwise.cli.lists import comma_separated
 from stopwise.cli.printing import say
 from stopwise.errors import InputError, SettingError
 from stopwise.extras import load_extra
 from stopwise.files import check_target, draft
+from stopwise.lists import comma_separated
 from stopwise.problem import Recording
 from stopwise.simulation import Sweep, sweep
 from stopwise.simulation.names import (

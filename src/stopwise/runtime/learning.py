@@ -128,7 +128,8 @@ class Learning:
             elif self._is_free_text:
                 raise OutputsError(FREE_TEXT)
             self.counts.tell(outputs)
-            self.policy.tell(outputs)
+            # A last output that is missing was asked for: the stage says so.
+            self.policy.tell(outputs, stage=len(outputs) - 1 if outputs[-1] is None else None)
 
     def _watch_for_free_text(self, outputs: Pattern) -> None:
         """Look at the first cases: outputs that never repeat can be compared with nothing."""

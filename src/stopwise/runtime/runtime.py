@@ -6,12 +6,14 @@ import asyncio
 import logging
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from stopwise.checks import finite_number, known_name, whole_number
 from stopwise.errors import OutputsError, SettingError, StageError, StoreError
 from stopwise.monitor import Alarm, MonitorSettings
+from stopwise.patterns import Pattern
 from stopwise.reading import open_log
 from stopwise.runtime.background import Background
 from stopwise.runtime.calling import Outcome
@@ -27,7 +29,7 @@ from stopwise.runtime.result import Result
 from stopwise.runtime.stages import Stages
 from stopwise.runtime.telling import explain, patterns_of, seen_table
 from stopwise.runtime.watching import Watching
-from stopwise.store import Store, Worker
+from stopwise.store import Store, Worker, WorkerSettings
 
 if TYPE_CHECKING:
     from stopwise.auditing.report import AuditReport
@@ -67,6 +69,8 @@ class Runtime(Changes):
         Which cases to keep for labelling, and whether to buy labels.
     on_alarm
         Called with every `Alarm`, after it was logged.
+    sharing
+        Time spans and sizes of exchanging counts with the store.
     seed
         Of the shadow share.
     clock
@@ -88,6 +92,7 @@ class Runtime(Changes):
         monitor: MonitorSettings | None = None,
         labels: LabelSettings | None = None,
         on_alarm: Callable[[Alarm], None] | None = None,
+        sharing: WorkerSettings | None = None,
         seed: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -108,9 +113,10 @@ class Runtime(Changes):
             on_new_mean=self._price_again,
         )
         self.n_not_counted = 0
+        self.recent: deque[tuple[float, Pattern]] = deque(maxlen=20)
         self.clock = clock
         self._rng = random.Random(seed)
-        self.worker = Worker(store, clock=clock)
+        self.worker = Worker(store, clock=clock, settings=sharing)
         self._is_alone = store == "memory://"
         cascade = self.engine.stages.cascade(self.mistake_cost)
         self.learning = Learning(self.worker, name, cascade, policy_maker(policy))
@@ -220,6 +226,7 @@ class Runtime(Changes):
         cost = float(sum(self.cascade.prices[: len(outputs)]))
         with self.learning.lock:
             self.learning.tell(tuple(outputs))
+            self.recent.append((self.clock(), tuple(outputs)))
             self.watching.see(tuple(outputs), cost, is_random=is_random)
 
     def run_sync(self, case: Any, *, key: str | None = None) -> Result:
@@ -273,6 +280,7 @@ class Runtime(Changes):
             except (OutputsError, StoreError) as error:
                 self._not_counted(error)
                 return
+            self.recent.append((self.clock(), outputs))
             is_random = is_shadow or course.stage is not None
             cost = sum([outcome.cost for outcome in outcomes])
             self.watching.see(outputs[:shown], cost, is_random=is_random)

@@ -15,7 +15,7 @@ from stopwise.runtime.runtime import Runtime
 from stopwise.serve import requests as given
 from stopwise.serve.hosting import Host
 from stopwise.serve.problems import ProblemError
-from stopwise.serve.views import cascade_view, live_view
+from stopwise.serve.views import cascade_view, history_view, live_view, what_if
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 _decoders = {
@@ -220,6 +220,22 @@ async def export(request: Request) -> Response:
 async def live(request: Request) -> Response:
     """What the dashboard shows of a cascade at this moment."""
     return answer(live_view(named(request)))
+
+
+async def history(request: Request) -> Response:
+    """Cases by stage and their cost over time."""
+    return answer(await asyncio.to_thread(history_view, named(request)))
+
+
+async def if_a_mistake_cost(request: Request) -> Response:
+    """The best single stage at another price of a mistake."""
+    try:
+        price = float(request.query_params.get("mistake_cost", ""))
+    except ValueError:
+        price = 0.0
+    if not 0 < price < float("inf"):
+        raise ProblemError(422, "The request breaks a rule", "mistake_cost must be a number > 0")
+    return answer(await asyncio.to_thread(what_if, named(request), price))
 
 
 async def list_tokens(request: Request) -> Response:

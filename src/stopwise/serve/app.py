@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stopwise.errors import StopwiseError
-from stopwise.serve import api
+from stopwise.serve import api, pages
 from stopwise.serve.chat import complete, list_models
 from stopwise.serve.hosting import Host
 from stopwise.serve.metrics import metrics
@@ -65,6 +66,9 @@ ROUTES: list[tuple[str, str, str, Handler]] = [
     ("GET", f"{ONE}/export", "admin", api.export),
     ("GET", f"{ONE}/live", "read", api.live),
     ("GET", f"{ONE}/stream", "read", stream),
+    ("GET", f"{ONE}/history", "read", api.history),
+    ("GET", f"{ONE}/what-if", "read", api.if_a_mistake_cost),
+    ("POST", "/api/audit", "read", pages.audit_file),
     ("POST", "/v1/chat/completions", "tell", complete),
     ("GET", "/v1/models", "read", list_models),
     ("GET", "/metrics", "read", _metrics),
@@ -80,13 +84,14 @@ class Limits:
 
     Parameters
     ----------
-    body_bytes
-        The size of a body.
+    body_bytes, file_bytes
+        The size of a body, and of a file to be audited.
     requests_per_second, burst
         For each client address, on the average and at once.
     """
 
     body_bytes: int = 1_000_000
+    file_bytes: int = 50_000_000
     requests_per_second: float = 2000.0
     burst: int = 5000
 
@@ -118,10 +123,15 @@ def create_app(host: Host, *, needs_token: bool = False, limits: Limits | None =
     async def describe(request: Request) -> Response:
         return api.answer(document)
 
-    routes += [Route("/openapi.json", describe)]
+    routes += [Route("/openapi.json", describe), Route("/audits/{key}", pages.audit_page)]
+    routes += [Route("/static/{path:path}", pages.static)]
+    routes += [
+        Route(path, pages.index) for path in ("/", "/audit", "/cascade/{name}", "/label/{name}")
+    ]
     routes += [Route("/healthz", _healthy), Route("/readyz", _ready)]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=HANDLERS)
     app.state.host = host
+    app.state.audits = OrderedDict()
     return Guard(app, limits or Limits())
 
 
@@ -171,13 +181,13 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, _with_headers(send))
             return
-        size = 0
+        size, most = 0, self._most_bytes(scope)
 
         async def limited() -> Message:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > self.limits.body_bytes:
+            if size > most:
                 return {"type": "http.disconnect"}
             return message
 
@@ -185,12 +195,17 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         lengths = [value for name, value in scope["headers"] if name == b"content-length"]
-        if lengths and (not lengths[0].isdigit() or int(lengths[0]) > self.limits.body_bytes):
-            limit = f"a body must have at most {self.limits.body_bytes} bytes"
+        most = self._most_bytes(scope)
+        if lengths and (not lengths[0].isdigit() or int(lengths[0]) > most):
+            limit = f"a body must have at most {most} bytes"
             return problem(413, "The body is too large", limit)
         if not self._has_room((scope.get("client") or ("",))[0]):
             return problem(429, "Too many requests", "try again in a second")
         return None
+
+    def _most_bytes(self, scope: Scope) -> int:
+        limits = self.limits
+        return limits.file_bytes if scope["path"] == "/api/audit" else limits.body_bytes
 
     def _has_room(self, client: str) -> bool:
         now = time.monotonic()

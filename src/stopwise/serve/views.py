@@ -5,8 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from stopwise.beliefs.stages import stage_costs
+from stopwise.cascade import Cascade
+from stopwise.disagreement import sound_stage
 from stopwise.runtime.runtime import Runtime
+from stopwise.runtime.telling import seen_table
 from stopwise.serve.hosting import runs_elsewhere
+from stopwise.store import read_case
+
+# Time buckets that a chart shows, the newest.
+MOST_BUCKETS = 500
 
 
 def cascade_view(runtime: Runtime) -> dict[str, Any]:
@@ -81,9 +89,43 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
         "shadow": max(runtime.shadow, runtime.watching.probing),
         "n_not_counted": runtime.n_not_counted,
         "n_labels": runtime.labels.n_labels,
+        "last_cases": [
+            {"at": at, "outputs": list(outputs)} for at, outputs in reversed(runtime.recent)
+        ],
         "stale_seconds": staleness.seconds,
         "n_unfolded": staleness.n_unfolded,
     }
+
+
+def history_view(runtime: Runtime) -> dict[str, Any]:
+    """Return cases by stage and their cost in each time bucket, all epochs, oldest first."""
+    K = runtime.cascade.n_stages
+    cumulative = [math.fsum(runtime.cascade.prices[: k + 1]) for k in range(K)]
+    by_bucket: dict[int, list[int]] = {}
+    for row in runtime.worker.store.rows(runtime.name, epoch=-1):
+        stopped = by_bucket.setdefault(row.bucket, [0] * K)
+        for text, times in row.counts.items():
+            stopped[min(len(read_case(text).outputs), K) - 1] += times
+    buckets = sorted(by_bucket)[-MOST_BUCKETS:]
+    costs = [
+        1000 * sum(map(_product, by_bucket[b], cumulative)) / max(sum(by_bucket[b]), 1)
+        for b in buckets
+    ]
+    stopped_at = [[by_bucket[b][k] for b in buckets] for k in range(K)]
+    return {"at": buckets, "stopped": stopped_at, "cost_per_1000": costs}
+
+
+def what_if(runtime: Runtime, mistake_cost: float) -> dict[str, Any]:
+    """Return the best single stage if a mistake cost otherwise, by the belief if there is one."""
+    cascade = Cascade(runtime.cascade.prices, mistake_cost, runtime.cascade.names)
+    table = seen_table(runtime.learning.patterns(), cascade)
+    model = getattr(runtime.learning.policy, "model", None)
+    if model is None:
+        stage = sound_stage(table.disagreement, cascade)
+        return {"stage": cascade.n_stages - 1 if stage is None else stage, "costs_per_1000": None}
+    costs = stage_costs(model, table, cascade)
+    told = [1000 * mistake_cost * float(cost) for cost in costs]
+    return {"stage": int(costs.argmin()), "costs_per_1000": told}
 
 
 def _product(times: int, cost: float) -> float:

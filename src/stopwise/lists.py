@@ -1,4 +1,4 @@
-"""Lists in one option of a command line."""
+"""Lists in one text, as options of a command line and queries have them."""
 
 from __future__ import annotations
 

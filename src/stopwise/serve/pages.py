@@ -1,0 +1,100 @@
+"""The dashboard's files, and audits of files that a browser sends."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from stopwise.cascade import Cascade
+from stopwise.errors import SettingError
+from stopwise.lists import comma_separated
+from stopwise.serve.api import answer
+from stopwise.serve.problems import ProblemError
+
+STATIC = Path(__file__).parent / "static"
+TYPES = {
+    ".css": "text/css",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
+# Pages of audits that are kept in memory, the newest.
+KEPT = 20
+# A report has styles and a script of its own; in a sandbox it has no access to anything here.
+REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'unsafe-inline'; img-src data:"
+)
+
+
+async def index(request: Request) -> Response:
+    """The one page of the dashboard; its script looks at the path."""
+    return FileResponse(STATIC / "index.html", media_type="text/html")
+
+
+async def static(request: Request) -> Response:
+    """One of the dashboard's files."""
+    path = (STATIC / request.path_params["path"]).resolve()
+    if not path.is_relative_to(STATIC) or path.suffix not in TYPES or not path.is_file():
+        raise ProblemError(404, "There is no such file", request.url.path)
+    headers = {"cache-control": "max-age=3600"}
+    return FileResponse(path, media_type=TYPES[path.suffix], headers=headers)
+
+
+async def audit_file(request: Request) -> Response:
+    """Audit a CSV file; the answer has the summary and where the page is."""
+    body = await request.body()
+    asked = request.query_params
+    page, text = await asyncio.to_thread(
+        _audit,
+        body,
+        asked.get("costs", ""),
+        asked.get("mistake_cost", ""),
+        asked.get("tests", ""),
+        Path(asked.get("name", "log.csv")).name or "log.csv",
+    )
+    kept: OrderedDict[str, str] = request.app.state.audits
+    key = secrets.token_urlsafe(16)
+    kept[key] = page
+    while len(kept) > KEPT:
+        kept.popitem(last=False)
+    return answer({"summary": text, "page": f"/audits/{key}"})
+
+
+async def audit_page(request: Request) -> Response:
+    """A report that was made for a file; its address is known to who sent the file alone."""
+    page = request.app.state.audits.get(request.path_params["key"])
+    if page is None:
+        raise ProblemError(404, "There is no such report", "reports are kept for a while only")
+    return Response(
+        page, media_type="text/html", headers={"content-security-policy": REPORT_POLICY}
+    )
+
+
+def _audit(body: bytes, costs: str, mistake_cost: str, tests: str, name: str) -> tuple[str, str]:
+    from stopwise.auditing.run import audit
+    from stopwise.reading import open_log
+
+    try:
+        prices = [float(part) for part in comma_separated(costs)]
+        price = float(mistake_cost)
+    except ValueError:
+        raise SettingError(
+            f"costs and mistake_cost must be numbers, got {costs!r} and {mistake_cost!r}"
+        ) from None
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "log.csv"
+        path.write_bytes(body)
+        columns = comma_separated(tests) or list(open_log(path).columns)
+        if len(columns) != len(prices):
+            raise SettingError(
+                f"costs must have one price a test, got {len(prices)} for {', '.join(columns)}"
+            )
+        report = audit(path, Cascade(prices, price, columns), tests=columns)
+    return report.to_html(), report.summary()
