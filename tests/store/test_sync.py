@@ -62,7 +62,7 @@ def test_a_hundred_workers_have_less_than_twice_the_regret_of_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seconds_a_case", [1e-5, 1e-3, 0.1])
+@pytest.mark.parametrize("seconds_a_case", [1e-5, 1e-3])
 def test_whatever_the_traffic(seconds_a_case):
     assert ratio(8000, 2, seconds_a_case) <= 2
 
