@@ -10,7 +10,7 @@ from stopwise.cascade import FloatArray
 from stopwise.patterns import MISSING
 
 N_STARTS = 3
-CYCLES = 4  # after which the likeliest goes on alone
+CYCLES = 3  # after which the likeliest goes on alone
 
 
 def later_is_right(design: Design, counts: FloatArray) -> Fits:
