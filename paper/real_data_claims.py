@@ -40,13 +40,13 @@ _NAMES = {"pima": "PIMA", "heart": "Heart"}
 
 def judge(result: Result, *, regime: int, figure: str) -> list[Claim]:
     """The regime, the rate, the constant factor, and what happens outside weak dominance."""
-    docket = Docket(result)
+    docket, name = Docket(result), _NAMES[result.name]
     weight = f"λ = {result.parameters['lambda']:g}"
     chosen = f"{weight} (the paper prints none), prices, classifiers, fold seed 0"
     truth, curves = result.numbers["truth"], result.numbers["curves"]
     ours, theirs = curves[ALGORITHM_2.label], curves[SUPERVISED.label]
     docket.judge(
-        f"In the regime of the paper stage {regime} is best, and weak dominance holds",
+        f"{name}: in the regime of the paper stage {regime} is best, and weak dominance holds",
         truth["best_stage"] == regime and truth["weakly_dominant"],
         f"at {weight} stage {truth['best_stage']} is best, by "
         f"{min(g for g in truth['gaps'] if g > 0):.3f}, and weak dominance "
@@ -56,7 +56,7 @@ def judge(result: Result, *, regime: int, figure: str) -> list[Claim]:
         at_any_scale=True,
     )
     docket.judge(
-        "The regret of Algorithm 2, without labels, is sublinear",
+        f"{name}: the regret of Algorithm 2, without labels, is sublinear",
         below(slope_interval(ours), SUBLINEAR),
         f"{told_regret(ours)} at T = {result.parameters['horizon']:,}, slope over the last decade "
         f"{slope_told(ours)}",
@@ -70,7 +70,7 @@ def judge(result: Result, *, regime: int, figure: str) -> list[Claim]:
     growth, factor, interval = _growth(ours, theirs), *_factor(ours, theirs)
     told = "" if nothing else f": {factor:.2f} times as much ({_told(interval)})"
     docket.judge(
-        "Without labels the regret of Algorithm 2 is within a constant factor of that with labels",
+        f"{name}: without labels the regret is within a constant factor of that with labels",
         nothing or below(growth, math.log10(GROWTH)),
         compared
         + told
@@ -80,7 +80,7 @@ def judge(result: Result, *, regime: int, figure: str) -> list[Claim]:
         choices=f"{chosen}; constant: it grows by less than {GROWTH:g} times in the last decade",
     )
     docket.judge(
-        "Without labels one learns as well as with them",
+        f"{name}: without labels one learns as well as with them",
         nothing or below(interval, AS_WELL),
         f"{compared}{told}{remark}; Resolve, without labels: "
         f"{told_regret(curves[RESOLVE.label])}" + _over_weights(result.numbers["sweep"]),
@@ -88,7 +88,7 @@ def judge(result: Result, *, regime: int, figure: str) -> list[Claim]:
         choices=f"{chosen}; as well: at most {AS_WELL:g} times the regret",
     )
     docket.judge(
-        "The learner with labels has the lower regret",
+        f"{name}: the learner with labels has the lower regret",
         Verdict.UNDECIDED if nothing else above(interval, 1.0),
         compared + remark,
         source=figure,
@@ -96,7 +96,7 @@ def judge(result: Result, *, regime: int, figure: str) -> list[Claim]:
     )
     resolve = curves[RESOLVE.label]
     docket.judge_ours(
-        "Resolve does no worse than Algorithm 2",
+        f"{name}: Resolve does no worse than Algorithm 2",
         resolve["low"][-1] <= max(ours["high"][-1], NOTHING),
         f"{told_regret(resolve)} against {without} (regrets below one mistake count as one)",
         choices=chosen,
@@ -135,7 +135,7 @@ def _judge_dominance(docket: Docket, result: Result) -> None:
     )
     worst = max((sweep["limit_regret"][k] for k in outside), default=0.0)
     docket.judge(
-        "By disagreement the best stage is found exactly where weak dominance holds",
+        f"{_NAMES[result.name]}: by disagreement the best stage is found exactly where it holds",
         not n_wrong_inside and wrong == outside,
         f"where it fails the rule names a wrong stage at {len(wrong)} of {len(outside)} λ, at up "
         f"to {worst:.3f} mistakes a round; where it holds at {n_wrong_inside} of "
