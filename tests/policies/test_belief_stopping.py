@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -10,10 +9,9 @@ import pytest
 
 from stopwise.beliefs.stopping_rule import stopping_rule
 from stopwise.cascade import Cascade
-from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
+from stopwise.errors import OutputsError, SettingError
 from stopwise.policies.belief_rule import SkipRule
 from stopwise.policies.belief_stopping import FIRST_FIT, BeliefStopping
-from stopwise.policies.state import policy_from_state
 from stopwise.policies.stopping_policy import Decision
 
 CASCADE = Cascade(costs=[0.0, 0.05, 0.1])
@@ -275,119 +273,3 @@ def test_without_skip_tests_cannot_be_left_out():
         BeliefStopping(CASCADE, skip=True).ask()
     with pytest.raises(OutputsError, match="failed must be indices of tests"):
         BeliefStopping(CASCADE, skip=True).choose(failed=[3])
-
-
-# Saving and merging
-
-
-@pytest.mark.parametrize("skip", [False, True])
-def test_a_restored_policy_goes_on_as_if_nothing_had_happened(skip):
-    policy = BeliefStopping(CASCADE, skip=skip, seed=4)
-    rows, _ = cases(150)
-    play(policy, rows[:90]) if not skip else policy.tell_many(rows[:90])
-    policy.tell(rows[90], label=rows[90][2])
-    policy.tell(rows[91])
-    again = policy_from_state(json.loads(json.dumps(policy.to_state())))
-    assert again.to_state() == policy.to_state()
-    for row in rows[92:]:
-        for k in (1, 2, 3):
-            assert again.choose(row[:k]) == policy.choose(row[:k])
-            assert again.conclude(row[:k]) == policy.conclude(row[:k])
-        again.tell(row)
-        policy.tell(row)
-    assert again.to_state() == policy.to_state()
-
-
-def test_what_was_told_since_the_fit_must_be_part_of_the_counts():
-    policy = taught(20)
-    state = policy.to_state()
-    state["since_fit"]["cases"] = [[["other"], None, 1]]
-    with pytest.raises(StateError, match="cannot be read"):
-        policy_from_state(state)
-
-
-def test_merged_counts_add_up_and_the_rule_is_that_of_all_cases():
-    rows, _ = cases(300)
-    one, other, both = (BeliefStopping(CASCADE, exploration=0) for _ in range(3))
-    one.tell_many(rows[:120])
-    other.tell_many(rows[120:])
-    both.tell_many(rows)
-    merged = one.merge(other)
-    assert merged._counts == both._counts
-    for row in rows[:40]:
-        for k in (1, 2):
-            assert merged.conclude(row[:k]) == both.conclude(row[:k])
-            assert merged.next(row[:k]) is both.next(row[:k])
-
-
-def test_what_a_worker_was_told_counts_once():
-    rows, _ = cases(300)
-    policy = BeliefStopping(CASCADE)
-    policy.tell_many(rows[:100])
-    worker = policy.fork()
-    worker.tell_many(rows[100:])
-    assert policy.merge(worker)._counts == worker._counts
-
-
-def test_other_settings_cannot_be_merged():
-    with pytest.raises(SettingError, match="equal settings"):
-        BeliefStopping(CASCADE).merge(BeliefStopping(CASCADE, answer="believed"))
-
-
-# Refusing
-
-
-def test_trees_are_refused():
-    tree = Cascade(costs=[0, 0.1, 0.1], parents=[None, 0, 0])
-    with pytest.raises(CascadeError, match="BeliefStopping needs a chain"):
-        BeliefStopping(tree)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"answer": "first"}, "answer must be one of last, believed, got 'first'"),
-        ({"skip": 1}, "skip must be true or false, got 1"),
-        ({"exploration": -0.1}, "exploration must be >= 0"),
-        ({"exploration": math.inf}, "exploration must be >= 0 and finite"),
-        ({"max_patterns": 0}, "max_patterns must be a whole number >= 1"),
-        ({"seed": "x"}, "seed must be"),
-    ],
-)
-def test_bad_settings_are_refused(settings, message):
-    with pytest.raises(SettingError, match=message):
-        BeliefStopping(CASCADE, **settings)
-
-
-@pytest.mark.parametrize("outputs", ["01", 7, [0, 1, 1, 1], [[0]], [math.nan], {0: 1}])
-def test_bad_outputs_are_refused_and_nothing_changes(outputs):
-    policy = taught(30)
-    before = policy.to_state()
-    for call in (policy.next, policy.choose, policy.recommend, policy.conclude, policy.tell):
-        with pytest.raises(OutputsError):
-            call(outputs)
-    assert policy.to_state() == before
-
-
-def test_what_cannot_be_saved_is_refused():
-    policy = BeliefStopping(CASCADE)
-    for outputs, label in (([(0, 1)], None), ([0], (0, 1))):
-        with pytest.raises(OutputsError, match="text, numbers or None to be saved"):
-            policy.tell(outputs, label=label)
-    assert policy.n_rounds == 0
-
-
-@pytest.mark.parametrize("label", [math.nan, [1]])
-def test_bad_labels_are_refused(label):
-    policy = BeliefStopping(CASCADE)
-    with pytest.raises(OutputsError, match="label must be hashable and equal itself"):
-        policy.tell([0], label=label)
-    assert policy.n_rounds == 0
-
-
-def test_a_batch_is_taken_as_a_whole_or_not_at_all():
-    policy = taught(30)
-    before = policy.to_state()
-    with pytest.raises(OutputsError, match="case 2 of the batch"):
-        policy.tell_many([(0, 1), (0, 1, 1, 1)])
-    assert policy.to_state() == before

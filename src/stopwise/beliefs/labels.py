@@ -188,13 +188,12 @@ def blocks(codes: IntArray) -> IntArray:
 
 
 def is_unanimous(codes: IntArray) -> BoolArray:
-    """Return for each pattern whether all its outputs are the same.
+    """Whether all outputs of each pattern are the same.
 
     >>> is_unanimous(np.array([[2, -1, 2], [2, 1, 2]]))
     array([ True, False])
     """
-    alike = (codes == codes.max(axis=1, keepdims=True)) | (codes == MISSING)
-    return np.asarray(alike.all(axis=1))
+    return ~((codes != codes.max(axis=1, keepdims=True)) & (codes != MISSING)).any(axis=1)
 
 
 def camp_of_each(codes: IntArray, n_classes: int) -> IntArray:
@@ -209,8 +208,8 @@ def camp_of_each(codes: IntArray, n_classes: int) -> IntArray:
 
 def matching_rows(known: IntArray, rows: IntArray) -> IntArray:
     """Return for each row its place among the ``known`` ones, which differ; -1 if it is new."""
-    place = {key.tobytes(): r for r, key in enumerate(np.ascontiguousarray(known))}
-    rows = np.ascontiguousarray(rows)
+    known, rows = np.ascontiguousarray(known), np.ascontiguousarray(rows)
+    place = {key.tobytes(): r for r, key in enumerate(known)}
     return np.array([place.get(key.tobytes(), -1) for key in rows], dtype=np.int64)
 
 

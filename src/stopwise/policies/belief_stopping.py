@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,7 @@ from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import Outputs, Told, check_label, check_outputs
 from stopwise.pattern_counts import plain_output
 from stopwise.patterns import standing_answer
-from stopwise.policies.belief_rule import (
-    ChainRule,
-    Entry,
-    SkipRule,
-    belief_rule,
-    left_to_run,
-)
+from stopwise.policies.belief_rule import ChainRule, Entry, SkipRule, belief_rule, left_to_run
 from stopwise.policies.case_counts import Case, CaseCounts
 from stopwise.policies.stopping_policy import Decision, StoppingPolicy
 
@@ -97,8 +92,6 @@ class BeliefStopping(StoppingPolicy):
         self._stored["cases"] = CaseCounts(cascade, max_patterns=self.max_patterns)
         self._fit_to(CaseCounts(cascade, max_patterns=self.max_patterns))
 
-    # Deciding
-
     def next(self, outputs_so_far: Outputs) -> Decision:
         """Say whether to stop a case, or to run one more test, after the outputs so far."""
         return Decision.STOP if self.choose(outputs_so_far) is None else Decision.CONTINUE
@@ -109,8 +102,7 @@ class BeliefStopping(StoppingPolicy):
         Parameters
         ----------
         outputs_so_far
-            What the tests gave, in the order of the cascade. With ``skip``, ``None`` for those not
-            run.
+            What the tests gave, in the order of the cascade; ``None`` for those left out.
         failed
             With ``skip``, tests that gave nothing and are not to be run again.
         """
@@ -119,10 +111,8 @@ class BeliefStopping(StoppingPolicy):
             return self._choose_without(self._prefix(outputs_so_far), failed)
         entry = None
         if rule is not None and type(outputs_so_far) in (tuple, list):  # else it is checked first
-            try:
+            with suppress(TypeError):  # an output that cannot be hashed
                 entry = rule.known.get(tuple(outputs_so_far))
-            except TypeError:  # an output that cannot be hashed
-                entry = None
         if entry is None:
             told = self._prefix(outputs_so_far)
             if rule is None:
@@ -156,20 +146,14 @@ class BeliefStopping(StoppingPolicy):
         return 1.0 if entry.test >= 0 else entry.chance
 
     def recommend(self, outputs_so_far: Outputs) -> Decision:
-        """Say what is believed best after the outputs so far, with no regard for learning.
-
-        ``Decision.UNDECIDED`` before the first fit.
-        """
+        """Say what is believed best, with no regard for learning; undecided before the first fit."""
         entry = self._entry(outputs_so_far)
         if entry is None:
             return Decision.UNDECIDED
         return Decision.STOP if entry.test < 0 else Decision.CONTINUE
 
     def conclude(self, outputs_so_far: Outputs) -> tuple[Hashable, float]:
-        """Return the answer to give if one stops, and the chance, as believed, that it is wrong.
-
-        Before the first fit that chance is NaN.
-        """
+        """Return the answer if one stops and its chance to be wrong, NaN before the first fit."""
         entry = self._entry(outputs_so_far)
         if entry is None:
             return standing_answer(self._prefix(outputs_so_far)), math.nan
@@ -190,8 +174,6 @@ class BeliefStopping(StoppingPolicy):
         """What running on so as to learn costs a case now, at most, in the unit of the costs."""
         share = self.exploration / math.sqrt(max(self._fitted.n_rounds, 1))
         return float(share * self.cascade.mistake_cost)
-
-    # Telling
 
     @property
     def n_rounds(self) -> int:
@@ -218,11 +200,7 @@ class BeliefStopping(StoppingPolicy):
         return self._stripped(told), label
 
     def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
-        """Take in many cases at once, in any order, or a mapping from cases to how often.
-
-        All or nothing: if one of them is refused none is taken. Afterwards the model is fitted
-        again if it is due.
-        """
+        """Take in many cases at once, all or none, and fit the model again if it is due."""
         with self._lock:
             self._waits = True
             try:
@@ -240,8 +218,6 @@ class BeliefStopping(StoppingPolicy):
     def _fit_if_due(self) -> None:
         if self.n_rounds >= self._next_fit or self.n_labels >= self._next_labels:
             self._fit_to(self._counts)
-
-    # The rule in force
 
     @property
     def _counts(self) -> CaseCounts:
@@ -307,8 +283,6 @@ class BeliefStopping(StoppingPolicy):
         while self.skip and n > 1 and told[n - 1] is None:
             n -= 1
         return told[:n]
-
-    # States
 
     def _read_statistic(self, name: str, saved: Any) -> CaseCounts:
         return CaseCounts.from_state(saved, self.cascade, self.max_patterns, self._checked)
