@@ -33,6 +33,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     labels: Any = None,
     label_column: str = "label",
     n_planned: int = 0,
+    show: Sequence[str] = (),
     confidence: float = 0.95,
     seed: int = 0,
 ) -> AuditReport:
@@ -63,7 +64,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     label_column
         The column with the right answer; rows without one are left out.
     n_planned
-        How many cases to choose for labelling.
+        How many cases to choose for labelling; those that have a label already count.
+    show
+        Columns of the log to show to whoever labels the cases.
     confidence
         The chance with which the intervals hold, all of them and at all times (those from labels:
         for a number of labels fixed beforehand).
@@ -99,15 +102,18 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     facts = facts_of(
         patterns,
         assumptions=taken,
-        labels=labelled,
+        labels=None if labelled is None else labelled.cases,
         n_planned=n_planned,
         confidence=confidence,
     )
     cases: tuple[PlannedCase, ...] = ()
     if facts.plan is not None and opened is not None:
-        cases = draw_cases(opened, facts.plan, seed=seed)
+        known = {} if labelled is None else labelled.by_id
+        cases = draw_cases(opened, facts.plan, show=show, labelled=known, seed=seed)
     name = "a pattern table" if opened is None else opened.name
-    return AuditReport(name, facts, advise(facts, n_drawn=len(cases)), cases)
+    return AuditReport(
+        name, facts, advise(facts, n_drawn=sum(case.label is None for case in cases)), cases
+    )
 
 
 def _check_settings(cascade: Any, confidence: Any, assumptions: Any) -> tuple[Assumption, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -21,11 +23,11 @@ from stopwise.auditing.assumptions import (
     UnseenLabel,
 )
 from stopwise.auditing.labels.label_files import CASE
+from stopwise.auditing.labels.sheet import LABEL, check_old_sheet, sheet_csv, sheet_jsonl
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.run import audit as run_audit
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
-from stopwise.cli.plan_file import check_old_plan, check_plan_columns, plan_csv
 from stopwise.cli.printing import say, visible
 from stopwise.cli.waiting import waiting
 from stopwise.errors import InputError, SettingError
@@ -33,6 +35,13 @@ from stopwise.files import check_target, draft
 from stopwise.lists import comma_separated
 from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
+
+FORMS = {
+    "--confidence": "0.95",
+    "--costs": "6,16,24",
+    "--errs-at-most": "all=0.02",
+    "--mistake-cost": "1000",
+}
 
 _log = partial(typer.Option, rich_help_panel="The log", show_default=False)
 _bounds = partial(typer.Option, rich_help_panel="What to take for granted", show_default=False)
@@ -54,6 +63,9 @@ _Tests = Annotated[
     ),
 ]
 _Costs = Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")]
+_Cumulative = Annotated[
+    bool, _log("--cumulative-costs", help="--costs are those of all tests up to each one.")
+]
 _MistakeCost = Annotated[str, _log(help="What a wrong answer costs, in the same unit.")]
 _Table = Annotated[str, _log(help="The table of a database file.")]
 _Query = Annotated[str, _log(help="SQL that selects the rows; a CSV or Parquet is FROM log.")]
@@ -83,10 +95,18 @@ _Labels = Annotated[
     _labels(help="Labels for some cases: the columns of the tests or --id, and --label-column."),
 ]
 _LabelColumn = Annotated[str, _labels(help="The column with the right answer (default: label).")]
-_PlanLabels = Annotated[int, _labels(help="Choose this many cases to label.")]
-_PlanOut = Annotated[Path, _labels(help="Where the cases to label go (default: to-label.csv).")]
+_PlanLabels = Annotated[
+    int, _labels(help="Choose this many cases to label; those with --labels count.")
+]
+_PlanOut = Annotated[
+    Path, _labels(help="Where the cases to label go, .csv or .jsonl (default: to-label.csv).")
+]
+_Show = Annotated[str, _labels(help="Columns to show to whoever labels, as in text,age.")]
+_ShowOutputs = Annotated[
+    bool, _labels("--show-outputs", help="Show what the tests said, too; it may sway who labels.")
+]
 _Seed = Annotated[int, _labels(help="For drawing the cases to label.")]
-_Confidence = Annotated[float, _result(help="With which all intervals hold (default: 0.95).")]
+_Confidence = Annotated[str, _result(help="With which all intervals hold (default: 0.95).")]
 _Out = Annotated[Path | None, _result(help="Write the report, an HTML page.")]
 _Details = Annotated[bool, _result("--details", help="Print all that the advice rests on.")]
 _Json = Annotated[bool, _result("--json", help="Print JSON, in which stages count from 0.")]
@@ -97,6 +117,7 @@ def audit(
     costs: _Costs,
     mistake_cost: _MistakeCost,
     tests: _Tests = "",
+    cumulative_costs: _Cumulative = False,
     table: _Table = "",
     query: _Query = "",
     case_id: _Id = "",
@@ -110,8 +131,10 @@ def audit(
     label_column: _LabelColumn = "label",
     plan_labels: _PlanLabels = 0,
     plan_out: _PlanOut = Path("to-label.csv"),
+    show: _Show = "",
+    show_outputs: _ShowOutputs = False,
     seed: _Seed = 0,
-    confidence: _Confidence = 0.95,
+    confidence: _Confidence = "0.95",
     out: _Out = None,
     details: _Details = False,
     as_json: _Json = False,
@@ -128,18 +151,17 @@ def audit(
     targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
     _check_targets({option: path for option, path in targets.items() if path}, log, labels)
     if plan_labels:
-        check_old_plan(plan_out, label_column)
+        check_old_sheet(plan_out, label_column)
     with waiting(visible(f"auditing {Path(log).name}")):
-        opened = open_log(
-            log,
-            tests=comma_separated(tests) or None,
-            table=table or None,
-            query=query or None,
-            case_id=case_id or None,
-        )
+        source = {"table": table or None, "query": query or None, "case_id": case_id or None}
+        shown = comma_separated(show)
+        opened = open_log(log, tests=comma_separated(tests) or None, **source)
+        if shown and not tests:  # what is shown to people is no test
+            opened = open_log(log, tests=[n for n in opened.columns if n not in shown], **source)
         names = list(opened.columns)
+        shown += names if show_outputs else []
         if plan_labels:
-            check_plan_columns(names, case_id or CASE)
+            _check_sheet_columns([case_id or CASE, *shown])
         assumptions = _assumptions(ordered, errs_at_most or [], prevalence or [])
         assumptions += [NeverRight(*never_right)] if never_right else []
         assumptions += [UnseenLabel()] if unseen_label else []
@@ -147,17 +169,19 @@ def audit(
         price = _number("--mistake-cost", mistake_cost, mistake_cost)
         report = run_audit(
             opened,
-            Cascade(_costs(costs, names), price, names),
+            Cascade(_costs(costs, names, cumulative_costs), price, names),
             assumptions=assumptions,
             labels=labels,
             label_column=label_column,
             n_planned=plan_labels,
-            confidence=confidence,
+            show=shown if plan_labels else (),
+            confidence=_share("--confidence", confidence),
             seed=seed,
         )
         texts = {out: report.to_html()} if out is not None else {}
         if report.facts.plan is not None:
-            texts[plan_out] = plan_csv(report, case_id or CASE)
+            write = sheet_jsonl if plan_out.suffix == ".jsonl" else sheet_csv
+            texts[plan_out] = write(report.planned_cases, [case_id or CASE, *shown])
     with ExitStack() as drafts:  # all of them or none
         for path, text in texts.items():
             drafts.enter_context(draft(path)).write_text(text, encoding="utf-8")
@@ -189,7 +213,17 @@ def _assumptions(ordered: bool, errs_at_most: list[str], prevalence: list[str]) 
     return taken
 
 
-def _costs(text: str, names: list[str]) -> list[float]:
+def _check_sheet_columns(columns: list[str]) -> None:
+    """Refuse columns that a sheet needs for itself, or would have twice."""
+    for name in columns:
+        if name == LABEL or columns.count(name) > 1:
+            raise SettingError(
+                f"--plan-labels needs a column {name!r} of its own: a query can rename the other, "
+                "or --id name the cases"
+            )
+
+
+def _costs(text: str, names: list[str], are_cumulative: bool) -> list[float]:
     costs = [_number("--costs", part, text) for part in comma_separated(text)]
     if len(costs) != len(names):
         shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
@@ -197,17 +231,43 @@ def _costs(text: str, names: list[str]) -> list[float]:
             f"--costs must have one price a test, got {len(costs)} for {len(names)} tests: "
             f"{shown}; --tests chooses the columns"
         )
-    return costs
+    if not are_cumulative:
+        return costs
+    steps = [after - before for before, after in pairwise([0.0, *costs])]
+    if min(steps) < 0:
+        raise SettingError(f"--cumulative-costs must not fall from test to test, got {text!r}")
+    return steps
 
 
 def _number(option: str, part: str, text: str) -> float:
+    """Return a number that a user typed, or say how to write it."""
     try:
         return float(part)
     except ValueError:
-        form = {"--costs": "6,16,24", "--mistake-cost": "1000", "--errs-at-most": "all=0.02"}.get(
-            option, "yes=0.1:0.3"
-        )
-        raise SettingError(f"{option} must look like {form}, got {text!r}") from None
+        form = FORMS.get(option, "yes=0.1:0.3")
+        raise SettingError(f"{option} must look like {form}, got {text!r}{_hint(part)}") from None
+
+
+def _hint(part: str) -> str:
+    """Guess what was meant by a number with a currency, a percent sign or separators."""
+    bare = part.strip().strip("$€£¥").strip()
+    if bare.endswith("%"):
+        with suppress(ValueError):
+            return f": write {float(bare[:-1]) / 100:g} for {part.strip()}"
+    if re.fullmatch(r"\d{1,3}(\.\d{3})*,\d+", bare):
+        bare = bare.replace(".", "").replace(",", ".")
+    bare = bare.replace(",", "").replace("'", "").replace(" ", "")
+    with suppress(ValueError):
+        return f": write {float(bare):.15g}, without signs and separators"
+    return ""
+
+
+def _share(option: str, text: str) -> float:
+    """Return a share between 0 and 1; 95 and 95% get a hint."""
+    value = _number(option, text, text)
+    if 1 < value < 100:
+        raise SettingError(f"{option} must lie in (0, 1), got {text}: write {value / 100:g}")
+    return value
 
 
 def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> None:

@@ -108,8 +108,13 @@ class Log:
         """Whether a case has a name: a column's, or its row number where rows have an order."""
         return self.case_id is not None or self._backend in ORDERED
 
-    def cases(self) -> Any:
-        """Return an Ibis table: the outputs as columns s0, s1, … and the id of each as ``case``."""
+    def cases(self, *show: str) -> Any:
+        """Return an Ibis table: the outputs as columns s0, s1, … and the id of each as ``case``.
+
+        Further columns to ``show`` are show0, show1, ….
+        """
+        for name in show:
+            known_name("a column to show", name, self.held.columns, LogError)
         if not self.has_ids:
             raise LogError(
                 f"case ids must be a column on {self._backend}: rows have no fixed order there"
@@ -118,10 +123,11 @@ class Log:
         table = self.held.frame()
         if self._backend == "polars":  # which can number no rows for Ibis: the embedded engine can
             named = [] if self.case_id is None else [self.case_id]
-            wanted = list(dict.fromkeys([*self.columns, *named]))
+            wanted = list(dict.fromkeys([*self.columns, *named, *show]))
             table = memtable(table.select(wanted).to_pyarrow())
         case = ibis.row_number() + 1 if self.case_id is None else table[self.case_id]
-        return self._outputs(table, case=case)
+        shown = {f"show{c}": table[name] for c, name in enumerate(show)}
+        return self._outputs(table, case=case, **shown)
 
     def _outputs(self, table: Any, **more: Any) -> Any:
         """Return the outputs as columns s0, s1, …, NULL for a gap, and ``more`` columns."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from stopwise.auditing.assumptions import LabelSpace
 from stopwise.auditing.labels.cases import LabelledCase
+from stopwise.auditing.labels.sheet import read_jsonl
 from stopwise.errors import LogError
 from stopwise.outputs import matching, present
 from stopwise.patterns import PatternTable
@@ -16,6 +17,14 @@ from stopwise.reading import Log, open_log
 from stopwise.reading.engine import engine_errors, memtable
 
 CASE = "case"  # the column of ids where the log has none
+
+
+class Labels(NamedTuple):
+    """Labelled cases, and the label of each case by its id where labels have ids."""
+
+    cases: list[LabelledCase]
+    by_id: dict[str, Hashable]
+
 
 Labelled = tuple[list[Hashable], dict[str, Any]]  # outputs, and the row of the labels
 
@@ -26,12 +35,17 @@ def read_labels(
     log: Log | None,
     histogram: PatternTable,
     space: LabelSpace,
-) -> list[LabelledCase]:
+) -> Labels:
     """Return the labelled cases of a log: what the tests said, what is right, how often.
 
     ``source`` has the label's column and either the outputs of the tests or the id of the case.
     """
+    if isinstance(source, (str, Path)) and Path(source).suffix == ".jsonl":
+        name = CASE if log is None or log.case_id is None else log.case_id
+        source = read_jsonl(Path(source), column, name)
     table = open_log(source, values=histogram.classes).held.frame()
+    if isinstance(source, (str, Path)):
+        table = _without_apostrophes(table)
     names = list(table.columns)
     if column not in names:
         raise LogError(f"labels must have a column {column!r}, got {', '.join(names)}")
@@ -61,7 +75,21 @@ def read_labels(
         raise LogError(f"labels must have values in column {column!r}, got none")
     for _, label in labelled:
         _check_label(label, histogram, space)
-    return [(outputs, label, n) for (outputs, label), n in labelled.items()]
+    return Labels(
+        [(outputs, label, n) for (outputs, label), n in labelled.items()],
+        {
+            row["case_id"]: matching(row["label"], histogram.classes)
+            for _, row in found
+            if "case_id" in row
+        },
+    )
+
+
+def _without_apostrophes(table: Any) -> Any:
+    """Take off what a sheet puts before text that a spreadsheet would compute."""
+    texts = [name for name, kind in table.schema().items() if kind.is_string()]
+    mended = {name: table[name].re_replace(r"^'([=+\-@])", r"\1") for name in texts}
+    return table.mutate(**mended) if mended else table
 
 
 def _check_label(label: Any, histogram: PatternTable, space: LabelSpace) -> None:
@@ -71,7 +99,7 @@ def _check_label(label: Any, histogram: PatternTable, space: LabelSpace) -> None
     if label not in histogram.classes and not space.unseen:
         raise LogError(
             f"a label must be a value that some test gives, got {label!r}; the log has "
-            f"{', '.join(map(repr, histogram.classes[:20]))} (unseen_label allows others)"
+            f"{', '.join(map(repr, histogram.classes[:20]))} (UnseenLabel allows others)"
         )
 
 

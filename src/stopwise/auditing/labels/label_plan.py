@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -132,36 +134,69 @@ def _expected(histogram: PatternTable, groups: tuple[PlanGroup, ...]) -> list[La
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case to label: its id and what the tests said."""
+    """A case to label: its id, what the tests said, what else to show, a label it has already."""
 
     case: Hashable
     outputs: tuple[Hashable, ...]
+    shown: tuple[Hashable, ...] = ()
+    label: Hashable = None
 
 
-def draw_cases(log: Log, plan: LabelPlan, *, seed: int = 0) -> tuple[PlannedCase, ...]:
+def draw_cases(
+    log: Log,
+    plan: LabelPlan,
+    *,
+    show: Sequence[str] = (),
+    labelled: Mapping[str, Hashable] = MappingProxyType({}),
+    seed: int = 0,
+) -> tuple[PlannedCase, ...]:
     """Draw the cases of a plan at random, inside the engine; the same seed draws the same cases.
 
     Cases that agree in the same way are numbered in the order of their ids, and numbers are drawn.
     The cases come shuffled, so that whoever labels the first few has a random sample of them.
+
+    Parameters
+    ----------
+    log, plan
+        Where the cases are, and how many of each agreement to draw.
+    show
+        Columns of the log to show to whoever labels.
+    labelled
+        The labels of some cases by their ids: they are part of the plan and not drawn again.
+    seed
+        Of the draw.
     """
     ibis = load_ibis()
     K = log.cascade.n_stages
-    # A larger plan after a look at the labels of a smaller one is a draw of its own.
-    rng = np.random.default_rng([seed, plan.n_labels])
+    rng = np.random.default_rng([seed, plan.n_labels, len(labelled)])
     with engine_errors("the log"):
-        rows = log.cases()
+        rows = log.cases(*show)
         if log.case_id is not None:
             _check_ids(rows, log.case_id)
-        keyed = rows.mutate(group=_group_key(rows, K))
-        order = ibis.row_number().over(group_by=keyed.group, order_by=keyed.case)
-        wanted = [_key(group.blocks) for group in plan.groups]
-        ranked = keyed.filter(keyed.group.isin(wanted)).mutate(rank=order)
-        keep = ibis.literal(False)
-        for key, group in zip(wanted, plan.groups, strict=True):
-            ranks = rng.choice(group.n_cases, group.n_labels, replace=False).tolist()
-            keep |= (ranked.group == key) & ranked["rank"].isin(ranks)
+        keyed = rows.mutate(group=_group_key(rows, K), name=rows.case.cast("string"))
+        keyed = keyed.mutate(done=keyed.name.isin([*labelled]) if labelled else ibis.literal(False))
+        order = ibis.row_number().over(group_by=[keyed.group, keyed.done], order_by=keyed.case)
+        ranked = keyed.mutate(rank=order)
+        n_done: Counter[str] = Counter()
+        if labelled:
+            n_done.update(ranked.filter(ranked.done).to_pyarrow()["group"].to_pylist())
+        keep = ranked.done
+        for group in plan.groups:
+            key = _key(group.blocks)
+            left = group.n_cases - n_done[key]
+            n = min(max(group.n_labels - n_done[key], 0), left)
+            ranks = rng.choice(left, n, replace=False).tolist() if n else []
+            keep |= ~ranked.done & (ranked.group == key) & ranked["rank"].isin(ranks)
         found = ranked.filter(keep).order_by(["group", "rank"]).to_pyarrow().to_pylist()
-    cases = [PlannedCase(row["case"], tuple(row[f"s{k}"] for k in range(K))) for row in found]
+    cases = [
+        PlannedCase(
+            row["case"],
+            tuple(row[f"s{k}"] for k in range(K)),
+            tuple(row[f"show{c}"] for c in range(len(show))),
+            labelled.get(row["name"]),
+        )
+        for row in found
+    ]
     return tuple(cases[place] for place in rng.permutation(len(cases)))
 
 

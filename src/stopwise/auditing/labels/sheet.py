@@ -1,0 +1,113 @@
+"""Sheets of cases to label: CSV for spreadsheets, JSON lines for Label Studio and Argilla."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+from stopwise.auditing.labels.label_plan import PlannedCase
+from stopwise.errors import InputError, LogError
+
+LABEL = "label"
+FORMULA = re.compile(r"^[=+\-@](?!\d)")  # what a spreadsheet would compute
+
+
+def sheet_csv(cases: Sequence[PlannedCase], columns: Sequence[str]) -> str:
+    """Return cases as CSV: ``columns`` name the id and what is shown; the label comes last.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe, which reading takes off.
+    """
+    rows: list[list[object]] = [[*columns, LABEL]]
+    rows += [[case.case, *case.shown, case.label] for case in cases]
+    return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
+
+
+def sheet_jsonl(cases: Sequence[PlannedCase], columns: Sequence[str]) -> str:
+    """Return cases as JSON lines: ``data`` for Label Studio, ``fields`` for Argilla."""
+    lines = []
+    for case in cases:
+        shown = {name: _json(value) for name, value in zip(columns[1:], case.shown, strict=True)}
+        record = {
+            "id": str(case.case),
+            "data": {columns[0]: _json(case.case), **shown},
+            "fields": {name: str(value) for name, value in shown.items()},
+            "metadata": {columns[0]: str(case.case)},
+            LABEL: _json(case.label),
+        }
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def read_jsonl(path: Path, column: str, case_id: str) -> Any:
+    """Return the labels of a JSON lines file as an Arrow table of ids and labels.
+
+    A label stands in ``label`` (or ``column``), in an annotation of Label Studio or in a response
+    of Argilla; lines without one are left out.
+    """
+    import pyarrow as pa
+
+    ids, labels = [], []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            label = _label_of(record, column)
+            data = record.get("data") or record.get("metadata") or {}
+            case = data.get(case_id, record.get(case_id, record.get("id")))
+        except (ValueError, AttributeError, LookupError, TypeError) as error:
+            raise LogError(f"{path} cannot be read in line {number}: {error!r}") from None
+        if label is not None:
+            ids.append(str(case))
+            labels.append(label)
+    return pa.table({case_id: ids, column: labels})
+
+
+def _label_of(record: dict[str, Any], column: str) -> Any:
+    label = record.get(column, record.get(LABEL))
+    if label is not None:
+        return label
+    for annotation in record.get("annotations") or ():
+        for result in annotation["result"]:
+            value = result["value"]
+            return value.get("choices", value.get("labels", value.get("text")))[0]
+    responses = record.get("responses") or {}
+    given = responses.get(column) or responses.get(LABEL) if isinstance(responses, dict) else None
+    return given[0]["value"] if given else None
+
+
+def check_old_sheet(path: Path, label_column: str) -> None:
+    """Refuse to write a sheet over one that somebody has filled in."""
+    if not path.is_file():
+        return
+    if path.suffix == ".jsonl":
+        n_labels = read_jsonl(path, label_column, "id").num_rows
+    else:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        n_labels = sum(
+            any((row.get(name) or "").strip() for name in {LABEL, label_column})
+            for row in csv.DictReader(io.StringIO(text))
+        )
+    if n_labels:
+        raise InputError(
+            f"--plan-out must not be a file that holds labels, {path} holds {n_labels}: hand it in "
+            "with --labels and give the new sheet another name; the labels are carried over"
+        )
+
+
+def _cell(value: object) -> str:
+    """Return a cell of a CSV file; text that is empty or begins or ends blank is in quotes."""
+    text = "" if value is None else str(value)
+    if isinstance(value, str) and FORMULA.match(value):
+        text = "'" + text
+    plain = value is None or (text == text.strip() != "" and not set(text) & set(',;|\t"\r\n'))
+    return text if plain else '"' + text.replace('"', '""') + '"'
+
+
+def _json(value: Hashable) -> Any:
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)
