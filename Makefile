@@ -16,7 +16,7 @@ stamp = $(VENV)/.installed-$(subst $(comma),-,$(1))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo paper test check bench snapshots slow clean
+.PHONY: help demo paper test check bench examples snapshots slow clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,9 @@ bench: $(call stamp,$(BENCH_EXTRAS)) ## Run every benchmarks/bench_*.py
 	done; \
 	[ -n "$$found" ] || echo "bench: there is no benchmarks/bench_*.py to run"; \
 	[ -z "$$missed" ] || { echo "bench: a bar was missed or a bench failed in:$$missed" >&2; exit 1; }
+
+examples: $(call stamp,$(TEST_EXTRAS)) ## Render audit pages of all kinds into build/examples
+	$(PY) -m examples.pages build/examples
 
 snapshots: $(call stamp,$(TEST_EXTRAS)) ## Renew the texts and counts that tests compare; read them before you commit
 	$(PY) -m tests.auditing.words.snapshot

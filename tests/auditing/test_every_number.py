@@ -32,7 +32,9 @@ from tests.auditing.again.price_bands import check_bands
 
 UNCHECKED = {  # numbers of warnings stand elsewhere too; intervals of beliefs have their own tests
     "advice.warnings[].number", "advice.warnings[].tests[]", "advice.warnings[].values[]",
-    "belief.intervals[].high", "belief.intervals[].low",
+    "belief.intervals[].high", "belief.intervals[].low", "belief.spreads[][]",
+    "belief.per_case.cost", "belief.per_case.rule[].outputs[]", "belief.per_case.rule[].share",
+    "belief.per_case.rule[].stops", "belief.per_case", "belief.dependent_tests[]",
 }  # fmt: skip
 
 
@@ -42,6 +44,20 @@ def check_next(a, found, report):
         assert found == report["verdict"]["n_more"]
     else:
         assert found == a.n_next
+
+
+def check_certainties(_a, found, report):
+    """Bands that are sure are proven; the others are judged as the own price is."""
+    bands = report["prices"]
+    assert [c == "proven" for c in found] == [band["is_sure"] for band in bands]
+
+
+def check_stake(a, found, _report):
+    assert found == pytest.approx(a.label_value[0], abs=1e-4)
+
+
+def check_outlooks(a, found, _report):
+    assert found == pytest.approx(a.label_value[1], abs=1e-4)
 
 
 def check_bands_of(a, found, _report):
@@ -60,6 +76,12 @@ CHECKS = {
     "advice.warnings[].kind": same(lambda a: a.warnings),
     "advice.next_step": same(lambda a: a.next_step),
     "advice.n_next": check_next,
+    "advice.stake": check_stake,
+    "advice.price_certainties[]": check_certainties,
+    "advice.outlooks[].n_labels": same(lambda a: [20, 50, 200][: len(a.label_value[1])]),
+    "advice.outlooks[].chance": check_outlooks,
+    "belief.is_testable": same(lambda a: a.belief[1] and a.model.misfit.is_testable),
+    "belief.is_refuted": same(lambda a: a.belief[1] and a.model.misfit.is_refuted),
     "belief.error_rates[]": same(lambda a: a.belief[0]),
     "belief.is_identified": same(lambda a: a.belief[1]),
     "source": same(lambda _: "a table in memory"),
@@ -157,6 +179,7 @@ CHECKS = {
     ),
     "planned_cases[].case": check_planned,
     "planned_cases[].outputs[]": check_planned,
+    "planned_cases[].label": check_planned,
 }
 PARTS = {"missing", "labels", "plan", "advice.skipped", "advice.taken"}  # a log may have none
 

@@ -170,7 +170,7 @@ def facts_of(
             gaps = gaps.with_labels(skipped_by_truth(table, strata))
         if is_drawn_by_agreement(table, strata):
             strata = LabelledCases.of(table, labels, by_agreement=True, space=space)
-    bounds = _disagreement_bounds(table, gaps, assumptions, alpha)
+    bounds = disagreement_bounds(table, gaps, assumptions, alpha)
     verdict = judge(bounds, cascade)
     evidence = None if strata is None else label_evidence(strata, verdict, cascade, alpha=alpha)
     drawn = () if evidence is None else evidence.as_assumptions()
@@ -206,7 +206,7 @@ def facts_of(
     )
 
 
-def _disagreement_bounds(
+def disagreement_bounds(
     table: PatternTable,
     gaps: MissingOutputs | None,
     assumptions: Sequence[Assumption],

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
-from stopwise.auditing.advice import advise
 from stopwise.auditing.assumptions import Assumption, LabelSpace
+from stopwise.auditing.decide import advise
 from stopwise.auditing.facts import facts_of
 from stopwise.auditing.labels.label_files import read_labels
 from stopwise.auditing.labels.label_plan import PlannedCase, draw_cases

@@ -153,11 +153,13 @@ def audit(
     if plan_labels:
         check_old_sheet(plan_out, label_column)
     with waiting(visible(f"auditing {Path(log).name}")):
-        source = {"table": table or None, "query": query or None, "case_id": case_id or None}
+        open_source = partial(
+            open_log, log, table=table or None, query=query or None, case_id=case_id or None
+        )
         shown = comma_separated(show)
-        opened = open_log(log, tests=comma_separated(tests) or None, **source)
+        opened = open_source(tests=comma_separated(tests) or None)
         if shown and not tests:  # what is shown to people is no test
-            opened = open_log(log, tests=[n for n in opened.columns if n not in shown], **source)
+            opened = open_source(tests=[name for name in opened.columns if name not in shown])
         names = list(opened.columns)
         shown += names if show_outputs else []
         if plan_labels:
@@ -254,7 +256,7 @@ def _hint(part: str) -> str:
     if bare.endswith("%"):
         with suppress(ValueError):
             return f": write {float(bare[:-1]) / 100:g} for {part.strip()}"
-    if re.fullmatch(r"\d{1,3}(\.\d{3})*,\d+", bare):
+    if re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d+,\d{1,2}", bare):
         bare = bare.replace(".", "").replace(",", ".")
     bare = bare.replace(",", "").replace("'", "").replace(" ", "")
     with suppress(ValueError):

@@ -21,15 +21,36 @@ class Again(Planned):
         model = sw.LatentClasses.fit(table, labels=self.labelled or None)
         if not (model.is_identified or self.labelled):
             return [math.nan] * self.K, False
-        wrong = np.zeros(self.K)
+        wrong, per_row = np.zeros(self.K), {}
         for row, times in self.counts.items():
             chance = model.belief(row)
+            per_row[row] = np.zeros(self.K)
             for k, y in enumerate(row):
                 right = chance[y] if y is not None else sum(
                     chance[a] * model.confusion[k, c, c] for c, a in enumerate(model.classes)
                 )  # fmt: skip
                 wrong[k] += times * (1 - right)
+                per_row[row][k] = 1 - right
+        self.model, self.per_row = model, per_row
         return (wrong / self.n).tolist(), True
+
+    def is_clear(self, stage):
+        """Whether the second best costs clearly more, and the model is not refuted."""
+        rates, _ = self.belief
+        cost = {k: rates[k] + self.C[k] for k in self.rivals if k != stage}
+        if self.model.misfit.is_refuted or self.n < 30 or not cost:
+            return False
+        second = min(cost, key=cost.get)
+        own = rates[stage] + self.C[stage]
+        gap = cost[second] - own
+        apart = [
+            w[stage] - w[second] for row, t in self.counts.items() for w in [self.per_row[row]] * t
+        ]
+        if gap < 3 * np.std(apart) / math.sqrt(self.n):
+            return False
+        if self.finding()[1] == stage or self.n_telling:
+            return bool(gap >= 0.05 * own)
+        return bool(self.model.misfit.is_testable and gap >= 0.1 * own)
 
     @cached_property
     def choice(self):
@@ -45,7 +66,8 @@ class Again(Planned):
         rates, known = self.belief
         if known:
             stage = min(self.rivals, key=lambda k: rates[k] + self.C[k])
-            return stage, "guess", "belief and labels" if self.n_telling else "belief"
+            sure = "likely" if self.is_clear(stage) else "guess"
+            return stage, sure, "belief and labels" if self.n_telling else "belief"
         finding, stage = self.finding()
         if finding == "sound" and stage in self.rivals:
             return stage, "guess", "disagreement"
@@ -114,7 +136,9 @@ class Again(Planned):
                 among = np.median([float(shares[i, j]) for i in rest for j in rest if i < j])
                 if min(shares[stage, k] for k in rest) >= max(2 * among, 0.1):
                     found.append("outlier")
-            stages = {self.sound(self.share), self.safest} - {None}
+            if known and self.model.misfit.is_refuted:
+                found.append("misfit")
+            stages = {self.sound(self.share)} - {None}
             if known:
                 stages.add(min(self.stages, key=lambda k: rates[k] + self.C[k]))
             if len(stages) > 1 and not self.n_telling:
@@ -160,3 +184,24 @@ class Again(Planned):
             return sum(m for _, m in self.plan.values())
         n = 4 * len(self.labelled) if self.log.labels else 20
         return min(n, self.n_disputed) if self.next_step == "label" else 0
+
+    @cached_property
+    def label_value(self):
+        """What not knowing costs, and how likely labels tell, both by adding up a grid of x."""
+        if self.choice[1] == "proven" or not self.n_disputed:
+            return 0.0, []
+        grid = (np.arange(200_000) + 0.5) / 100_000 - 1
+        found = []
+        for step, is_taken in ((self.skipped, False), (self.taken, True)):
+            if step is None or step["payoff"] != "open" or not step["changed"]["low"]:
+                continue
+            p, price = step["changed"]["low"], step["price"]
+            price = min(max(price, -p), p)
+            lost = np.maximum(price - p * grid if is_taken else p * grid - price, 0).mean()
+            on_step = min(p * self.n / self.n_disputed, 1)
+            tells = [
+                (np.abs(grid - price / p) > 2 / math.sqrt(n * on_step)).mean()
+                for n in (20, 50, 200)
+            ]
+            found.append((lost, tells))
+        return max(found, default=(0.0, []))

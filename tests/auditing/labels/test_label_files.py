@@ -1,6 +1,8 @@
 """Labels find their cases: by id where they have one, with outputs that are those of the log."""
 
 import csv
+import json
+from dataclasses import replace
 
 import ibis
 import numpy as np
@@ -9,7 +11,7 @@ import polars as pl
 import pytest
 
 import stopwise as sw
-from stopwise.cli.plan_file import plan_csv
+from stopwise.auditing.labels.sheet import sheet_csv, sheet_jsonl
 from stopwise.errors import LogError
 from tests.auditing.worlds import draw
 
@@ -26,7 +28,7 @@ def world(values=("x", "y", "z"), n=600):
 
 def filled_plan(report, truth, path, name="case"):
     """Write a plan, and a label into every row of it, as a person with a spreadsheet would."""
-    path.write_text(plan_csv(report, name), encoding="utf-8")
+    path.write_text(sheet_csv(report.planned_cases, [name]), encoding="utf-8")
     with path.open(newline="", encoding="utf-8") as lines:
         rows = list(csv.reader(lines))
     with path.open("w", newline="", encoding="utf-8") as lines:
@@ -61,7 +63,8 @@ def test_an_empty_text_is_told_from_an_empty_cell(tmp_path):
     plan.write_text("\n".join(line + '""' * line.endswith(",") for line in lines))
     assert sw.audit(frame, CASCADE, labels=plan).facts.labels.n_labels == 40
     # And without ids: an empty text that the plan shows is in quotes.
-    lines = plan_csv(report, "nr").splitlines()
+    report = sw.audit(frame, CASCADE, n_planned=40, show=["a", "b"])
+    lines = sheet_csv(report.planned_cases, ["nr", "a", "b"]).splitlines()
     plan.write_text("\n".join([lines[0], *(line + "yes" for line in lines[1:])]))
     assert sw.audit(frame, CASCADE, labels=plan).facts.labels.n_labels == 40
 
@@ -155,3 +158,70 @@ def test_whole_numbers_with_a_fraction_come_back(as_label, tmp_path):
     np.testing.assert_array_equal(found.facts.labels.estimates, expected.facts.labels.estimates)
     named = pd.DataFrame({"case": at, "label": [told[case - 1] for case in at]})
     assert sw.audit(path, CASCADE, labels=named).facts.labels.n_labels == 40
+
+
+def test_any_part_of_a_shuffled_sheet_is_a_random_sample():
+    """The first rows hold each agreement in proportion: no group comes first."""
+    truth, frame = world(n=4_000)
+    cases = sw.audit(frame, CASCADE, n_planned=600).planned_cases
+    first = [case.outputs for case in cases[:200]]
+    whole = [case.outputs for case in cases]
+    for pattern in set(whole):
+        share = whole.count(pattern) / 600
+        assert abs(first.count(pattern) / 200 - share) < 5 * (share / 200) ** 0.5 + 0.005
+    at = [case.case for case in cases[:200]]
+    told = pd.DataFrame({"case": at, "label": truth[np.array(at) - 1]})
+    found = sw.audit(frame, CASCADE, labels=told).facts.labels.interval(0, 1)
+    gain = (frame.a.to_numpy() != truth).mean() - (frame.b.to_numpy() != truth).mean()
+    assert gain in found
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_labels_carry_over_to_a_larger_plan(kind, tmp_path):
+    truth, frame = world()
+    first = sw.audit(frame, CASCADE, n_planned=30).planned_cases
+    done = [replace(case, label=truth[case.case - 1]) for case in first[:12]]
+    path = tmp_path / f"labels.{kind}"
+    write = sheet_csv if kind == "csv" else sheet_jsonl
+    path.write_text(write(done + list(first[12:]), ["case"]))
+    report = sw.audit(frame, CASCADE, labels=path, n_planned=50)
+    assert report.facts.labels.n_labels == 12
+    sheet = {case.case: case.label for case in report.planned_cases}
+    assert len(sheet) == len(report.planned_cases)
+    assert {case: label for case, label in sheet.items() if label is not None} == {
+        case.case: case.label for case in done
+    }
+    assert 48 <= len(sheet) <= 52
+    assert report.advice.n_next == len(sheet) - 12
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"data": {"case": 5}, "annotations": [{"result": [{"value": {"choices": ["x"]}}]}]},
+        {"id": "5", "metadata": {"case": "5"}, "responses": {"label": [{"value": "x"}]}},
+        {"case": 5, "label": "x"},
+    ],
+)
+def test_what_label_studio_and_argilla_give_back_is_read(record, tmp_path):
+    _, frame = world()
+    lines = [record, {"data": {"case": 6}, "annotations": []}]
+    (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert sw.audit(frame, CASCADE, labels=tmp_path / "labels.jsonl").facts.labels.n_labels == 1
+    (tmp_path / "labels.jsonl").write_text("no JSON")
+    with pytest.raises(LogError, match="cannot be read in line 1"):
+        sw.audit(frame, CASCADE, labels=tmp_path / "labels.jsonl")
+
+
+def test_what_a_spreadsheet_would_compute_is_text_in_a_sheet(tmp_path):
+    truth, frame = world(("=1+1", "@x", "-y"))
+    log = frame.assign(id=["=cmd|" + str(k) for k in range(600)], text="+call")
+    settings = {"case_id": "id", "show": ["text", "a"]}
+    report = sw.audit(log, CASCADE, n_planned=30, **settings)
+    named = dict(zip(log.id, truth, strict=True))
+    done = [replace(case, label=named[case.case]) for case in report.planned_cases]
+    sheet = sheet_csv(done, ["id", "text", "a"])
+    assert not any(cell[:1] in "=+-@" for row in csv.reader(sheet.splitlines()) for cell in row)
+    (tmp_path / "sheet.csv").write_text(sheet)
+    found = sw.audit(log, CASCADE, labels=tmp_path / "sheet.csv", case_id="id")
+    assert found.facts.labels.n_labels == 30

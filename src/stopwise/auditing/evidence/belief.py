@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stopwise.auditing.evidence.per_case import PerCase, per_case_rule
 from stopwise.auditing.interval import Interval
 from stopwise.auditing.labels.cases import LabelledCase
 from stopwise.beliefs.model import LatentClasses
@@ -36,6 +37,8 @@ class Belief:
         Whether some log could refute the model, and whether this one does.
     dependent_tests
         The two tests that depend on each other most, where the model is refuted.
+    per_case
+        The best rule that decides after each output, where it was computed.
     """
 
     error_rates: FloatArray
@@ -45,6 +48,7 @@ class Belief:
     is_testable: bool = False
     is_refuted: bool = False
     dependent_tests: tuple[int, ...] = ()
+    per_case: PerCase | None = None
 
 
 def belief_of(table: PatternTable, labels: Sequence[LabelledCase] | None) -> Belief:
@@ -68,6 +72,7 @@ def belief_of(table: PatternTable, labels: Sequence[LabelledCase] | None) -> Bel
         is_testable=misfit.is_testable,
         is_refuted=misfit.is_refuted,
         dependent_tests=misfit.pairs[0].tests if misfit.is_refuted else (),
+        per_case=per_case_rule(model, table),
     )
 
 

@@ -14,7 +14,7 @@ from stopwise.auditing.labels.label_plan import PlannedCase
 from stopwise.errors import InputError, LogError
 
 LABEL = "label"
-FORMULA = re.compile(r"^[=+\-@](?!\d)")  # what a spreadsheet would compute
+FORMULA = re.compile(r"^(?:[=@]|[+\-](?!\d))")  # what a spreadsheet would compute
 
 
 def sheet_csv(cases: Sequence[PlannedCase], columns: Sequence[str]) -> str:

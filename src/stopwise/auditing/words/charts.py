@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from html import escape
 
-from stopwise.auditing.advice import Payoff, Step
+from stopwise.auditing.advice import Certainty, Payoff, Step
 from stopwise.auditing.interval import Interval
 from stopwise.auditing.price_map import PriceBand
 from stopwise.auditing.report import AuditReport
@@ -17,6 +17,17 @@ COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#8C6D46"),
     *("#6A5ACD", "#A0466E", "#5E8C31", "#777777"),
 )  # after Okabe and Ito, told apart by colour-blind readers too
+
+FILL = {
+    Certainty.PROVEN: "{colour}",
+    Certainty.LIKELY: "repeating-linear-gradient(45deg,{colour} 0 11px,var(--fill) 11px 13px)",
+    Certainty.GUESS: "repeating-linear-gradient(45deg,{colour} 0 4px,var(--fill) 4px 10px)",
+}
+SURE = {
+    Certainty.PROVEN: "for sure",
+    Certainty.LIKELY: "likely",
+    Certainty.GUESS: "maybe; needs labels",
+}
 
 
 def steps_chart(report: AuditReport) -> str:
@@ -69,19 +80,34 @@ def costs_chart(report: AuditReport) -> str:
     facts, C = report.facts, report.cascade.cumulative_costs
     rates = [float(r) for r in facts.belief.error_rates]
     known = not any(map(math.isnan, rates))
-    most = max(float(C[k]) + (rates[k] if known else 0.0) for k in range(len(C))) or 1.0
+    limits = facts.belief.intervals
+    if facts.labels is not None:
+        limits = facts.error_bounds
+    tops = [float(C[k]) + (rates[k] if known else 0.0) for k in range(len(C))]
+    shown = [known and limits[k].width < 1 for k in range(len(C))]
+    most = max(*tops, *(float(C[k]) + limits[k].high for k in range(len(C)) if shown[k]), 1e-12)
     rows = []
     for k, paid in enumerate(C.tolist()):
         bars = [_bar("fees", 0.0, paid / most)]
-        words = f"{money(report, paid)} for tests"
+        words = f"{_amount(report, paid)} for tests"
         if known:
             bars.append(_bar("mistakes", paid / most, (paid + rates[k]) / most))
-            words += f", about {money(report, rates[k])} for mistakes"
+            words += f", about {_amount(report, rates[k])} for mistakes"
+        if shown[k]:
+            low, high = limits[k].low, limits[k].high
+            bars.append(_bar("range", (paid + low) / most, (paid + high) / most))
+            words += f" ({_amount(report, low)} to {_amount(report, high)})"
         chosen = " (advised)" if k == report.advice.stage else ""
         rows.append(_row(name(report, k) + chosen, words + ".", bars))
-    note = "Fees are solid" + ("; mistakes, as estimated, are pale." if known else ".")
+    note = "Fees are solid" + (
+        "; mistakes, as estimated, are pale, with their range as a line." if known else "."
+    )
     title = f"<h2>Cost per {n_said(report):,} cases by stopping point</h2>"
     return title + paragraph(note, "small") + "".join(rows)
+
+
+def _amount(report: AuditReport, share: float) -> str:
+    return amount(n_said(report) * share * report.cascade.mistake_cost)
 
 
 def price_strip(report: AuditReport) -> str:
@@ -93,25 +119,23 @@ def price_strip(report: AuditReport) -> str:
         return math.log(price / low) / math.log(high / low)
 
     spans, words = [], []
-    for band in bands:
+    for band, certainty in zip(bands, report.advice.price_certainties, strict=True):
         colour = "var(--line)" if band.stage is None else COLOURS[band.stage % len(COLOURS)]
-        fill = (
-            colour
-            if band.is_sure
-            else f"repeating-linear-gradient(45deg,{colour} 0 5px,var(--fill) 5px 10px)"
-        )
+        fill = FILL[certainty].format(colour=colour)
         left, width = place(band.low), place(band.high) - place(band.low)
         spans.append(
             f'<span style="left:{100 * left:.2f}%;width:{100 * width:.2f}%;background:{fill}">'
             "</span>"
         )
         mine = " ← your price" if band.low <= own < band.high else ""
-        words.append(
-            f'<li><span class="key" style="background:{fill}"></span> '
-            f"{escape(_range(band, low, high) + ': ' + _cheapest(report, band) + mine)}</li>"
-        )
+        said = f"{_range(band, low, high)}: {_cheapest(report, band, certainty)}{mine}"
+        key = f'<span class="key" style="background:{fill}"></span>'
+        words.append(f"<li>{key} {escape(said)}</li>")
     strip = "".join(spans) + _tick(place(own))
-    note = "Solid: cheapest for sure. Striped: looks cheapest, needs labels. Red: your price."
+    note = (
+        "Solid: cheapest for sure. Broad stripes: likely. Narrow stripes: needs labels. Red: your "
+        "price."
+    )
     return (
         "<h2>If a mistake cost more or less</h2>"
         + paragraph(note, "small")
@@ -130,11 +154,10 @@ def _range(band: PriceBand, low: float, high: float) -> str:
     return f"{amount(band.low)} to {amount(band.high)}"
 
 
-def _cheapest(report: AuditReport, band: PriceBand) -> str:
+def _cheapest(report: AuditReport, band: PriceBand, certainty: Certainty) -> str:
     if band.stage is None:
         return "unknown without labels"
-    sure = "for sure" if band.is_sure else "maybe"
-    return f"stop after {name(report, band.stage)} ({sure})"
+    return f"stop after {name(report, band.stage)} ({SURE[certainty]})"
 
 
 def _row(title: str, words: str, bars: list[str]) -> str:

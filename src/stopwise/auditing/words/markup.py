@@ -31,7 +31,9 @@ code{background:var(--fill);border-radius:.3rem;padding:.1rem .35rem;font-size:.
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}
 td,th{padding:.25rem .6rem;text-align:right;vertical-align:top}
 th{border-bottom:2px solid var(--line);font-weight:600}
-td:first-child,th:first-child{text-align:left}
+td,th{overflow-wrap:normal;white-space:nowrap}
+td:first-child,th:first-child{text-align:left;white-space:normal;min-width:7rem}
+th{white-space:normal}
 tr:nth-child(even) td{background:var(--fill)}
 .row{margin:.7rem 0}.row b{font-weight:600}
 .track{position:relative;height:1.3rem;background:var(--fill);border-radius:.2rem;overflow:hidden;

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from html import escape
 
+from stopwise.auditing.advice import NextStep
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.charts import costs_chart, price_strip, steps_chart
 from stopwise.auditing.words.markup import STYLE, paragraph, section_html
-from stopwise.auditing.words.statistics import sections, your_numbers
+from stopwise.auditing.words.statistics import labels_value, per_case, sections, your_numbers
 from stopwise.auditing.words.wording import box, one_line
 
 
 def page(report: AuditReport) -> str:
     """Return the page of a report."""
     source = escape(one_line(report.source))
+    first, last = (part(report) for part in (per_case, labels_value))
+    if report.facts.labels is not None:  # then the labels are what the reader asked about
+        first, last = last, first
     folded = "".join(section_html(section, 3) for section in sections(report))
     body = [
         f"<main><h1>Where to stop: {source}</h1>",
         _box(report),
+        "" if first is None else section_html(first),
         section_html(your_numbers(report)),
         steps_chart(report),
         costs_chart(report),
         price_strip(report),
+        "" if last is None else section_html(last),
+        _command(report),
         f"<details><summary>For statisticians</summary>{folded}</details></main>",
     ]
     return (
@@ -30,6 +37,20 @@ def page(report: AuditReport) -> str:
         f"<title>stopwise audit: {source}</title><style>{STYLE}</style></head>"
         f"<body>{''.join(body)}</body></html>\n"
     )
+
+
+def _command(report: AuditReport) -> str:
+    """Return the command that draws cases to label, where that is the next step."""
+    if report.advice.next_step is not NextStep.LABEL:
+        return ""
+    costs = ",".join(f"{price:g}" for price in report.cascade.prices)
+    words = [
+        "stopwise audit",
+        "LOG",
+        f"--costs {costs} --mistake-cost {report.cascade.mistake_cost:g}",
+        f"--plan-labels {report.advice.n_next:.0f}",
+    ]
+    return f"<p><code>{escape(' '.join(words))}</code></p>"
 
 
 def _box(report: AuditReport) -> str:

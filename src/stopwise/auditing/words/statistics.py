@@ -9,11 +9,20 @@ from itertools import combinations
 
 import numpy as np
 
+from stopwise.auditing.advice import NextStep
 from stopwise.auditing.evidence.verdict import Finding, PairEvidence
 from stopwise.auditing.labels.label_evidence import Holds
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.rules import Rule
-from stopwise.auditing.words.numbers import amount, cleaned, figure, percent, rounded, span
+from stopwise.auditing.words.numbers import (
+    amount,
+    cleaned,
+    figure,
+    percent,
+    rounded,
+    span,
+    whole_percent,
+)
 from stopwise.auditing.words.wording import money, name, names, one_line, quoted
 from stopwise.patterns import MISSING, agreement
 
@@ -259,6 +268,57 @@ def your_numbers(report: AuditReport) -> Section:
             )
             for k in range(cascade.n_stages)
         ),
+    )
+
+
+def per_case(report: AuditReport) -> Section | None:
+    """Return what deciding after each output would save, and the rule; ``None`` without one."""
+    facts = report.facts
+    found = facts.belief.per_case
+    if found is None:
+        return None
+    saved = float(facts.expected_costs.min()) - found.cost
+    table = facts.table
+    if saved <= 0.01 * found.cost:
+        return Section(
+            "Per case, if you can",
+            "Deciding after each output would save next to nothing here: one stopping point for "
+            "all cases is as good, by our estimate.",
+        )
+    rows = tuple(
+        (
+            ", ".join(
+                f"{one_line(report.cascade.names[k])} = {quoted(table.classes[c])}"
+                for k, c in enumerate(decision.outputs)
+            ),
+            "stop" if decision.stops else "go on",
+            percent(decision.share),
+        )
+        for decision in found.rule
+        if len(decision.outputs) < table.n_stages
+    )
+    return Section(
+        "Per case, if you can",
+        "If you can decide after each output whether to run the next test, that would save about "
+        f"{money(report, saved)} more than one stopping point for all cases, by our estimate.",
+        ("after", "do", "cases"),
+        rows,
+    )
+
+
+def labels_value(report: AuditReport) -> Section | None:
+    """Return what labels would buy; ``None`` where the advice is proven or nothing is open."""
+    advice = report.advice
+    asked = advice.next_step in {NextStep.LABEL, NextStep.LABEL_PLAN}
+    if not advice.outlooks or not advice.stake or not asked:
+        return None
+    return Section(
+        "What labels would buy",
+        f"Not knowing costs about {money(report, advice.stake)} on average, if any share of "
+        "corrections is as likely as any other. Labels go to cases on which the tests disagree; "
+        "any part of the sheet that is filled in counts.",
+        ("labels", "chance that they settle it"),
+        tuple((f"{o.n_labels:,}", whole_percent(o.chance)) for o in advice.outlooks),
     )
 
 

@@ -46,14 +46,15 @@ BASIS = {
     Basis.BELIEF: "It is the cheapest choice{hedge} if the tests err independently of each other.",
     Basis.BELIEF_AND_LABELS: "By the labels and the pattern of agreement it is the cheapest choice"
     "{hedge}.",
-    Basis.DISAGREEMENT: "Going on changes too few answers to pay for itself; whether stopping "
-    "earlier is better cannot be known without labels.",
+    Basis.DISAGREEMENT: "It changes more answers than it costs, and nothing after it does; whether "
+    "the changes are corrections cannot be known without labels.",
     Basis.WORST_CASE: "It is the choice that can go wrong least: at worst it costs {risk} "
     "too much.",
 }
-TITLE = {
-    NextStep.NOTHING: "Stop after {stage}.",
-    NextStep.MORE_CASES: "Stop after {stage}.",
+STOP = "Stop after {stage}."
+TITLE = {  # of a guess
+    NextStep.NOTHING: STOP,
+    NextStep.MORE_CASES: STOP,
     NextStep.LABEL: "Don't decide yet: label {n}. Until then, stop after {stage}.",
     NextStep.LABEL_PLAN: "Don't decide yet: label the {n} of the plan. Until then, stop after "
     "{stage}.",
@@ -65,8 +66,8 @@ NEXT = {
     NextStep.NOTHING: "Next: nothing; no labels are needed.",
     NextStep.MORE_CASES: "Next: nothing for these cases; {more} would make sure that it holds for "
     "new cases too.",
-    NextStep.LABEL: "Next: label {n} on which the tests disagree (--plan-labels {number} draws "
-    "them), then audit again with --labels.",
+    NextStep.LABEL: "Next: {surer}label {n} on which the tests disagree (--plan-labels {number} "
+    "draws them) and audit again with --labels.",
     NextStep.LABEL_PLAN: "Next: fill in the label column of the plan and audit again with "
     "--labels; any part of it will do.",
     NextStep.RUN_ALL_TESTS: "Next: run all tests on some cases drawn at random and audit these. "
@@ -84,8 +85,8 @@ WARNING = {
     "which it ran are not typical. What is missing may be anything.",
     WarningKind.GAPS_BY_TRUTH: "Whether {tests} ran depends on the right answer, as the labels "
     "show, so nothing in this log makes up for what is missing.",
-    WarningKind.MISFIT: "The tests do not err independently of each other, so the estimates are "
-    "not to be trusted.",
+    WarningKind.MISFIT: "{tests} make the same mistakes more often than chance has it, so the "
+    "estimates are not to be trusted.",
     WarningKind.ODD_VALUES: "Slips or gaps? These count as answers: {values}.",
     WarningKind.CONSTANT: "{tests} always says {values}.",
     WarningKind.SAME_ANSWERS: "No label is of a case on which the tests disagree, so the labels "
@@ -100,6 +101,7 @@ STEP = {
 }
 NEVER_GIVEN = "Skipping {end} saves {money}; given what is known, it cannot pay."
 FREE = "{end} costs nothing more than stopping after {start} and pays if {condition}{estimate}."
+LINK = {WarningKind.RULES_DISAGREE: "or"}
 HEDGE = {Certainty.PROVEN: "", Certainty.LIKELY: "", Certainty.GUESS: ", as far as one can see,"}
 
 
@@ -118,11 +120,10 @@ def box(report: AuditReport) -> Box:
     """Return the advice of a report in words."""
     advice = report.advice
     steps = [step for step in (advice.skipped, advice.taken) if step is not None]
+    title = TITLE[advice.next_step] if advice.certainty is Certainty.GUESS else STOP
     return Box(
         certainty=CERTAINTY[advice.certainty],
-        title=TITLE[advice.next_step].format(
-            stage=name(report, advice.stage), n=_cases(advice.n_next)
-        ),
+        title=title.format(stage=name(report, advice.stage), n=_cases(advice.n_next)),
         reasons=(basis_words(report), *(step_words(report, step) for step in steps)),
         warnings=tuple(warning_words(report, warning) for warning in advice.warnings),
         next_step=next_words(report),
@@ -193,7 +194,7 @@ def warning_words(report: AuditReport, warning: AdviceWarning) -> str:
     more = len(warning.values) - MAX_VALUES
     return capital(
         WARNING[warning.kind].format(
-            tests=names(report, warning.tests),
+            tests=names(report, warning.tests, LINK.get(warning.kind, "and")),
             share=percent(warning.number),
             cases=_cases(warning.number),
             values=", ".join(shown) + (f" and {more} more" if more > 0 else ""),
@@ -207,7 +208,8 @@ def next_words(report: AuditReport) -> str:
     n = advice.n_next
     more = "more cases" if math.isinf(n) else f"about {_cases(rounded(n), 'more case')}"
     number = "" if math.isinf(n) else f"{n:.0f}"
-    return NEXT[advice.next_step].format(n=_cases(n), number=number, more=more)
+    surer = "" if advice.certainty is Certainty.GUESS else "to be surer, "
+    return NEXT[advice.next_step].format(n=_cases(n), number=number, more=more, surer=surer)
 
 
 def n_said(report: AuditReport) -> int:
@@ -229,13 +231,10 @@ def name(report: AuditReport, stage: int) -> str:
     return f"'{one_line(report.cascade.names[stage])}'"
 
 
-def names(report: AuditReport, stages: Iterable[int]) -> str:
-    """Return the names of some tests: a, b or c.
-
-    Raises no error for none of them.
-    """
+def names(report: AuditReport, stages: Iterable[int], link: str = "or") -> str:
+    """Return the names of some tests: a, b or c."""
     *first, last = [name(report, k) for k in stages] or [""]
-    return f"{', '.join(first)} or {last}" if first else last
+    return f"{', '.join(first)} {link} {last}" if first else last
 
 
 def one_line(value: object) -> str:
