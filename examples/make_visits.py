@@ -1,6 +1,6 @@
 """Make examples/data/visits.csv: 1,000 made-up visits, three tests, and nobody who says what is right.
 
-    python -m examples.make_visits
+python -m examples.make_visits
 """
 
 from __future__ import annotations
