@@ -58,7 +58,8 @@ class Breaker:
 
     def succeeded(self) -> None:
         """Note a call that gave an answer."""
-        self._in_a_row, self._opened, self._is_probing = 0, None, False
+        if self._in_a_row:
+            self._in_a_row, self._opened, self._is_probing = 0, None, False
 
     def failed(self) -> None:
         """Note a call that failed after all its retries."""

@@ -65,12 +65,13 @@ class Caller:
         self._limits: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
         self._batchers: WeakKeyDictionary[Any, Batcher] = WeakKeyDictionary()
         stage = self.stage
+        self.has_price_by_call = callable(stage.cost)
         is_plain = stage.is_async and not (stage.batch or stage.timeout or stage.concurrency)
         self._attempt = stage.call if is_plain else self._guarded
 
     async def __call__(self, case: Any) -> Outcome:
         """Return the output for a case, or say why there is none; errors are not raised."""
-        if not self.breaker.allows():
+        if self.breaker.is_open and not self.breaker.allows():
             waiting = f"stage {self.stage.name!r} failed too often and is not called for a while"
             return Outcome(None, 0.0, 0, UnavailableError(waiting), answered=False)
         attempts = 0

@@ -55,18 +55,20 @@ class Engine:
         """
         stop = -1
         n_stages = len(self.stages)
-        outputs = [outcome.output for outcome in outcomes]
-        while len(outcomes) < n_stages:
+        outputs: list[Any] = []
+        while len(outputs) < n_stages:
             if self._speculate is None:
-                outcomes.append(await self.call(len(outcomes), case))
+                outcome = await self.call(len(outputs), case)
+                outcomes.append(outcome)
+                outputs.append(outcome.output)
             else:
                 await self._call_ahead(case, course, outcomes)
-            outputs += [outcome.output for outcome in outcomes[len(outputs) :]]
+                outputs = [outcome.output for outcome in outcomes]
             if stop < 0 and not course.goes_on(outputs):
-                stop = len(outcomes) - 1
+                stop = len(outputs) - 1
             if stop >= 0 and not self._lacks_answer(outputs, stop):
                 break
-        return stop if stop >= 0 else len(outcomes) - 1
+        return stop if stop >= 0 else len(outputs) - 1
 
     async def complete(self, case: Any, outcomes: list[Outcome]) -> None:
         """Call all stages that were not called, so that the case shows every pair."""
@@ -80,8 +82,9 @@ class Engine:
         """Return the outcome of one stage; one that an alarm took out of service is skipped."""
         if stage in self.distrusted and not even_if_distrusted:
             return SKIPPED
-        outcome = await self.stages.callers[stage](case)
-        if self.stages.spent(stage, outcome.cost):
+        caller = self.stages.callers[stage]
+        outcome = await caller(case)
+        if caller.has_price_by_call and self.stages.spent(stage, outcome.cost):
             self._on_new_mean()
         return outcome
 

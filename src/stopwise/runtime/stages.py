@@ -89,13 +89,10 @@ class Stages:
             replace(caller.stage, cost=cost)
             for caller, cost in zip(self.callers, costs, strict=True)
         ]
-        for caller, stage in zip(self.callers, made, strict=True):
-            caller.stage = stage
+        self.callers = [Caller(stage, self.normalise, self._clock) for stage in made]
 
     def spent(self, index: int, cost: float) -> bool:
-        """Note what a call cost; return whether the mean is worth another look."""
-        if not callable(self.callers[index].stage.cost):
-            return False
+        """Note what a call cost that has no fixed price; return whether to look at the mean."""
         totals = self._spent[index]
         totals[0] += 1
         totals[1] += cost
