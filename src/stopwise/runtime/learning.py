@@ -79,6 +79,8 @@ class Learning:
         Where the counts are kept, and under which name.
     cascade, make_policy
         The stages and their prices, and what makes a policy for them.
+    is_shared
+        Whether other workers may tell the same cascade.
     """
 
     def __init__(
@@ -87,10 +89,14 @@ class Learning:
         name: str,
         cascade: Cascade,
         make_policy: Callable[[Cascade], Any],
+        *,
+        is_shared: bool,
     ) -> None:
         self.counts: SharedCounts = worker.open(name)
         self.lock = threading.RLock()
         self.is_frozen = False
+        self.is_shared = is_shared
+        self._n_rebuilt = 0
         self.layout = 0  # counts the changes of stages: a case that began before one is not told
         self._make = make_policy
         self._n_watched = 0
@@ -117,8 +123,21 @@ class Learning:
         with self.lock:
             if self.looks_at_outputs:
                 return Course(self.policy, None, self.layout, explores=not self.is_frozen)
-            stage = self.policy.recommend() if self.is_frozen else self.policy.ask()
+            stage = self.policy.recommend() if self.is_frozen else self._asked_stage()
             return Course(self.policy, stage, self.layout, explores=not self.is_frozen)
+
+    def _asked_stage(self) -> int:
+        """Return the stage to play; among many workers exploration waits for fresh knowledge.
+
+        Otherwise each worker would buy the observations that one of them has bought already.
+        """
+        stage = int(self.policy.ask())
+        if self.is_shared and not self.counts.is_fresh:
+            best = int(self.policy.recommend())
+            if stage != best:
+                self.counts.hasten()
+                return best
+        return stage
 
     def tell(self, outputs: Pattern) -> None:
         """Count a case; as safe when this returns as the store's durability says."""
@@ -177,12 +196,14 @@ class Learning:
 
     def sync(self) -> None:
         """Exchange counts with other workers; without the store go on with what is known."""
+        n_rebuilt = self._n_rebuilt
         try:
             update = self.counts.sync()
         except StoreUnavailableError:
             return
         with self.lock:
-            if update.is_rebuild:
+            # Who was made anew meanwhile may know of the added cases already.
+            if update.is_rebuild or self._n_rebuilt != n_rebuilt:
                 self.rebuild(self.cascade)
             elif update.added:
                 self.policy.tell_many(tellable(update.added))
@@ -194,6 +215,7 @@ class Learning:
     def rebuild(self, cascade: Cascade) -> None:
         """Make the policy anew from the counts, for prices that may have changed."""
         with self.lock:
+            self._n_rebuilt += 1
             policy = self._make(cascade)
             patterns = self.patterns()
             # Policies without beliefs learn from no label.
@@ -231,3 +253,4 @@ class Learning:
             self.cascade, self.policy = cascade, self._make(cascade)
             if kept:
                 self.tell_patterns(kept)
+            self._n_rebuilt += 1

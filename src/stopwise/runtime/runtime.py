@@ -119,7 +119,9 @@ class Runtime(Changes):
         self.worker = Worker(store, clock=clock, settings=sharing)
         self._is_alone = store == "memory://"
         cascade = self.engine.stages.cascade(self.mistake_cost)
-        self.learning = Learning(self.worker, name, cascade, policy_maker(policy))
+        self.learning = Learning(
+            self.worker, name, cascade, policy_maker(policy), is_shared=not self._is_alone
+        )
         self.events = Events(self.worker, name)
         self.watching = Watching(
             self.engine,
