@@ -188,12 +188,9 @@ def blocks(codes: IntArray) -> IntArray:
 
 
 def is_unanimous(codes: IntArray) -> BoolArray:
-    """Whether all outputs of each pattern are the same.
-
-    >>> is_unanimous(np.array([[2, -1, 2], [2, 1, 2]]))
-    array([ True, False])
-    """
-    return ~((codes != codes.max(axis=1, keepdims=True)) & (codes != MISSING)).any(axis=1)
+    """Whether all outputs of each pattern are the same; shape (R,)."""
+    differs = (codes != codes.max(axis=1, keepdims=True)) & (codes != MISSING)
+    return np.asarray(~differs.any(axis=1))
 
 
 def camp_of_each(codes: IntArray, n_classes: int) -> IntArray:

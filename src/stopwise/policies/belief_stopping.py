@@ -146,7 +146,7 @@ class BeliefStopping(StoppingPolicy):
         return 1.0 if entry.test >= 0 else entry.chance
 
     def recommend(self, outputs_so_far: Outputs) -> Decision:
-        """Say what is believed best, with no regard for learning; undecided before the first fit."""
+        """Say what is believed best, whatever is to be learned; undecided before the first fit."""
         entry = self._entry(outputs_so_far)
         if entry is None:
             return Decision.UNDECIDED
