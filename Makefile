@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 
 DEMO_EXTRAS := cli,datasets,plot,sim
-TEST_EXTRAS := audit,cli,datasets,dev,frames,plot,postgres,sim
+TEST_EXTRAS := all,dev
 SLOW_EXTRAS := $(TEST_EXTRAS),slow
 BENCH_EXTRAS := $(TEST_EXTRAS),bench
 

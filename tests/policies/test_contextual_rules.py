@@ -15,7 +15,7 @@ CASCADE = sw.Cascade([0.0, 0.12, 0.05, 0.2])
 
 def bounds(policy, context):
     """Estimates in log odds and widths for each pair, in NumPy, from the saved state."""
-    model = policy.to_state()["model"]
+    model = policy.to_state()["statistics"]["model"]
     x = (np.array(context) - model["centre"]) / model["scale"]
     x = np.concatenate([[1.0], np.clip(x, -10, 10)])
     b = policy.exploration * math.log(1 + (policy.n_rounds + 1))
@@ -89,7 +89,7 @@ def test_thompson_draws_with_the_posterior():
     rng = np.random.default_rng(0)
     for _ in range(40):
         policy.tell([0, int(rng.random() < 0.25)], rng.normal(size=2))
-    model, x = policy.to_state()["model"], np.array([1.0, 0.4, -0.3])
+    model, x = policy.to_state()["statistics"]["model"], np.array([1.0, 0.4, -0.3])
     mean = np.dot(model["theta"][0], x)
     deviation = math.sqrt(1.7 * x @ np.array(model["inverse"][0]) @ x)
     from scipy.stats import norm
@@ -171,7 +171,7 @@ def test_widths_are_standard_deviations():
     ratios = []
     for seed in range(12):
         policy = learned(world, sw.ContextualResolve(world.cascade, 2), rounds=2000, seed=seed)
-        model = policy.to_state()["model"]
+        model = policy.to_state()["statistics"]["model"]
         scaled = (contexts - model["centre"]) / np.array(model["scale"])
         X = np.column_stack([np.ones(len(contexts)), scaled])
         for p, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):

@@ -160,7 +160,7 @@ def test_the_scale_is_that_of_the_warm_up_and_stays():
     for n, x in enumerate(contexts):
         policy.tell([0, 0], x)
         if n >= 39:
-            model = policy.to_state()["model"]
+            model = policy.to_state()["statistics"]["model"]
             np.testing.assert_allclose(model["centre"], contexts[:40].mean(axis=0))
             np.testing.assert_allclose(model["scale"], contexts[:40].std(axis=0))
 
@@ -171,7 +171,7 @@ def test_without_a_constant_feature_nothing_is_shifted():
     policy = sw.ContextualWeakDominance(sw.Cascade([0, 0.2]), 2, warm_up=40, intercept=False)
     for x in contexts:
         policy.tell([0, int(rng.random() < expit(x[0]))], x)
-    model = policy.to_state()["model"]
+    model = policy.to_state()["statistics"]["model"]
     assert model["centre"] == [0.0, 0.0]
     np.testing.assert_allclose(model["scale"], np.sqrt((contexts[:40] ** 2).mean(axis=0)))
     assert policy.disagreement([0.0, 0.0])[0, 1] == 0.5

@@ -14,6 +14,7 @@ from stopwise.errors import SettingError
 from stopwise.monitor.alarms import Alarm, AlarmKind
 from stopwise.monitor.change import YEAR, Change, strongest_changes, strongest_step
 from stopwise.monitor.history import Bucket, Steps, Streams, merge_old
+from stopwise.monitor.oddity import odd_one_out, top_share
 from stopwise.patterns import Pattern
 
 DAY = 86_400.0
@@ -223,7 +224,7 @@ class Monitor:
             return True
         if shares[len(self.streams.pairs) + stage] >= OFTEN_MISSING:
             return True
-        top = [_top_share(recent, k) for k in range(self.n_stages)]
+        top = [top_share(recent, k) for k in range(self.n_stages)]
         others = [share for k, share in enumerate(top) if k != stage]
         return bool(top[stage] >= NEARLY_ALL > max(others, default=1.0))
 
@@ -278,28 +279,3 @@ class Monitor:
         changed = [self.streams.pairs[c.stream] for c in changes if c.stream < n_pairs]
         stage = max((i, j), key=lambda k: (sum(k in pair for pair in changed), k))
         return Alarm(AlarmKind.CHANGED, now, since, stage, i + j - stage, *numbers)
-
-
-def _top_share(patterns: Counter[Pattern], stage: int) -> float:
-    """Return how often a stage gives its most common answer."""
-    answers: Counter[object] = Counter()
-    for outputs, times in patterns.items():
-        if stage < len(outputs) and outputs[stage] is not None:
-            answers[outputs[stage]] += times
-    return answers.most_common(1)[0][1] / answers.total() if answers else 0.0
-
-
-def odd_one_out(disagreement: dict[tuple[int, int], float], n_stages: int) -> int:
-    """Return the stage that disagrees with each other more than any two others do; -1 if none.
-
-    >>> odd_one_out({(0, 1): 0.1, (0, 2): 0.6, (1, 2): 0.5}, 3)
-    2
-    """
-    if n_stages < 3:  # two that disagree do not say which of them is to blame
-        return -1
-    for k in range(n_stages):
-        own = [p for pair, p in disagreement.items() if k in pair]
-        others = [p for pair, p in disagreement.items() if k not in pair]
-        if min(own) > max(others):
-            return k
-    return -1
