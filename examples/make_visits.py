@@ -1,4 +1,4 @@
-"""Make examples/data/visits.csv: 1,000 made-up visits, three tests, and nobody who says what is right.
+"""Make examples/data/visits.csv: 1,000 made-up visits, three tests and no right answers.
 
 python -m examples.make_visits
 """

@@ -55,9 +55,7 @@ class Crowd:
         return FakeModel(said, latency, faults={"429": 0.01, "refusal": 0.005})
 
 
-async def play(
-    port: int, seconds: float, rate: float, breaks_after: float, store: str, ready: asyncio.Event
-) -> None:
+async def play(port: int, seconds: float, rate: float, breaks_after: float, store: str) -> None:
     """Serve and send traffic until the time is over."""
     crowd = Crowd(seed=1)
     models = {
@@ -65,8 +63,10 @@ async def play(
         "medium": crowd.model(0.12, 0.03),
         "large": crowd.model(0.02, 0.06, breaks=True),
     }
-    async with FakeChatServer(models).running() as fake:
-        client = AsyncOpenAI(base_url=fake.url, api_key="none")
+    async with (
+        FakeChatServer(models).running() as fake,
+        AsyncOpenAI(base_url=fake.url, api_key="none") as client,
+    ):
         stages = [
             Stage(chat(client, name, PROMPT), cost=cost, timeout=5, retries=2, backoff=0.05)
             for name, cost in (("small", 0.2), ("medium", 1.0), ("large", 4.0))
@@ -82,27 +82,26 @@ async def play(
             "seed": 0,
         }
         host = Host(store, {"triage": settings})
-        config = uvicorn.Config(create_app(host), port=port, log_level="warning")
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(uvicorn.Config(create_app(host), port=port, log_level="warning"))
         serving = asyncio.create_task(server.serve())
         print(
             f"http://127.0.0.1:{port}/cascade/triage shows the cascade; Ctrl-C ends it", flush=True
         )
-        ready.set()
         loop = asyncio.get_running_loop()
         start = loop.time()
         number = 0
         runtime = host.find("triage")
-        while loop.time() - start < seconds and not serving.done():
-            crowd.is_broken = loop.time() - start > breaks_after
-            texts = [crowd.patient(number + k)[0] for k in range(max(1, int(rate / 10)))]
-            number += len(texts)
-            keys = [f"visit-{number - k}" for k in range(len(texts), 0, -1)]
-            await runtime.run_many(texts, keys=keys, progress=False)
-            await asyncio.sleep(0.1)
-        server.should_exit = True
-        await serving
-        await client.close()
+        try:
+            while loop.time() - start < seconds and not serving.done():
+                crowd.is_broken = loop.time() - start > breaks_after
+                texts = [crowd.patient(number + k)[0] for k in range(max(1, int(rate / 10)))]
+                number += len(texts)
+                keys = [f"visit-{number - k}" for k in range(len(texts), 0, -1)]
+                await runtime.run_many(texts, keys=keys, progress=False)
+                await asyncio.sleep(0.1)
+        finally:
+            server.should_exit = True
+            await serving
 
 
 def main() -> None:
@@ -116,16 +115,7 @@ def main() -> None:
     if given.store.startswith("sqlite:///"):
         Path(given.store.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
     with suppress(KeyboardInterrupt):
-        asyncio.run(
-            play(
-                given.port,
-                given.seconds,
-                given.rate,
-                given.breaks_after,
-                given.store,
-                asyncio.Event(),
-            )
-        )
+        asyncio.run(play(given.port, given.seconds, given.rate, given.breaks_after, given.store))
 
 
 if __name__ == "__main__":

