@@ -283,7 +283,7 @@ def test_a_plan_needs_columns_of_its_own(name, run, tmp_path, monkeypatch):
 LOGS = {
     "empty.csv": (b"", "empty.csv"),
     "header.csv": (b"history,insulin,all\n", "at least one case"),
-    "constant.csv": (b"history,insulin,all\n1,1,0\n1,0,1\n", "'history' must tell cases apart"),
+    "constant.csv": (b"history,insulin,all\n1,1,0\n0,1,1\n", "'insulin' must tell cases apart"),
     "alike.csv": (b"history,insulin,all\nYes,yes,no\nno,no,yes\n", "spelled in one way"),
     "ragged.csv": (b"history,insulin,all\n0,1,1\n1,1\n0,0,0,1\n1,1,1\n", "Columns: 3 Found: 2"),
     "latin.csv": (b"history,insulin,all\n" + b"caf\xe9,tea,tea\ntea,tea,caf\xe9\n" * 9, "nicode"),

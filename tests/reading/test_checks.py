@@ -25,8 +25,8 @@ def test_logs_that_cannot_be_audited():
     text = refused([("Yes", "yes"), ("no", "no")])
     assert "'Yes' in 'a'" in text
     assert "'yes' in 'b'" in text
-    text = refused([("x", "x"), ("x", "y")])
-    assert "'a' must tell cases apart, got 'x' in all 2 cases" in text
+    text = refused([("x", "x"), ("y", "x")])
+    assert "'b' must tell cases apart, got 'x' in all 2 cases" in text
     assert "'b' must have outputs" in refused([("x", None), ("y", None)])
     assert "got 0.0 in 'b'" in refused([("1", 1.0), ("0", 0.0)])
 

@@ -52,7 +52,7 @@ def check_log(table: PatternTable) -> None:
     for k, name in enumerate(table.cascade.names):
         if not given[k]:
             raise LogError(f"test {name!r} must have outputs, got none in {table.n_cases}")
-        if len(given[k]) == 1:
+        if len(given[k]) == 1 and k > 0:  # a first test may be "always no"; the audit mentions it
             raise LogError(
                 f"test {name!r} must tell cases apart, got {table.value(given[k][0])!r} in all "
                 f"{table.n_observed[k]} cases: leave it out, or see if it is the right column"

@@ -67,3 +67,9 @@ def test_control_characters_never_reach_a_terminal():
     text = sw.audit(frame, sw.Cascade([1, 1], 6, list(frame))).summary(details=True)
     assert "\x1b" not in text
     assert "'x y'" in text
+
+
+def test_a_constant_first_test_is_a_stage_and_is_mentioned():
+    rows = [("no", "no"), ("no", "yes"), ("no", "no"), ("no", "no")] * 50
+    report = sw.audit(pd.DataFrame(rows, columns=["a", "b"]), sw.Cascade([0, 1], 9, ["a", "b"]))
+    assert "'a' always says 'no'" in report.summary()

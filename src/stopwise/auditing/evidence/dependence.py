@@ -61,6 +61,9 @@ def chance(groups: Iterable[Cells]) -> float:
     """Return the p-value of a chi-square test over all groups, NaN where none has two cells."""
     square, freedom = 0.0, 0
     for cells in groups:
+        sums = [sum(column) for column in zip(*cells.values(), strict=True)]
+        if min(sums) < 2 * ENOUGH:  # then no two rows expect enough
+            continue
         table = _pooled(np.array(list(cells.values()), dtype=np.float64))
         expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
         if len(table) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -109,7 +109,11 @@ def _sums(index: IntArray, values: FloatArray | IntArray, n: int) -> FloatArray:
 
 
 def _intervals(totals: FloatArray, n: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
-    sequence = BettingSequence(max(alpha, LEAST_ALPHA))
-    interval = cache(sequence.interval)
-    found = [interval(s, m) for s, m in zip(totals.tolist(), n.tolist(), strict=True)]
+    level = max(alpha, LEAST_ALPHA)
+    found = [_interval(s, m, level) for s, m in zip(totals.tolist(), n.tolist(), strict=True)]
     return np.array([x.low for x in found]), np.array([x.high for x in found])
+
+
+@lru_cache(maxsize=200_000)  # the pairs that end at one test ask for the same ones
+def _interval(total: float, n: float, alpha: float) -> Interval:
+    return BettingSequence(alpha).interval(total, n)
