@@ -53,7 +53,7 @@ class Runtime(Changes):
     policy
         ``"beliefs"``, ``"resolve"``, a policy, or what makes one from a cascade.
     store
-        A URL or a `Store`; in memory by default.
+        A URL, a `Store`, or a `Worker` of this process; in memory by default.
     shadow
         The share of cases whose later stages are run too, after the answer was given.
     on_failure
@@ -85,7 +85,7 @@ class Runtime(Changes):
         mistake_cost: float = 1.0,
         normalise: Normalise = as_it_is,
         policy: Any = "beliefs",
-        store: Store | str = "memory://",
+        store: Store | Worker | str = "memory://",
         shadow: float = 0.01,
         on_failure: Literal["next", "last"] = "next",
         speculate: int | None = None,
@@ -116,7 +116,10 @@ class Runtime(Changes):
         self.recent: deque[tuple[float, Pattern]] = deque(maxlen=20)
         self.clock = clock
         self._rng = random.Random(seed)
-        self.worker = Worker(store, clock=clock, settings=sharing)
+        if isinstance(store, Worker):
+            self.worker = store
+        else:
+            self.worker = Worker(store, clock=clock, settings=sharing)
         self._is_alone = store == "memory://"
         cascade = self.engine.stages.cascade(self.mistake_cost)
         self.learning = Learning(

@@ -1,4 +1,4 @@
-"""The HTTP API: one function a route; parse, call, answer."""
+"""The HTTP API of those who ask, tell and read: one function a route."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
 from stopwise.serve import requests as given
-from stopwise.serve.hosting import Host
+from stopwise.serve.hosting import Host, Told, runs_here
 from stopwise.serve.problems import ProblemError
 from stopwise.serve.views import cascade_view, history_view, live_view, what_if
 
@@ -24,7 +24,8 @@ _decoders = {
         given.Ask,
         given.NewCascade,
         given.NewLabel,
-        given.NewPrices,
+        given.Change,
+        given.NewStage,
         given.NewToken,
         given.Run,
         given.Tell,
@@ -60,51 +61,26 @@ async def list_cascades(request: Request) -> Response:
     return answer({"cascades": [cascade_view(host.find(name)) for name in host.names]})
 
 
-async def create_cascade(request: Request) -> Response:
-    """Add a cascade whose stages run elsewhere."""
-    new = await body_of(request, given.NewCascade)
-    runtime = await asyncio.to_thread(
-        host_of(request).create,
-        new.name,
-        costs=new.costs,
-        mistake_cost=new.mistake_cost,
-        names=new.names,
-        policy=new.policy,
-    )
-    return answer(cascade_view(runtime), 201)
-
-
 async def read_cascade(request: Request) -> Response:
     """One cascade, with its stages and prices."""
     return answer(cascade_view(named(request)))
 
 
-async def change_prices(request: Request) -> Response:
-    """Change what stages or mistakes cost; what was seen stays."""
-    runtime, new = named(request), await body_of(request, given.NewPrices)
-    if new.costs is not None:
-        runtime.set_costs(new.costs)
-    if new.mistake_cost is not None:
-        runtime.set_mistake_cost(new.mistake_cost)
-    return answer(cascade_view(runtime))
-
-
 async def ask(request: Request) -> Response:
     """Say up to which stage to run a case, before it or after some outputs."""
     runtime, asked = named(request), await body_of(request, given.Ask)
+    outputs = asked.outputs
+    check_length(runtime, outputs)
     if asked.n > 1:
-        return answer({"stages": [runtime.ask(asked.outputs) for _ in range(asked.n)]})
-    stage = runtime.ask(asked.outputs)
-    return answer({"stage": stage, "stop": bool(asked.outputs) and stage < len(asked.outputs)})
+        return answer({"stages": [runtime.ask(outputs) for _ in range(asked.n)]})
+    stage = runtime.ask(outputs)
+    return answer({"stage": stage, "stop": bool(outputs) and stage < len(outputs)})
 
 
 async def tell(request: Request) -> Response:
     """Count what the stages said of a case."""
     runtime, told = named(request), await body_of(request, given.Tell)
-    if told.key is None:
-        runtime.tell(told.outputs, is_random=told.is_random)
-        return answer({"outcome": "counted"})
-    (outcome,) = await _tell_keyed(request, runtime, [told])
+    (outcome,) = await host_of(request).tell([_told(runtime, told)])
     if outcome == "conflict":
         raise ProblemError(
             409, "The key belongs to another case", f"got {told.key!r} with other outputs"
@@ -113,35 +89,48 @@ async def tell(request: Request) -> Response:
 
 
 async def tell_many(request: Request) -> Response:
-    """Count many cases; those with keys may be sent again."""
+    """Count many cases, all or none; those with keys may be sent again."""
     runtime, told = named(request), await body_of(request, given.TellMany)
-    keyed = [case for case in told.cases if case.key is not None]
-    for case in told.cases:
-        if case.key is None:
-            runtime.tell(case.outputs, is_random=case.is_random)
-    outcomes = iter(await _tell_keyed(request, runtime, keyed) if keyed else [])
-    found = [next(outcomes) if case.key is not None else "counted" for case in told.cases]
-    return answer({"outcomes": found})
+    cases = [_told(runtime, case) for case in told.cases]
+    return answer({"outcomes": await host_of(request).tell(cases)})
 
 
-async def _tell_keyed(request: Request, runtime: Runtime, cases: Sequence[given.Tell]) -> list[str]:
+def _told(runtime: Runtime, case: given.Tell) -> Told:
+    check_length(runtime, case.outputs)
+    return Told(runtime, tuple(case.outputs), case.is_random, case.key)
+
+
+def check_length(runtime: Runtime, outputs: Sequence[Any]) -> None:
+    """Refuse outputs of more stages than there are."""
     n_stages = runtime.cascade.n_stages
-    for case in cases:
-        if len(case.outputs) > n_stages:
-            raise ProblemError(
-                422,
-                "The request breaks a rule",
-                f"outputs must be those of the first 1 to {n_stages} tests, "
-                f"got {len(case.outputs)} for key {case.key!r}",
-            )
-    tells = [(str(case.key), tuple(case.outputs)) for case in cases]
-    return await asyncio.to_thread(host_of(request).tell_keyed, runtime, tells)
+    if len(outputs) > n_stages:
+        raise ProblemError(
+            422,
+            "The request breaks a rule",
+            f"outputs must be those of the first {n_stages} stages or fewer, got {len(outputs)}",
+            name="outputs",
+        )
 
 
 async def run(request: Request) -> Response:
     """Answer a case with the stages that the server runs."""
-    runtime, asked = named(request), await body_of(request, given.Run)
+    runtime, asked = (
+        running(request, request.path_params["name"]),
+        await body_of(request, given.Run),
+    )
     return answer(result_view(await runtime.run(asked.case, key=asked.key), runtime))
+
+
+def running(request: Request, name: str) -> Runtime:
+    """Return a cascade whose stages the server runs, or refuse."""
+    runtime = host_of(request).find(name)
+    if not runs_here(runtime):
+        raise ProblemError(
+            409,
+            "The server does not run this cascade",
+            f"{name!r} runs elsewhere: ask how far to go and tell what was seen",
+        )
+    return runtime
 
 
 def result_view(result: Result, runtime: Runtime) -> dict[str, Any]:
@@ -166,7 +155,9 @@ async def wanted_labels(request: Request) -> Response:
     try:
         n = int(request.query_params.get("n", "20"))
     except ValueError:
-        raise ProblemError(422, "The request breaks a rule", "n must be a whole number") from None
+        n = -1
+    if n < 0:
+        raise ProblemError(422, "The request breaks a rule", "n must be a whole number >= 0")
     shows = request.query_params.get("outputs") == "true"
     cases = [
         {"key": case.key, "case": case.case, **({"outputs": list(case.outputs)} if shows else {})}
@@ -180,15 +171,6 @@ async def add_label(request: Request) -> Response:
     runtime, new = named(request), await body_of(request, given.NewLabel)
     await asyncio.to_thread(runtime.labels.add, new.key, new.label)
     return answer({"n_labels": runtime.labels.n_labels})
-
-
-async def report(request: Request) -> Response:
-    """The audit of what was seen: JSON, or the page with ``?format=html``."""
-    runtime = named(request)
-    found = await asyncio.to_thread(runtime.report)
-    if request.query_params.get("format") == "html":
-        return Response(await asyncio.to_thread(found.to_html), media_type="text/html")
-    return Response(found.to_json(), media_type="application/json")
 
 
 async def certificate(request: Request) -> Response:
@@ -219,7 +201,7 @@ async def export(request: Request) -> Response:
 
 async def live(request: Request) -> Response:
     """What the dashboard shows of a cascade at this moment."""
-    return answer(live_view(named(request)))
+    return answer(await asyncio.to_thread(live_view, named(request)))
 
 
 async def history(request: Request) -> Response:
@@ -236,23 +218,3 @@ async def if_a_mistake_cost(request: Request) -> Response:
     if not 0 < price < float("inf"):
         raise ProblemError(422, "The request breaks a rule", "mistake_cost must be a number > 0")
     return answer(await asyncio.to_thread(what_if, named(request), price))
-
-
-async def list_tokens(request: Request) -> Response:
-    """What each token allows; never the tokens themselves."""
-    grants = host_of(request).tokens.listed()
-    return answer({"tokens": [msgspec.to_builtins(grant) for grant in grants]})
-
-
-async def create_token(request: Request) -> Response:
-    """Make a token; this is the only time that it is shown."""
-    new = await body_of(request, given.NewToken)
-    token = host_of(request).tokens.create(new.scope, note=new.note, days=new.days)
-    return answer({"token": token}, 201)
-
-
-async def revoke_token(request: Request) -> Response:
-    """Make a token worthless."""
-    if not host_of(request).tokens.revoke(request.path_params["token_id"]):
-        raise ProblemError(404, "There is no such token", request.path_params["token_id"])
-    return Response(status_code=204)

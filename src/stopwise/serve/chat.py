@@ -10,7 +10,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stopwise.serve.api import answer, host_of
+from stopwise.serve.api import answer, host_of, running
+from stopwise.serve.hosting import runs_here
 from stopwise.serve.problems import ProblemError
 
 
@@ -39,9 +40,8 @@ async def complete(request: Request) -> Response:
         raise ProblemError(422, "The request breaks a rule", "stream must be false")
     if not asked.messages:
         raise ProblemError(422, "The request breaks a rule", "messages must not be empty")
-    runtime = host_of(request).find(asked.model)
-    content = asked.messages[-1].content
-    result = await runtime.run(content)
+    runtime = running(request, asked.model)
+    result = await runtime.run(_text(asked.messages[-1].content))
     message = {"role": "assistant", "content": str(result.answer)}
     return answer(
         {
@@ -60,10 +60,22 @@ async def complete(request: Request) -> Response:
     )
 
 
+def _text(content: Any) -> Any:
+    """Return the text of a message that comes in parts."""
+    if not isinstance(content, list):
+        return content
+    parts = [part.get("text") for part in content if isinstance(part, dict)]
+    if len(parts) != len(content) or not all(isinstance(part, str) for part in parts):
+        raise ProblemError(422, "The request breaks a rule", "content must be text")
+    return "\n".join(str(part) for part in parts)
+
+
 async def list_models(request: Request) -> Response:
     """The cascades whose stages the server runs, as models."""
     host = host_of(request)
     models = [
-        {"id": name, "object": "model", "created": 0, "owned_by": "stopwise"} for name in host.names
+        {"id": name, "object": "model", "created": 0, "owned_by": "stopwise"}
+        for name in host.names
+        if runs_here(host.find(name))
     ]
     return answer({"object": "list", "data": models})

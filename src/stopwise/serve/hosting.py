@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from stopwise.checks import known_name
-from stopwise.errors import InputError, SettingError, StageError
+from stopwise.errors import InputError, SettingError, StageError, StoreUnavailableError
+from stopwise.patterns import Pattern
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
+from stopwise.serve.gathering import Gatherer
 from stopwise.serve.problems import ProblemError
 from stopwise.serve.tokens import Tokens
-from stopwise.store import Case, KeyedTell, Outcome, Store, case_text, open_store, read_case
+from stopwise.store import KeyedTell, Outcome, Store, Worker, case_text, read_case
 
 POLICIES = ("beliefs", "resolve")
 
@@ -23,28 +26,57 @@ async def runs_elsewhere(case: Any) -> Any:
     raise StageError("this stage runs elsewhere: ask how far to go and tell what was seen")
 
 
+def runs_here(runtime: Runtime) -> bool:
+    """Whether the server runs the stages of a cascade itself."""
+    return all(c.stage.call is not runs_elsewhere for c in runtime.engine.stages.callers)
+
+
+class Told(NamedTuple):
+    """A case that a client tells."""
+
+    runtime: Runtime
+    outputs: Pattern
+    is_random: bool
+    key: str | None = None
+
+    def watch(self) -> None:
+        """Let the monitor and the list of last cases know of a case that was counted."""
+        runtime, outputs = self.runtime, self.outputs
+        with runtime.learning.lock:
+            runtime.recent.append((runtime.clock(), outputs))
+            cost = float(sum(runtime.cascade.prices[: len(outputs)]))
+            runtime.watching.see(outputs, cost, is_random=self.is_random)
+
+
 class Host:
     """The cascades that a server answers for, all in one store.
 
     Parameters
     ----------
     store
-        A store or its URL.
+        A worker, a store or its URL.
     cascades
         Arguments of `Runtime` for each cascade that is configured, by name.
     """
 
     def __init__(
-        self, store: Store | str, cascades: Mapping[str, Mapping[str, Any]] | None = None
+        self,
+        store: Worker | Store | str,
+        cascades: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        self.store: Store = open_store(store) if isinstance(store, str) else store
+        self.worker = store if isinstance(store, Worker) else Worker(store)
+        self.store: Store = self.worker.store
         self.tokens = Tokens(self.store)
+        self.is_closing = False
         self._runtimes: dict[str, Runtime] = {}
+        self._versions: dict[str, int] = {}
         self._lock = threading.Lock()
+        self._keyed: Gatherer[Told, str] = Gatherer(self._tell_keyed)
+        self._durable: Gatherer[Told, str] = Gatherer(self._tell_durably)
         for name, settings in (cascades or {}).items():
-            self._runtimes[name] = Runtime(**{**settings, "name": name, "store": self.store})
+            self._runtimes[name] = Runtime(**{**settings, "name": name, "store": self.worker})
         for record in self.store.cascades():
-            if record.name not in self._runtimes and "/" not in record.name:
+            if record.name not in self._runtimes and "/" not in record.name and record.version:
                 self._runtimes[record.name] = self._from_state(record.name, record.description)
 
     @property
@@ -57,13 +89,13 @@ class Host:
         runtime = self._runtimes.get(name)
         if runtime is None:
             record = self.store.cascade(name)  # another worker may have created it
-            if record is None:
+            if record is None or not record.version:
                 known = ", ".join(self.names) or "none"
                 raise ProblemError(404, "There is no such cascade", f"got {name!r}, known: {known}")
             with self._lock:
-                runtime = self._runtimes.setdefault(
-                    name, self._from_state(name, record.description)
-                )
+                if name not in self._runtimes:
+                    self._runtimes[name] = self._from_state(name, record.description)
+                runtime = self._runtimes[name]
         return runtime
 
     def create(
@@ -80,41 +112,109 @@ class Host:
         if not name or "/" in name or len(name) > 100:
             raise SettingError(f"name must be 1 to 100 characters without '/', got {name!r}")
         with self._lock:
-            if name in self._runtimes or self.store.cascade(name) is not None:
+            record = self.store.cascade(name)
+            if name in self._runtimes or (record is not None and record.version):
                 raise ProblemError(409, "The cascade exists already", f"got {name!r}")
             titles = names or [f"test {k + 1}" for k in range(len(costs))]
-            if len(titles) != len(costs):
+            if len(titles) != len(costs) or len(set(titles)) != len(titles):
                 raise SettingError(
-                    f"names must be as many as costs, got {len(titles)} for {len(costs)}"
+                    f"names must be as many as costs and differ, got {titles} for {len(costs)}"
                 )
             runtime = self._made(name, titles, costs, mistake_cost, policy)
+            runtime.events.record("policy", {"policy": policy})
             self._runtimes[name] = runtime
             return runtime
 
-    def tell_keyed(self, runtime: Runtime, tells: list[tuple[str, tuple[Any, ...]]]) -> list[str]:
-        """Count tells that may arrive more than once; a key with another case is a conflict."""
-        bucket = runtime.worker.bucket()
+    async def tell(self, told: Sequence[Told]) -> list[str]:
+        """Count cases; return for each ``counted``, ``repeated`` or ``conflict``.
+
+        Cases with keys are counted in one transaction with their keys. Others are in the journal
+        when this returns, and on the disk if the worker is durable.
+        """
+        keyed = [case for case in told if case.key is not None]
+        plain = [case for case in told if case.key is None]
+        if plain and self.worker.durability == "disk":
+            await self._durable.add(plain)
+        else:
+            for case in plain:
+                case.runtime.tell(case.outputs, is_random=case.is_random)
+        if not keyed:
+            return ["counted"] * len(told)
+        found = iter(await self._keyed.add(keyed))
+        return [next(found) if case.key is not None else "counted" for case in told]
+
+    def _tell_keyed(self, told: list[Told]) -> list[str]:
         asked = [
-            KeyedTell(runtime.name, key, case_text(outputs), bucket=bucket)
-            for key, outputs in tells
+            KeyedTell(case.runtime.name, str(case.key), case_text(case.outputs)) for case in told
         ]
-        found: list[Outcome] = runtime.worker.tell_keyed(asked)
-        runtime.learning.sync()
+        found = self.worker.tell_keyed(asked)
+        for case, outcome in zip(told, found, strict=True):
+            if outcome is Outcome.COUNTED:
+                case.watch()
         return [outcome.value for outcome in found]
+
+    def _tell_durably(self, told: list[Told]) -> list[str]:
+        """Count cases with one wait for the disk for all of them."""
+        by_name: dict[str, list[Told]] = {}
+        for case in told:
+            by_name.setdefault(case.runtime.name, []).append(case)
+        for cases in by_name.values():
+            counts = Counter(case.outputs for case in cases)
+            cases[0].runtime.learning.tell_patterns(counts)
+            for case in cases:
+                case.watch()
+        return ["counted"] * len(told)
 
     def export(self, runtime: Runtime) -> list[dict[str, Any]]:
         """Return all cases of the current epoch with their counts."""
-        found = []
-        for text, times in sorted(runtime.learning.counts.totals().items()):
-            case: Case = read_case(text)
-            found.append({"outputs": list(case.outputs), "times": times})
-        return found
+        totals = runtime.learning.counts.totals()
+        return [
+            {"outputs": list(read_case(text).outputs), "times": times}
+            for text, times in sorted(totals.items())
+        ]
+
+    async def sync_for_ever(self, seconds: float = 0.5) -> None:
+        """Exchange counts and prices with other workers, again and again."""
+        while True:
+            await asyncio.sleep(seconds)
+            await asyncio.to_thread(self.sync)
+
+    def sync(self) -> None:
+        """Exchange counts and prices with other workers; without the store go on as before."""
+        for name, runtime in list(self._runtimes.items()):
+            runtime.learning.sync()
+            try:
+                record = self.store.cascade(name)
+            except StoreUnavailableError:
+                continue
+            if record is not None and record.version != self._versions.get(name):
+                self._adopt(runtime, record.description)
+                self._versions[name] = record.version
+
+    def _adopt(self, runtime: Runtime, state: Mapping[str, Any]) -> None:
+        """Take over prices or stages that another worker has changed."""
+        if state == runtime.cascade.to_state() or not state:
+            return
+        if list(state["names"]) == list(runtime.cascade.names):
+            runtime.engine.stages.reprice(list(state["costs"]))
+            runtime.mistake_cost = float(state["mistake_cost"])
+            runtime.learning.rebuild(runtime.engine.stages.cascade(runtime.mistake_cost))
+        elif not runs_here(runtime):
+            with self._lock:
+                self._runtimes[runtime.name] = self._from_state(runtime.name, state)
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for a time, but not for longer than the server lives."""
+        for _ in range(10):
+            if not self.is_closing:
+                await asyncio.sleep(seconds / 10)
 
     async def close(self) -> None:
         """Wait for what is under way and fold everything into the store."""
+        self.is_closing = True
         for runtime in self._runtimes.values():
-            await runtime.aclose()
-        await asyncio.to_thread(self.store.close)
+            await runtime.background.wait()
+        await asyncio.to_thread(self.worker.close)
 
     def _made(
         self, name: str, titles: list[str], costs: list[float], mistake_cost: float, policy: str
@@ -123,11 +223,9 @@ class Host:
             Stage(runs_elsewhere, cost=cost, name=title)
             for title, cost in zip(titles, costs, strict=True)
         ]
-        runtime = Runtime(
-            name, stages=stages, mistake_cost=mistake_cost, policy=policy, store=self.store
+        return Runtime(
+            name, stages=stages, mistake_cost=mistake_cost, policy=policy, store=self.worker
         )
-        runtime.events.record("policy", {"policy": policy})
-        return runtime
 
     def _from_state(self, name: str, state: Mapping[str, Any]) -> Runtime:
         """Return a cascade that an earlier run or another worker has created."""

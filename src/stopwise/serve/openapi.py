@@ -9,29 +9,37 @@ from typing import Any
 import msgspec
 
 from stopwise import __version__
-from stopwise.serve import api
+from stopwise.serve import admin, api, pages
 from stopwise.serve import requests as given
 from stopwise.serve.chat import ChatRequest, complete
 
 # Which message the body of a request is, by the function that answers.
 BODIES: dict[Callable[..., Awaitable[Any]], type] = {
-    api.create_cascade: given.NewCascade,
-    api.change_prices: given.NewPrices,
+    admin.create_cascade: given.NewCascade,
+    admin.change: given.Change,
+    admin.add_stage: given.NewStage,
     api.ask: given.Ask,
     api.tell: given.Tell,
     api.tell_many: given.TellMany,
     api.run: given.Run,
     api.add_label: given.NewLabel,
-    api.create_token: given.NewToken,
+    admin.create_token: given.NewToken,
     complete: ChatRequest,
 }
-CREATED = {api.create_cascade, api.create_token}
+CREATED = {admin.create_cascade, admin.add_stage, admin.create_token}
 QUERIES: dict[Callable[..., Awaitable[Any]], dict[str, Any]] = {
     api.wanted_labels: {
         "n": {"type": "integer", "minimum": 0, "default": 20},
         "outputs": {"type": "string", "enum": ["true", "false"]},
     },
-    api.report: {"format": {"type": "string", "enum": ["json", "html"]}},
+    api.if_a_mistake_cost: {"mistake_cost": {"type": "number", "exclusiveMinimum": 0}},
+    pages.audit_file: {
+        "costs": {"type": "string"},
+        "mistake_cost": {"type": "string"},
+        "tests": {"type": "string"},
+        "name": {"type": "string"},
+    },
+    pages.report: {"format": {"type": "string", "enum": ["json", "html"]}},
 }
 PROBLEM = {
     "type": "object",
@@ -76,7 +84,7 @@ def _operation(
     path: str, scope: str, handler: Callable[..., Any], body_of: dict[type, Any]
 ) -> dict[str, Any]:
     media = next((m for end, m in MEDIA.items() if path.endswith(end)), "application/json")
-    status = "201" if handler in CREATED else "204" if handler is api.revoke_token else "200"
+    status = "201" if handler in CREATED else "204" if handler is admin.revoke_token else "200"
     content: dict[str, Any] = {} if status == "204" else {"content": {media: {}}}
     problem = {"content": {"application/problem+json": {"schema": _ref("Problem")}}}
     operation: dict[str, Any] = {

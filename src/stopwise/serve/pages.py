@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, Response
 from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
 from stopwise.lists import comma_separated
-from stopwise.serve.api import answer
+from stopwise.serve.api import answer, named
 from stopwise.serve.problems import ProblemError
 
 STATIC = Path(__file__).parent / "static"
@@ -67,14 +67,25 @@ async def audit_file(request: Request) -> Response:
     return answer({"summary": text, "page": f"/audits/{key}"})
 
 
+async def report(request: Request) -> Response:
+    """The audit of what was seen: JSON, or the page with ``?format=html``."""
+    found = await asyncio.to_thread(named(request).report)
+    if request.query_params.get("format") == "html":
+        return _page(await asyncio.to_thread(found.to_html))
+    return Response(found.to_json(), media_type="application/json")
+
+
 async def audit_page(request: Request) -> Response:
     """A report that was made for a file; its address is known to who sent the file alone."""
     page = request.app.state.audits.get(request.path_params["key"])
     if page is None:
         raise ProblemError(404, "There is no such report", "reports are kept for a while only")
-    return Response(
-        page, media_type="text/html", headers={"content-security-policy": REPORT_POLICY}
-    )
+    return _page(page)
+
+
+def _page(html: str) -> Response:
+    headers = {"content-security-policy": REPORT_POLICY}
+    return Response(html, media_type="text/html", headers=headers)
 
 
 def _audit(body: bytes, costs: str, mistake_cost: str, tests: str, name: str) -> tuple[str, str]:

@@ -40,6 +40,7 @@ def problem(status: int, title: str, detail: str, **more: Any) -> Response:
 KINDS: list[tuple[type[Exception], int, str]] = [
     (msgspec.ValidationError, 422, "The request breaks a rule"),
     (msgspec.DecodeError, 400, "The body is not JSON"),
+    (UnicodeDecodeError, 400, "The body is not UTF-8"),
     (JournalFullError, 507, "There is no room to count the case"),
     (StoreUnavailableError, 503, "The store cannot be reached"),
     (StageError, 502, "No stage gave an answer"),

@@ -28,11 +28,21 @@ class NewCascade(Message):
     policy: str = "beliefs"
 
 
-class NewPrices(Message):
-    """New prices; what is left out stays."""
+class Change(Message):
+    """Changes by the owner; what is left out stays."""
 
     costs: Annotated[list[Cost], msgspec.Meta(min_length=1, max_length=100)] | None = None
     mistake_cost: Positive | None = None
+    is_frozen: bool | None = None
+    trust: Name | None = None
+
+
+class NewStage(Message):
+    """A stage that runs elsewhere, at the end or before another one."""
+
+    name: Name
+    cost: Cost
+    before: Name | None = None
 
 
 class Ask(Message):

@@ -38,7 +38,7 @@ class ServerSettings:
     def __post_init__(self) -> None:
         whole_number("port", self.port, SettingError, least=0)
         whole_number("workers", self.workers, SettingError, least=1)
-        if not self.tokens and not _is_loopback(self.host):
+        if not self.tokens and not is_loopback(self.host):
             raise SettingError(
                 f"host {self.host!r} can be reached from outside: set tokens = true and make one "
                 "with stopwise serve --new-token admin, or listen on 127.0.0.1"
@@ -65,7 +65,8 @@ def load_settings(path: Path) -> ServerSettings:
     return made
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine alone."""
     if host == "localhost":
         return True
     try:

@@ -10,7 +10,7 @@ from stopwise.cascade import Cascade
 from stopwise.disagreement import sound_stage
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.telling import seen_table
-from stopwise.serve.hosting import runs_elsewhere
+from stopwise.serve.hosting import runs_here
 from stopwise.store import read_case
 
 # Time buckets that a chart shows, the newest.
@@ -21,7 +21,6 @@ def cascade_view(runtime: Runtime) -> dict[str, Any]:
     """Return a cascade with its stages and prices."""
     cascade = runtime.cascade
     record = runtime.worker.store.cascade(runtime.name)
-    runs_here = all(c.stage.call is not runs_elsewhere for c in runtime.engine.stages.callers)
     return {
         "name": runtime.name,
         "stages": [
@@ -32,7 +31,8 @@ def cascade_view(runtime: Runtime) -> dict[str, Any]:
         "policy": type(runtime.learning.policy).__name__,
         "version": 0 if record is None else record.version,
         "epoch": runtime.learning.counts.epoch,
-        "runs_here": runs_here,
+        "runs_here": runs_here(runtime),
+        "is_frozen": runtime.learning.is_frozen,
     }
 
 

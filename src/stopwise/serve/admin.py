@@ -1,0 +1,103 @@
+"""The HTTP API of those who administer: cascades, prices, stages, tokens, the audit trail."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from stopwise.runtime.runtime import Runtime
+from stopwise.runtime.stage import Stage
+from stopwise.serve import requests as given
+from stopwise.serve import trail
+from stopwise.serve.api import answer, body_of, host_of, named
+from stopwise.serve.hosting import runs_elsewhere, runs_here
+from stopwise.serve.problems import ProblemError
+from stopwise.serve.views import cascade_view
+
+
+async def create_cascade(request: Request) -> Response:
+    """Add a cascade whose stages run elsewhere."""
+    new = await body_of(request, given.NewCascade)
+    runtime = await asyncio.to_thread(
+        host_of(request).create,
+        new.name,
+        costs=new.costs,
+        mistake_cost=new.mistake_cost,
+        names=new.names,
+        policy=new.policy,
+    )
+    return answer(cascade_view(runtime), 201)
+
+
+async def change(request: Request) -> Response:
+    """Change prices, freeze or thaw learning, or trust a stage again; what was seen stays."""
+    runtime, new = named(request), await body_of(request, given.Change)
+
+    def work() -> None:
+        if new.trust is not None:
+            runtime.trust(new.trust)
+        if new.costs is not None:
+            runtime.set_costs(new.costs)
+        if new.mistake_cost is not None:
+            runtime.set_mistake_cost(new.mistake_cost)
+        if new.is_frozen is not None:
+            runtime.freeze(frozen=new.is_frozen)
+
+    await asyncio.to_thread(work)
+    return answer(cascade_view(runtime))
+
+
+async def add_stage(request: Request) -> Response:
+    """Add a stage that runs elsewhere, at the end or before another one."""
+    runtime, new = _elsewhere(request), await body_of(request, given.NewStage)
+    if new.name in runtime.cascade.names:
+        raise ProblemError(409, "The stage exists already", f"got {new.name!r}", name="name")
+    stage = Stage(runs_elsewhere, cost=new.cost, name=new.name)
+    await asyncio.to_thread(runtime.add_stage, stage, before=new.before)
+    return answer(cascade_view(runtime), 201)
+
+
+async def remove_stage(request: Request) -> Response:
+    """Take a stage out; what the others said of each other stays."""
+    runtime = _elsewhere(request)
+    await asyncio.to_thread(runtime.remove_stage, request.path_params["stage"])
+    return answer(cascade_view(runtime))
+
+
+def _elsewhere(request: Request) -> Runtime:
+    runtime = named(request)
+    if runs_here(runtime):
+        raise ProblemError(
+            409,
+            "The server runs these stages",
+            f"the stages of {runtime.name!r} are changed in the configuration",
+        )
+    return runtime
+
+
+async def read_trail(request: Request) -> Response:
+    """Who changed what, oldest first."""
+    return answer({"changes": await asyncio.to_thread(trail.read, host_of(request).store)})
+
+
+async def list_tokens(request: Request) -> Response:
+    """What each token allows; never the tokens themselves."""
+    grants = host_of(request).tokens.listed()
+    return answer({"tokens": [msgspec.to_builtins(grant) for grant in grants]})
+
+
+async def create_token(request: Request) -> Response:
+    """Make a token; this is the only time that it is shown."""
+    new = await body_of(request, given.NewToken)
+    token = host_of(request).tokens.create(new.scope, note=new.note, days=new.days)
+    return answer({"token": token}, 201)
+
+
+async def revoke_token(request: Request) -> Response:
+    """Make a token worthless."""
+    if not host_of(request).tokens.revoke(request.path_params["token_id"]):
+        raise ProblemError(404, "There is no such token", request.path_params["token_id"])
+    return Response(status_code=204)

@@ -1,0 +1,49 @@
+"""The audit trail: who changed what, by the id of their token."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from typing import Any
+
+from starlette.requests import Request
+
+from stopwise.store import Record, Store
+
+KIND = "admin"
+KEPT = 10_000
+MOST_BYTES = 2_000
+
+
+async def note(request: Request, store: Store, who: str) -> None:
+    """Write down a change that was made; secrets are in no body that is sent."""
+    body = (await request.body())[:MOST_BYTES]
+    try:
+        asked: Any = json.loads(body) if body else None
+    except ValueError:
+        asked = body.decode(errors="replace")
+    write(
+        store,
+        request.path_params.get("name", ""),
+        who=who,
+        did=f"{request.method} {request.url.path}",
+        asked=asked,
+        request_id=request.scope.get("request_id", ""),
+    )
+
+
+def write(store: Store, cascade: str, *, who: str, did: str, **more: Any) -> None:
+    """Add one line to the trail of a store."""
+    now = time.time()
+    body = {"who": who, "did": did, **more}
+    key = f"{now:017.6f}-{uuid.uuid4().hex[:8]}"
+    store.put(Record(KIND, cascade, key, now, body), keep=KEPT)
+
+
+def read(store: Store) -> list[dict[str, Any]]:
+    """Return what was changed, oldest first."""
+    return [
+        {"at": record.at, "cascade": record.cascade, **record.body}
+        for record in store.records(KIND)
+    ]

@@ -1,0 +1,21 @@
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx")
+
+from tests.serve.serving import NEW, running, serving
+
+
+@pytest.fixture(scope="module")
+def served():
+    """A server with a cascade that clients run and one that it runs itself."""
+    with serving({"local": running()}) as found:
+        with found.client() as http:
+            assert http.post("/api/cascades", json=NEW).status_code == 201
+        yield found
+
+
+@pytest.fixture
+def http(served):
+    with served.client() as client:
+        yield client

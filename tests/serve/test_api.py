@@ -1,0 +1,258 @@
+"""Every route of a real server, and what it says to bad requests."""
+
+import concurrent.futures
+import time
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from stopwise.serve.app import ROUTES
+from tests.serve.serving import NEW, serving, wait_for
+
+BASE = "/api/cascades/triage"
+
+
+def test_cascades_are_listed_and_read(http):
+    assert {"local", "triage"} <= {c["name"] for c in http.get("/api/cascades").json()["cascades"]}
+    found = http.get(BASE).json()
+    assert [stage["name"] for stage in found["stages"]] == ["a", "b", "c"]
+    assert (found["runs_here"], http.get("/api/cascades/local").json()["runs_here"]) == (
+        False,
+        True,
+    )
+
+
+def test_ask_before_after_and_many(http):
+    before = http.post(f"{BASE}/ask", json={}).json()
+    assert before["stage"] in (0, 1, 2)
+    assert before["stop"] is False
+    after = http.post(f"{BASE}/ask", json={"outputs": ["x", "x", "x"]}).json()
+    assert after == {"stage": 2, "stop": True}
+    assert len(http.post(f"{BASE}/ask", json={"n": 7}).json()["stages"]) == 7
+
+
+def test_tells_are_counted_and_shown(http):
+    before = http.get(f"{BASE}/live").json()["n_cases"]
+    assert http.post(f"{BASE}/tell", json={"outputs": ["x", "y"]}).json() == {"outcome": "counted"}
+    many = {"cases": [{"outputs": ["x"]}, {"outputs": ["x", None, "y"]}]}
+    assert http.post(f"{BASE}/tell-many", json=many).json()["outcomes"] == ["counted"] * 2
+    live = http.get(f"{BASE}/live").json()
+    assert live["n_cases"] == before + 3
+    assert live["last_cases"][0]["outputs"] == ["x", None, "y"]
+
+
+def test_keyed_tells_are_counted_once(http):
+    case = {"outputs": ["k", "k"], "key": "case-1"}
+    assert http.post(f"{BASE}/tell", json=case).json() == {"outcome": "counted"}
+    assert http.post(f"{BASE}/tell", json=case).json() == {"outcome": "repeated"}
+    other = http.post(f"{BASE}/tell", json={**case, "outputs": ["k", "z"]})
+    assert (other.status_code, other.json()["status"]) == (409, 409)
+    many = {"cases": [case, {"outputs": ["k"], "key": "case-2"}, {"outputs": ["k"]}]}
+    told = http.post(f"{BASE}/tell-many", json=many).json()["outcomes"]
+    assert told == ["repeated", "counted", "counted"]
+
+    def exported() -> dict:
+        cases = http.get(f"{BASE}/export").json()["cases"]
+        return {tuple(case["outputs"]): case["times"] for case in cases}
+
+    wait_for(lambda: exported().get(("k", "k")) == 1 and exported().get(("k",)) == 2)
+    assert ("k", "z") not in exported()
+
+
+def test_many_at_once_are_each_counted_once(http):
+    before = http.get(f"{BASE}/live").json()["n_cases"]
+    cases = [{"outputs": ["m"], "key": f"m-{k % 50}"} for k in range(150)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(lambda case: http.post(f"{BASE}/tell", json=case).json(), cases))
+    assert sum(one["outcome"] == "counted" for one in told) == 50
+    wait_for(lambda: http.get(f"{BASE}/live").json()["n_cases"] == before + 50)
+
+
+def test_run_labels_and_report(http):
+    local = "/api/cascades/local"
+    ran = http.post(f"{local}/run", json={"case": "abc", "key": "run-1"}).json()
+    assert ran["answer"] in ("urgent", "routine")
+    for k in range(40):
+        http.post(f"{local}/run", json={"case": "x" * k, "key": f"case-{k}"})
+    wait_for(lambda: http.get(f"{local}/labels").json()["cases"])
+    blind = http.get(f"{local}/labels?n=3").json()["cases"]
+    assert len(blind) == 3
+    assert "outputs" not in blind[0]
+    assert "outputs" in http.get(f"{local}/labels?outputs=true").json()["cases"][0]
+    key = blind[0]["key"]
+    label = {"key": key, "label": "urgent"}
+    assert http.post(f"{local}/labels", json=label).json() == {"n_labels": 1}
+    assert http.post(f"{local}/labels", json=label).json() == {"n_labels": 1}
+    assert key not in [case["key"] for case in http.get(f"{local}/labels").json()["cases"]]
+    assert http.get(f"{local}/report").json()
+    page = http.get(f"{local}/report?format=html")
+    assert page.headers["content-type"].startswith("text/html")
+    assert page.headers["content-security-policy"].startswith("sandbox")
+
+
+def test_stages_that_fail_are_a_bad_gateway(http):
+    refused = http.post("/api/cascades/local/run", json={"case": "fail"})
+    assert (refused.status_code, refused.json()["title"]) == (502, "No stage gave an answer")
+    elsewhere = http.post(f"{BASE}/run", json={"case": "x"})
+    assert elsewhere.status_code == 409
+    assert "runs elsewhere" in elsewhere.json()["detail"]
+
+
+def test_prices_change_as_versions(http):
+    before = http.get(BASE).json()["version"]
+    changed = http.patch(BASE, json={"mistake_cost": 300, "costs": [0, 2, 12]}).json()
+    assert (changed["mistake_cost"], changed["stages"][1]["cost"]) == (300, 2)
+    assert changed["version"] == before + 2
+    refused = http.patch(BASE, json={"mistake_cost": 100, "costs": [1]})
+    assert refused.status_code == 422
+    assert http.get(BASE).json() == changed, "a change that is refused changes nothing"
+    whats = [event["what"] for event in http.get(f"{BASE}/events").json()["events"]]
+    assert {"costs changed", "mistake cost changed"} <= set(whats)
+
+
+def test_stages_change_as_versions(served):
+    with served.client() as http:
+        base = "/api/cascades/staged"
+        http.post("/api/cascades", json={**NEW, "name": "staged"})
+        http.post(f"{base}/tell", json={"outputs": ["x", "y", "y"]})
+        added = http.post(f"{base}/stages", json={"name": "d", "cost": 40})
+        assert added.status_code == 201, added.text
+        assert [stage["name"] for stage in added.json()["stages"]] == ["a", "b", "c", "d"]
+        assert (
+            http.post(f"{base}/stages", json={"name": "e", "cost": 1, "before": "q"}).status_code
+            == 422
+        )
+        gone = http.delete(f"{base}/stages/b").json()
+        assert [stage["name"] for stage in gone["stages"]] == ["a", "c", "d"]
+        assert http.delete(f"{base}/stages/b").status_code == 422
+        assert http.get(f"{base}/live").json()["n_cases"] == 1
+        whats = [event["what"] for event in http.get(f"{base}/events").json()["events"]]
+        assert whats[-2:] == ["stage added", "stage removed"]
+        assert (
+            http.post("/api/cascades/local/stages", json={"name": "d", "cost": 4}).status_code
+            == 409
+        )
+
+
+def test_certificate_history_and_what_if(served):
+    with served.client() as http:
+        new = {**NEW, "name": "proved", "policy": "resolve"}
+        assert http.post("/api/cascades", json=new).status_code == 201
+        for k in range(30):
+            http.post(
+                "/api/cascades/proved/tell", json={"outputs": ["x", "x" if k % 4 else "y", "x"]}
+            )
+        assert http.get("/api/cascades/proved/certificate").json()["text"]
+        assert http.get(f"{BASE}/certificate").status_code == 404
+        wait_for(lambda: http.get("/api/cascades/proved/history").json()["at"])
+        assert http.get("/api/cascades/proved/what-if?mistake_cost=1000").json()["stage"] in (
+            0,
+            1,
+            2,
+        )
+        for bad in ("", "x", "-1", "nan", "inf"):
+            assert http.get(f"{BASE}/what-if?mistake_cost={bad}").status_code == 422
+
+
+def test_stream_sends_the_live_view(http):
+    with http.stream("GET", f"{BASE}/stream") as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        first = next(response.iter_lines())
+    assert first.startswith('data: {"name":"triage"')
+
+
+def test_the_server_ends_although_somebody_listens():
+    with serving() as found, found.client() as http:
+        http.post("/api/cascades", json=NEW)
+        with http.stream("GET", f"{BASE}/stream") as response:
+            lines = response.iter_lines()
+            next(lines)
+            start = time.monotonic()
+            found.host.is_closing = True  # what a signal sets; here the server is in a thread
+            found.server.should_exit = True
+            for _ in lines:
+                pass
+            assert time.monotonic() - start < 5
+
+
+def test_metrics_are_prometheus_text(http):
+    text = http.get("/metrics").text
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    assert families["stopwise_cases"].samples
+    labels = {sample.labels["cascade"] for sample in families["stopwise_epoch"].samples}
+    assert {"triage", "local"} <= labels
+    stages = {s.labels.get("stage") for s in families["stopwise_cases_stopped"].samples}
+    assert {"a", "rules"} <= stages
+
+
+def test_health(http):
+    assert http.get("/healthz").json() == {"status": "alive"}
+    assert http.get("/readyz").json()["status"] == "ready"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", f"{BASE}/tell", b"{", 400),
+        ("POST", f"{BASE}/tell", b"{}", 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": []}', 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["x"], "odd": 1}', 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": [["x"]]}', 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["x","x","x","x"]}', 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["x","x","x","x"], "key": "long"}', 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["\xff"]}', 400),
+        ("POST", f"{BASE}/ask", b'{"outputs": ["x","x","x","x"]}', 422),
+        ("POST", f"{BASE}/ask", b'{"n": 0}', 422),
+        ("POST", f"{BASE}/labels", b'{"key": "nobody", "label": "x"}', 422),
+        ("GET", f"{BASE}/labels?n=x", b"", 422),
+        ("GET", f"{BASE}/labels?n=-1", b"", 422),
+        ("POST", "/api/cascades", b'{"name": "triage", "costs": [1], "mistake_cost": 1}', 409),
+        ("POST", "/api/cascades", b'{"name": "a/b", "costs": [1], "mistake_cost": 1}', 422),
+        ("POST", "/api/cascades", b'{"name": "q", "costs": [1], "mistake_cost": 0}', 422),
+        ("POST", "/api/cascades", b'{"name": "q", "costs": [1e999], "mistake_cost": 1}', 422),
+        (
+            "POST",
+            "/api/cascades",
+            b'{"name": "q", "costs": [1], "mistake_cost": 1, "policy": "luck"}',
+            422,
+        ),
+        (
+            "POST",
+            "/api/cascades",
+            b'{"name": "q", "costs": [1], "mistake_cost": 1, "names": ["a", "b"]}',
+            422,
+        ),
+        ("POST", "/api/cascades", b'{"name": "q", "costs": [], "mistake_cost": 1}', 422),
+        ("GET", "/api/cascades/nobody", b"", 404),
+        ("GET", "/nowhere", b"", 404),
+        ("PUT", "/api/cascades", b"", 405),
+        ("POST", "/v1/chat/completions", b'{"model": "nobody", "messages": []}', 422),
+        ("POST", "/api/audit?costs=1,2&mistake_cost=x", b"a,b\n1,2\n", 422),
+        ("POST", "/api/tokens", b'{"scope": "everything"}', 422),
+        ("DELETE", "/api/tokens/nobody", b"", 404),
+    ],
+)
+def test_bad_requests_are_problems(http, method, path, body, status):
+    before = http.get(f"{BASE}/live").json()["n_cases"]
+    answered = http.request(method, path, content=body)
+    told = answered.json()
+    assert answered.status_code == told["status"] == status, told
+    assert answered.headers["content-type"] == "application/problem+json"
+    assert told["title"]
+    assert told["detail"]
+    assert http.get(f"{BASE}/live").json()["n_cases"] == before
+
+
+def test_many_with_one_bad_case_count_nothing(http):
+    before = http.get(f"{BASE}/live").json()["n_cases"]
+    cases = [{"outputs": ["x"]}, {"outputs": ["x"] * 9}, {"outputs": ["x"], "key": "whole"}]
+    assert http.post(f"{BASE}/tell-many", json={"cases": cases}).status_code == 422
+    time.sleep(1.2)
+    assert http.get(f"{BASE}/live").json()["n_cases"] == before
+
+
+def test_every_route_is_described(http):
+    paths = http.get("/openapi.json").json()["paths"]
+    assert {(method.lower(), path) for method, path, _, _ in ROUTES} == {
+        (method, path) for path, methods in paths.items() for method in methods
+    }

@@ -1,0 +1,156 @@
+"""Clients as people use them: `sw.Client`, the openai package, the command line."""
+
+import signal
+import subprocess
+import sys
+
+import openai
+import pytest
+
+import stopwise as sw
+from stopwise.client import ServerError
+from stopwise.errors import SettingError
+from stopwise.serve.settings import load_settings
+from tests.serve.serving import NEW, free_port, running, serving, wait_for, wait_until_ready
+
+
+def test_client(served):
+    client = sw.Client(served.url, "local")
+    found = client.run("abcd", key="client-1")
+    assert found["answer"] in ("urgent", "routine")
+    asked = sw.Client(served.url, "triage")
+    assert asked.ask() in (0, 1, 2)
+    assert asked.ask(["x", "x", "x"]) == 2
+    assert asked.tell(["x", "y"], key="again") == "counted"
+    assert asked.tell(["x", "y"], key="again") == "repeated"
+    assert asked.tell_many([["x"], ["x", "y"]]) == ["counted", "counted"]
+    assert asked.live()["name"] == "triage"
+    with pytest.raises(ServerError, match="first 3 stages") as refused:
+        asked.tell(["x"] * 4)
+    assert refused.value.status == 422
+    with pytest.raises(ServerError, match="got 'nobody'"):
+        sw.Client(served.url, "nobody").ask()
+
+
+def test_client_says_that_nobody_is_there():
+    with pytest.raises(ServerError, match="cannot be reached") as error:
+        sw.Client(f"http://127.0.0.1:{free_port()}", "triage", retries=1).ask()
+    assert error.value.status == 0
+
+
+def test_client_repeats_what_got_no_answer(served, http):
+    """A tell whose answer is lost on the way is sent again, and counted once."""
+    client = sw.Client(served.url, "triage")
+    send_once, lost = client._send_once, []
+
+    def losing(method, path, body):
+        found = send_once(method, path, body)
+        if len(lost) < 2:
+            lost.append(found)
+            raise ServerError(0, "lost on the way")
+        return found
+
+    client._send_once = losing
+    assert client.tell(["lost", "lost"]) == "repeated"
+    assert [one["outcome"] for one in lost] == ["counted", "repeated"]
+
+    def times():
+        cases = http.get("/api/cascades/triage/export").json()["cases"]
+        return [case["times"] for case in cases if case["outputs"] == ["lost", "lost"]]
+
+    wait_for(lambda: times() == [1])
+
+
+def test_openai_client(served):
+    with openai.OpenAI(base_url=f"{served.url}/v1", api_key="none", max_retries=0) as client:
+        assert [model.id for model in client.models.list()] == ["local"]
+        said = client.chat.completions.create(
+            model="local", messages=[{"role": "user", "content": "abcd"}], temperature=0
+        )
+        assert said.choices[0].message.content in ("urgent", "routine")
+        parts = [{"type": "text", "text": "ab"}, {"type": "text", "text": "cd"}]
+        client.chat.completions.create(model="local", messages=[{"role": "user", "content": parts}])
+        with pytest.raises(openai.NotFoundError, match="nobody"):
+            client.chat.completions.create(
+                model="nobody", messages=[{"role": "user", "content": ""}]
+            )
+        with pytest.raises(openai.UnprocessableEntityError, match="stream must be false"):
+            client.chat.completions.create(
+                model="local", messages=[{"role": "user", "content": "x"}], stream=True
+            )
+        with pytest.raises(openai.ConflictError, match="runs elsewhere"):
+            client.chat.completions.create(
+                model="triage", messages=[{"role": "user", "content": "x"}]
+            )
+
+
+def test_openai_client_needs_the_token():
+    with serving({"local": running()}, needs_token=True) as found:
+        token = found.host.tokens.create("tell")
+        message = [{"role": "user", "content": "abcd"}]
+        for key, is_good in ((token, True), ("wrong", False)):
+            with openai.OpenAI(base_url=f"{found.url}/v1", api_key=key, max_retries=0) as client:
+                if is_good:
+                    assert client.chat.completions.create(model="local", messages=message).choices
+                else:
+                    with pytest.raises(openai.AuthenticationError):
+                        client.chat.completions.create(model="local", messages=message)
+
+
+def start(arguments: list[str], folder, url: str) -> subprocess.Popen:
+    command = [sys.executable, "-m", "stopwise", "serve", *arguments]
+    process = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_until_ready(url, 60)
+    except TimeoutError:
+        process.kill()
+        pytest.fail(f"the server did not start: {process.communicate()}")
+    return process
+
+
+def stop(process: subprocess.Popen) -> tuple[str, str]:
+    process.send_signal(signal.SIGTERM)
+    return process.communicate(timeout=30)
+
+
+def test_command_without_a_file_keeps_what_it_learned(tmp_path):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    flags = ["--name", "triage", "--costs", "0,1,12", "--mistake-cost", "200"]
+    process = start([*flags, "--port", str(port)], tmp_path, url)
+    try:
+        client = sw.Client(url, "triage")
+        assert client.tell(["x", "y"], key="1") == "counted"
+    finally:
+        out, err = stop(process)
+    assert f"{url} serves triage" in out
+    assert "Traceback" not in err
+    process = start(["--port", str(port)], tmp_path, url)
+    try:
+        assert client.tell(["x", "y"], key="1") == "repeated"
+        assert client.live()["n_cases"] == 1
+    finally:
+        stop(process)
+    assert not list((tmp_path / "stopwise.db-journals").iterdir()), "a clean end leaves no journal"
+
+
+def test_settings_say_all_that_is_wrong(tmp_path):
+    path = tmp_path / "serve.toml"
+    path.write_text('prot = 1\nhost = "0.0.0.0"\n[cascades.a]\nmistake_cost = "x"\n')
+    with pytest.raises(SettingError) as error:
+        load_settings(path)
+    for words in ("unknown key 'prot'", "did you mean 'port'", "mistake_cost", "tokens = true"):
+        assert words in str(error.value)
+
+
+def test_new_cascades_survive_in_the_store(tmp_path):
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    with serving(store=url) as found, found.client() as http:
+        http.post("/api/cascades", json={**NEW, "policy": "resolve"})
+        http.patch("/api/cascades/triage", json={"mistake_cost": 77})
+        http.post("/api/cascades/triage/tell", json={"outputs": ["x", "y"]})
+    with serving(store=url) as found, found.client() as http:
+        live = http.get("/api/cascades/triage/live").json()
+    assert (live["policy"], live["mistake_cost"], live["n_cases"]) == ("Resolve", 77, 1)

@@ -1,0 +1,201 @@
+"""Who may do what: tokens, addresses, limits, headers, the audit trail."""
+
+import hmac
+import json
+import logging
+import socket
+
+import pytest
+
+from stopwise.errors import SettingError
+from stopwise.serve.app import ROUTES
+from stopwise.serve.guard import JsonLines, Limits
+from stopwise.serve.settings import ServerSettings
+from stopwise.serve.tokens import Tokens
+from stopwise.store import open_store
+from tests.serve.serving import NEW, serving
+
+BASE = "/api/cascades/triage"
+
+
+@pytest.fixture(scope="module")
+def locked():
+    """A server that asks for tokens, and one token of each scope."""
+    with serving(needs_token=True) as found:
+        granted = {scope: found.host.tokens.create(scope) for scope in ("read", "tell", "admin")}
+        with found.client(granted["admin"]) as http:
+            assert http.post("/api/cascades", json=NEW).status_code == 201
+        yield found, granted
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route[0]} {route[1]}")
+def test_every_route_asks_for_its_scope(locked, route):
+    found, granted = locked
+    method, path, scope, _ = route
+    path = path.format(name="triage", stage="a", token_id="0")
+    order = ["read", "tell", "admin"]
+    with found.client() as http:
+        for headers in ({}, {"authorization": "Bearer sw_0_guess"}, {"authorization": "Basic x"}):
+            refused = http.request(method, path, headers=headers)
+            assert (refused.status_code, refused.json()["status"]) == (401, 401)
+        for lower in order[: order.index(scope)]:
+            headers = {"authorization": f"Bearer {granted[lower]}"}
+            assert http.request(method, path, headers=headers).status_code == 403
+
+
+def test_what_a_scope_allows(locked):
+    found, granted = locked
+    with found.client(granted["read"]) as http:
+        assert http.get(BASE).status_code == 200
+        assert http.post(f"{BASE}/tell", json={"outputs": ["x"]}).status_code == 403
+    with found.client(granted["tell"]) as http:
+        assert http.post(f"{BASE}/tell", json={"outputs": ["x"]}).status_code == 200
+        assert http.get(BASE).status_code == 200
+        assert http.patch(BASE, json={"mistake_cost": 3}).status_code == 403
+
+
+def test_tokens_are_made_listed_and_revoked(locked):
+    found, granted = locked
+    with found.client(granted["admin"]) as http:
+        token = http.post("/api/tokens", json={"scope": "read", "note": "board"}).json()["token"]
+        listed = http.get("/api/tokens").json()["tokens"]
+        (mine,) = [one for one in listed if one["note"] == "board"]
+        assert token.split("_", 2)[2] not in json.dumps(listed)
+        with found.client(token) as reader:
+            assert reader.get(BASE).status_code == 200
+            assert http.delete(f"/api/tokens/{mine['token_id']}").status_code == 204
+            assert reader.get(BASE).status_code == 401
+
+
+def test_the_trail_says_who_changed_what(locked):
+    found, granted = locked
+    who = granted["admin"].split("_")[1]
+    with found.client(granted["admin"]) as http:
+        http.patch(BASE, json={"mistake_cost": 250}, headers={"x-request-id": "change-7"})
+        http.patch(BASE, json={"mistake_cost": -1})
+        changes = http.get("/api/trail").json()["changes"]
+    patches = [change for change in changes if change["did"].startswith("PATCH")]
+    assert len(patches) == 1, "what was refused is no change"
+    expected = {"who": who, "asked": {"mistake_cost": 250}, "cascade": "triage"}
+    assert expected.items() <= patches[0].items()
+    assert patches[0]["request_id"] == "change-7"
+    assert granted["admin"] not in json.dumps(changes)
+
+
+def test_the_store_has_hashes_only(tmp_path):
+    path = tmp_path / "tokens.db"
+    store = open_store(f"sqlite:///{path}")
+    token = Tokens(store).create("admin")
+    store.close()
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert token.split("_", 2)[1].encode() in kept
+    assert token.split("_", 2)[2].encode() not in kept
+
+
+def test_tokens_expire():
+    now = [1000.0]
+    tokens = Tokens(open_store("memory://"), clock=lambda: now[0])
+    token = tokens.create("read", days=1)
+    assert tokens.grant(token).scope == "read"
+    now[0] += 86401
+    assert tokens.grant(token) is None
+
+
+@pytest.mark.parametrize("settings", [{"scope": "all"}, {"scope": "read", "days": 0}])
+def test_tokens_refuse_nonsense(settings):
+    with pytest.raises(SettingError):
+        Tokens(open_store("memory://")).create(**settings)
+
+
+def test_hashes_are_compared_in_constant_time(monkeypatch):
+    compared = []
+    compare = hmac.compare_digest
+    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append(a) or compare(a, b))
+    tokens = Tokens(open_store("memory://"))
+    token = tokens.create("read")
+    assert tokens.grant(token[:-1] + ("a" if token[-1] != "a" else "b")) is None
+    assert len(compared) == 1
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])
+def test_other_addresses_need_tokens(host):
+    with pytest.raises(SettingError, match="tokens"):
+        ServerSettings(host=host)
+    assert ServerSettings(host=host, tokens=True).host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.1.2.3"])
+def test_loopback_needs_none(host):
+    assert ServerSettings(host=host).host == host
+
+
+def test_headers_on_every_answer(served, http):
+    for path in ("/", "/nowhere", BASE, "/static/main.js", "/openapi.json", "/metrics"):
+        headers = http.get(path).headers
+        assert headers["content-security-policy"].startswith("default-src 'self'")
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["x-request-id"]
+        assert not [name for name in headers if name.startswith("access-control")]
+    asked = {"origin": "https://evil.example", "access-control-request-method": "POST"}
+    refused = http.options(BASE, headers=asked)
+    assert not [name for name in refused.headers if name.startswith("access-control")]
+
+
+def test_other_sites_are_refused(served, http):
+    origin = {"origin": "https://evil.example", "content-type": "text/plain"}
+    refused = http.post(f"{BASE}/tell", content=b'{"outputs": ["x"]}', headers=origin)
+    assert refused.status_code == 403
+    assert http.get(BASE, headers={"host": "evil.example"}).status_code == 403
+    assert http.get(BASE, headers={"host": f"localhost:{served.port}"}).status_code == 200
+    own = {"origin": served.url}
+    assert http.post(f"{BASE}/ask", json={}, headers=own).status_code == 200
+
+
+def test_files_outside_are_not_served(served):
+    for path in (
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2fapp.py",
+        "/static//etc/passwd",
+    ):
+        with socket.create_connection(("127.0.0.1", served.port)) as raw:
+            raw.sendall(
+                f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
+            )
+            assert raw.recv(100).startswith(b"HTTP/1.1 404")
+
+
+def test_bodies_are_limited():
+    with serving(limits=Limits(body_bytes=1000, file_bytes=2000)) as found, found.client() as http:
+        http.post("/api/cascades", json=NEW)
+        large = json.dumps({"outputs": ["x" * 2000]}).encode()
+        assert http.post(f"{BASE}/tell", content=large).status_code == 413
+        chunks = http.post(
+            f"{BASE}/tell", content=iter([large[:500], large[500:1500], large[1500:]])
+        )
+        assert (chunks.status_code, chunks.json()["title"]) == (413, "The body is too large")
+        assert http.post("/api/audit", content=b"x" * 3000).status_code == 413
+        assert http.get(f"{BASE}/live").json()["n_cases"] == 0
+
+
+def test_rates_are_limited():
+    limits = Limits(requests_per_second=0.001, burst=20)
+    with serving(limits=limits) as found, found.client() as http:
+        codes = [http.get("/healthz").status_code for _ in range(30)]
+    assert codes.count(429) >= 10
+    assert codes[0] == 200
+
+
+def test_requests_are_logged_with_their_ids(caplog):
+    caplog.set_level(logging.INFO, "stopwise.serve")
+    with serving(log_requests=True) as found, found.client() as http:
+        answered = http.get("/healthz", headers={"x-request-id": "abc-1"})
+        assert answered.headers["x-request-id"] == "abc-1"
+        odd = http.get("/healthz", headers={"x-request-id": "bad id"})
+        assert odd.headers["x-request-id"] != "bad id"
+    lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
+    (line,) = [line for line in lines if line.get("request_id") == "abc-1"]
+    assert (line["method"], line["path"], line["status"]) == ("GET", "/healthz", 200)
+    assert line["ms"] >= 0
