@@ -31,7 +31,7 @@ def check(case, url):
 
 
 @schema.parametrize()
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_the_document_says(case, served):
     check(case, served.url)
 
