@@ -116,10 +116,9 @@ class Runtime(Changes):
         self.recent: deque[tuple[float, Pattern]] = deque(maxlen=20)
         self.clock = clock
         self._rng = random.Random(seed)
-        if isinstance(store, Worker):
-            self.worker = store
-        else:
-            self.worker = Worker(store, clock=clock, settings=sharing)
+        self.worker = (
+            store if isinstance(store, Worker) else Worker(store, clock=clock, settings=sharing)
+        )
         self._is_alone = store == "memory://"
         cascade = self.engine.stages.cascade(self.mistake_cost)
         self.learning = Learning(
