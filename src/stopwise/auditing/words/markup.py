@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from stopwise.auditing.words.statistics import Section
+from stopwise.auditing.words.main_sections import Section
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1f2328;--paper:#fff;--soft:#545d68;--line:#c5ccd3;

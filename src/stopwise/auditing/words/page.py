@@ -7,8 +7,9 @@ from html import escape
 from stopwise.auditing.advice import NextStep
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.charts import costs_chart, price_strip, steps_chart
+from stopwise.auditing.words.main_sections import labels_value, per_case, your_numbers
 from stopwise.auditing.words.markup import STYLE, paragraph, section_html
-from stopwise.auditing.words.statistics import labels_value, per_case, sections, your_numbers
+from stopwise.auditing.words.statistics import sections
 from stopwise.auditing.words.wording import box, one_line
 
 

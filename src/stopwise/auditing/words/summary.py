@@ -5,7 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.words.statistics import Section, sections, your_numbers
+from stopwise.auditing.words.main_sections import Section, your_numbers
+from stopwise.auditing.words.statistics import sections
 from stopwise.auditing.words.wording import box
 
 WIDTH = 96
