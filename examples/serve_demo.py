@@ -22,7 +22,7 @@ from stopwise.monitor import MonitorSettings
 from stopwise.runtime import LabelSettings, Stage, chat, choices
 from stopwise.serve.app import create_app
 from stopwise.serve.hosting import Host
-from stopwise.store import WorkerSettings
+from stopwise.store import Worker, WorkerSettings
 
 PROMPT = "Answer urgent or routine. {case}"
 COMPLAINTS = ["chest pain", "short breath", "bad burn", "cough", "itching", "sore knee"]
@@ -78,10 +78,10 @@ async def play(port: int, seconds: float, rate: float, breaks_after: float, stor
             "shadow": 0.05,
             "labels": LabelSettings(keep=200),
             "monitor": MonitorSettings(bucket_seconds=2.0, false_alarms_per_year=1.0),
-            "sharing": WorkerSettings(bucket_seconds=2),
             "seed": 0,
         }
-        host = Host(store, {"triage": settings})
+        worker = Worker(store, settings=WorkerSettings(bucket_seconds=2))
+        host = Host(worker, {"triage": settings})
         server = uvicorn.Server(uvicorn.Config(create_app(host), port=port, log_level="warning"))
         serving = asyncio.create_task(server.serve())
         print(

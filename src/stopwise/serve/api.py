@@ -187,7 +187,7 @@ async def events(request: Request) -> Response:
     """Changes by the owner and alarms, oldest first."""
     store, name = host_of(request).store, named(request).name
     found = [
-        {"kind": record.kind, "at": record.at, **record.body}
+        {**record.body, "kind": record.kind, "at": record.at}
         for kind in ("event", "alarm")
         for record in store.records(kind, name)
     ]

@@ -45,7 +45,7 @@ function lead(live, name) {
   const less = always > 0 ? 1 - live.cost_per_1000 / always : 0;
   const labels = h("a", { href: `/label/${encodeURIComponent(name)}` }, "Label some cases");
   return h("p", { class: "lead" },
-    `Most cases stop after ${live.stages[most].name}. 1,000 cases cost ${number(live.cost_per_1000)} in fees, `,
+    `${most === live.stages.length - 1 && most > 0 ? "Most cases go through all tests" : `Most cases stop after ${live.stages[most].name}`}. 1,000 cases cost ${number(live.cost_per_1000)} in fees, `,
     less > 0.005 ? `${share(less)} less than running all tests on each. ` : "as much as running all tests on each. ", labels, " to learn faster.");
 }
 
@@ -86,9 +86,13 @@ function beliefs(live) {
   if (!live.error_rates) return certificate ?? h("p", { class: "quiet" }, "Not enough cases for a belief yet.");
   return h("div", { class: "scroll" }, h("table", {},
     h("thead", {}, h("tr", {}, h("th", {}, "Test"), h("th", { class: "n" }, "Wrong"), h("th", { class: "n" }, "Between"))),
-    h("tbody", {}, live.error_rates.map((rate, k) => h("tr", {}, h("td", {}, live.stages[k].name), h("td", { class: "n" }, share(rate)),
-      h("td", { class: "n" }, live.error_intervals[k].map(share).join(" and "))))))) ;
+    h("tbody", {}, live.error_rates.map((rate, k) => h("tr", {}, h("td", {}, live.stages[k].name), h("td", { class: "n" }, isKnown(live.error_intervals[k]) ? share(rate) : "–"),
+      h("td", { class: "n" }, between(live.error_intervals[k]))))))) ;
 }
+
+// An interval from nothing to everything says that nothing is known.
+const isKnown = ([low, high]) => low > 0.005 || high < 0.995;
+const between = (interval) => isKnown(interval) ? interval.map(share).join(" and ") : "not known yet";
 
 function prices(live, base) {
   const out = h("p", { "aria-live": "polite" }, "Move the slider.");

@@ -24,7 +24,7 @@ export function timeChart(place, names, rows, { marks = [], format = (x) => x.to
     height: 220,
     cursor: { show: false },
     axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map(format) }],
-    series: [{}, ...names.map((label, k) => ({ label, stroke: colour(`--s${k % 6}`), width: 2 }))],
+    series: [{}, ...names.map((label, k) => ({ label, stroke: colour(`--s${k % 6}`), width: 2, points: { show: false } }))],
     hooks: { draw: [drawMarks] },
   }, rows, place);
 }

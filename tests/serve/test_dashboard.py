@@ -1,0 +1,187 @@
+"""The dashboard in a real browser, under the policy that allows no foreign or inline code."""
+
+import re
+from contextlib import ExitStack
+
+import pytest
+
+from tests.serve.browsing import Watched, chromium
+from tests.serve.serving import NEW, free_port, running, serving
+
+EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def watched(browser):
+    found = Watched(browser, viewport={"width": 1200, "height": 900})
+    yield found
+    found.page.close()
+
+
+@pytest.fixture(scope="module")
+def told(served):
+    """The same server with cases to show and to label."""
+    with served.client() as http:
+        for k in range(60):
+            http.post("/api/cascades/local/run", json={"case": "x" * k, "key": f"d-{k}"})
+    return served
+
+
+def test_live_without_errors(told, watched):
+    page = watched.page
+    page.goto(f"{told.url}/cascade/local")
+    page.wait_for_function("() => document.getElementById('status').textContent === 'live'")
+    before = page.inner_text(".cards .card b")
+    with told.client() as http:
+        http.post("/api/cascades/local/run", json={"case": "another", "key": "live-1"})
+    page.wait_for_function(
+        f"() => document.querySelector('.cards .card b').textContent !== '{before}'"
+    )
+    page.wait_for_selector("#pairs table")
+    page.locator("input[type=range]").fill("1")
+    page.wait_for_function("() => document.body.innerText.includes('If a mistake cost 500')")
+    assert watched.errors == []
+    assert not watched.is_too_wide()
+
+
+def test_first_view_is_small(told, watched):
+    sizes = []
+    watched.page.on("response", lambda response: sizes.append(len(response.body())))
+    watched.page.goto(f"{told.url}/")
+    watched.page.wait_for_selector("table")
+    assert sum(sizes) < 300_000
+    assert all(
+        url.startswith(told.url)
+        for url in watched.page.evaluate(
+            "performance.getEntriesByType('resource').map(one => one.name)"
+        )
+    )
+
+
+def test_reconnects_by_itself(browser):
+    port = free_port()
+    watched = Watched(browser)
+    status = "document.getElementById('status').textContent === '{}'"
+    with ExitStack() as first:
+        first.enter_context(serving({"local": running()}, port=port))
+        watched.page.goto(f"http://127.0.0.1:{port}/cascade/local")
+        watched.page.wait_for_function("() => " + status.format("live"))
+    watched.page.wait_for_function("() => " + status.format("reconnecting …"))
+    with serving({"local": running()}, port=port):
+        watched.page.wait_for_function("() => " + status.format("live"))
+        watched.page.close()
+
+
+def test_ten_cases_are_labelled_by_keyboard(told, watched):
+    page = watched.page
+    page.goto(f"{told.url}/label/local")
+    page.wait_for_selector(".answers button")
+    assert "The tests said" not in page.inner_text("main")
+    before = told.host.find("local").labels.n_labels
+    for k in range(10):
+        page.keyboard.press(str(1 + k % 2))
+        page.wait_for_function(
+            f"() => document.getElementById('count').textContent.startsWith('{k + 1} labelled')"
+        )
+    assert told.host.find("local").labels.n_labels == before + 10
+    assert watched.errors == []
+
+
+def test_a_file_is_dropped_and_audited(told, watched):
+    rows = [f"{k % 2},{(k % 2) ^ (k % 7 == 0)},{k % 2}" for k in range(200)]
+    make = (
+        "text => { const made = new DataTransfer();"
+        " made.items.add(new File([text], 'log.csv', { type: 'text/csv' })); return made; }"
+    )
+    page = watched.page
+    page.goto(f"{told.url}/audit")
+    dropped = page.evaluate_handle(make, "\n".join(["a,b,c", *rows]))
+    page.dispatch_event(".drop", "drop", {"dataTransfer": dropped})
+    page.get_by_text("log.csv").wait_for()
+    page.get_by_label("What each test costs").fill("1,2,3")
+    page.get_by_label("What a wrong answer costs").fill("50")
+    page.get_by_role("button", name="Audit").click()
+    page.wait_for_selector("pre")
+    with page.expect_popup() as opened:
+        page.get_by_role("link", name="Open the report").click()
+    opened.value.wait_for_selector("h1")
+    assert opened.value.evaluate("window.origin") == "null", "a report is in a sandbox"
+    assert watched.errors == []
+    page.get_by_label("What each test costs").fill("1,2")
+    page.get_by_role("button", name="Audit").click()
+    page.wait_for_function(
+        "() => document.querySelector('[role=alert]').textContent.includes('costs')"
+    )
+
+
+def test_wrong_token_and_no_permission(browser):
+    with serving({"local": running()}, needs_token=True) as found:
+        read = found.host.tokens.create("read")
+        page = Watched(browser).page
+        page.goto(f"{found.url}/label/local")
+        page.fill("#token", "sw_0_wrong")
+        page.keyboard.press("Enter")
+        page.wait_for_function(
+            "() => document.getElementById('login-why').textContent.includes('has expired')"
+        )
+        page.fill("#token", read)
+        page.keyboard.press("Enter")
+        page.wait_for_function(
+            "() => document.querySelector('h1').textContent === 'The token does not allow this'"
+        )
+        page.goto(f"{found.url}/cascade/local")
+        page.wait_for_function("() => document.getElementById('status').textContent === 'live'")
+        page.close()
+
+
+def test_names_and_outputs_are_text(browser):
+    watched = Watched(browser, viewport={"width": 390, "height": 800})
+    name = EVIL.replace("/", "")
+    with serving({name: running(names=(name, "n" * 90))}) as found, found.client() as http:
+        for k in range(20):
+            http.post(f"/api/cascades/{name}/run", json={"case": EVIL + "x" * k, "key": str(k)})
+        http.post("/api/cascades", json={**NEW, "names": [EVIL.replace("/", ""), "b", "c"]})
+        http.post("/api/cascades/triage/tell", json={"outputs": [EVIL, EVIL]})
+        page = watched.page
+        page.goto(found.url)
+        page.get_by_text(name).click()
+        page.wait_for_function("() => document.getElementById('status').textContent === 'live'")
+        assert page.inner_text("h1") == name
+        assert not watched.is_too_wide()
+        for path in ("/cascade/triage", f"/label/{name}"):
+            page.goto(found.url + path)
+            page.wait_for_function("() => document.body.innerText.includes('onerror')")
+            assert not watched.is_too_wide()
+        assert page.locator("main img, main script").count() == 0
+        assert watched.errors == []
+        page.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (768, "dark"), (1200, "light")])
+def test_nothing_is_wider_than_the_window(told, browser, width, scheme):
+    watched = Watched(browser, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    for path in ("/", "/cascade/local", "/label/local", "/audit", "/cascade/nobody"):
+        watched.page.goto(told.url + path)
+        watched.page.wait_for_selector("h1")
+        watched.page.wait_for_timeout(150)
+        assert not watched.is_too_wide(), path
+    background = watched.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
+    assert (brightness < 200) == (scheme == "dark")
+    watched.page.close()
+
+
+def test_empty_and_unknown(browser):
+    with serving() as found:
+        page = Watched(browser).page
+        page.goto(found.url)
+        page.get_by_text("No cascade yet").wait_for()
+        page.goto(f"{found.url}/cascade/nobody")
+        page.get_by_text("got 'nobody'").wait_for()
+        page.close()
