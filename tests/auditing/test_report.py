@@ -125,7 +125,7 @@ def test_a_histogram_is_audited_at_the_prices_of_the_audit(world):
         [max(again.facts.largest_differences[k] + dear.cumulative_costs[k] - dear.cumulative_costs)
          for k in range(dear.n_stages)]
     )  # fmt: skip
-    with pytest.raises(LogError, match="got 3 tests for 2"):
+    with pytest.raises(LogError, match="those of 2 tests, got those of 3"):
         sw.audit(report.facts.table, sw.Cascade([1, 2]))
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import stopwise as sw
 from stopwise.cascade import Cascade
+from stopwise.checks import MOST_CASES
 from stopwise.counts import PairCounts
 from stopwise.problem.families import nested_errors, relaxed_errors
 from tests.policies.helpers import FACTORIES, Case, draw_cases, play, sample_cases, tell
@@ -93,8 +94,9 @@ def random_learner(rng, make, *, labelled):
     for _, outputs, times in rows:
         counts.add(outputs, times=times)
     explored = int(rng.integers(counts.n_rounds + 1))
+    statistics = {"pairs": counts.to_state()}
     return sw.policy_from_state(
-        {**policy.to_state(), "counts": counts.to_state(), "n_explored": explored}
+        {**policy.to_state(), "statistics": statistics, "n_explored": explored}
     )
 
 
@@ -124,6 +126,7 @@ def refute(policy, rng):
     stage, promised = policy.ask(), policy.hold()
     assert promised >= 1
     assert asks(policy) == stage
+    promised = min(promised, MOST_CASES - policy.n_rounds)  # no more cases are ever taken
     if promised == 1:
         return 1
     some = int(rng.integers(1, promised))
