@@ -15,6 +15,7 @@ ARGUMENTS = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-quic"
 
 
 def main(url: str, folder: Path, wanted: list[str]) -> None:
+    """Save a picture of each page that is wanted."""
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
         for size, (width, height, scheme) in SIZES.items():
