@@ -7,6 +7,7 @@ PY := $(BIN)/python
 
 DEMO_EXTRAS := audit,cli,datasets,plot,sim
 TEST_EXTRAS := all,dev
+SERVE_EXTRAS := audit,chat,cli,serve
 SLOW_EXTRAS := $(TEST_EXTRAS),slow
 BENCH_EXTRAS := $(TEST_EXTRAS),bench
 
@@ -16,10 +17,10 @@ stamp = $(VENV)/.installed-$(subst $(comma),-,$(1))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo paper test check bench examples snapshots slow clean
+.PHONY: help demo paper serve-demo test check bench examples snapshots slow clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(call stamp,$(DEMO_EXTRAS)) ## Audit a log, run a cascade, then reproduce the paper
 	@echo "== An audit of a log: 1,000 visits, three tests, and nobody who says what was right"
@@ -35,6 +36,9 @@ demo: $(call stamp,$(DEMO_EXTRAS)) ## Audit a log, run a cascade, then reproduce
 
 paper: $(call stamp,$(DEMO_EXTRAS)) ## Reproduce the paper into build/reproduction
 	$(PY) -m paper all --out build/reproduction
+
+serve-demo: $(call stamp,$(SERVE_EXTRAS)) ## Serve three fake chat models, one of which breaks; prints the address
+	$(PY) -m examples.serve_demo
 
 test: check ## Check, then run the tests and every example in the documents
 	$(PY) -m pytest -n 2

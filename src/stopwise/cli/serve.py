@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from stopwise.errors import MissingExtraError, SettingError
 from stopwise.lists import comma_separated
-from stopwise.serve.settings import ServerSettings, load_settings
+from stopwise.serve.running import Launch
 
 _Config = Annotated[
     Path | None,
@@ -22,6 +21,8 @@ _Store = Annotated[str, typer.Option(help="The URL of the store.")]
 _Name = Annotated[str, typer.Option(help="Without a file: the name of one cascade.")]
 _Costs = Annotated[str, typer.Option(help="Without a file: what each test costs, as in 6,16,24.")]
 _MistakeCost = Annotated[float, typer.Option(help="Without a file: what a wrong answer costs.")]
+_Workers = Annotated[int, typer.Option(help="Processes on one store.", show_default=False)]
+_LogRequests = Annotated[bool, typer.Option("--log-requests", help="Log requests as JSON.")]
 _NewToken = Annotated[
     str, typer.Option(help="Make a token for read, tell or admin, print it once, and end.")
 ]
@@ -35,6 +36,8 @@ def serve(
     name: _Name = "",
     costs: _Costs = "",
     mistake_cost: _MistakeCost = 0.0,
+    workers: _Workers = 0,
+    log_requests: _LogRequests = False,
     new_token: _NewToken = "",
 ) -> None:
     """Serve cascades over HTTP, with a dashboard.
@@ -44,32 +47,29 @@ def serve(
     stopwise serve --name triage --costs 0,1,12 --mistake-cost 200
     """
     try:
-        import uvicorn
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtraError("stopwise serve needs uvicorn: pip install '.[serve]'") from None
-    given = {"host": host, "port": port if port >= 0 else None, "store": store}
+    given = {
+        "host": host,
+        "port": port if port >= 0 else None,
+        "store": store,
+        "workers": workers or None,
+        "log_requests": log_requests or None,
+    }
     changes = {key: value for key, value in given.items() if value not in (None, "")}
-    settings = replace(load_settings(config) if config else ServerSettings(), **changes)  # type: ignore[arg-type]
-    from stopwise.serve.app import create_app
-    from stopwise.serve.hosting import Host
-
-    hosted = Host(settings.store, settings.cascades)
-    if new_token:
-        typer.echo(hosted.tokens.create(new_token))
-        return
-    if name and name not in hosted.names:
+    cascade = {}
+    if name:
         if not costs or mistake_cost <= 0:
             raise SettingError("--name needs --costs and --mistake-cost")
         prices = [float(cost) for cost in comma_separated(costs)]
-        hosted.create(name, costs=prices, mistake_cost=mistake_cost)
-    served = ", ".join(hosted.names) or "no cascade yet"
+        cascade = {"name": name, "costs": prices, "mistake_cost": mistake_cost}
+    launch = Launch("" if config is None else str(config), changes, cascade)
+    if new_token:
+        typer.echo(launch.new_token(new_token))
+        return
+    settings = launch.settings
+    served = ", ".join([*settings.cascades, *filter(None, [name])]) or "what its store has"
     typer.echo(f"http://{settings.host}:{settings.port} serves {served}")
-    app = create_app(hosted, needs_token=settings.tokens)
-    uvicorn.run(
-        app,
-        host=settings.host,
-        port=settings.port,
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=10,
-    )
+    launch.run()

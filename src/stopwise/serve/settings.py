@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from stopwise.checks import whole_number
+from stopwise.checks import known_name, whole_number
 from stopwise.errors import SettingError
 from stopwise.runtime.config import Problems, cascade_settings, read_toml
+from stopwise.store.worker import Durability
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class ServerSettings:
         Whether requests must bring a token.
     workers
         Processes; more than one need a store that they can share.
+    durability
+        What a tell survives that was acknowledged: ``memory`` nothing, ``process`` kill -9,
+        ``disk`` loss of power too.
+    journals
+        The directory of journals on this host; a store in PostgreSQL needs one.
+    log_requests
+        Whether to log every request, as JSON with its id.
     """
 
     host: str = "127.0.0.1"
@@ -33,11 +41,15 @@ class ServerSettings:
     store: str = "sqlite:///stopwise.db"
     tokens: bool = False
     workers: int = 1
+    durability: Durability = "process"
+    journals: str = ""
+    log_requests: bool = False
     cascades: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         whole_number("port", self.port, SettingError, least=0)
         whole_number("workers", self.workers, SettingError, least=1)
+        known_name("durability", self.durability, ["memory", "process", "disk"], SettingError)
         if not self.tokens and not is_loopback(self.host):
             raise SettingError(
                 f"host {self.host!r} can be reached from outside: set tokens = true and make one "

@@ -1,0 +1,101 @@
+"""Start the server: one process, or several on one store."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from stopwise.errors import SettingError
+from stopwise.serve import trail
+from stopwise.serve.settings import ServerSettings, load_settings
+from stopwise.store import Worker
+
+# How workers learn what they serve: they are fresh processes that import `app`.
+VARIABLE = "STOPWISE_SERVE"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What a server is started with: a file, changes to it, and one cascade given by flags."""
+
+    config: str = ""
+    changes: dict[str, Any] = field(default_factory=dict)
+    cascade: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> ServerSettings:
+        """The settings of the file, as changed."""
+        read = load_settings(Path(self.config)) if self.config else ServerSettings()
+        return replace(read, **self.changes)
+
+    def host(self) -> Any:
+        """Open the store and return its cascades."""
+        from stopwise.serve.hosting import Host
+
+        settings = self.settings
+        worker = Worker(
+            settings.store,
+            durability=settings.durability,
+            directory=settings.journals or None,
+        )
+        host = Host(worker, settings.cascades)
+        if self.cascade and self.cascade["name"] not in host.names:
+            host.create(**self.cascade)
+        return host
+
+    def app(self) -> Any:
+        """Return the application of one process."""
+        from stopwise.serve.app import create_app
+        from stopwise.serve.guard import JsonLines
+
+        handler = logging.StreamHandler()
+        handler.setFormatter(JsonLines())
+        logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+        logging.getLogger("httpx").setLevel(logging.WARNING)
+        settings = self.settings
+        return create_app(
+            self.host(), needs_token=settings.tokens, log_requests=settings.log_requests
+        )
+
+    def new_token(self, scope: str) -> str:
+        """Make a token, note that, and return it."""
+        host = self.host()
+        token: str = host.tokens.create(scope, note="command line")
+        trail.write(host.store, "", who="command line", did=f"token {token.split('_')[1]}: {scope}")
+        host.worker.close()
+        return token
+
+    def run(self) -> None:
+        """Serve until the process is told to end."""
+        import uvicorn
+
+        settings = self.settings
+        if settings.workers > 1:
+            host = self.host()  # a mistake is said once, and a new cascade is created once
+            host.worker.close()
+        os.environ[VARIABLE] = json.dumps(asdict(self))
+        uvicorn.run(
+            "stopwise.serve.running:app",
+            factory=True,
+            host=settings.host,
+            port=settings.port,
+            workers=settings.workers,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=10,
+        )
+
+
+def app() -> Any:
+    """Return the application that the environment describes; uvicorn calls this."""
+    try:
+        given = json.loads(os.environ[VARIABLE])
+    except KeyError:
+        raise SettingError(f"{VARIABLE} is not set: start the server by stopwise serve") from None
+    return Launch(**given).app()
