@@ -167,6 +167,7 @@ def test_order_on_a_tree_follows_the_branches():
     assert found[1, 2] > 0
 
 
+@pytest.mark.slow
 def test_twenty_thousand_patterns_of_twelve_tests():
     rng = np.random.default_rng(0)
     _, outputs = draw(rng, 26_000, np.linspace(0.45, 0.15, 12), n_classes=10)
