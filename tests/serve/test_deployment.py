@@ -1,0 +1,86 @@
+"""The documents and files of deployment: what they say works."""
+
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from stopwise.serve.settings import load_settings
+from tests.serve.serving import serving
+
+ROOT = Path(__file__).parents[2]
+
+
+def commands() -> list[str]:
+    text = (ROOT / "docs/service.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```bash\n(.*?)```", text, flags=re.DOTALL)
+    return block.splitlines()
+
+
+def test_curl_examples():
+    if shutil.which("curl") is None:
+        pytest.skip("needs curl")
+    said = []
+    with serving() as found:
+        for command in commands():
+            done = subprocess.run(
+                ["bash", "-c", command],
+                env={"URL": found.url, "PATH": "/usr/bin:/bin"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, (command, done.stdout, done.stderr)
+            said.append(done.stdout)
+    assert [json.loads(said[k])["outcome"] for k in (3, 4)] == ["counted", "repeated"]
+    assert "stopwise_cases" in said[-1]
+
+
+def test_documented_configurations_are_understood(tmp_path, monkeypatch):
+    text = (ROOT / "docs/service.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(.*?)```", text, flags=re.DOTALL)
+    path = tmp_path / "serve.toml"
+    path.write_text(block)
+    assert list(load_settings(path).cascades) == ["triage"]
+    deployed = load_settings(ROOT / "deploy/serve.toml")
+    assert (deployed.tokens, deployed.workers) == (True, 2)
+    assert deployed.journals
+
+
+def test_image_is_small_and_without_root():
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", "").splitlines()
+    steps = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
+    known = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK"}
+    assert {step[0] for step in steps} <= known | {"ENTRYPOINT", "CMD"}
+    final = steps[max(k for k, step in enumerate(steps) if step[0] == "FROM") :]
+    assert final[0][1].endswith("-slim")
+    (user,) = [step[1] for step in final if step[0] == "USER"]
+    assert int(user) > 0
+    order = [step[0] for step in final]
+    assert order.index("USER") < order.index("ENTRYPOINT")
+    for step, rest in steps:
+        if step == "COPY" and not rest.startswith("--from"):
+            assert all((ROOT / source).exists() for source in rest.split()[:-1]), rest
+        if step in ("ENTRYPOINT", "CMD"):
+            assert json.loads(rest)
+    extras = re.search(r"\.\[([a-z,]+)\]", (ROOT / "Dockerfile").read_text())[1].split(",")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(extras) <= set(project["optional-dependencies"])
+
+
+def test_compose_file():
+    yaml = pytest.importorskip("yaml", reason="needs PyYAML")
+    found = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    services = found["services"]
+    assert set(services) == {"database", "stopwise"}
+    assert all(port.startswith("127.0.0.1:") for port in services["stopwise"]["ports"])
+    assert services["stopwise"]["cap_drop"] == ["ALL"]
+    for service in services.values():
+        assert set(service.get("secrets", [])) <= set(found["secrets"])
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert source in found["volumes"] or (ROOT / source).exists()
