@@ -233,15 +233,19 @@ def test_a_settled_stage_is_held_no_longer_than_its_witness():
     assert policy.ask() == 2
 
 
-def test_a_purchase_is_held_no_longer_than_its_stage_is_the_cheapest():
-    """(1, 2) is open and (1, 3) settled; stage 3 shows (1, 2) too and costs little more."""
+def test_a_purchase_is_held_no_longer_than_a_later_stage_is_out_of_question():
+    """(1, 2) is open and (1, 3) settled; stage 3 may be the cheaper way to show (1, 2)."""
     policy = sw.Resolve(Cascade([0, 0.5, 0.49]))
     policy.tell_many({(0, 0, 1): 10, (0, 1, 1): 7, (0, 0, 0): 3})
-    policy.tell_many({(0, 1): 2, (0, 0): 2, (0,): 236})
-    assert policy.ask() == 1
-    refute(policy, np.random.default_rng(0))
-    policy.tell_many([[0, 0]] * 2)
+    policy.tell_many({(0, 1): 12, (0, 0): 18, (0,): 236})
+    assert policy.recommend() == 0
     assert policy.ask() == 2
+    assert policy.hold() == 1
+    asked = []
+    for _ in range(6):
+        asked.append(policy.ask())
+        policy.tell([0, 0, 1][: asked[-1] + 1])
+    assert set(asked) == {1, 2}
 
 
 def test_thompson_holds_for_one_round():

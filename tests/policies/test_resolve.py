@@ -44,27 +44,39 @@ class Transcription:
         q = min(q, 1.0)
         return n * float(rel_entr(d / n, q) + rel_entr(1 - d / n, 1 - q))
 
-    def is_open(self, i, j):
+    def settled(self, i, j, extra=0.0):
         n, _ = self.tally(i, j)
         if n == 0:
-            return self.price(i, j) < 1
-        t = len(self.history) + 1
-        H = 2 ** math.ceil(math.log2(t))
+            return self.price(i, j) >= 1
+        H = 2 ** math.ceil(math.log2(len(self.history) + 1))
         x = math.log(H / n)
-        return self.evidence(i, j) < x + math.log(1 + x)
+        return self.evidence(i, j) >= extra + x + math.log(1 + x) / 2
+
+    def against(self, k):
+        """The comparisons that contradict stage k."""
+        return [(m, k) for m in range(k) if not self.pays(m, k)] + [
+            (k, j) for j in range(k + 1, len(self.C)) if self.pays(k, j)
+        ]
+
+    def is_out(self, j, b, doubt):
+        many = math.log(len(self.C))
+        return any(
+            self.settled(*pair, doubt + (0 if pair == (b, j) else many)) for pair in self.against(j)
+        )
 
     def ask(self):
         K = len(self.C)
-        b = next(
-            i for i in range(K) if not any(self.pays(i, j) for j in range(i + 1, K))
-        )  # 1. looks best
-        # 2. a later stage that may pay after all
-        questions = [j for j in range(b + 1, K) if self.is_open(b, j)]
+        doubts = [
+            max((self.evidence(*pair) for pair in self.against(k)), default=0.0) for k in range(K)
+        ]
+        b = doubts.index(min(doubts))  # 1. looks best
+        # 2. a later stage that may be best after all
+        questions = [j for j in range(b + 1, K) if not self.is_out(j, b, doubts[b])]
         for i in range(b):  # or an earlier stage, passed over for what b does not show
-            paying = [j for j in range(i + 1, K) if self.pays(i, j)]
-            if not any(j <= b for j in paying):
-                j = max(paying, key=lambda j: self.evidence(i, j))
-                questions += [j] if self.is_open(i, j) else []
+            pairs = [pair for pair in self.against(i) if self.evidence(*pair) > 0]
+            if all(j > b for _, j in pairs):
+                strongest = max(pairs, key=lambda pair: self.evidence(*pair))
+                questions += [] if self.settled(*strongest) else [strongest[1]]
         if not questions:
             return b  # 5.
         question = max(questions)
@@ -73,7 +85,10 @@ class Transcription:
             n, d = self.tally(b, m)
             return self.price(b, m) - (d / n if n else 0.0)
 
-        return min(range(question, K), key=seems_to_cost)  # 4.
+        rivals = [m for m in range(question + 1, K) if self.pays(question, m)]
+        cheapest = min([question, *rivals], key=seems_to_cost)  # 4.
+        shown = [sum(len(y) > k and y[k] is not None for y in self.history) for k in range(K)]
+        return cheapest if 2 * shown[cheapest] <= shown[question] else question
 
     def play(self, cases):
         stages = []
@@ -128,14 +143,14 @@ def test_it_decides_as_described_whatever_was_told(zone):
 
 
 def test_two_stages_five_rounds_by_hand():
-    """Price 1/2 and no disagreement: n·kl(0, 1/2) = n ln 2 against x + ln(1 + x), x = ln(H / n)."""
+    """Price 1/2 and no disagreement: n ln 2 against x + ½ ln(1 + x), x = ln(H / n)."""
     policy = sw.Resolve(Cascade([0, 0.5]))
     asked = []
     for _ in range(8):
         asked.append(policy.ask())
         policy.tell([0, 0][: asked[-1] + 1])
-    # t=1: nothing seen. t=2: H=2, x=.69, 1.22 > .69. t=3, 4: H=4, n=2, x=.69, 1.22 < 1.39.
-    # t=5: H=8, n=2, x=1.39, 2.26 > 1.39. t=6: n=3, x=.98, 1.66 < 2.08.
+    # t=1: nothing seen. t=2: H=2, x=.69, .96 > .69. t=3, 4: H=4, n=2, x=.69, .96 < 1.39.
+    # t=5: H=8, n=2, x=1.39, 1.82 > 1.39. t=6: n=3, x=.98, 1.32 < 2.08.
     assert asked == [1, 1, 0, 0, 1, 0, 0, 0]
 
 
@@ -147,7 +162,7 @@ def test_epochs_end_at_powers_of_two():
 
 def test_demanded_evidence_falls_with_what_was_seen():
     assert demanded_evidence(64, 64) == 0
-    assert demanded_evidence(64, 32) == pytest.approx(math.log(2) + math.log(1 + math.log(2)))
+    assert demanded_evidence(64, 32) == pytest.approx(math.log(2) + math.log(1 + math.log(2)) / 2)
     demands = [demanded_evidence(1024, n) for n in range(1, 1025)]
     assert demands == sorted(demands, reverse=True)
 
@@ -174,8 +189,8 @@ def test_a_pair_that_the_best_stage_shows_is_not_bought():
 
 
 def test_a_deeper_pair_that_rules_out_an_earlier_stage_is_bought():
-    # (1, 3) pays at .62 with p̂ = .67 and (1, 2) does not; (2, 3) is settled by far.
-    rows = {(0, 0, 1): 2, (0, 0, 0): 1, (0, 0): 60, (None, 0, 0): 400}
+    # (1, 3) pays at .62 with p̂ = 1 in 3 cases; (1, 2) is near its price; (2, 3) is settled by far.
+    rows = {(0, 1, 1): 3, (0, 1): 14, (0, 0): 43, (None, 0, 0): 400}
     policy = told([0, 0.3, 0.32], rows)
     assert policy.recommend() == 1
     assert policy.ask() == 2
@@ -273,7 +288,7 @@ def test_a_certificate_says_what_is_open():
     certificate = policy.certificate()
     assert certificate.stage == 0
     x = math.log(1024 / 13)
-    assert 13 * kl(2 / 13, 0.3) < x + math.log(1 + x)
+    assert 13 * kl(2 / 13, 0.3) < x + math.log(1 + x) / 2
     assert [(c.shallow, c.deep, c.is_settled) for c in certificate.comparisons] == [
         (0, 1, False),
         (0, 2, False),

@@ -15,10 +15,9 @@ from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError
 from stopwise.policies.optimism import first_accepted, price_rows
-from stopwise.policies.resolution import looks_best, resolving_choice, settles
+from stopwise.policies.resolution import settles
 from stopwise.policies.tree_resolution import (
     cheapest_showing_on_tree,
-    looks_best_on_tree,
     resolving_walk,
     witness_on_tree,
 )
@@ -265,6 +264,7 @@ def slow_resolve(counts, zone):
     best = slow_walk(counts, gain, zone / 2)
     path = cascade.path(best)
     # What each comparison is held against, and how often the other side of a rival was seen.
+    witnesses = set()
     questions = {(best, j): (C[j] - C[best], math.inf) for j in cascade.descendants[best]}
     for a, towards in pairwise(path):
         way = [w for w in path if w > a]
@@ -285,12 +285,23 @@ def slow_resolve(counts, zone):
 
             strongest = max(paying, key=evidence)
             questions[a, strongest] = C[strongest] - C[a], math.inf
+            witnesses.add((a, strongest))
     horizon = 2 ** math.floor(math.log2(counts.n_rounds) + 1) if counts.n_rounds else 1
+
+    def fails_above(j):
+        rows = [(C[j] - C[a], int(seen[a, j]), int(differed[a, j])) for a in cascade.path(j)[:-1]]
+        return any(
+            d <= n * (q + zone / 2) and settles(n, d, q, 1.0, horizon, zone, math.log(len(C)))
+            for q, n, d in rows
+        )
+
     looks = []
     for (i, j), (price, n_other) in questions.items():
         n = int(seen[i, j])
         weight = 1.0 if n_other == math.inf else n_other / (n_other + n)
-        if settles(n, int(differed[i, j]), price, weight, horizon, zone):
+        if settles(n, int(differed[i, j]), price, weight, horizon, zone, 0.0):
+            continue
+        if (i, j) not in witnesses and fails_above(j):
             continue
         looks.append((n_other, -best) if n_other < n else (n, -j))
     if not looks:
@@ -378,22 +389,17 @@ def test_recommended_is_the_steepest_walk(seed):
 
 
 @settings(max_examples=200)
-@given(seeds, st.sampled_from([0.0, 0.05]), st.sampled_from([0.0, 0.3, 4.0]))
-def test_on_a_chain_the_walks_end_where_its_rules_do(seed, zone, width):
+@given(seeds, st.sampled_from([0.0, 0.3, 4.0]))
+def test_on_a_chain_the_walks_end_where_its_rules_do(seed, width):
     rng = np.random.default_rng(seed)
     chain = Cascade(rng.random(int(rng.integers(1, 7))) * 0.2)
     counts = random_counts(rng, chain)
-    branches, n = chain.branches, counts.n_rounds
+    branches = chain.branches
     assert optimistic_walk(branches, *tables(counts), width) == first_accepted(
         *tables(counts), width
     )
     assert steepest_walk(branches, *tables(counts), 0.0, math.inf) == first_accepted(
         *tables(counts), 0.0
-    )
-    assert looks_best_on_tree(branches, *tables(counts), zone) == looks_best(*tables(counts), zone)
-    assert (
-        resolving_walk(branches, *tables(counts), n, zone)
-        == resolving_choice(*tables(counts), n, zone)[0]
     )
 
 

@@ -12,6 +12,11 @@ from typing import Any
 from stopwise.policies.optimism import FOREVER, HAIR, NOTHING
 from stopwise.theory.divergence import bernoulli_kl
 
+# The weight of ln(1 + x) in `demanded_evidence`. At 0 some runs rest on a mistake for long.
+CAUTION = 0.5
+# What contradicts a stage counts for more than nothing, whatever rounding makes of it.
+_LEAST = 1e-300
+
 
 def epoch_end(n_rounds: int) -> int:
     """Return the end of the epoch: the next round, rounded up to a power of two."""
@@ -24,29 +29,16 @@ def epoch_end(n_rounds: int) -> int:
 def demanded_evidence(horizon: int, n: int) -> float:
     """Return the evidence that ``n`` cases must hold to settle a comparison up to ``horizon``.
 
-    x + ln(1 + x) with x = ln(horizon / n): a comparison seen in nearly every round needs little,
+    x + ½ ln(1 + x) with x = ln(horizon / n): a comparison seen in nearly every round needs little,
     since a mistake would soon be noticed; one that is no longer seen needs about ln t.
     """
     x = math.log(horizon / n)
-    return x + math.log1p(x)
+    return x + CAUTION * math.log1p(x)
 
 
 def pays(prices: Any, seen: Any, disagreed: Any, i: int, j: int, zone: float) -> bool:
     """Whether going on from i to j looks worth its price; an unseen pair does not."""
     return bool(disagreed[j][i] > seen[j][i] * (prices[j][i] + zone / 2))
-
-
-# Called for every pair in every decision, so the test of `pays` stands here without the call.
-def looks_best(prices: Any, seen: Any, disagreed: Any, zone: float) -> int:
-    """Return the first stage from which going on looks worth it nowhere."""
-    last = len(prices) - 1
-    for i in range(last):
-        j = last
-        while j > i and not disagreed[j][i] > seen[j][i] * (prices[j][i] + zone / 2):
-            j -= 1
-        if j == i:
-            return i
-    return last
 
 
 def evidence_in(n: int, d: int, price: float, zone: float) -> float:
@@ -64,52 +56,108 @@ def evidence(prices: Any, seen: Any, disagreed: Any, i: int, j: int, zone: float
     return evidence_in(seen[j][i], disagreed[j][i], prices[j][i], zone)
 
 
-def settles(n: int, d: int, price: float, weight: float, horizon: int, zone: float) -> bool:
-    """Whether n cases, d disagreeing, hold the evidence that is demanded up to ``horizon``."""
+def settles(
+    n: int, d: int, price: float, weight: float, horizon: int, zone: float, extra: float
+) -> bool:
+    """Whether n cases, d disagreeing, hold ``extra`` more evidence than ``horizon`` demands."""
     if n == 0:
         return bool(price >= 1)
-    return weight * evidence_in(n, d, price, zone) >= demanded_evidence(horizon, n)
+    return weight * evidence_in(n, d, price, zone) >= extra + demanded_evidence(horizon, n)
 
 
 def is_settled(
-    prices: Any, seen: Any, disagreed: Any, i: int, j: int, horizon: int, zone: float
+    prices: Any, seen: Any, disagreed: Any, i: int, j: int, horizon: int, zone: float, extra: float
 ) -> bool:
-    """Whether the comparison of i and j has the evidence that is demanded up to ``horizon``."""
-    return settles(seen[j][i], disagreed[j][i], prices[j][i], 1.0, horizon, zone)
+    """Whether the comparison of i and j is settled up to ``horizon``, with ``extra`` evidence."""
+    return settles(seen[j][i], disagreed[j][i], prices[j][i], 1.0, horizon, zone, extra)
 
 
-def witness(prices: Any, seen: Any, disagreed: Any, i: int, best: int, zone: float) -> int:
-    """Return the stage because of which i is passed over: one that ``best`` shows, if any."""
-    for j in range(i + 1, best + 1):
+def doubt(prices: Any, seen: Any, disagreed: Any, i: int, zone: float, most: float) -> float:
+    """Return the strongest evidence against stage i: its doubt L_i, 0 if nothing contradicts it.
+
+    Stage i is contradicted by an earlier stage from which it does not pay, and by a later one that
+    pays. From ``most`` on the exact number is not asked for.
+    """
+    found = 0.0
+    for j in range(i + 1, len(prices)):
         if pays(prices, seen, disagreed, i, j, zone):
-            return j
-    return _strongest_beyond(prices, seen, disagreed, i, best, zone)
-
-
-def _strongest_beyond(
-    prices: Any, seen: Any, disagreed: Any, i: int, best: int, zone: float
-) -> int:
-    strongest, found = -1.0, NOTHING
-    for j in range(best + 1, len(prices)):
-        if pays(prices, seen, disagreed, i, j, zone):
-            proof = evidence(prices, seen, disagreed, i, j, zone)
-            if proof > strongest:
-                strongest, found = proof, j
+            found = max(found, evidence(prices, seen, disagreed, i, j, zone), _LEAST)
+            if found >= most:
+                return found
+    for m in range(i):
+        if not pays(prices, seen, disagreed, m, i, zone):
+            found = max(found, evidence(prices, seen, disagreed, m, i, zone))
     return found
 
 
-def open_question(
-    prices: Any, seen: Any, disagreed: Any, i: int, best: int, horizon: int, zone: float
-) -> int:
-    """Return the stage j whose comparison with i has to be bought, or NOTHING."""
-    if i < best:
-        j = witness(prices, seen, disagreed, i, best, zone)
-        shown = j <= best
-        return NOTHING if shown or is_settled(prices, seen, disagreed, i, j, horizon, zone) else j
-    for j in range(len(prices) - 1, best, -1):
-        if not is_settled(prices, seen, disagreed, best, j, horizon, zone):
-            return j
-    return NOTHING
+def least_doubted(prices: Any, seen: Any, disagreed: Any, zone: float) -> tuple[int, float]:
+    """Return the stage that looks best, the first of least doubt, and its doubt."""
+    best, least = 0, math.inf
+    for i in range(len(prices)):
+        found = doubt(prices, seen, disagreed, i, zone, least)
+        if found < least:
+            best, least = i, found
+        if least == 0:
+            break
+    return best, least
+
+
+def ruled_out_by(
+    prices: Any,
+    seen: Any,
+    disagreed: Any,
+    j: int,
+    best: int,
+    least: float,
+    horizon: int,
+    zone: float,
+) -> tuple[int, int]:
+    """Return the comparison that rules out the later stage j, (NOTHING, NOTHING) if none does.
+
+    The comparison with ``best`` itself, or any other one that contradicts j: it needs ln K more
+    evidence, since there are many. The doubt of ``best`` is asked for on top.
+    """
+    if not pays(prices, seen, disagreed, best, j, zone) and is_settled(
+        prices, seen, disagreed, best, j, horizon, zone, least
+    ):
+        return best, j
+    extra = least + math.log(len(prices))
+    for m in range(j):
+        if not pays(prices, seen, disagreed, m, j, zone) and is_settled(
+            prices, seen, disagreed, m, j, horizon, zone, extra
+        ):
+            return m, j
+    for m in range(j + 1, len(prices)):
+        if pays(prices, seen, disagreed, j, m, zone) and is_settled(
+            prices, seen, disagreed, j, m, horizon, zone, extra
+        ):
+            return j, m
+    return NOTHING, NOTHING
+
+
+def passed_over_by(
+    prices: Any, seen: Any, disagreed: Any, i: int, best: int, zone: float
+) -> tuple[int, int]:
+    """Return the comparison for which the earlier stage i is passed over: one shown, if any.
+
+    Of those that ``best`` does not show it is the one with the most evidence.
+    """
+    for j in range(i + 1, best + 1):
+        if pays(prices, seen, disagreed, i, j, zone):
+            return i, j
+    for m in range(i):
+        if (
+            not pays(prices, seen, disagreed, m, i, zone)
+            and evidence(prices, seen, disagreed, m, i, zone) > 0
+        ):
+            return m, i
+    strongest, found = 0.0, NOTHING
+    for j in range(best + 1, len(prices)):
+        if pays(prices, seen, disagreed, i, j, zone):
+            proof = evidence(prices, seen, disagreed, i, j, zone)
+            if found == NOTHING or proof > strongest:
+                strongest, found = proof, j
+    return i, found
 
 
 def excess(prices: Any, seen: Any, disagreed: Any, m: int, best: int) -> float:
@@ -119,82 +167,118 @@ def excess(prices: Any, seen: Any, disagreed: Any, m: int, best: int) -> float:
     return float(prices[m][best] - share)
 
 
-def cheapest_showing(prices: Any, seen: Any, disagreed: Any, j: int, best: int) -> int:
-    """Return the stage that shows j and seems to cost the least more than ``best``."""
+def where_to_buy(prices: Any, seen: Any, disagreed: Any, j: int, best: int, zone: float) -> int:
+    """Return where to look at j: there, or in every other look at a later stage.
+
+    A later stage m can be the cheaper one only if going on from j to m pays. Whether it is nobody
+    can tell without labels, so j and the m that seems to cost least are taken in turn. Should m
+    really pay, that shows it, and j is ruled out.
+    """
     cheapest = j
     for m in range(j + 1, len(prices)):
-        if excess(prices, seen, disagreed, m, best) < excess(
-            prices, seen, disagreed, cheapest, best
-        ):
+        if pays(prices, seen, disagreed, j, m, zone) and excess(
+            prices, seen, disagreed, m, best
+        ) < excess(prices, seen, disagreed, cheapest, best):
             cheapest = m
-    return cheapest
+    return cheapest if 2 * seen[cheapest][cheapest] <= seen[j][j] else j
 
 
 def resolving_choice(
     prices: Any, seen: Any, disagreed: Any, n_rounds: int, zone: float
 ) -> tuple[int, int]:
     """Return the stage to play after ``n_rounds`` and for how many rounds that is certain."""
-    best = looks_best(prices, seen, disagreed, zone)
+    best, least = least_doubted(prices, seen, disagreed, zone)
     horizon = epoch_end(n_rounds)
-    certain = horizon - n_rounds
-    own = deepest = open_question(prices, seen, disagreed, best, best, horizon, zone)
+    own = len(prices) - 1
+    while own > best:
+        found, _ = ruled_out_by(prices, seen, disagreed, own, best, least, horizon, zone)
+        if found == NOTHING:
+            break
+        own -= 1
+    deepest = own
     for i in range(best):
-        deepest = max(deepest, open_question(prices, seen, disagreed, i, best, horizon, zone))
-    if deepest != NOTHING:
-        stage = cheapest_showing(prices, seen, disagreed, deepest, best)
-        if stage != own:
-            return stage, 1
-        return stage, min(certain, _buys_for(prices, seen, disagreed, own, best, horizon, zone))
+        m, j = passed_over_by(prices, seen, disagreed, i, best, zone)
+        if j > deepest and not is_settled(prices, seen, disagreed, m, j, horizon, zone, 0.0):
+            deepest = j
+    if deepest == best:
+        rounds = unchanged_for(prices, seen, disagreed, best, best, least, zone)
+        return best, min(rounds, horizon - n_rounds)
+    stage = where_to_buy(prices, seen, disagreed, deepest, best, zone)
+    if stage != own:
+        return stage, 1
+    rounds = unchanged_for(prices, seen, disagreed, own, best, least, zone)
+    if rounds > 1:
+        rounds = min(rounds, open_for(prices, seen, disagreed, own, best, horizon, zone))
+    return stage, max(min(rounds, horizon - n_rounds), 1)
+
+
+# For how many rounds a decision is certain, whatever they show
+
+
+def unchanged_for(
+    prices: Any, seen: Any, disagreed: Any, stage: int, best: int, least: float, zone: float
+) -> int:
+    """Return for how many rounds at ``stage`` the same stage must look best, with equal doubt.
+
+    That is so while ``best`` pays from every earlier stage, more clearly than it is in doubt, and
+    no stage up to ``stage`` pays from it. The doubts of what lies beyond are not shown.
+    """
+    rounds = FOREVER
     for i in range(best):
-        j = _strongest_beyond(prices, seen, disagreed, i, best, zone)
-        if j == NOTHING or not is_settled(prices, seen, disagreed, i, j, horizon, zone):
-            certain = min(certain, _passed_over_for(prices, seen, disagreed, i, best, zone))
-    return best, certain
+        rounds = min(rounds, _pays_for(prices, seen, disagreed, i, best, least, zone))
+    for j in range(best + 1, stage + 1):
+        n, d, bar = seen[j][best], disagreed[j][best], prices[j][best] + zone / 2
+        if d > n * bar:
+            return 1  # it adds to the doubt
+        if bar < 1:  # if all further cases disagree it pays as soon as d + m > (n + m) bar
+            rounds = min(rounds, int((n * bar - d) / (1 - bar) * HAIR) + 1)
+    if least > 0 and stage > best:
+        return 1
+    return max(rounds, 1)
 
 
-def _passed_over_for(prices: Any, seen: Any, disagreed: Any, i: int, best: int, zone: float) -> int:
-    """Return for how many rounds i must keep looking worse than a stage that ``best`` shows."""
-    longest = 1
-    for j in range(i + 1, best + 1):
-        n, d, bar = seen[j][i], disagreed[j][i], prices[j][i] + zone / 2
-        if d <= n * bar:
-            continue
-        if bar <= 0:
-            return FOREVER  # one disagreement is enough
-        # If all further cases agree, it still pays until n has grown to d / bar.
-        longest = max(longest, math.ceil(min(d / bar * HAIR - n, FOREVER)))
-    return longest
+def _pays_for(
+    prices: Any, seen: Any, disagreed: Any, i: int, j: int, least: float, zone: float
+) -> int:
+    """Return for how many rounds (i, j) must pay with more evidence than ``least``."""
+    n, d, price = seen[j][i], disagreed[j][i], prices[j][i]
+    bar = price + zone / 2
+    if d <= n * bar:
+        return 1
+    if bar <= 0:
+        return FOREVER  # one disagreement is enough
+    # If all further cases agree, it still pays until n has grown to d / bar.
+    rounds = math.ceil(min(d / bar * HAIR - n, FOREVER))
+    if least > 0:  # each of them takes at most ln((1 - price) / (1 - p)) of the evidence
+        if d >= n or least == math.inf:
+            return 1
+        slope = math.log1p(-price) - math.log1p(-d / n)
+        spare = evidence(prices, seen, disagreed, i, j, zone) - least
+        rounds = min(rounds, int(min(spare / slope * HAIR, FOREVER)))
+    return max(rounds, 1)
 
 
-def _buys_for(
+def open_for(
     prices: Any, seen: Any, disagreed: Any, j: int, best: int, horizon: int, zone: float
 ) -> int:
-    """Return for how many rounds the comparison of ``best`` with j must be bought, and at j.
+    """Return for how many rounds j must be bought, and at j, if ``best`` is not in doubt.
 
-    It has to stay open, j the cheapest stage that shows it, and ``best`` what looks best.
+    No pair (m, j) may rule it out, and no later stage may seem the cheaper one.
     """
-    certain = _open_for(prices, seen, disagreed, best, j, horizon, zone)
-    for i in range(best):
-        certain = min(certain, _passed_over_for(prices, seen, disagreed, i, best, zone))
-    for k in range(best + 1, j + 1):
-        n, d, bar = seen[k][best], disagreed[k][best], prices[k][best] + zone / 2
-        if bar < 1:  # if all further cases disagree it pays as soon as d + m > (n + m) bar
-            certain = min(certain, int((n * bar - d) / (1 - bar) * HAIR) + 1)
+    rounds = FOREVER
     for m in range(j + 1, len(prices)):
-        lead = excess(prices, seen, disagreed, m, best) - excess(prices, seen, disagreed, j, best)
-        certain = min(certain, int(lead * seen[j][best] * HAIR))
-    return max(certain, 1)
-
-
-def _open_for(
-    prices: Any, seen: Any, disagreed: Any, i: int, j: int, horizon: int, zone: float
-) -> int:
-    """Return how many cases (i, j) needs at least to be settled, if none of them disagrees."""
-    n, bar = seen[j][i], prices[j][i] + zone
-    if n == 0 or bar >= 1:
-        return 1
-    # An agreeing case adds ln((1 - p) / (1 - bar)), p a share between those before and after it,
-    # and lowers the demand by at most 2 / n. In n / 4 cases the share falls by a fifth at most.
-    missing = demanded_evidence(horizon, n) - evidence(prices, seen, disagreed, i, j, zone)
-    most = math.log1p(-0.8 * disagreed[j][i] / n) - math.log1p(-bar) + 2 / n
-    return int(min(missing / most * HAIR, n / 4))
+        if pays(prices, seen, disagreed, j, m, zone):
+            return 1
+    for m in range(j):
+        extra = 0.0 if m == best else math.log(len(prices))
+        n, d, bar = seen[j][m], disagreed[j][m], prices[j][m] + zone
+        if n == 0 or bar >= 1:
+            return 1
+        # An agreeing case adds ln((1 - p) / (1 - bar)), p a share between those before and after
+        # it, and lowers the demand by at most 2 / n. In n / 4 cases the share falls by a fifth.
+        missing = demanded_evidence(horizon, n) + extra
+        if d < n * bar:
+            missing -= n * bernoulli_kl(d / n, bar)
+        most = max(math.log1p(-0.8 * d / n) - math.log1p(-bar), 0.0) + 2 / n
+        rounds = min(rounds, int(min(missing / most * HAIR, n / 4)))
+    return rounds

@@ -11,12 +11,14 @@ from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
 from stopwise.policies.certificate import Certificate, Comparison, Status, confidence_in
 from stopwise.policies.compiled_rule import CompiledRule, Tables, pair_tables
-from stopwise.policies.optimism import Rows, price_rows
+from stopwise.policies.optimism import NOTHING, Rows, price_rows
 from stopwise.policies.resolution import (
     epoch_end,
     evidence_in,
-    looks_best,
+    least_doubted,
+    passed_over_by,
     resolving_choice,
+    ruled_out_by,
     settles,
 )
 from stopwise.policies.tree_resolution import (
@@ -62,7 +64,7 @@ class Resolve(Policy):
     (0, 12)
     >>> print(policy.certificate())  # doctest: +ELLIPSIS
     stage 1: 0 decided, 1 leaning, 0 open at confidence 0.95
-      1 -> 2 does not pay (leaning): disagreement 0.0000 against price 0.5000 in 5 cases, ...
+      1 -> 2 does not pay (leaning): disagreement 0.0000 against price 0.5000 in 4 cases, ...
     """
 
     settings = ("indifference",)
@@ -76,7 +78,7 @@ class Resolve(Policy):
     def _recommend(self) -> int:
         """Return the stage that looks best."""
         if self.cascade.is_chain:
-            return looks_best(*self._tables(), self._zone)
+            return least_doubted(*self._tables(), self._zone)[0]
         return looks_best_on_tree(self.cascade.branches, *self._tables(), self._zone)
 
     def certificate(self, *, confidence: float = 0.95) -> Certificate:
@@ -95,6 +97,32 @@ class Resolve(Policy):
             return self._certificate(float(confidence))
 
     def _certificate(self, level: float) -> Certificate:
+        if self.cascade.is_chain:
+            best, found = self._rests_on(level)
+        else:
+            best, found = self._rests_on_tree(level)
+        runs, shown = self._counts.n_run, self._counts.n_observed
+        missing = tuple((1 - n / m) if m else 0.0 for n, m in zip(shown, runs, strict=True))
+        return Certificate(best, tuple(found), level, tuple(map(float, missing)))
+
+    def _rests_on(self, level: float) -> tuple[int, list[Comparison]]:
+        """Return what looks best and for each other stage the comparison that speaks against it."""
+        tables, zone = self._tables(), self._zone
+        best, least = least_doubted(*tables, zone)
+        horizon = epoch_end(self._counts.n_rounds)
+        pairs = []
+        for j in range(best + 1, self.cascade.n_stages):
+            i, k = ruled_out_by(*tables, j, best, least, horizon, zone)
+            pairs.append((best, j, least) if i == NOTHING else (i, k, 0.0))
+        pairs += [(*passed_over_by(*tables, i, best, zone), 0.0) for i in range(best)]
+        distinct = {(i, j): extra for i, j, extra in reversed(pairs)}
+        order = sorted(distinct, key=[(i, j) for i, j, _ in pairs].index)
+        return best, [
+            self._compared(i, j, self._prices[j][i], 1.0, NOTHING, level, distinct[i, j])
+            for i, j in order
+        ]
+
+    def _rests_on_tree(self, level: float) -> tuple[int, list[Comparison]]:
         best = self._recommend()
         branches = self.cascade.branches
         tables = (branches, *self._tables())
@@ -103,13 +131,11 @@ class Resolve(Policy):
             way = leader(*tables, i, best)
             witness = witness_on_tree(*tables, i, best, self._zone)
             found += [
-                self._compared(i, j, *held_against(*tables, i, j, best, way), way, level)
+                self._compared(i, j, *held_against(*tables, i, j, best, way), way, level, 0.0)
                 for j in self.cascade.descendants[i]
                 if matters(branches, i, j, best, witness)
             ]
-        runs, shown = self._counts.n_run, self._counts.n_observed
-        missing = tuple((1 - n / m) if m else 0.0 for n, m in zip(shown, runs, strict=True))
-        return Certificate(best, tuple(found), level, tuple(map(float, missing)))
+        return best, found
 
     def compiled_rule(self) -> CompiledRule:
         """Return the rule as simulations compile it."""
@@ -128,7 +154,7 @@ class Resolve(Policy):
         return self._prices, self._counts.seen, self._counts.disagreed
 
     def _compared(
-        self, i: int, j: int, bar: float, weight: float, way: int, level: float
+        self, i: int, j: int, bar: float, weight: float, way: int, level: float, extra: float
     ) -> Comparison:
         counts, price = self._counts, self._prices[j][i]
         n, d = counts.seen[j][i], counts.disagreed[j][i]
@@ -139,7 +165,7 @@ class Resolve(Policy):
         least = self._sureness(i, j, bar, way, n + n_missing, d if pays else d + n_missing)
         if sure >= level:
             status = Status.DECIDED
-        elif settles(n, d, bar, weight, epoch_end(counts.n_rounds), self._zone):
+        elif settles(n, d, bar, weight, epoch_end(counts.n_rounds), self._zone, extra):
             status = Status.LEANING
         else:
             status = Status.OPEN

@@ -8,8 +8,9 @@ Tables are those of `walk`. Let b be what looks best, the end of the steepest wa
 3. A *rival* of b at a lies below a in another branch. It is never seen together with b, but both
    are seen together with a: it has to be settled that it gains no more there than the way to b.
 
-The open question seen least is bought first, of equals the one about the last test, where it seems
-to cost least. In a chain there are no rivals, and this is `resolution.resolving_choice`.
+Questions 1 and 3 are also answered if it is settled that j does not pay from some test above it: it
+is not best then, whatever the labels. The open question seen least is bought first, of equals the
+one about the last test, where it seems to cost least.
 """
 
 from __future__ import annotations
@@ -87,6 +88,24 @@ def held_against(
     return price - excess(prices, seen, disagreed, way, i), n_way / (n_way + seen[j][i])
 
 
+def fails_an_ancestor(
+    branches: Any, prices: Any, seen: Any, disagreed: Any, j: int, horizon: int, zone: float
+) -> bool:
+    """Whether it is settled that j does not pay from some test above it, so that it is not best.
+
+    There are many such comparisons, so each needs ln K more evidence.
+    """
+    extra = math.log(len(prices))
+    for a in range(j):
+        if (
+            branches[a][j] != NOTHING
+            and not pays(prices, seen, disagreed, a, j, zone)
+            and settles(seen[j][a], disagreed[j][a], prices[j][a], 1.0, horizon, zone, extra)
+        ):
+            return True
+    return False
+
+
 def resolving_walk(
     branches: Any, prices: Any, seen: Any, disagreed: Any, n_rounds: int, zone: float
 ) -> int:
@@ -104,7 +123,11 @@ def resolving_walk(
                 continue
             n, d = seen[j][i], disagreed[j][i]
             bar, weight = held_against(branches, prices, seen, disagreed, i, j, best, way)
-            if settles(n, d, bar, weight, horizon, zone):
+            if settles(n, d, bar, weight, horizon, zone, 0.0):
+                continue
+            if j != witness and fails_an_ancestor(
+                branches, prices, seen, disagreed, j, horizon, zone
+            ):
                 continue
             # Of a rival and the way that it is held against the less seen one is looked at.
             bought = best if weight < 0.5 else j
