@@ -9,7 +9,7 @@ from scipy.special import rel_entr
 import stopwise as sw
 from stopwise.cascade import Cascade
 from stopwise.policies.resolution import demanded_evidence, epoch_end
-from stopwise.problem.families import nested_errors, relaxed_errors
+from stopwise.problem.families import costly_middle, nested_errors, relaxed_errors
 from stopwise.problem.random_instances import random_instance, random_weak
 from tests.policies.helpers import Case, draw_cases, play, regret, sample_cases
 
@@ -361,6 +361,27 @@ def test_it_is_not_stuck_where_algorithm_2_is():
         ours = regret(sw.Resolve(instance.cascade), instance, 20_000, seed)
         theirs = regret(sw.WeakDominance(instance.cascade), instance, 20_000, seed)
         assert ours < 0.6 * theirs
+
+
+@pytest.mark.parametrize("margin", [0.02, 0.01])
+def test_a_stage_that_only_looks_cheap_is_not_bought_for_long(margin):
+    """Stage 2 is contradicted by stage 3, which pays from it: no need to settle it against 1."""
+    instance = costly_middle(margin)
+    assert instance.is_weakly_dominant()
+    assert instance.gaps == pytest.approx([0, 0.5, 2 * margin])
+    means = {
+        name: sw.simulate(
+            instance, policy, horizon=100_000, replications=6, seed=3, checkpoints=1, progress=False
+        )
+        .regret[:, -1]
+        .mean()
+        for name, policy in {
+            "ours": sw.Resolve(instance.cascade),
+            "Algorithm 2": sw.WeakDominance(instance.cascade),
+            "Thompson": sw.Thompson(instance.cascade, seed=0),
+        }.items()
+    }
+    assert means["ours"] <= 2 * min(means["Algorithm 2"], means["Thompson"])
 
 
 @pytest.mark.parametrize(

@@ -832,3 +832,33 @@ def test_a_chain_written_as_a_tree_is_the_chain():
         assert sound(as_tree) == sound(chain)
         assert as_tree.is_weakly_dominant() == chain.is_weakly_dominant()
         assert as_tree.dominance_ratio() == pytest.approx(chain.dominance_ratio())
+
+
+# The stages that pay from every earlier one
+
+
+def paying_stages(drawn):
+    """U, and the first stage from which no later one pays."""
+    p, C, K = drawn.p, drawn.paid, drawn.n_stages
+    pays = {(i, j): p[i, j] > C[j] - C[i] for i in range(K) for j in range(i + 1, K)}
+    U = [j for j in range(K) if all(pays[i, j] for i in range(j))]
+    first = next(i for i in range(K) if not any(pays[i, j] for j in range(i + 1, K)))
+    return U, first
+
+
+@settings(max_examples=300)
+@given(st.data(), st.integers(2, 3))
+def test_the_best_stage_pays_from_every_earlier_one(data, n_classes):
+    """Whatever the labels and the order: best is in U, and best <= last of U <= first to stop at.
+
+    Under weak dominance all three are equal.
+    """
+    drawn = data.draw(instances(stages=(1, 5), n_classes=n_classes))
+    U, first = paying_stages(drawn)
+    total_costs = drawn.errors + drawn.paid
+    best = int(np.argmin(total_costs))
+    assert best in U
+    assert best <= U[-1] <= first
+    later = range(best + 1, drawn.n_stages)
+    if all(drawn.paid[j] - drawn.paid[best] >= drawn.p[best, j] for j in later):
+        assert best == U[-1] == first

@@ -255,7 +255,7 @@ def _pays_for(
         slope = math.log1p(-price) - math.log1p(-d / n)
         spare = evidence(prices, seen, disagreed, i, j, zone) - least
         rounds = min(rounds, int(min(spare / slope * HAIR, FOREVER)))
-    return max(rounds, 1)
+    return int(max(rounds, 1))
 
 
 def open_for(

@@ -127,6 +127,21 @@ def split_optimum() -> Instance:
     return nested_errors(Cascade(costs=[0, 0.1, 0.2]), [0.3, 0.25, 0.0])
 
 
+def costly_middle(margin: float) -> Instance:
+    """Return three tests of which the second looks cheap to try and is not.
+
+    Stage 1 is best. Going on to stage 2 costs 1/2 and misses paying by ``margin``, yet mends
+    nothing: its true gap is 1/2. Stage 3 has a gap of 2 ``margin`` and shows all that stage 2 does.
+    """
+    if not 0 < margin < 1 / 4:
+        raise InstanceError(f"margin must lie in (0, 1/4), got {margin!r}")
+    apart = 1 / 2 - margin
+    rows = [(0, 1, 0, 0), (0, 0, 1, 0), (0, 1, 1, 0), (0, 0, 0, 0)]
+    weights = [apart / 2, apart / 2, 1 / 4, 3 / 4 - apart]
+    last = apart / 2 + 1 / 4 + 2 * margin - 1 / 2
+    return Instance.from_patterns(rows, weights, Cascade(costs=[0, 1 / 2, last]))
+
+
 def complement(cascade: Cascade, *, prevalence: float = 0.5) -> Instance:
     """Return the example after Theorem 2: Y^1 is a fair coin and Y^2 its opposite.
 
