@@ -380,6 +380,8 @@ def test_recommended_is_the_steepest_walk(seed):
     counts = random_counts(rng, random_tree(rng, int(rng.integers(2, 8))))
     found = shares(counts)
     for policy, unseen in [(sw.WeakDominance, math.inf), (sw.Resolve, -math.inf)]:
+        if policy is sw.Resolve and counts.cascade.is_chain:
+            continue  # in a chain it goes by the doubts
         learner = policy(counts.cascade)
         learner._stored["pairs"] = counts
         expected = slow_walk(
