@@ -302,12 +302,14 @@ def test_numba_compiles_the_three_loops_as_they_are():
     numba = pytest.importorskip("numba")
     parents = np.array([-1, 0, 0, 1, 1])
     gaps = np.array([0.2, 0.1, 0.0, 0.3, 0.05])
-    demands, spread, seen = map(
-        numba.njit, (plan_module.raw_demands, plan_module.raw_plan, plan_module._seen)
+    write_demands, write_plan, seen = map(
+        numba.njit, (plan_module.write_demands, plan_module.write_plan, plan_module._seen)
     )
-    u = spread(np.array(demands(gaps, 0.25)), gaps, parents)
-    assert u == exploration_plan(gaps, TREE)
-    assert seen(np.array(u), parents) == observation_counts(u, TREE)
+    demands, plays, room, cheapest = np.full((4, 5), np.nan)
+    write_demands(gaps, 0.25, demands)
+    write_plan(demands, gaps, parents, plays, room, cheapest)
+    assert plays.tolist() == exploration_plan(gaps, TREE)
+    assert seen(plays, parents) == observation_counts(plays, TREE)
 
 
 def test_regret_of_an_infinite_plan_at_optimal_stages_is_finite():
