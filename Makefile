@@ -10,6 +10,7 @@ TEST_EXTRAS := all,dev
 SERVE_EXTRAS := audit,chat,cli,serve
 SLOW_EXTRAS := $(TEST_EXTRAS),slow
 BENCH_EXTRAS := $(TEST_EXTRAS),bench
+DOCS_EXTRAS := cli,docs,serve
 
 # A stamp carries the extras in its name: asking for others installs them.
 comma := ,
@@ -17,7 +18,7 @@ stamp = $(VENV)/.installed-$(subst $(comma),-,$(1))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo paper serve-demo test check bench examples snapshots slow clean
+.PHONY: help demo paper serve-demo test check bench docs examples snapshots slow clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +62,9 @@ bench: $(call stamp,$(BENCH_EXTRAS)) ## Run every benchmarks/bench_*.py
 
 examples: $(call stamp,$(TEST_EXTRAS)) ## Render audit pages of all kinds into build/examples
 	$(PY) -m examples.pages build/examples
+
+docs: $(call stamp,$(DOCS_EXTRAS)) ## Build the documentation site into build/site and check its links
+	$(PY) docs/build_site.py build/site
 
 snapshots: $(call stamp,$(TEST_EXTRAS)) ## Renew the texts and counts that tests compare; read them before you commit
 	$(PY) -m tests.auditing.words.snapshot

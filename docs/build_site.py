@@ -1,8 +1,8 @@
 """Build the documentation site: python docs/build_site.py [folder, default build/site].
 
 The pages are the Markdown files of this folder, the README, the changelog and CONTRIBUTING.md. The
-reference is written here from docstrings and from the help of each command. Afterwards every link of
-the site is checked, and that no page loads anything from elsewhere. Needs the extra docs.
+reference is written here from docstrings and from the help of each command. Afterwards every link
+is checked, and that no page loads anything from elsewhere. Needs the extra docs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ from stopwise import runtime
 ROOT = Path(__file__).parents[1]
 COMMANDS = ("audit", "run", "check", "serve", "simulate", "store")
 # Files from above this folder, and their names on the site.
-ABOVE = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+ABOVE = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+}
 PARTS: dict[str, list[tuple[str, str]]] = {
     "Start": [
         ("stopwise", "index.md"),
@@ -35,6 +39,8 @@ PARTS: dict[str, list[tuple[str, str]]] = {
     "Guides": [
         ("Reading an audit", "audit.md"),
         ("The runtime", "runtime.md"),
+        ("The service", "service.md"),
+        ("Security", "security.md"),
         ("LLM cascades", "guides/llm.md"),
         ("scikit-learn", "guides/scikit_learn.md"),
         ("Many workers", "store.md"),
@@ -121,8 +127,7 @@ def settings() -> str:
         f"nav = {toml(nav)}",
         "[project.theme]",
         "font = false",
-        'features = ["content.code.copy", "navigation.sections", "navigation.top", '
-        '"search.highlight"]',
+        'features = ["content.code.copy", "navigation.sections", "search.highlight"]',
         "[project.markdown_extensions]",
         "tables = {}",
         "toc.permalink = true",
@@ -160,10 +165,14 @@ def described(name: str, thing: object, level: int) -> list[str]:
         signature = ""
     signature = re.sub(r" at 0x[0-9a-f]+", "", signature).replace("'", "")
     text = inspect.cleandoc(getattr(thing, "__doc__", None) or "")
-    lines = [f"{'#' * level} `{name}`\n", f"```python\n{name}{signature}\n```\n", f"```text\n{text}\n```\n"]
+    lines = [
+        f"{'#' * level} `{name}`\n",
+        f"```python\n{name}{signature}\n```\n",
+        f"```text\n{text}\n```\n",
+    ]
     if inspect.isclass(thing):
-        for method, value in sorted(vars(thing).items()):
-            value = getattr(value, "__func__", value)
+        for method, found in sorted(vars(thing).items()):
+            value = getattr(found, "__func__", found)
             documented = inspect.isfunction(value) or isinstance(value, property)
             if documented and not method.startswith("_") and value.__doc__:
                 first = inspect.cleandoc(value.__doc__).splitlines()[0]
@@ -248,9 +257,9 @@ def faults(site: Path) -> list[str]:
             target = target / "index.html" if target.is_dir() else target
             if not target.exists():
                 found.append(f"{name}: no page {link}")
-            elif parts.fragment and target in pages:
-                if unquote(parts.fragment) not in pages[target].anchors | {"__skip"}:
-                    found.append(f"{name}: no place {link}")
+            elif target in pages and parts.fragment:
+                missing = unquote(parts.fragment) not in pages[target].anchors
+                found += [f"{name}: no place {link}"] * missing
     return found
 
 

@@ -57,11 +57,16 @@ def test_version_has_one_source():
     assert declared == [stopwise.__version__]
 
 
+def test_the_citation_names_this_version():
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {stopwise.__version__}\n" in cited
+
+
 def test_all_is_the_union_of_the_optional_features():
     extras = PROJECT["project"]["optional-dependencies"]
     (union,) = (Requirement(line) for line in extras["all"])
     assert union.name == "stopwise"
-    assert union.extras == set(extras) - {"all", "dev", "slow", "bench"}
+    assert union.extras == set(extras) - {"all", "dev", "slow", "bench", "docs"}
 
 
 def test_constraints_are_exact_pins_and_nothing_else():

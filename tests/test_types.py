@@ -1,0 +1,51 @@
+"""Type information reaches users: a small program is checked by mypy as an installed package."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import stopwise as sw
+from stopwise.runtime import Result, Stage
+
+cascade = sw.Cascade(costs=[1, 2, 3], mistake_cost=10)
+policy: sw.Policy = sw.Resolve(cascade)
+stage: int = policy.ask()
+policy.tell(["a", "b"])
+report: sw.AuditReport = sw.audit([[0, 1, 1]], cascade)
+model: sw.LatentClasses = sw.LatentClasses.fit(
+    sw.PatternTable.from_rows([[0, 1, 1]], [5], cascade)
+)
+with sw.Runtime("t", stages=[Stage(len, cost=1)], mistake_cost=2) as runtime:
+    result: Result = runtime.run_sync("case")
+reveal_type(sw.Resolve)
+"""
+
+
+def checked(tmp_path, program):
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "program.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_a_program_of_a_user_is_checked(tmp_path):
+    pytest.importorskip("mypy")
+    done = checked(tmp_path, PROGRAM)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "stopwise.policies.resolve.Resolve" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_wrong_type_is_found(tmp_path):
+    pytest.importorskip("mypy")
+    done = checked(
+        tmp_path, "import stopwise as sw\n\nx: str = sw.Resolve(sw.Cascade([1])).ask()\n"
+    )
+    assert "Incompatible types in assignment" in done.stdout
