@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -70,6 +71,34 @@ def test_everything_that_is_wrong_is_said(folder):
         assert text in found
     with pytest.raises(SettingError, match="cannot be used"):
         load_runtime(folder / "bad.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("shadow = 0", "shadow = 5", "shadow must lie in [0, 1], got 5"),
+        ('"resolve"', '"guess"', "policy must be one of beliefs, resolve, got 'guess'"),
+        ("shadow = 0", 'store = "redis://x"', "store: it must begin with one of memory, sqlite"),
+        ("shadow = 0", 'store = "postgresql://me:secret@host/x"', "store: a URL with a password"),
+        ("shadow = 0", "monitor = 3", "monitor must be a table, got 3"),
+        ('["even", "odd"]', '"even"', "choices: it must be a list, got 'even'"),
+        ("cascade_for_test:again", "breaks_for_test:f", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_check_finds_what_a_run_would(folder, old, new, message):
+    (folder / "breaks_for_test.py").write_text("1 / 0\n")
+    (folder / "bad.toml").write_text(GOOD.replace(old, new))
+    (found,) = check_config(folder / "bad.toml")
+    assert message in found
+    assert "secret" not in found
+
+
+def test_a_store_with_a_password_comes_from_elsewhere(folder, monkeypatch):
+    monkeypatch.setenv("STORE_FOR_TEST", f"sqlite:///{folder / 'a.db'}")
+    path = folder / "with_store.toml"
+    path.write_text(GOOD.replace("shadow = 0", 'store = "env:STORE_FOR_TEST"'))
+    with load_runtime(path) as runtime:
+        assert runtime.worker.store.url.endswith("a.db")
 
 
 @pytest.mark.parametrize(
@@ -143,6 +172,57 @@ class TestRun:
         assert done.returncode == 2
         assert "cases must have different keys, got '1' again in 2" in done.stderr
         assert not (folder / "o.jsonl").exists()
+
+    @pytest.mark.parametrize("text", ["notes\n", '{"key": "a", "n": 2}\n', "notes\nmore\n"])
+    def test_a_file_that_holds_no_answers_is_left_alone(self, folder, text):
+        cases = folder / "cases.jsonl"
+        cases.write_text(text)
+        done = self.stopwise(
+            folder, "run", "good.toml", "--input", "cases.jsonl", "--output", "cases.jsonl"
+        )
+        assert done.returncode == 2
+        assert "--output must hold answers or not exist" in done.stderr
+        assert cases.read_text() == text
+
+    @pytest.mark.parametrize(
+        ("line", "output", "message"),
+        [
+            ('{"key": "a", "n":', "o.jsonl", "line 1 is neither"),
+            ("2", "no/o.jsonl", "--output must go into a directory"),
+        ],
+    )
+    def test_what_is_wrong_is_found_before_the_work(self, folder, line, output, message):
+        (folder / "cases.jsonl").write_text(f"{line}\n")
+        done = self.stopwise(
+            folder, "run", "good.toml", "--input", "cases.jsonl", "--output", output
+        )
+        assert done.returncode == 2
+        assert message in done.stderr
+
+    def test_answers_are_there_after_an_interruption(self, folder):
+        """The third case hangs; the answers of the first two are in the file by then."""
+        module = MODULE + "import time\ndef slow(case):\n    time.sleep(60 * (case == 3))\n"
+        (folder / "cascade_for_test.py").write_text(module + "    return parity(case)\n")
+        (folder / "slow.toml").write_text(GOOD.replace(":parity", ":slow"))
+        (folder / "cases.jsonl").write_text("1\n2\n3\n")
+        command = ["run", "slow.toml", "--input", "cases.jsonl", "--output", "out.jsonl"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "stopwise", *command],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": _path(folder)},
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            deadline = time.monotonic() + 50
+            out = folder / "out.jsonl"
+            while time.monotonic() < deadline:
+                if out.exists() and len(out.read_text().splitlines()) == 2:
+                    break
+                time.sleep(0.05)
+        finally:
+            process.kill()
+            process.wait()
+        assert [json.loads(line)["key"] for line in out.read_text().splitlines()] == ["1", "2"]
 
     def test_check(self, folder):
         assert self.stopwise(folder, "check", "good.toml").returncode == 0

@@ -281,7 +281,7 @@ class TestChanges:
         async def play():
             course = made.learning.start()
             outcomes = []
-            await made.engine.run(3, course, outcomes)
+            await made.engine.run(3, course, made.engine.stages.callers, outcomes)
             made.remove_stage(0)
             made._learn(outcomes, course)
 
@@ -290,7 +290,7 @@ class TestChanges:
 
     def test_frozen_means_no_learning(self):
         made = runtime()
-        run(made, [1])
+        asyncio.run(made.run(1))
         made.freeze()
         asyncio.run(made.run(2))
         assert made.learning.policy.n_rounds == 1
@@ -404,9 +404,8 @@ class TestLabels:
             bought.append(case)
             return 1
 
-        fixed = sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=2)
         settings = LabelSettings(buy=buy, label_cost=2.0, budget=7.0)
-        made = runtime(policy=fixed, labels=settings)
+        made = runtime(policy="beliefs", mistake_cost=1000, shadow=1.0, labels=settings)
         run(made, [0b000] * 5 + [0b001] * 20)
         assert bought == [0b001] * 3
         assert made.labels.spent == 6.0

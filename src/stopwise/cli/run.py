@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -12,11 +11,11 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from stopwise.errors import InputError, StageError
+from stopwise.files import check_target, write_text
 from stopwise.runtime.config import load_runtime
+from stopwise.runtime.many import run_many
 from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
-
-BLOCK = 500  # cases between two writes to the disk
 
 _Config = Annotated[Path, typer.Argument(help="The cascade, described in TOML.")]
 _Input = Annotated[
@@ -45,6 +44,7 @@ def run(
 
     stopwise run triage.toml --input cases.jsonl --output answers.jsonl
     """
+    check_target(output, "--output")
     cases = dict(_cases(input_, key, field))
     done = _answered(output)
     waiting = {name: case for name, case in cases.items() if name not in done}
@@ -60,21 +60,27 @@ def run(
 async def _run_all(
     runtime: Runtime, waiting: dict[str, Any], output: Path, concurrency: int
 ) -> int:
-    failed = 0
-    names = list(waiting)
+    """Answer all cases; each answer is in the file as soon as it is there."""
     async with runtime:
-        with output.open("a", encoding="utf-8") as file:
-            for start in range(0, len(names), BLOCK):
-                block = names[start : start + BLOCK]
-                cases = [waiting[name] for name in block]
-                results = await runtime.run_many(cases, keys=block, concurrency=concurrency)
-                for name, result in zip(block, results, strict=True):
-                    failed += isinstance(result, StageError)
-                    _write(file, name, result)
-                file.flush()
-                if sys.stderr.isatty():
-                    typer.echo(f"{start + len(block)} of {len(names)} cases", err=True)
-    return failed
+        with output.open("a", encoding="utf-8", buffering=1) as file:
+
+            async def answer(case: Any, *, key: str) -> Result:
+                try:
+                    result = await runtime.run(case, key=key)
+                except StageError as error:
+                    _write(file, key, error)
+                    raise
+                _write(file, key, result)
+                return result
+
+            results = await run_many(
+                answer,
+                waiting.values(),
+                keys=waiting.keys(),
+                concurrency=concurrency,
+                progress=True,
+            )
+    return sum(isinstance(result, StageError) for result in results)
 
 
 def _cases(path: Path, key: str, field: str) -> Iterator[tuple[str, Any]]:
@@ -86,8 +92,13 @@ def _cases(path: Path, key: str, field: str) -> Iterator[tuple[str, Any]]:
                 continue
             try:
                 given = json.loads(line)
-            except ValueError:
+            except ValueError as error:
                 given = line.rstrip("\n")
+                if given.lstrip().startswith(("{", "[", '"')):
+                    raise InputError(
+                        f"{path} must have JSON or text in each line, line {number} is neither: "
+                        f"{error}"
+                    ) from None
             named = isinstance(given, dict) and key in given
             name = str(given[key] if named else number)
             if name in seen:
@@ -101,21 +112,38 @@ def _cases(path: Path, key: str, field: str) -> Iterator[tuple[str, Any]]:
 
 
 def _answered(path: Path) -> set[str]:
-    """Return the keys that have an answer; a line cut short by an interruption has none."""
-    if not path.exists():
+    """Return the keys that have an answer; cases with an error are taken out, to be tried again.
+
+    A last line that an interruption cut short goes too. Anything else was not written by this
+    command, and the file is left alone.
+    """
+    if not path.is_file():
         return set()
-    done = set()
-    kept = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            found = json.loads(line)
-            if "error" not in found:
-                done.add(str(found["key"]))
-                kept.append(line)
-        except (ValueError, KeyError, TypeError):
-            continue
-    path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    done, kept = set(), []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, start=1):
+        found = _answer_in(line)
+        if found is None and number < len(lines):
+            raise InputError(f"--output must hold answers or not exist, {path} has line {number}")
+        if found is not None and "error" not in found:
+            done.add(str(found["key"]))
+            kept.append(line)
+    if lines and not done and all(_answer_in(line) is None for line in lines):
+        raise InputError(f"--output must hold answers or not exist, {path} holds something else")
+    if len(kept) < len(lines):
+        write_text(path, "".join(f"{line}\n" for line in kept))
     return done
+
+
+def _answer_in(line: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    is_answer = (
+        isinstance(found, dict) and "key" in found and ("answer" in found) != ("error" in found)
+    )
+    return found if is_answer else None
 
 
 def _write(file: TextIO, name: str, result: Result | StageError) -> None:
@@ -131,4 +159,4 @@ def _write(file: TextIO, name: str, result: Result | StageError) -> None:
             "belief": result.belief,
             "is_fallback": result.is_fallback,
         }
-    file.write(json.dumps(told, ensure_ascii=False) + "\n")
+    file.write(json.dumps(told, ensure_ascii=False, default=str) + "\n")

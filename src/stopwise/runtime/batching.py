@@ -61,10 +61,15 @@ class Batcher:
                 raise StageError(
                     f"a batch must have one answer a case, got {len(found)} for {len(batch)}"
                 )
-        except Exception as error:
+        except BaseException as error:
             for _, answer in batch:
                 if not answer.done():
-                    answer.set_exception(error)
+                    if isinstance(error, Exception):
+                        answer.set_exception(error)
+                    else:  # the call was cancelled, and so are the cases that wait for it
+                        answer.cancel()
+            if not isinstance(error, Exception):
+                raise
             return
         for (_, answer), value in zip(batch, found, strict=True):
             if not answer.done():

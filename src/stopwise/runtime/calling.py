@@ -64,8 +64,8 @@ class Caller:
         # Semaphores and batches belong to the event loop that made them.
         self._limits: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
         self._batchers: WeakKeyDictionary[Any, Batcher] = WeakKeyDictionary()
+        self._n_priced, self._spent = 0, 0.0
         stage = self.stage
-        self.has_price_by_call = callable(stage.cost)
         is_plain = stage.is_async and not (stage.batch or stage.timeout or stage.concurrency)
         self._attempt = stage.call if is_plain else self._guarded
 
@@ -74,6 +74,28 @@ class Caller:
         if self.breaker.is_open and not self.breaker.allows():
             waiting = f"stage {self.stage.name!r} failed too often and is not called for a while"
             return Outcome(None, 0.0, 0, UnavailableError(waiting), answered=False)
+        try:
+            return await self._called(case)
+        except BaseException:  # cancelled, maybe between attempts: its end is not known
+            self.breaker.abandoned()
+            raise
+
+    @property
+    def price(self) -> float:
+        """What a call costs: the fixed price, or the mean of the calls so far."""
+        if not callable(self.stage.cost):
+            return self.stage.cost
+        return self._spent / self._n_priced if self._n_priced else 0.0
+
+    def paid(self, cost: float) -> bool:
+        """Note what a call cost; return whether the mean is worth another look."""
+        if not callable(self.stage.cost):
+            return False
+        self._n_priced += 1
+        self._spent += cost
+        return self._n_priced & (self._n_priced - 1) == 0  # after 1, 2, 4, … calls
+
+    async def _called(self, case: Any) -> Outcome:
         attempts = 0
         while True:
             attempts += 1
@@ -81,15 +103,18 @@ class Caller:
                 returned = await self._attempt(case)
                 break
             except Exception as error:
-                if attempts > self.stage.retries or not self.stage.is_worth_retrying(error):
+                if attempts > self.stage.retries or not self._is_worth_retrying(error):
                     self.breaker.failed()
                     return Outcome(None, 0.0, attempts, error, answered=False)
                 await self._wait(attempts, error)
-            except BaseException:  # cancelled: nobody knows how it would have ended
-                self.breaker.abandoned()
-                raise
         self.breaker.succeeded()
         return self._outcome(returned, attempts)
+
+    def _is_worth_retrying(self, error: Exception) -> bool:
+        try:
+            return self.stage.is_worth_retrying(error)
+        except Exception as second:
+            raise StageError(f"retry_if of stage {self.stage.name!r} failed: {second}") from second
 
     def _outcome(self, returned: Any, attempts: int) -> Outcome:
         try:
@@ -101,18 +126,14 @@ class Caller:
             ) from error
 
     async def _guarded(self, case: Any) -> Any:
-        async with self._limit():
-            if self.stage.timeout is None:
-                return await self._call(case)
-            async with asyncio.timeout(self.stage.timeout):
-                return await self._call(case)
-
-    async def _call(self, case: Any) -> Any:
-        if self.stage.batch:
-            return await self._batcher().submit(case)
-        return await self._invoke(case)
+        return await (self._batcher().submit(case) if self.stage.batch else self._invoke(case))
 
     async def _invoke(self, given: Any) -> Any:
+        """Make one call, for a case or a batch of them, within the limits of the stage."""
+        async with self._limit(), asyncio.timeout(self.stage.timeout):
+            return await self._call(given)
+
+    async def _call(self, given: Any) -> Any:
         call = self.stage.call
         if self.stage.is_async:
             return await call(given)

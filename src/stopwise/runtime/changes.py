@@ -46,25 +46,33 @@ class Changes:
         """Put another stage in the place of one; what the others said of each other stays."""
         stages = self.engine.stages
         index = stages.index(stage)
-        stages.replace(index, new)
-        self._restart(lambda seen: without_stage(seen, index, keep=True), "stage replaced")
+        self._restart(
+            lambda: stages.replace(index, new),
+            lambda seen: without_stage(seen, index, keep=True),
+            "stage replaced",
+        )
 
     def add_stage(self, new: Any, *, before: int | str | None = None) -> None:
         """Add a stage at the end or before another one; what the others said stays."""
         stages = self.engine.stages
         index = len(stages) if before is None else stages.index(before)
-        stages.insert(index, new)
-        self._restart(lambda seen: with_stage(seen, index), "stage added")
+        self._restart(
+            lambda: stages.insert(index, new), lambda seen: with_stage(seen, index), "stage added"
+        )
 
     def remove_stage(self, stage: int | str) -> None:
         """Take a stage out; what the others said of each other stays."""
-        index = self.engine.stages.index(stage)
-        self.engine.stages.remove(index)
-        self._restart(lambda seen: without_stage(seen, index, keep=False), "stage removed")
+        stages = self.engine.stages
+        index = stages.index(stage)
+        self._restart(
+            lambda: stages.remove(index),
+            lambda seen: without_stage(seen, index, keep=False),
+            "stage removed",
+        )
 
     def trust(self, stage: int | str) -> None:
         """Use a stage again that an alarm has taken out of service."""
-        self.engine.distrusted -= {self.engine.stages.index(stage)}
+        self.watching.set_distrusted(self.engine.distrusted - {self.engine.stages.index(stage)})
         self.events.version("stage trusted again", self.cascade)
 
     def freeze(self, *, frozen: bool = True) -> None:
@@ -76,10 +84,22 @@ class Changes:
         self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))
 
     def _restart(
-        self, change: Callable[[dict[Pattern, int]], dict[Pattern, int]], why: str
+        self,
+        change_stages: Callable[[], None],
+        change_seen: Callable[[dict[Pattern, int]], dict[Pattern, int]],
+        why: str,
     ) -> None:
-        cascade = self.engine.stages.cascade(self.mistake_cost)
-        self.learning.layout += 1
-        self.learning.restart(cascade, change, reason=why)
-        self.watching.restart()
-        self.events.version(why, self.cascade)
+        """Change the stages and what was seen of them together, or neither."""
+        stages = self.engine.stages
+        with self.learning.lock:
+            before = stages.callers
+            change_stages()
+            try:
+                cascade = stages.cascade(self.mistake_cost)
+                self.learning.restart(cascade, change_seen, reason=why)
+            except BaseException:
+                stages.callers = before
+                raise
+            self.learning.layout += 1
+            self.watching.restart()
+            self.events.version(why, self.cascade)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from stopwise.checks import finite_number
 from stopwise.errors import SettingError, StageError
 
 
@@ -71,6 +72,8 @@ def by_tokens(prompt_price: float, completion_price: float) -> Callable[[Any], f
     >>> by_tokens(0.5, 1.5)(Reply("ok", 2000, 100, "stop"))
     1.15
     """
+    for name, price in (("prompt_price", prompt_price), ("completion_price", completion_price)):
+        finite_number(name, price, SettingError, zero=True)
 
     def cost(reply: Any) -> float:
         spent = reply.prompt_tokens * prompt_price + reply.completion_tokens * completion_price

@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
+from stopwise.checks import finite_number
 from stopwise.errors import SettingError
 
 Normalise = Callable[[Any], Hashable]
@@ -54,8 +55,7 @@ def numbers(tolerance: float = 0.0) -> Normalise:
     >>> normalise("12.1"), normalise(11.9), normalise("none"), normalise(float("nan"))
     (12.0, 12.0, None, None)
     """
-    if isinstance(tolerance, bool) or not 0 <= tolerance < math.inf:
-        raise SettingError(f"tolerance must be >= 0 and finite, got {tolerance!r}")
+    finite_number("tolerance", tolerance, SettingError, zero=True)
 
     def normalise(raw: Any) -> Hashable:
         try:

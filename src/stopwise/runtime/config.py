@@ -33,6 +33,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from stopwise.errors import InputError, MissingExtraError, SettingError
 from stopwise.monitor import MonitorSettings
@@ -42,12 +43,20 @@ from stopwise.runtime.labelling import LabelSettings
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
 
+
+def _listed(given: Any) -> list[Any]:
+    if not isinstance(given, list):
+        raise SettingError(f"it must be a list, got {given!r}")
+    return given
+
+
 NORMALISERS: dict[str, Callable[[Any], comparing.Normalise]] = {
-    "choices": lambda given: comparing.choices(*given),
+    "choices": lambda given: comparing.choices(*_listed(given)),
     "numbers": comparing.numbers,
-    "json_fields": lambda given: comparing.json_fields(*given),
+    "json_fields": lambda given: comparing.json_fields(*_listed(given)),
     "text": lambda given: comparing.text(**given),
 }
+STORES = ("memory", "sqlite", "postgresql", "postgres")
 PLAIN = {
     "mistake_cost": (int, float),
     "policy": (str,),
@@ -119,7 +128,10 @@ def load_runtime(path: Path | str) -> Runtime:
 def check_config(path: Path | str) -> list[str]:
     """Return all that is wrong with a TOML file; nothing is opened or called."""
     problems = Problems([])
-    cascade_settings(read_toml(path), "the file", problems)
+    settings = cascade_settings(read_toml(path), "the file", problems)
+    if not problems.found:
+        # What only a runtime knows to be wrong, without the store.
+        problems.attempt("the file", lambda: Runtime(**{**settings, "store": "memory://"}))
     return problems.found
 
 
@@ -137,10 +149,14 @@ def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -
                 wanted = " or ".join(kind.__name__ for kind in kinds)
                 problems.found.append(f"{place}: {key} must be {wanted}, got {table[key]!r}")
             settings[key] = table[key]
+    if isinstance(table.get("store"), str):
+        settings["store"] = problems.attempt(f"{place}: store", lambda: _store(table["store"]))
     if "normalise" in table:
         settings["normalise"] = _normaliser(table["normalise"], place, problems)
     for key, kind in (("monitor", MonitorSettings), ("labels", LabelSettings)):
-        if key in table:
+        if key in table and not isinstance(table[key], dict):
+            problems.found.append(f"{place}: {key} must be a table, got {table[key]!r}")
+        elif key in table:
             known = {field.name for field in fields(kind)} - {"buy"}
             problems.keys(f"[{key}]", table[key], known)
             given = {k: v for k, v in table[key].items() if k in known}
@@ -163,6 +179,17 @@ def secret(text: str) -> str:
     if kind == "file" and place:
         return Path(place).read_text(encoding="utf-8").strip()
     raise SettingError("a secret must be given as env:NAME or file:PATH, not in the text")
+
+
+def _store(given: str) -> str:
+    """Return the URL of a store; one with a password in it comes from elsewhere."""
+    if given.startswith(("env:", "file:")):
+        given = secret(given)
+    elif urlsplit(given).password:
+        raise SettingError("a URL with a password must be given as env:NAME or file:PATH")
+    if given.partition("://")[0] not in STORES:
+        raise SettingError(f"it must begin with one of {', '.join(STORES)} and ://")
+    return given
 
 
 def _normaliser(table: Any, place: str, problems: Problems) -> Any:
@@ -191,8 +218,10 @@ def _stage(table: Any, place: str, problems: Problems) -> Stage | None:
     else:
         call = problems.attempt(place, lambda: _chat_model(table))
         if "prompt_price" in table or "completion_price" in table:
+            if "cost" in table:
+                problems.found.append(f"{place} must have either a cost or prices by token")
             prices = table.get("prompt_price", 0), table.get("completion_price", 0)
-            settings["cost"] = by_tokens(*prices)
+            settings["cost"] = problems.attempt(place, lambda: by_tokens(*prices))
     if call is None:
         return None
     made: Stage | None = problems.attempt(place, lambda: Stage(call, **settings))
@@ -207,8 +236,9 @@ def _imported(name: Any) -> Any:
         found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise SettingError(f"call {name!r} cannot be imported: {error}") from None
+    except Exception as error:  # whatever the module does when it is loaded
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingError(f"call {name!r} cannot be imported: {reason}") from None
     return found
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from stopwise.errors import StageError
 from stopwise.patterns import Pattern
-from stopwise.runtime.calling import Outcome
+from stopwise.runtime.calling import Caller, Outcome
 from stopwise.runtime.learning import Course
 from stopwise.runtime.result import Failure, Result
 from stopwise.runtime.stages import Stages
@@ -48,21 +48,24 @@ class Engine:
         self._speculate = speculate
         self._on_new_mean = on_new_mean
 
-    async def run(self, case: Any, course: Course, outcomes: list[Outcome]) -> int:
+    async def run(
+        self, case: Any, course: Course, callers: Sequence[Caller], outcomes: list[Outcome]
+    ) -> int:
         """Append outcomes until there is an answer; return the stage at which the course ended.
 
-        The list is the caller's, so that what was seen is there even if this is cancelled.
+        ``callers`` are the stages that there were when the case began. The list of outcomes is the
+        caller's, so that what was seen is there even if this is cancelled.
         """
         stop = -1
-        n_stages = len(self.stages)
+        n_stages = len(callers)
         outputs: list[Any] = []
         while len(outputs) < n_stages:
             if self._speculate is None:
-                outcome = await self.call(len(outputs), case)
+                outcome = await self.call(callers, len(outputs), case)
                 outcomes.append(outcome)
                 outputs.append(outcome.output)
             else:
-                await self._call_ahead(case, course, outcomes)
+                await self._call_ahead(case, course, callers, outcomes)
                 outputs = [outcome.output for outcome in outcomes]
             if stop < 0 and not course.goes_on(outputs):
                 stop = len(outputs) - 1
@@ -70,30 +73,38 @@ class Engine:
                 break
         return stop if stop >= 0 else len(outputs) - 1
 
-    async def complete(self, case: Any, outcomes: list[Outcome]) -> None:
+    async def complete(self, case: Any, callers: Sequence[Caller], outcomes: list[Outcome]) -> None:
         """Call all stages that were not called, so that the case shows every pair."""
-        for stage in range(len(self.stages)):
+        for stage in range(len(callers)):
             if stage >= len(outcomes):
-                outcomes.append(await self.call(stage, case, even_if_distrusted=True))
+                outcomes.append(await self.call(callers, stage, case, even_if_distrusted=True))
             elif outcomes[stage] is SKIPPED:
-                outcomes[stage] = await self.call(stage, case, even_if_distrusted=True)
+                outcomes[stage] = await self.call(callers, stage, case, even_if_distrusted=True)
 
-    async def call(self, stage: int, case: Any, *, even_if_distrusted: bool = False) -> Outcome:
+    async def call(
+        self, callers: Sequence[Caller], stage: int, case: Any, *, even_if_distrusted: bool = False
+    ) -> Outcome:
         """Return the outcome of one stage; one that an alarm took out of service is skipped."""
         if stage in self.distrusted and not even_if_distrusted:
             return SKIPPED
-        caller = self.stages.callers[stage]
+        caller = callers[stage]
         outcome = await caller(case)
-        if caller.has_price_by_call and self.stages.spent(stage, outcome.cost):
+        if outcome.answered and caller.paid(outcome.cost):
             self._on_new_mean()
         return outcome
 
     def result(
-        self, outcomes: list[Outcome], stop: int, *, key: str | None, seconds: float
+        self,
+        outcomes: list[Outcome],
+        stop: int,
+        callers: Sequence[Caller],
+        *,
+        key: str | None,
+        seconds: float,
     ) -> Result:
         """Return the answer, or raise `StageError` if there is none."""
         outputs = tuple([outcome.output for outcome in outcomes])
-        failures = () if None not in outputs else self._failures(outcomes)
+        failures = () if None not in outputs else _failures(outcomes, callers)
         stage = len(outputs) - 1
         while stage >= 0 and outputs[stage] is None:
             stage -= 1
@@ -104,16 +115,22 @@ class Engine:
         cost = sum([outcome.cost for outcome in outcomes])
         return Result(outputs[stage], stage, cost, outputs, key, failures, stage != stop, seconds)
 
-    async def _call_ahead(self, case: Any, course: Course, outcomes: list[Outcome]) -> None:
+    async def _call_ahead(
+        self, case: Any, course: Course, callers: Sequence[Caller], outcomes: list[Outcome]
+    ) -> None:
         """Call the stages that run in any case together, and some more if that was asked for."""
         first = len(outcomes)
         certain = max(first, course.certain([outcome.output for outcome in outcomes]))
-        last = min(certain + (self._speculate or 0), len(self.stages) - 1)
-        found = await asyncio.gather(*(self.call(k, case) for k in range(first, last + 1)))
+        last = min(certain + (self._speculate or 0), len(callers) - 1)
+        calls = [self.call(callers, k, case) for k in range(first, last + 1)]
+        found = await asyncio.gather(*calls, return_exceptions=True)
         for n_used, outcome in enumerate(found, start=1):
+            if isinstance(outcome, BaseException):
+                raise outcome
             outcomes.append(outcome)
             if not course.goes_on([o.output for o in outcomes]):
-                self.speculated_cost += sum(o.cost for o in found[n_used:])
+                in_vain = [o for o in found[n_used:] if isinstance(o, Outcome)]
+                self.speculated_cost += sum(o.cost for o in in_vain)
                 break
 
     def _lacks_answer(self, outputs: list[Any], stop: int) -> bool:
@@ -123,12 +140,13 @@ class Engine:
             return True
         return self._goes_on_after_failure and stop not in self.distrusted
 
-    def _failures(self, outcomes: list[Outcome]) -> tuple[Failure, ...]:
-        return tuple(
-            Failure(name, _reason(outcome), outcome.attempts)
-            for name, outcome in zip(self.stages.names, outcomes, strict=False)
-            if outcome.output is None
-        )
+
+def _failures(outcomes: list[Outcome], callers: Sequence[Caller]) -> tuple[Failure, ...]:
+    return tuple(
+        Failure(caller.stage.name, _reason(outcome), outcome.attempts)
+        for caller, outcome in zip(callers, outcomes, strict=False)
+        if outcome.output is None
+    )
 
 
 def _reason(outcome: Outcome) -> str:

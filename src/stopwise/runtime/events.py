@@ -33,6 +33,15 @@ class Events:
         key = f"{now:017.6f}-{next(self._number):06d}-{self._worker.name}"
         self._worker.store.put(Record(kind, self._name, key, now, body), keep=KEPT)
 
+    def keep(self, kind: str, body: dict[str, Any]) -> None:
+        """Write what holds from now on, in the place of what did before."""
+        self._worker.store.put(Record(kind, self._name, "now", self._worker.clock(), body))
+
+    def kept(self, kind: str) -> dict[str, Any]:
+        """Return what was last written with `keep`; empty if nothing was."""
+        record = self._worker.store.get(kind, self._name, "now")
+        return {} if record is None else record.body
+
     def version(self, what: str, cascade: Cascade) -> None:
         """Note that a cascade is now as it is, and why."""
         state = cascade.to_state()

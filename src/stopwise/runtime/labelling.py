@@ -54,6 +54,7 @@ class WantedCase:
     key: str
     case: Any
     outputs: Pattern
+    epoch: int = 0
 
 
 class Labels:
@@ -73,6 +74,11 @@ class Labels:
         self.spent = 0.0
         self.expected_loss = 0.0
         self._runtime = runtime
+        if settings.buy is not None and not runtime.learning.has_belief:
+            raise SettingError(
+                "labels must not be bought for a policy that learns nothing from them: leave out "
+                "buy, or take policy='beliefs'"
+            )
         self._waiting: dict[str, WantedCase] = {}
         self._labelled: Counter[Pattern] = Counter()
         self._n_offered = 0
@@ -90,15 +96,19 @@ class Labels:
             self.spent += settings.label_cost
             self._runtime.background.start(self._buy(case, outputs))
         elif settings.keep and key is not None:
-            self._keep(WantedCase(key, case, outputs))
+            epoch = self._runtime.learning.counts.epoch
+            self._keep(WantedCase(key, case, outputs, epoch))
 
     def wanted(self, n: int) -> list[WantedCase]:
         """Return up to ``n`` kept cases, those first whose labels would help most.
 
-        Patterns that are frequent, doubtful and seldom labelled come first, in turn.
+        Patterns that are frequent, doubtful and seldom labelled come first, in turn. Cases of an
+        earlier epoch are forgotten: nothing is learned from their labels any more.
         """
         whole_number("n", n, SettingError, least=0)
+        epoch = self._runtime.learning.counts.epoch
         with self._lock:
+            self._waiting = {k: case for k, case in self._waiting.items() if case.epoch == epoch}
             waiting = list(self._waiting.values())
         groups: dict[Pattern, list[WantedCase]] = {}
         for case in waiting:
@@ -122,18 +132,18 @@ class Labels:
         runtime = self._runtime
         with self._lock:
             case = self._waiting.get(key)
-        outputs = case.outputs if case is not None else runtime.learning.labelled_outputs(key)
-        if outputs is None:
+        known = runtime.learning.labelled_case(key) if case is None else (case.outputs, case.epoch)
+        if known is None:
             raise SettingError(f"key must name a case that was kept, got {key!r}")
         right = runtime.engine.stages.normalise(label)
         if right is None:
             raise SettingError(f"label must be an answer, got {label!r} for case {key!r}")
-        self._record(key, outputs, right)
+        self._record(key, *known, right)
         with self._lock:
             self._waiting.pop(key, None)
 
-    def _record(self, key: str, outputs: Pattern, label: Hashable) -> None:
-        if self._runtime.learning.label(key, outputs, label):
+    def _record(self, key: str, outputs: Pattern, epoch: int, label: Hashable) -> None:
+        if self._runtime.learning.label(key, outputs, label, epoch=epoch):
             self.n_labels += 1
             self._labelled[outputs] += 1
 
@@ -155,11 +165,17 @@ class Labels:
         buy = self.settings.buy
         if buy is None:
             return
+        epoch = self._runtime.learning.counts.epoch
         is_async = inspect.iscoroutinefunction(buy)
-        label = await buy(case) if is_async else await asyncio.to_thread(buy, case)
+        try:
+            label = await buy(case) if is_async else await asyncio.to_thread(buy, case)
+        except BaseException:
+            self.spent -= self.settings.label_cost  # what was not delivered is not paid for
+            raise
         right = None if label is None else self._runtime.engine.stages.normalise(label)
         if right is not None:
-            self._record(f"bought-{self.n_labels}-{self._rng.getrandbits(64):x}", outputs, right)
+            key = f"bought-{self.n_labels}-{self._rng.getrandbits(64):x}"
+            self._record(key, outputs, epoch, right)
 
     def _doubt(self, outputs: Pattern) -> float:
         """Return the chance that the answer is wrong, by the model; without one, a half."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, cast
 
 from stopwise.cascade import Cascade
@@ -12,6 +13,8 @@ from stopwise.checks import known_name
 from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
 from stopwise.patterns import Pattern
 from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
+
+logger = logging.getLogger("stopwise.runtime")
 
 # The first cases, by which free text is recognised.
 WATCHED = 1000
@@ -102,6 +105,7 @@ class Learning:
         self._n_watched = 0
         self._watched: set[Pattern] = set()
         self._is_free_text = False
+        self._labels: Sequence[Record] = ()
         self.cascade = cascade
         self.policy = make_policy(cascade)
         if self.policy.cascade != cascade or not cascade.is_chain:
@@ -158,24 +162,28 @@ class Learning:
             self._is_free_text = len(self._watched) > WATCHED * 0.9
             self._watched = set()
 
-    def label(self, key: str, outputs: Pattern, label: Hashable) -> bool:
+    def label(self, key: str, outputs: Pattern, label: Hashable, *, epoch: int) -> bool:
         """Take in the right answer of a case that was counted; return whether that is news.
 
-        Labels are kept under the key of their case: a repetition changes nothing.
+        Labels are kept under the key of their case: a repetition changes nothing. Only those of
+        the current epoch are learned from.
         """
+        case_text(outputs, label=label)  # raises for what cannot be kept
         store, name = self.counts.worker.store, self.counts.cascade
         known = store.get("label", name, key)
-        body = {"outputs": list(outputs), "label": label}
+        body = {"outputs": list(outputs), "label": label, "epoch": epoch}
         if known is not None and known.body == body:
             return False
         store.put(Record("label", name, key, self.counts.worker.clock(), body))
         self.rebuild(self.cascade)
         return True
 
-    def labelled_outputs(self, key: str) -> Pattern | None:
-        """Return what the stages said of a case that has a label, ``None`` if there is none."""
+    def labelled_case(self, key: str) -> tuple[Pattern, int] | None:
+        """Return what the stages said of a case that has a label, and its epoch."""
         record = self.counts.worker.store.get("label", self.counts.cascade, key)
-        return None if record is None else tuple(record.body["outputs"])
+        return (
+            None if record is None else (tuple(record.body["outputs"]), record.body.get("epoch", 0))
+        )
 
     def conclude(self, outputs: Pattern, answer: Hashable) -> tuple[Hashable, float | None]:
         """Return what the policy answers and the chance that it is right, if it has a belief."""
@@ -186,10 +194,7 @@ class Learning:
 
     def tell_patterns(self, patterns: Mapping[Pattern, int]) -> None:
         """Count many cases at once, from a log or an earlier version of the cascade."""
-        texts: dict[str, int] = {}
-        for outputs, times in patterns.items():
-            text = case_text(outputs)
-            texts[text] = texts.get(text, 0) + times
+        texts = _texts(patterns)
         with self.lock:
             self.counts.tell_many(texts)
             self.policy.tell_many(tellable(texts))
@@ -230,9 +235,13 @@ class Learning:
         """Return the cases that have labels, and take them out of those that have none."""
         found = []
         store, name = self.counts.worker.store, self.counts.cascade
-        for record in store.records("label", name, limit=MAX_LABELS):
+        try:
+            self._labels = store.records("label", name, limit=MAX_LABELS)
+        except StoreUnavailableError:
+            logger.warning("%s: the store is away, labels are as they were", name)
+        for record in self._labels:
             outputs = tuple(record.body["outputs"])
-            if patterns.get(outputs, 0):
+            if record.body.get("epoch", 0) == self.counts.epoch and patterns.get(outputs, 0):
                 patterns[outputs] -= 1
                 if not patterns[outputs]:
                     del patterns[outputs]
@@ -250,7 +259,14 @@ class Learning:
         with self.lock:
             kept = change(self.patterns())
             self.counts.open_epoch(reason)
-            self.cascade, self.policy = cascade, self._make(cascade)
-            if kept:
-                self.tell_patterns(kept)
-            self._n_rebuilt += 1
+            self.counts.tell_many(_texts(kept))
+            self.rebuild(cascade)  # another worker may have begun the epoch, and told it cases
+
+
+def _texts(patterns: Mapping[Pattern, int]) -> dict[str, int]:
+    """Return cases by the texts under which the store counts them."""
+    texts: dict[str, int] = {}
+    for outputs, times in patterns.items():
+        text = case_text(outputs)
+        texts[text] = texts.get(text, 0) + times
+    return texts

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Coroutine
 from typing import Any
 
+from stopwise.errors import SettingError
+
 
 class LoopThread:
     """Runs coroutines for any thread, in one event loop that starts with the first of them."""
@@ -18,6 +20,9 @@ class LoopThread:
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Return what the coroutine returns; Ctrl-C cancels it."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise SettingError("a stage must not wait for its own runtime: await run() instead")
         future = asyncio.run_coroutine_threadsafe(work, self._started())
         try:
             return future.result()

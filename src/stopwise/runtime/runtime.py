@@ -7,7 +7,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from stopwise.checks import finite_number, known_name, whole_number
@@ -16,9 +16,10 @@ from stopwise.monitor import Alarm, MonitorSettings
 from stopwise.patterns import Pattern
 from stopwise.reading import open_log
 from stopwise.runtime.background import Background
-from stopwise.runtime.calling import Outcome
+from stopwise.runtime.calling import Caller, Outcome
 from stopwise.runtime.changes import Changes
 from stopwise.runtime.comparing import Normalise, as_it_is
+from stopwise.runtime.elsewhere import Elsewhere
 from stopwise.runtime.engine import Engine, told_outputs
 from stopwise.runtime.events import Events
 from stopwise.runtime.labelling import Labels, LabelSettings
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("stopwise.runtime")
 
 
-class Runtime(Changes):
+class Runtime(Changes, Elsewhere):
     """Run the stages of a cascade on each case, stop where going on does not pay, and learn.
 
     Parameters
@@ -134,7 +135,7 @@ class Runtime(Changes):
             clock=clock,
         )
         self.labels = Labels(self, labels or LabelSettings())
-        self.background = Background()
+        self.background = Background(name)
         self._syncing: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
         self.events.version("started", self.cascade)
@@ -184,13 +185,20 @@ class Runtime(Changes):
 
         Raises `StageError` if no stage gave an answer; what was seen is learned all the same.
         """
-        course = self.learning.start()
+        with self.background:
+            with self.learning.lock:
+                course, callers = self.learning.start(), self.engine.stages.callers
+            return await self._run(case, course, callers, key)
+
+    async def _run(
+        self, case: Any, course: Course, callers: Sequence[Caller], key: str | None
+    ) -> Result:
         started = time.perf_counter()
         outcomes: list[Outcome] = []
         try:
-            stop = await self.engine.run(case, course, outcomes)
+            stop = await self.engine.run(case, course, callers, outcomes)
             seconds = time.perf_counter() - started
-            result = self.engine.result(outcomes, stop, key=key, seconds=seconds)
+            result = self.engine.result(outcomes, stop, callers, key=key, seconds=seconds)
         except BaseException:
             self._learn(outcomes, course)
             raise
@@ -200,38 +208,13 @@ class Runtime(Changes):
         share = max(self.shadow, self.watching.probing)
         if self._rng.random() < share and not self.learning.is_frozen:
             result = result._replace(is_shadow=True)
-            self.background.start(self._run_shadow(case, list(outcomes), course, key))
+            self.background.start(self._run_shadow(case, list(outcomes), course, callers, key))
         else:
             self._learn(outcomes, course)
             self.labels.offer(key, case, result.outputs)
         if not self._is_alone and self.learning.counts.is_due:
             self._sync_soon()
         return result
-
-    def ask(self, outputs_so_far: Sequence[Hashable] = ()) -> int:
-        """Return the stage up to which to run a case whose stages run elsewhere.
-
-        The stage already reached means: stop. Stages out of service are left out at the end.
-        """
-        course = self.learning.start()
-        outputs = list(outputs_so_far)
-        stage = len(outputs) - 1 if outputs and not course.goes_on(outputs) else len(outputs)
-        stage = max(stage, course.stage if course.stage is not None else stage)
-        while stage > max(len(outputs) - 1, 0) and stage in self.engine.distrusted:
-            stage -= 1
-        return min(stage, len(self.engine.stages) - 1)
-
-    def tell(self, outputs: Sequence[Hashable], *, is_random: bool = False) -> None:
-        """Count a case whose stages ran elsewhere, ``None`` where one gave nothing.
-
-        ``is_random`` says that how far it went did not depend on what its stages said, as for a
-        stage that `ask` chose before the case.
-        """
-        cost = float(sum(self.cascade.prices[: len(outputs)]))
-        with self.learning.lock:
-            self.learning.tell(tuple(outputs))
-            self.recent.append((self.clock(), tuple(outputs)))
-            self.watching.see(tuple(outputs), cost, is_random=is_random)
 
     def run_sync(self, case: Any, *, key: str | None = None) -> Result:
         """Answer a case from ordinary code, in any thread."""
@@ -252,35 +235,50 @@ class Runtime(Changes):
         )
 
     async def aclose(self) -> None:
-        """Wait for shadow cases, fold what was learned into the store and leave it."""
-        await self.background.wait()
-        await asyncio.to_thread(self.worker.close)
+        """Wait for cases under way, fold what was learned into the store and leave it.
+
+        No further case is taken. Closing again does nothing.
+        """
+        await self._leave()
+        await asyncio.to_thread(self._thread.close)
 
     def close(self) -> None:
         """Do as `aclose`, from ordinary code."""
-        self._thread.run(self.aclose())
+        self._thread.run(self._leave())
         self._thread.close()
 
+    async def _leave(self) -> None:
+        await self.background.close()
+        await asyncio.to_thread(self.worker.close)
+
     async def _run_shadow(
-        self, case: Any, outcomes: list[Outcome], course: Course, key: str | None
+        self,
+        case: Any,
+        outcomes: list[Outcome],
+        course: Course,
+        callers: Sequence[Caller],
+        key: str | None,
     ) -> None:
+        is_shadow = False
         try:
-            await self.engine.complete(case, outcomes)
-        finally:
-            self._learn(outcomes, course, is_shadow=True)
-            self.labels.offer(key, case, tuple(outcome.output for outcome in outcomes))
+            await self.engine.complete(case, callers, outcomes)
+            is_shadow = True
+        finally:  # a case that was cut short went as far as its outputs said, like any other
+            self._learn(outcomes, course, is_shadow=is_shadow)
+        self.labels.offer(key, case, tuple(outcome.output for outcome in outcomes))
 
     def _learn(self, outcomes: list[Outcome], course: Course, *, is_shadow: bool = False) -> None:
         """Count what a case showed, unless nothing was or its stages exist no more."""
         learning = self.learning
-        if not outcomes or learning.is_frozen:
+        if not outcomes:
             return
         outputs, shown = told_outputs(outcomes)
         with learning.lock:
             if course.layout != learning.layout or not outputs:
                 return
             try:
-                learning.tell(outputs)
+                if not learning.is_frozen:
+                    learning.tell(outputs)
             except (OutputsError, StoreError) as error:
                 self._not_counted(error)
                 return
@@ -297,4 +295,4 @@ class Runtime(Changes):
 
     def _sync_soon(self) -> None:
         if self._syncing is None or self._syncing.done():
-            self._syncing = self.background.start(asyncio.to_thread(self.learning.sync))
+            self._syncing = self.background.start(asyncio.to_thread(self.sync))

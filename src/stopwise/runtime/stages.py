@@ -15,7 +15,7 @@ from stopwise.runtime.stage import Stage
 
 
 class Stages:
-    """The callers of all stages, and the running mean of what each call cost.
+    """The callers of all stages. A change makes a new list, so a case keeps the one it began with.
 
     Parameters
     ----------
@@ -35,7 +35,6 @@ class Stages:
         self.normalise = normalise
         self._clock = clock
         self.callers: list[Caller] = []
-        self._spent: list[list[float]] = []
         for stage in stages:
             self.insert(len(self.callers), stage)
 
@@ -62,24 +61,24 @@ class Stages:
             made = replace(made, name=f"{made.name} {index + 1}")
         if made.name in self.names:
             raise SettingError(f"stages must have different names, got {made.name!r} twice")
-        self.callers.insert(index, Caller(made, self.normalise, self._clock))
-        self._spent.insert(index, [0.0, 0.0])
+        made_caller = Caller(made, self.normalise, self._clock)
+        self.callers = [*self.callers[:index], made_caller, *self.callers[index:]]
 
     def replace(self, index: int, stage: Any) -> None:
         """Put a stage in the place of another; its name may be the same."""
-        old = self.callers.pop(index), self._spent.pop(index)
+        before = self.callers
         try:
+            self.callers = [*before[:index], *before[index + 1 :]]
             self.insert(index, stage)
         except SettingError:
-            self.callers.insert(index, old[0])
-            self._spent.insert(index, old[1])
+            self.callers = before
             raise
 
     def remove(self, index: int) -> None:
         """Take a stage out."""
         if len(self) == 1:
             raise SettingError("the last stage that is left must not be removed")
-        del self.callers[index], self._spent[index]
+        self.callers = [*self.callers[:index], *self.callers[index + 1 :]]
 
     def reprice(self, costs: Sequence[float]) -> None:
         """Give every stage a fixed price."""
@@ -89,23 +88,12 @@ class Stages:
             replace(caller.stage, cost=cost)
             for caller, cost in zip(self.callers, costs, strict=True)
         ]
-        self.callers = [Caller(stage, self.normalise, self._clock) for stage in made]
-
-    def spent(self, index: int, cost: float) -> bool:
-        """Note what a call cost that has no fixed price; return whether to look at the mean."""
-        totals = self._spent[index]
-        totals[0] += 1
-        totals[1] += cost
-        n = int(totals[0])
-        return n & (n - 1) == 0  # after 1, 2, 4, … calls
+        for caller, stage in zip(self.callers, made, strict=True):
+            caller.stage = stage  # its circuit breaker and its limit stay as they are
 
     def cascade(self, mistake_cost: float) -> Cascade:
         """Return the stages with their prices: fixed ones, or the mean so far."""
-        prices = [
-            (total / n if n else 0.0) if callable(caller.stage.cost) else caller.stage.cost
-            for caller, (n, total) in zip(self.callers, self._spent, strict=True)
-        ]
-        return Cascade(prices, mistake_cost, self.names)
+        return Cascade([caller.price for caller in self.callers], mistake_cost, self.names)
 
 
 def without_stage(patterns: dict[Pattern, int], index: int, *, keep: bool) -> dict[Pattern, int]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TypeVar
 
+from stopwise.errors import StoreError
 from stopwise.monitor import Alarm, Monitor, MonitorSettings
 from stopwise.patterns import Pattern
 from stopwise.runtime.engine import Engine
@@ -13,6 +15,8 @@ from stopwise.runtime.learning import Learning
 
 logger = logging.getLogger("stopwise.runtime")
 
+T = TypeVar("T")
+OUT_OF_SERVICE = "out of service"
 KEPT = 100
 # Complete cases after which a stage that was taken out of service is looked at again.
 REVIEWED = 30
@@ -52,14 +56,58 @@ class Watching:
         self._settings = settings
         self._on_alarm = on_alarm
         self._clock = clock
-        self.restart()
+        self._reason_for_epoch = ""  # of an epoch that the store could not begin yet
+        self._watch_anew()
+        self._read_distrusted()
 
     def restart(self) -> None:
         """Watch from now on, with all stages in service; the stages may be others."""
-        n_stages = len(self._engine.stages)
-        self._engine.distrusted = frozenset()
+        self._watch_anew()
+        self.set_distrusted(frozenset())
+
+    def set_distrusted(self, stages: frozenset[int]) -> None:
+        """Take stages out of service or back; the store remembers it for other processes."""
+        self._engine.distrusted = stages
         self._n_complete = 0
+        names = [self._engine.stages.names[stage] for stage in sorted(stages)]
+        self._noted(lambda: self._events.keep(OUT_OF_SERVICE, {"stages": names}))
+
+    def synced(self) -> None:
+        """Take over what other workers have decided, after counts were exchanged with them."""
+        with self._learning.lock:
+            if self._learning.counts.epoch != self._epoch:
+                self._watch_anew()  # else this worker would raise the same alarm again
+                self._read_distrusted()
+            elif self._engine.distrusted:
+                self._read_distrusted()
+            if self._reason_for_epoch:
+                self._open_epoch(self._reason_for_epoch)
+
+    def _watch_anew(self) -> None:
+        n_stages = len(self._engine.stages)
+        self._n_complete = 0
+        self._epoch = self._learning.counts.epoch
+        self._reason_for_epoch = ""
         self.monitor = Monitor(n_stages, now=self._clock(), settings=self._settings)
+
+    def _read_distrusted(self) -> None:
+        names = self._engine.stages.names
+        found = self._noted(lambda: self._events.kept(OUT_OF_SERVICE))
+        if found is not None:
+            out = frozenset(names.index(n) for n in found.get("stages", ()) if n in names)
+            self._engine.distrusted = out if len(out) < len(names) else frozenset()
+
+    def _noted(self, write: Callable[[], T]) -> T | None:
+        """Use the store for what may also be done without; a case goes on if it is away."""
+        try:
+            return write()
+        except StoreError as error:
+            logger.warning("%s: an alarm is not in the store: %s", self._name, error)
+            return None
+
+    @property
+    def _name(self) -> str:
+        return self._learning.counts.cascade
 
     def see(self, outputs: Pattern, cost: float, *, is_random: bool) -> None:
         """Take in a case that was counted.
@@ -87,22 +135,37 @@ class Watching:
         """Take stages back into service that no longer look broken."""
         for stage in self._engine.distrusted:
             if not self.monitor.is_odd(stage):
-                self._engine.distrusted -= {stage}
+                self.set_distrusted(self._engine.distrusted - {stage})
                 name = self._engine.stages.names[stage]
-                self._events.record("event", {"what": "stage back in service", "stage": name})
-                logger.info("%s: %r is back in service", self._learning.counts.cascade, name)
+                body = {"what": "stage back in service", "stage": name}
+                self._noted(lambda body=body: self._events.record("event", body))  # type: ignore[misc]
+                logger.info("%s: %r is back in service", self._name, name)
 
     def _react(self, alarm: Alarm) -> None:
-        engine, learning = self._engine, self._learning
+        engine = self._engine
         text = alarm.describe(engine.stages.names)
-        logger.warning("%s: %s", learning.counts.cascade, text)
+        logger.warning("%s: %s", self._name, text)
         self.alarms = [*self.alarms, alarm][-KEPT:]
-        if alarm.opens_epoch:
-            recent = dict(self.monitor.recent())
-            learning.restart(learning.cascade, lambda _: recent, reason=text)
-        if alarm.opens_epoch and len(engine.stages) - len(engine.distrusted) > 1:
-            engine.distrusted |= {alarm.stage}
-            self._n_complete = 0
-        self._events.record("alarm", {**alarm.to_state(), "text": text})
+        if alarm.opens_epoch and not self._learning.is_frozen:
+            self._open_epoch(text)
+            if len(engine.stages) - len(engine.distrusted | {alarm.stage}) > 0:
+                self.set_distrusted(engine.distrusted | {alarm.stage})
+        self._noted(lambda: self._events.record("alarm", {**alarm.to_state(), "text": text}))
         if self._on_alarm is not None:
-            self._on_alarm(alarm)
+            try:
+                self._on_alarm(alarm)
+            except Exception:
+                logger.exception("%s: on_alarm failed", self._name)
+
+    def _open_epoch(self, reason: str) -> None:
+        """Begin an epoch with what was seen since the change, once the store can be reached."""
+        recent = dict(self.monitor.recent())
+        learning = self._learning
+        try:
+            learning.restart(learning.cascade, lambda _: recent, reason=reason)
+        except StoreError as error:
+            self._reason_for_epoch = reason
+            logger.warning("%s: a new epoch has to wait: %s", self._name, error)
+        else:
+            self._reason_for_epoch = ""
+            self._epoch = learning.counts.epoch

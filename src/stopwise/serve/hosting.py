@@ -182,7 +182,7 @@ class Host:
     def sync(self) -> None:
         """Exchange counts and prices with other workers; without the store go on as before."""
         for name, runtime in list(self._runtimes.items()):
-            runtime.learning.sync()
+            runtime.sync()
             try:
                 record = self.store.cascade(name)
             except StoreUnavailableError:

@@ -1,0 +1,77 @@
+"""Cases whose stages run in other programs: ask how far to go, tell what was seen."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+
+from stopwise.errors import OutputsError
+from stopwise.patterns import Pattern
+from stopwise.runtime.engine import Engine
+from stopwise.runtime.learning import Learning
+from stopwise.runtime.watching import Watching
+from stopwise.store import KeyedTell, Outcome, Worker, case_text
+
+
+class Elsewhere:
+    """The part of a `Runtime` for stages that it does not call itself."""
+
+    name: str
+    worker: Worker
+    engine: Engine
+    learning: Learning
+    watching: Watching
+    recent: deque[tuple[float, Pattern]]
+    clock: Callable[[], float]
+
+    def ask(self, outputs_so_far: Sequence[Hashable] = ()) -> int:
+        """Return the stage up to which to run a case whose stages run elsewhere.
+
+        The stage already reached means: stop. Stages out of service are left out at the end.
+        """
+        course = self.learning.start()
+        outputs = list(outputs_so_far)
+        stage = len(outputs) - 1 if outputs and not course.goes_on(outputs) else len(outputs)
+        stage = max(stage, course.stage if course.stage is not None else stage)
+        while stage > max(len(outputs) - 1, 0) and stage in self.engine.distrusted:
+            stage -= 1
+        return min(stage, len(self.engine.stages) - 1)
+
+    def tell(
+        self, outputs: Sequence[Hashable], *, key: str | None = None, is_random: bool = False
+    ) -> bool:
+        """Count a case whose stages ran elsewhere, ``None`` where one gave nothing.
+
+        With a ``key`` it is counted once, however often it is told; the return value says whether
+        it was now. Other outputs under the same key are refused. ``is_random`` says that how far
+        the case went did not depend on what its stages said, as for a stage that `ask` chose before
+        it.
+        """
+        told = self._checked(outputs)
+        if key is not None:
+            (outcome,) = self.worker.tell_keyed([KeyedTell(self.name, key, case_text(told))])
+            if outcome is Outcome.CONFLICT:
+                raise OutputsError(f"case {key!r} was told before with other outputs, got {told!r}")
+            if outcome is Outcome.REPEATED:
+                return False
+            self.sync()
+        with self.learning.lock:
+            if key is None:
+                self.learning.tell(told)
+            self.recent.append((self.clock(), told))
+            cost = float(sum(self.learning.cascade.prices[: len(told)]))
+            self.watching.see(told, cost, is_random=is_random)
+        return True
+
+    def sync(self) -> None:
+        """Exchange what was learned with other workers now; otherwise it happens now and then."""
+        self.learning.sync()
+        self.watching.synced()
+
+    def _checked(self, outputs: Sequence[Hashable]) -> Pattern:
+        if not 1 <= len(outputs) <= len(self.engine.stages):
+            raise OutputsError(
+                f"outputs must be those of the first 1 to {len(self.engine.stages)} stages, got "
+                f"{len(outputs)}"
+            )
+        return tuple(outputs)
