@@ -150,7 +150,8 @@ class TestRun:
             "b": None,
             "c": "odd",
         }
-        assert "no stage gave an answer" in lines[1]["error"]
+        (error,) = [line["error"] for line in lines if line["key"] == "b"]
+        assert "no stage gave an answer" in error
         cases.write_text(cases.read_text().replace("broken", "4"))
         with (folder / "out.jsonl").open("a") as file:
             file.write('{"key": "cut sho')
@@ -222,7 +223,7 @@ class TestRun:
         finally:
             process.kill()
             process.wait()
-        assert [json.loads(line)["key"] for line in out.read_text().splitlines()] == ["1", "2"]
+        assert {json.loads(line)["key"] for line in out.read_text().splitlines()} == {"1", "2"}
 
     def test_check(self, folder):
         assert self.stopwise(folder, "check", "good.toml").returncode == 0
