@@ -21,6 +21,7 @@ def run(policy, worlds=(BEFORE, AFTER), **settings):
 
 
 @pytest.mark.parametrize("name", sorted(FACTORIES))
+@pytest.mark.slow
 def test_every_policy_pays_the_gaps_of_the_world_in_force(name):
     trace = run(FACTORIES[name], checkpoints=[300, 700, 900])
     np.testing.assert_array_equal(trace.stops.sum(axis=2), [trace.rounds] * 3)

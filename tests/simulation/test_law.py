@@ -114,6 +114,7 @@ def test_all_ways_have_the_law_of_the_loop(name, horizon):
 
 
 @pytest.mark.parametrize("name", ["Resolve", "WeakDominance-eager", "Supervised-eager"])
+@pytest.mark.slow
 def test_long_stretches_of_events_have_the_law_of_stepping(name):
     instance, horizon = WORLDS["relaxed"], 5000
     stepped = kernel(name, instance, horizon, jumps=False)

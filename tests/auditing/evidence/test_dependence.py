@@ -116,6 +116,7 @@ def test_a_router_over_many_values_is_covered():
 
 
 @pytest.mark.parametrize(("K", "n_classes"), [(3, 2), (3, 40), (6, 5), (8, 2)])
+@pytest.mark.slow
 def test_gaps_by_chance_are_rarely_called_a_choice(K, n_classes):
     """At the level of 1 %: of 40 logs more than six are called so with chance 1e-6."""
     assert binom.sf(6, 40, 0.01) < 1e-6

@@ -76,6 +76,7 @@ def drawn(rng, frame, how):
 @pytest.mark.parametrize(
     "how", ["at random", "as many of each pattern", "not where two agree", "by a plan"]
 )
+@pytest.mark.slow
 def test_a_router_by_outputs_is_rarely_called_one_by_what_is_right(how):
     """At 1 % or less: of 15 logs more than four are called so with chance 1e-6."""
     assert binom.sf(4, 15, 0.01) < 1e-6
