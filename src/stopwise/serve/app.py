@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 from stopwise.errors import StopwiseError
 from stopwise.serve import admin, api, pages, trail
 from stopwise.serve.chat import complete, list_models
+from stopwise.serve.direct import Direct
 from stopwise.serve.guard import Guard, Limits
 from stopwise.serve.hosting import Host
 from stopwise.serve.metrics import metrics
@@ -127,7 +128,12 @@ def create_app(
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=HANDLERS)
     app.state.host = host
     app.state.audits = OrderedDict()
-    return Guard(app, limits or Limits(), is_local=not needs_token, log_requests=log_requests)
+    actions = {
+        path.rpartition("/")[2]: _guarded(handler, scope, needs_token)
+        for _, path, scope, handler in ROUTES[:2]
+    }
+    direct = Direct(app, actions)
+    return Guard(direct, limits or Limits(), is_local=not needs_token, log_requests=log_requests)
 
 
 def _guarded(handler: Handler, scope: str, needs_token: bool) -> Handler:

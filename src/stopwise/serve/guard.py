@@ -25,7 +25,6 @@ HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 ]
-_NAMES = {name for name, _ in HEADERS}
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 
@@ -96,8 +95,11 @@ class Guard:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = message["headers"]
-                present = _NAMES.intersection([name for name, _ in headers])
-                headers += [pair for pair in HEADERS if pair[0] not in present]
+                if len(headers) <= 2:  # length and type alone
+                    headers += HEADERS
+                else:
+                    present = {name for name, _ in headers}
+                    headers += [pair for pair in HEADERS if pair[0] not in present]
                 headers.append((b"x-request-id", request_id))
             await send(message)
 

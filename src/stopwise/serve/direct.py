@@ -1,0 +1,54 @@
+"""The busiest routes, answered without a search through all of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from stopwise.serve.problems import response_for
+
+logger = logging.getLogger("stopwise.serve")
+
+
+class Direct:
+    """Call the function of ``POST /api/cascades/NAME/ACTION`` at once; the rest goes to the app.
+
+    Parameters
+    ----------
+    app
+        What answers everything else.
+    actions
+        The functions by the last part of the path.
+    """
+
+    def __init__(
+        self, app: ASGIApp, actions: Mapping[str, Callable[[Request], Awaitable[Response]]]
+    ) -> None:
+        self.app = app
+        self._actions = actions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        parts = str(scope.get("path", "")).split("/")
+        if len(parts) != 5 or parts[1:3] != ["api", "cascades"] or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        action = self._actions.get(parts[4])
+        if action is None or not parts[3]:
+            await self.app(scope, receive, send)
+            return
+        scope["app"] = self.app
+        scope["path_params"] = {"name": parts[3]}
+        try:
+            answered = await action(Request(scope, receive))
+        except ClientDisconnect:
+            return
+        except Exception as error:  # whatever it is, the client gets an answer
+            answered = response_for(error)
+            if answered.status_code == 500:
+                logger.exception("request failed", extra={"told": {"path": scope["path"]}})
+        await answered(scope, receive, send)
