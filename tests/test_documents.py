@@ -3,6 +3,8 @@
 import contextlib
 import io
 import re
+import shlex
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -122,6 +124,24 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", WITH_PROGRAMS, ids=relative)
 def test_programs_run_and_print_what_the_document_says(path):
     run_document(read(path), relative(path))
+
+
+@pytest.mark.parametrize("path", [README, ROOT / "docs/start/audit.md"], ids=relative)
+def test_the_audit_prints_what_the_document_says(path, elsewhere):
+    (elsewhere / "examples").symlink_to(ROOT / "examples")
+    document = read(path)
+    (block,) = [b for b in blocks(document) if b.text.startswith("stopwise audit")]
+    done = subprocess.run(
+        [sys.executable, "-m", *shlex.split(block.text)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (elsewhere / "report.html").stat().st_size > 10_000
+    expected = expected_output(document, block)
+    if expected is not None:
+        assert done.stdout.rstrip() == expected.rstrip()
 
 
 @pytest.mark.parametrize("path", [p for p in [README] if p.exists()], ids=relative)

@@ -14,11 +14,11 @@ def load_extra(module: str, *, extra: str, purpose: str) -> Any:
     >>> load_extra("nowhere", extra="audit", purpose="reading logs")
     Traceback (most recent call last):
         ...
-    stopwise.errors.MissingExtraError: reading logs needs nowhere: pip install 'stopwise[audit]'
+    stopwise.errors.MissingExtraError: reading logs needs nowhere: pip install '.[audit]'
     """
     try:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"{purpose} needs {module.partition('.')[0]}: pip install 'stopwise[{extra}]'"
+            f"{purpose} needs {module.partition('.')[0]}: pip install '.[{extra}]'"
         ) from error

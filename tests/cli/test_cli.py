@@ -206,7 +206,7 @@ class TestErrors:
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
         code, _, err = main("simulate", "--figure", tmp_path / "f.png")
         assert code == 2
-        assert err == "stopwise: --figure needs matplotlib: pip install 'stopwise[plot]'\n"
+        assert err == "stopwise: --figure needs matplotlib: pip install '.[plot]'\n"
 
 
 def python(code, *arguments):
@@ -232,9 +232,7 @@ class TestProcess:
         code = f"import sys; sys.modules['typer'] = None\n{MAIN}"
         done = subprocess.run(python(code), capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 2
-        assert done.stderr == (
-            "stopwise: the command line needs typer: pip install 'stopwise[cli]'\n"
-        )
+        assert done.stderr == ("stopwise: the command line needs typer: pip install '.[cli]'\n")
 
     @pytest.mark.skipif(os.name != "posix", reason="signals")
     @pytest.mark.parametrize(("at", "code", "rows"), [(0, 130, 0), (2, 130, 1)])

@@ -44,7 +44,7 @@ def test_a_missing_package_is_one_line_that_says_what_to_install(monkeypatch):
         raise ModuleNotFoundError(package)
 
     monkeypatch.setattr(datasets, "files", missing)
-    with pytest.raises(MissingExtraError, match=r"^the data sets need .*stopwise\[datasets\]'$"):
+    with pytest.raises(MissingExtraError, match=r"^the data sets need .*'\.\[datasets\]'$"):
         load_pima()
 
 

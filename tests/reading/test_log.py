@@ -235,7 +235,7 @@ def test_an_extra_that_is_not_installed_is_named(missing, monkeypatch, all_sourc
     monkeypatch.setitem(sys.modules, missing, None)
     array = np.array([[0, 0, 1], [0, 1, 1], [1, 1, 0]] * 40)
     assert open_log(array, CASCADE).table().n_cases == 120  # which needs neither
-    message = rf"needs {missing}: pip install 'stopwise\[audit\]'"
+    message = rf"needs {missing}: pip install '\.\[audit\]'"
     with pytest.raises(MissingExtraError, match=message):
         sw.audit(array, CASCADE, n_planned=5)
     with pytest.raises(MissingExtraError, match=message):

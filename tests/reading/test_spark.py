@@ -61,7 +61,7 @@ def _java_version(home):
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    pyspark = pytest.importorskip("pyspark", reason="pip install 'stopwise[slow]'")
+    pyspark = pytest.importorskip("pyspark", reason="pip install '.[slow]'")
     pyspark_sql = pytest.importorskip("pyspark.sql")
     home = java_home(tmp_path_factory.mktemp("java"))
     if home is None:

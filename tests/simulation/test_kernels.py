@@ -193,7 +193,7 @@ class TestWhichPolicies:
     def test_without_numba_one_line_says_so_and_all_works(self, monkeypatch):
         monkeypatch.setattr(compiled, "can_compile", lambda: False)
         instance = random_weak(np.random.default_rng(2), 3)
-        message = r"^numba is not installed.* other numbers from the same seed.*stopwise\[sim\]'$"
+        message = r"^numba is not installed.* other numbers from the same seed.*'\.\[sim\]'$"
         with pytest.warns(UserWarning, match=message):
             trace = sw.simulate(instance, sw.WeakDominance, horizon=500, replications=2)
         assert trace.stops[:, -1].sum() == 1000

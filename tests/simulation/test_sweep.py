@@ -100,7 +100,7 @@ class TestReport:
 
     def test_frame_needs_an_extra(self, result, monkeypatch):
         monkeypatch.setitem(sys.modules, "pandas", None)
-        with pytest.raises(sw.errors.MissingExtraError, match=r"pip install 'stopwise\[frames\]'"):
+        with pytest.raises(sw.errors.MissingExtraError, match=r"pip install '\.\[frames\]'"):
             result.to_frame()
 
     def test_table(self, result):
@@ -168,7 +168,7 @@ class TestWorkers:
         monkeypatch.setitem(sys.modules, "joblib", None)
         one = {"policies": {"resolve": sw.Resolve}, "environments": WORLDS}
         assert len(sw.sweep(**one, **SETTINGS)) == 2
-        with pytest.raises(sw.errors.MissingExtraError, match=r"pip install 'stopwise\[sim\]'"):
+        with pytest.raises(sw.errors.MissingExtraError, match=r"pip install '\.\[sim\]'"):
             sw.sweep(**one, n_jobs=2, **SETTINGS)
 
     def test_a_dask_cluster_of_two_processes_gives_the_same_numbers(self, result, monkeypatch):

@@ -115,7 +115,7 @@ class TestValue:
         self, trace, monkeypatch, module, method, extra
     ):
         monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(sw.errors.MissingExtraError, match=rf"pip install 'stopwise\[{extra}\]"):
+        with pytest.raises(sw.errors.MissingExtraError, match=rf"pip install '\.\[{extra}\]"):
             getattr(trace, method)()
 
 
@@ -240,7 +240,7 @@ class TestFiles:
 
     def test_parquet_needs_an_extra(self, trace, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyarrow", None)
-        with pytest.raises(sw.errors.MissingExtraError, match=r"pip install 'stopwise\[frames\]'"):
+        with pytest.raises(sw.errors.MissingExtraError, match=r"pip install '\.\[frames\]'"):
             trace.save(tmp_path / "t.parquet")
         assert not list(tmp_path.iterdir())
 

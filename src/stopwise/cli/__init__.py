@@ -16,6 +16,6 @@ def main() -> None:
     except ImportError as error:  # the command is installed even where its extra is not
         if error.name not in {"typer", "rich", "click"}:
             raise
-        message = "stopwise: the command line needs typer: pip install 'stopwise[cli]'"
+        message = "stopwise: the command line needs typer: pip install '.[cli]'"
         print(message, file=sys.stderr)
         raise SystemExit(2) from None

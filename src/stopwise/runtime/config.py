@@ -250,6 +250,6 @@ def _chat_model(table: Mapping[str, Any]) -> Any:
     try:
         from openai import AsyncOpenAI
     except ImportError:
-        raise MissingExtraError("chat models need openai: pip install 'stopwise[chat]'") from None
+        raise MissingExtraError("chat models need openai: pip install '.[chat]'") from None
     client = AsyncOpenAI(base_url=table["base_url"], api_key=key)
     return chat(client, table["model"], table["prompt"], **table.get("options", {}))

@@ -30,7 +30,7 @@ def warn_if_slow() -> bool:
         return True
     warnings.warn(
         "numba is not installed, so simulations are slower and draw other numbers from the same "
-        "seed: pip install 'stopwise[sim]'",
+        "seed: pip install '.[sim]'",
         stacklevel=5,
     )
     return False

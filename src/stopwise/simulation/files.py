@@ -135,5 +135,5 @@ def _arrow() -> tuple[Any, Any]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise MissingExtraError("Parquet needs pyarrow: pip install 'stopwise[frames]'") from None
+        raise MissingExtraError("Parquet needs pyarrow: pip install '.[frames]'") from None
     return pa, parquet

@@ -150,9 +150,7 @@ class Trace(Replicated):
         try:
             import pandas as pd
         except ImportError:
-            raise MissingExtraError(
-                "to_frame needs pandas: pip install 'stopwise[frames]'"
-            ) from None
+            raise MissingExtraError("to_frame needs pandas: pip install '.[frames]'") from None
         return pd.DataFrame({"policy": self.policy, **self.columns()})
 
     def columns(self) -> dict[str, Any]:
@@ -216,7 +214,7 @@ def _new_axes() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise MissingExtraError("plot needs matplotlib: pip install 'stopwise[plot]'") from None
+        raise MissingExtraError("plot needs matplotlib: pip install '.[plot]'") from None
     return plt.subplots(layout="constrained")[1]
 
 

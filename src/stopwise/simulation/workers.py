@@ -124,7 +124,7 @@ def _workers(n_jobs: int | None, *, is_compiled: bool) -> tuple[Any, int]:
     except ImportError:
         if n_jobs is None:
             return None, 1
-        raise MissingExtraError("n_jobs needs joblib: pip install 'stopwise[sim]'") from None
+        raise MissingExtraError("n_jobs needs joblib: pip install '.[sim]'") from None
     n_workers = joblib.effective_n_jobs(n_jobs)
     if n_workers == 1:
         return None, 1

@@ -49,7 +49,7 @@ class PostgresDatabase:
             import psycopg
         except ImportError:
             raise MissingExtraError(
-                "a store on PostgreSQL needs psycopg: pip install 'stopwise[postgres]'"
+                "a store on PostgreSQL needs psycopg: pip install '.[postgres]'"
             ) from None
         self._psycopg = psycopg
         self._full_url = url
