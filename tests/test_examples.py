@@ -34,6 +34,7 @@ STORIES = {
     "compare.py": ("crowdkit", "Resolve, told outputs only"),
     "drift.py": ("stopwise", "'large' and 'medium' disagree otherwise than before"),
     "live_cascade.py": ("stopwise", f"{'Out of service':34s} doctor"),
+    "scikit_cascade.py": ("sklearn", "the cascade"),
     "llm_cascade.py": ("openai", "Worth a label: ['Ticket"),
 }
 SERVERS = {"fake_chat_server.py": "openai", "serve_demo.py": "starlette"}

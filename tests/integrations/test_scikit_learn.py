@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
@@ -14,10 +14,61 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_array
+from sklearn.utils.estimator_checks import check_estimator
 
 import stopwise as sw
 from stopwise.errors import SettingError
 from stopwise.integrations.scikit_learn import CascadeClassifier
+
+
+class Sign(ClassifierMixin, BaseEstimator):
+    """A classifier that needs no fit: the sign of one column."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def predict(self, X):
+        X = check_array(X)
+        return (X[:, min(self.column, X.shape[1] - 1)] > 0).astype(int)
+
+
+# Checks of what is learned from labels, which this classifier does not need.
+OF_LABELS = dict.fromkeys(
+    [
+        "check_classifiers_classes",
+        "check_classifiers_train",
+        "check_classifiers_regression_target",
+        "check_supervised_y_no_nan",
+        "check_supervised_y_2d",
+    ],
+    "it is fitted without labels",
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_checks_of_scikit_learn_that_need_no_labels():
+    models = [("first", Sign(0)), ("second", Sign(1))]
+    found = check_estimator(
+        CascadeClassifier(models, [0, 0.1], policy="resolve"),
+        expected_failed_checks=OF_LABELS,
+        on_skip=None,
+        on_fail=None,
+    )
+    failed = {check["check_name"] for check in found if check["status"] == "failed"}
+    assert failed == set()
+    assert sum(check["status"] == "passed" for check in found) >= 40
+
+
+def test_features_are_remembered(world):
+    pd = pytest.importorskip("pandas")
+    models = [("first", Sign(0)), ("second", Sign(1))]
+    frame = pd.DataFrame({"a": [1.0, -1.0], "b": [1.0, 1.0]})
+    cascade = CascadeClassifier(models, [0, 0.1], policy="resolve").fit(frame)
+    assert cascade.feature_names_in_.tolist() == ["a", "b"]
+    assert cascade.n_features_in_ == 2
+    with pytest.raises(ValueError, match="feature names"):
+        cascade.predict(frame[["b", "a"]])
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +89,11 @@ def test_it_learns_without_labels_and_costs_less(world, policy):
     cascade = CascadeClassifier(models, costs=[0.0, 0.05, 0.2], policy=policy).fit(X)
     answers = cascade.predict(X)
     assert set(answers) <= {0, 1}
-    assert cascade.cost_ < 0.25
+    cost = np.cumsum([0, 0.05, 0.2])[cascade.predict_stages(X)].mean()
+    assert cost < 0.25
     alone = [np.mean(model.predict(X) != y) + cost for (_, model), cost in
              zip(models, [0, 0.05, 0.25], strict=True)]  # fmt: skip
-    assert np.mean(answers != y) + cascade.cost_ <= max(alone)
+    assert np.mean(answers != y) + cost <= max(alone)
 
 
 def test_a_few_labels_may_be_among_the_cases(world):

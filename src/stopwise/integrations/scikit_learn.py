@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
@@ -20,8 +20,8 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Ask cheap classifiers first and dear ones only where that is expected to pay.
 
     The classifiers are fitted already. `fit` needs cases without labels: it runs all classifiers on
-    them and learns from where they agree how far to go. Labels of some of these cases help; give
-    them as ``y`` with ``unlabelled`` for the rest.
+    them and learns from where they agree how far to go. Labels of some of these cases help a policy
+    with beliefs; give them as ``y`` with ``unlabelled`` for the rest.
 
     Parameters
     ----------
@@ -53,17 +53,20 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> CascadeClassifier:
         """Learn how far to go from cases, most of them or all without labels."""
+        validate_data(self, X, skip_check_array=True)  # the models check the rest themselves
+        if _n_cases(X) == 0:
+            raise SettingError("X must have one case or more, got 0 samples")
         names, models = zip(*self.estimators, strict=True)
         self.cascade_ = Cascade(self.costs, self.mistake_cost, names)
         outputs = np.column_stack([np.asarray(model.predict(X)) for model in models])
         self.classes_ = np.unique(outputs)
-        self.n_features_in_ = getattr(models[0], "n_features_in_", None)
         rows = [tuple(row) for row in outputs.tolist()]
         policy = policy_maker(self.policy)(self.cascade_)
         labels = [None] * len(rows) if y is None else np.asarray(y, dtype=object).tolist()
         if len(labels) != len(rows):
             raise SettingError(f"y must have one entry a case, got {len(labels)} for {len(rows)}")
-        has_label = [label is not None and label != self.unlabelled for label in labels]
+        learns = hasattr(policy, "conclude")  # policies without beliefs learn from no label
+        has_label = [learns and label is not None and label != self.unlabelled for label in labels]
         plain = Counter(row for row, known in zip(rows, has_label, strict=True) if not known)
         if plain:
             policy.tell_many(plain)
@@ -74,10 +77,24 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the answers; `stages_` then says how far each case went and `cost_` the mean."""
+        """Return the answers."""
+        answers = [self._answer(row) for row in self._outputs(X)]
+        return np.array(answers, dtype=self.classes_.dtype)
+
+    def predict_stages(self, X: Any) -> NDArray[np.int64]:
+        """Return the index of the last classifier that each case is shown to.
+
+        What a case costs is the sum of ``costs`` up to there.
+        """
+        return np.array([len(row) - 1 for row in self._outputs(X)], dtype=np.int64)
+
+    def _outputs(self, X: Any) -> list[list[Any]]:
         check_is_fitted(self, "policy_")
+        if getattr(X, "ndim", 2) == 1 and hasattr(self, "n_features_in_"):
+            raise SettingError("X must have one row a case, got one dimension. Reshape your data")
+        validate_data(self, X, skip_check_array=True, reset=False)
         models = [model for _, model in self.estimators]
-        n = len(X)
+        n = _n_cases(X)
         outputs: list[list[Any]] = [[] for _ in range(n)]
         active = np.arange(n)
         for stage, model in enumerate(models):
@@ -87,11 +104,7 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for case, output in zip(active.tolist(), found, strict=True):
                 outputs[case].append(output)
             active = np.array([c for c in active.tolist() if self._goes_on(outputs[c], stage)], int)
-        self.stages_ = np.array([len(row) - 1 for row in outputs], dtype=np.int64)
-        self.cost_ = float(np.mean(self.cascade_.cumulative_costs[self.stages_])) * float(
-            self.mistake_cost
-        )
-        return np.array([self._answer(row) for row in outputs], dtype=self.classes_.dtype)
+        return outputs
 
     def _goes_on(self, outputs: list[Any], stage: int) -> bool:
         if stage == len(self.estimators) - 1:
@@ -106,10 +119,18 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return outputs[-1]
 
 
+def _n_cases(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X if _is_list(X) else np.asarray(X))
+
+
+def _is_list(X: Any) -> bool:
+    return isinstance(X, list)
+
+
 def _rows(X: Any, rows: NDArray[np.int64]) -> Any:
     """Return some rows of an array, a list or a frame."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
-    if isinstance(X, list):
+    if _is_list(X):
         return [X[row] for row in rows.tolist()]
-    return X[rows]
+    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
