@@ -76,7 +76,7 @@ def ratio(row: Row) -> float:
 
 def show(title: str, rows: list[Row], policies: list[str]) -> None:
     print(f"\n{title}")
-    print(f"{'instance':42s} {'limit':>7s} " + " ".join(f"{p:>20s}" for p in policies) + "  ratio")
+    print(f"{'instance':42s} {'pairs':>7s} " + " ".join(f"{p:>20s}" for p in policies) + "  ratio")
     for row in rows:
         cells = " ".join(cell(row.regret[p], row.late[p]) for p in policies)
         print(f"{row.name:42s} {row.limit:7.1f} {cells}  {ratio(row):5.2f}")
@@ -102,7 +102,7 @@ def verdicts(rows: list[Row], target: list[Row]) -> bool:
     print(f"\nResolve / WeakDominance, geometric mean over {len(target)}: {overall:.3f} (bar 0.20)")
     print(f"Resolve above 1.1 x WeakDominance: {[r.name for r in lost] or 'nowhere'}")
     share = first.regret["Resolve"].mean() / first.limit
-    print(f"Resolve / asymptotic limit on SD (0, .1, .1): {share:.2f} (bar 1.2)")
+    print(f"Resolve / pair limit (no lower bound) on SD (0, .1, .1): {share:.2f} (bar 1.2)")
     print(f"Runs above 2 % of linear in the last tenth, margin >= .05: {stuck or 'none'}")
     return overall <= 0.20 and not lost and share <= 1.2 and not stuck
 

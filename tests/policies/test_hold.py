@@ -36,6 +36,7 @@ LEARNERS = {
     "Resolve-indifferent": lambda rng, c: sw.Resolve(
         c, indifference=pick(rng, (1e-9, 1e-3, 0.05, 0.3, 1.5))
     ),
+    "Resolve-vanishing": lambda rng, c: sw.Resolve(c, indifference="vanishing"),
     "Supervised": lambda rng, c: sw.Supervised(c, exploration=pick(rng, (1.5, 0.1, 1e-3))),
     "StrongDominance": lambda rng, c: sw.StrongDominance(c, alpha=pick(rng, (2.1, 0.05, 1e-3))),
     "StrongDominance-literal": lambda rng, c: sw.StrongDominance(c, alpha=0.01, literal=True),

@@ -8,8 +8,14 @@ from scipy.special import rel_entr
 
 import stopwise as sw
 from stopwise.cascade import Cascade
+from stopwise.errors import CascadeError, SettingError
 from stopwise.policies.resolution import demanded_evidence, epoch_end
-from stopwise.problem.families import costly_middle, nested_errors, relaxed_errors
+from stopwise.problem.families import (
+    costly_middle,
+    indistinguishable_pair,
+    nested_errors,
+    relaxed_errors,
+)
 from stopwise.problem.random_instances import random_instance, random_weak
 from tests.policies.helpers import Case, draw_cases, play, regret, sample_cases
 
@@ -251,6 +257,33 @@ def test_half_the_indifference_decides_what_looks_best():
     assert told([0, 0.1], rows).recommend() == 1
     assert told([0, 0.1], rows, indifference=0.019).recommend() == 1
     assert told([0, 0.1], rows, indifference=0.021).recommend() == 0
+
+
+def test_a_zone_that_vanishes_bounds_the_worst_case():
+    """Disagreement just above and just below its price: T^(2/3) = 2,154 at 10⁵."""
+    for instance in indistinguishable_pair(0.01):
+        trace = sw.simulate(
+            instance,
+            sw.Resolve(instance.cascade, indifference="vanishing"),
+            horizon=100_000,
+            replications=8,
+            seed=1,
+            checkpoints=1,
+            progress=False,
+        )
+        assert trace.regret[:, -1].mean() < 1.2 * 100_000 ** (2 / 3)
+
+
+def test_a_zone_that_vanishes_by_hand():
+    """Price 1/4: 3 (1/16 · 3/4)^(1/3) / 8 = .135 at H = 512; the middle lies at .318."""
+    for d, stage in ((31, 0), (33, 1)):
+        policy = told([0, 0.25], {(0, 0): 100 - d, (0, 1): d, (0,): 300}, indifference="vanishing")
+        assert policy.recommend() == stage
+    assert sw.policy_from_state(policy.to_state()).indifference == "vanishing"
+    with pytest.raises(CascadeError, match="needs a chain"):
+        sw.Resolve(Cascade([0, 0.1, 0.1], parents=[None, 0, 0]), indifference="vanishing")
+    with pytest.raises(SettingError, match="indifference"):
+        sw.Resolve(Cascade([0, 0.1]), indifference="fading")
 
 
 # The certificate

@@ -1,7 +1,7 @@
 """The rule of Resolve: what looks best, what could overturn it, and where to buy the answer.
 
 Tables are indexed ``table[j][i]`` with i <= j, as in `optimism`: lists in a learner, arrays where
-numba compiles these same functions. ``zone`` is the width of indifference in error units.
+numba compiles these same functions. ``zone`` is the width of indifference, see `indifference`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from stopwise.policies.indifference import other_side_of, width, zone_until
 from stopwise.policies.optimism import FOREVER, HAIR, NOTHING
 from stopwise.theory.divergence import bernoulli_kl
 
@@ -38,7 +39,7 @@ def demanded_evidence(horizon: int, n: int) -> float:
 
 def pays(prices: Any, seen: Any, disagreed: Any, i: int, j: int, zone: float) -> bool:
     """Whether going on from i to j looks worth its price; an unseen pair does not."""
-    return bool(disagreed[j][i] > seen[j][i] * (prices[j][i] + zone / 2))
+    return bool(disagreed[j][i] > seen[j][i] * (prices[j][i] + width(prices[j][i], zone) / 2))
 
 
 def evidence_in(n: int, d: int, price: float, zone: float) -> float:
@@ -47,7 +48,7 @@ def evidence_in(n: int, d: int, price: float, zone: float) -> float:
         return math.inf  # no test is worth more than a mistake
     if n == 0:
         return 0.0
-    other_side = price if d > n * (price + zone / 2) else price + zone
+    other_side = other_side_of(n, d, price, zone)
     return float(n * bernoulli_kl(d / n, other_side))
 
 
@@ -187,8 +188,9 @@ def resolving_choice(
     prices: Any, seen: Any, disagreed: Any, n_rounds: int, zone: float
 ) -> tuple[int, int]:
     """Return the stage to play after ``n_rounds`` and for how many rounds that is certain."""
-    best, least = least_doubted(prices, seen, disagreed, zone)
     horizon = epoch_end(n_rounds)
+    zone = zone_until(zone, horizon)
+    best, least = least_doubted(prices, seen, disagreed, zone)
     own = len(prices) - 1
     while own > best:
         found, _ = ruled_out_by(prices, seen, disagreed, own, best, least, horizon, zone)
@@ -227,7 +229,8 @@ def unchanged_for(
     for i in range(best):
         rounds = min(rounds, _pays_for(prices, seen, disagreed, i, best, least, zone))
     for j in range(best + 1, stage + 1):
-        n, d, bar = seen[j][best], disagreed[j][best], prices[j][best] + zone / 2
+        n, d, bar = seen[j][best], disagreed[j][best], prices[j][best]
+        bar += width(bar, zone) / 2
         if d > n * bar:
             return 1  # it adds to the doubt
         if bar < 1:  # if all further cases disagree it pays as soon as d + m > (n + m) bar
@@ -242,7 +245,7 @@ def _pays_for(
 ) -> int:
     """Return for how many rounds (i, j) must pay with more evidence than ``least``."""
     n, d, price = seen[j][i], disagreed[j][i], prices[j][i]
-    bar = price + zone / 2
+    bar = price + width(price, zone) / 2
     if d <= n * bar:
         return 1
     if bar <= 0:
@@ -271,7 +274,8 @@ def open_for(
             return 1
     for m in range(j):
         extra = 0.0 if m == best else math.log(len(prices))
-        n, d, bar = seen[j][m], disagreed[j][m], prices[j][m] + zone
+        n, d, bar = seen[j][m], disagreed[j][m], prices[j][m]
+        bar += width(bar, zone)
         if n == 0 or bar >= 1:
             return 1
         # An agreeing case adds ln((1 - p) / (1 - bar)), p a share between those before and after
