@@ -4,13 +4,18 @@ import json
 import re
 import shutil
 import subprocess
+import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
+import httpx
 import pytest
 
 from stopwise.serve.settings import load_settings
-from tests.serve.serving import serving
+from tests.serve.serving import NEW, free_port, serving
+from tests.serve.test_clients import start, stop
+from tests.store.postgres_server import PostgresServer, postgres_binaries
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,6 +54,55 @@ def test_documented_configurations_are_understood(tmp_path, monkeypatch):
     deployed = load_settings(ROOT / "deploy/serve.toml")
     assert (deployed.tokens, deployed.workers) == (True, 2)
     assert deployed.journals
+
+
+@pytest.mark.slow
+def test_the_deployment_serves_from_postgresql(tmp_path):
+    """The steps of compose.yaml without containers: a database, a token, the server, a request."""
+    binaries = postgres_binaries()
+    if binaries is None:
+        pytest.skip("needs PostgreSQL")
+    pytest.importorskip("psycopg")
+    # Not below pytest's own folder, which the user postgres may not enter.
+    folder = Path(tempfile.mkdtemp(prefix="stopwise-pg-"))
+    database = PostgresServer(binaries, folder)
+    database.create()
+    database.start()
+    try:
+        settings = (ROOT / "deploy/serve.toml").read_text(encoding="utf-8")
+        port = free_port()
+        changes = {
+            "postgresql://stopwise@database/stopwise": database.new_database(),
+            "/var/lib/stopwise/journals": str(tmp_path / "journals"),
+            "port = 8080": f"port = {port}",
+            "0.0.0.0": "127.0.0.1",
+        }
+        for old, new in changes.items():
+            assert old in settings
+            settings = settings.replace(old, new)
+        path = tmp_path / "serve.toml"
+        path.write_text(settings)
+        made = subprocess.run(
+            [sys.executable, "-m", "stopwise", "serve", str(path), "--new-token", "admin"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        url = f"http://127.0.0.1:{port}"
+        process = start([str(path)], tmp_path, url)
+        try:
+            headers = {"authorization": f"Bearer {made.stdout.strip()}"}
+            with httpx.Client(base_url=url, headers=headers) as http:
+                assert http.post("/api/cascades", json=NEW).status_code == 201
+                told = http.post("/api/cascades/triage/tell", json={"outputs": ["x"], "key": "1"})
+                assert told.json() == {"outcome": "counted"}
+                assert http.get("/api/trail").json()["changes"][-1]["did"] == "POST /api/cascades"
+        finally:
+            _, errors = stop(process)
+        assert '"request_id"' in errors
+    finally:
+        database.stop()
+        shutil.rmtree(folder)
 
 
 def test_image_is_small_and_without_root():
