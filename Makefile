@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 
 DEMO_EXTRAS := audit,cli,datasets,plot,sim
-TEST_EXTRAS := all,dev
+TEST_EXTRAS := all,dev,docs
 SERVE_EXTRAS := audit,chat,cli,serve
 SLOW_EXTRAS := $(TEST_EXTRAS),slow
 BENCH_EXTRAS := $(TEST_EXTRAS),bench
