@@ -26,7 +26,7 @@ def test_labels_by_case_and_by_outputs_are_the_same(tmp_path):
     told[["visit", "label"]].to_csv(tmp_path / "ids.csv", index=False)
     told[["a", "b", "c", "label"]].to_csv(tmp_path / "outputs.csv", index=False)
     found = [
-        read_labels(source, "label", log, histogram, LabelSpace())
+        read_labels(source, "label", log, histogram, LabelSpace()).cases
         for source in (tmp_path / "ids.csv", tmp_path / "outputs.csv", told)
     ]
     assert sorted(found[0]) == sorted(found[1]) == sorted(found[2])
