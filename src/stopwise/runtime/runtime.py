@@ -138,7 +138,8 @@ class Runtime(Changes, Elsewhere):
         self.background = Background(name)
         self._syncing: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
-        self.events.version("started", self.cascade)
+        if self.worker is not store:  # who shares a worker says so where it is so
+            self.events.version("started", self.cascade)
 
     async def __aenter__(self) -> Self:
         return self

@@ -74,7 +74,9 @@ class Host:
         self._keyed: Gatherer[Told, str] = Gatherer(self._tell_keyed)
         self._durable: Gatherer[Told, str] = Gatherer(self._tell_durably)
         for name, settings in (cascades or {}).items():
-            self._runtimes[name] = Runtime(**{**settings, "name": name, "store": self.worker})
+            made = Runtime(**{**settings, "name": name, "store": self.worker})
+            made.events.version("started", made.cascade)
+            self._runtimes[name] = made
         for record in self.store.cascades():
             if record.name not in self._runtimes and "/" not in record.name and record.version:
                 self._runtimes[record.name] = self._from_state(record.name, record.description)
@@ -121,6 +123,7 @@ class Host:
                     f"names must be as many as costs and differ, got {titles} for {len(costs)}"
                 )
             runtime = self._made(name, titles, costs, mistake_cost, policy)
+            runtime.events.version("started", runtime.cascade)
             runtime.events.record("policy", {"policy": policy})
             self._runtimes[name] = runtime
             return runtime
