@@ -516,3 +516,16 @@ class TestElsewhere:
         made.freeze()
         decided = {made.ask([0]) for _ in range(200)}
         assert len(decided) == 1
+
+
+def test_shadow_cases_run_though_the_caller_never_waits():
+    inline = [Stage(lambda case: case, cost=1, name=f"s{k}", inline=True) for k in range(2)]
+    fixed = sw.FixedStage(sw.Cascade([1, 1], 10), stage=0)
+    made = runtime(stages=inline, policy=fixed, shadow=1.0)
+
+    async def play():
+        for case in range(50):
+            await made.run(case % 2)
+        return sum(times for seen, times in made.learning.patterns().items() if len(seen) == 2)
+
+    assert asyncio.run(play()) >= 40
