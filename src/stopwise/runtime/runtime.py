@@ -187,6 +187,8 @@ class Runtime(Changes, Elsewhere):
         Raises `StageError` if no stage gave an answer; what was seen is learned all the same.
         """
         with self.background:
+            if self.background.tasks:  # a caller that never waits must not starve shadow cases
+                await asyncio.sleep(0)
             with self.learning.lock:
                 course, callers = self.learning.start(), self.engine.stages.callers
             return await self._run(case, course, callers, key)
