@@ -235,10 +235,10 @@ def test_a_settled_stage_is_held_no_longer_than_its_witness():
 
 
 def test_a_purchase_is_held_no_longer_than_a_later_stage_is_out_of_question():
-    """(1, 2) is open and (1, 3) settled; stage 3 may be the cheaper way to show (1, 2)."""
+    """Stage 1 is in question; stage 3 is bought to show it, until stage 2 is enough."""
     policy = sw.Resolve(Cascade([0, 0.5, 0.49]))
-    policy.tell_many({(0, 0, 1): 10, (0, 1, 1): 7, (0, 0, 0): 3})
-    policy.tell_many({(0, 1): 12, (0, 0): 18, (0,): 236})
+    policy.tell_many({(0, 0, 1): 14, (0, 1, 1): 6, (0, 0, 0): 2})
+    policy.tell_many({(0, 1): 18, (0, 0): 1, (0,): 60})
     assert policy.recommend() == 0
     assert policy.ask() == 2
     assert policy.hold() == 1
