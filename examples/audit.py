@@ -1,6 +1,6 @@
 """Audit two medical cascades without their labels, then look whether the labels agree.
 
-Needs the extras audit and datasets: python examples/audit.py [folder for the two pages]
+Needs the extras audit and datasets: python -m examples.audit [folder for the two pages]
 """
 
 import sys

