@@ -187,7 +187,7 @@ def test_the_breaker_opens_probes_once_and_closes():
         assert len(calls) == 4
         now[0] = 20.0
         assert (await stage("case")).output == "yes"
-        assert not stage.breaker.is_open
+        assert not stage.breaker.has_failed
 
     asyncio.run(play())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Coroutine
 from typing import Any
 
@@ -15,24 +14,24 @@ WAIT = 0.005  # seconds between two looks at what other event loops do
 
 
 class Background:
-    """Counts the cases under way (``with background: …``) and keeps the tasks that they start."""
+    """Knows the cases under way and keeps the tasks that they start.
+
+    A case is in ``cases`` from `enter` until it is discarded. Sets need no lock: whoever enters is
+    either seen by `close`, or sees that it is closed.
+    """
 
     def __init__(self, name: str) -> None:
         self.tasks: set[asyncio.Task[Any]] = set()
+        self.cases: set[object] = set()
         self._name = name
-        self._n_cases = 0
         self._is_closed = False
-        self._lock = threading.Lock()
 
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._is_closed:
-                raise SettingError(f"runtime {self._name!r} must be open, but it is closed")
-            self._n_cases += 1
-
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._n_cases -= 1
+    def enter(self, case: object) -> None:
+        """Begin a case, or raise `SettingError` after the end."""
+        self.cases.add(case)
+        if self._is_closed:
+            self.cases.discard(case)
+            raise SettingError(f"runtime {self._name!r} must be open, but it is closed")
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run something from now on; it is logged if it fails."""
@@ -44,7 +43,7 @@ class Background:
     async def close(self) -> None:
         """Take no further case, and return when all that was started is done."""
         self._is_closed = True
-        while self._n_cases:
+        while self.cases:
             await asyncio.sleep(WAIT)
         await self.wait()
 

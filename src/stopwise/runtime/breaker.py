@@ -38,14 +38,10 @@ class Breaker:
     def __post_init__(self) -> None:
         whole_number("failures", self.failures, SettingError, least=1)
         finite_number("cooldown", self.cooldown, SettingError, zero=True)
+        self.has_failed = False  # since a call last gave an answer
         self._in_a_row = 0
         self._opened: float | None = None
         self._is_probing = False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether calls are held back."""
-        return self._opened is not None
 
     def allows(self) -> bool:
         """Whether a call may be made now; in the half-open state one probe at a time."""
@@ -58,11 +54,12 @@ class Breaker:
 
     def succeeded(self) -> None:
         """Note a call that gave an answer."""
-        if self._in_a_row:
-            self._in_a_row, self._opened, self._is_probing = 0, None, False
+        self.has_failed = self._is_probing = False
+        self._in_a_row, self._opened = 0, None
 
     def failed(self) -> None:
         """Note a call that failed after all its retries."""
+        self.has_failed = True
         self._in_a_row += 1
         self._is_probing = False
         if self._opened is not None or self._in_a_row >= self.failures:

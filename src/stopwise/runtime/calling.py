@@ -50,11 +50,14 @@ class Caller:
         What counts as the same answer.
     clock, sleep, rng
         Seconds that never go back, how to wait, and what draws the length of waits.
+    on_new_mean
+        Called when the mean cost of a stage whose calls differ in price is worth another look.
     """
 
     stage: Stage
     normalise: Normalise
     clock: Callable[[], float]
+    on_new_mean: Callable[[], None] | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     rng: random.Random | None = None
 
@@ -71,14 +74,28 @@ class Caller:
 
     async def __call__(self, case: Any) -> Outcome:
         """Return the output for a case, or say why there is none; errors are not raised."""
-        if self.breaker.is_open and not self.breaker.allows():
+        breaker = self.breaker
+        if breaker.has_failed and not breaker.allows():
             waiting = f"stage {self.stage.name!r} failed too often and is not called for a while"
-            return Outcome(None, 0.0, 0, UnavailableError(waiting), answered=False)
+            return Outcome(None, 0.0, 0, UnavailableError(waiting), False)
+        attempts = 0
         try:
-            return await self._called(case)
+            while True:
+                attempts += 1
+                try:
+                    returned = await self._attempt(case)
+                    break
+                except Exception as error:
+                    if attempts > self.stage.retries or not self._is_worth_retrying(error):
+                        breaker.failed()
+                        return Outcome(None, 0.0, attempts, error, False)
+                    await self._wait(attempts, error)
         except BaseException:  # cancelled, maybe between attempts: its end is not known
-            self.breaker.abandoned()
+            breaker.abandoned()
             raise
+        if breaker.has_failed:
+            breaker.succeeded()
+        return self._outcome(returned, attempts)
 
     @property
     def price(self) -> float:
@@ -87,29 +104,6 @@ class Caller:
             return self.stage.cost
         return self._spent / self._n_priced if self._n_priced else 0.0
 
-    def paid(self, cost: float) -> bool:
-        """Note what a call cost; return whether the mean is worth another look."""
-        if not callable(self.stage.cost):
-            return False
-        self._n_priced += 1
-        self._spent += cost
-        return self._n_priced & (self._n_priced - 1) == 0  # after 1, 2, 4, … calls
-
-    async def _called(self, case: Any) -> Outcome:
-        attempts = 0
-        while True:
-            attempts += 1
-            try:
-                returned = await self._attempt(case)
-                break
-            except Exception as error:
-                if attempts > self.stage.retries or not self._is_worth_retrying(error):
-                    self.breaker.failed()
-                    return Outcome(None, 0.0, attempts, error, answered=False)
-                await self._wait(attempts, error)
-        self.breaker.succeeded()
-        return self._outcome(returned, attempts)
-
     def _is_worth_retrying(self, error: Exception) -> bool:
         try:
             return self.stage.is_worth_retrying(error)
@@ -117,13 +111,21 @@ class Caller:
             raise StageError(f"retry_if of stage {self.stage.name!r} failed: {second}") from second
 
     def _outcome(self, returned: Any, attempts: int) -> Outcome:
+        cost = self.stage.cost
         try:
-            cost = self.stage.price(returned)
-            return Outcome(self.normalise(returned), cost, attempts)
+            if not callable(cost):
+                return Outcome(self.normalise(returned), cost, attempts)
+            price = self.stage.price(returned)
+            outcome = Outcome(self.normalise(returned), price, attempts)
         except Exception as error:
             raise StageError(
                 f"the answer of stage {self.stage.name!r} cannot be used: {error}"
             ) from error
+        self._n_priced += 1
+        self._spent += price
+        if self.on_new_mean is not None and self._n_priced & (self._n_priced - 1) == 0:
+            self.on_new_mean()  # after 1, 2, 4, … calls
+        return outcome
 
     async def _guarded(self, case: Any) -> Any:
         return await (self._batcher().submit(case) if self.stage.batch else self._invoke(case))

@@ -109,6 +109,8 @@ def text(*, casefold: bool = True, punctuation: bool = False) -> Normalise:
 
 def as_it_is(raw: Any) -> Hashable:
     """Return what the stage returned; NaN and NumPy scalars become what equals itself."""
+    if type(raw) in (str, int, bool):
+        return raw  # type: ignore[no-any-return]
     if hasattr(raw, "item") and not isinstance(raw, (list, tuple, dict)):
         raw = raw.item() if getattr(raw, "ndim", 0) == 0 else raw.tolist()
     if isinstance(raw, list):

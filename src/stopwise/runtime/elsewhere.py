@@ -29,7 +29,8 @@ class Elsewhere:
 
         The stage already reached means: stop. Stages out of service are left out at the end.
         """
-        course = self.learning.start()
+        with self.learning.lock:
+            course = self.learning.start()
         outputs = list(outputs_so_far)
         stage = len(outputs) - 1 if outputs and not course.goes_on(outputs) else len(outputs)
         stage = max(stage, course.stage if course.stage is not None else stage)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from stopwise.errors import StageError
@@ -29,24 +29,16 @@ class Engine:
     speculate
         ``None`` to call one stage after the other; else how many stages beyond those that are
         called in any case are started ahead.
-    on_new_mean
-        Called when the mean cost of a stage is worth another look.
     """
 
     def __init__(
-        self,
-        stages: Stages,
-        *,
-        goes_on_after_failure: bool,
-        speculate: int | None,
-        on_new_mean: Callable[[], None],
+        self, stages: Stages, *, goes_on_after_failure: bool, speculate: int | None
     ) -> None:
         self.stages = stages
         self.speculated_cost = 0.0
         self.distrusted: frozenset[int] = frozenset()
         self._goes_on_after_failure = goes_on_after_failure
         self._speculate = speculate
-        self._on_new_mean = on_new_mean
 
     async def run(
         self, case: Any, course: Course, callers: Sequence[Caller], outcomes: list[Outcome]
@@ -56,42 +48,31 @@ class Engine:
         ``callers`` are the stages that there were when the case began. The list of outcomes is the
         caller's, so that what was seen is there even if this is cancelled.
         """
-        stop = -1
         n_stages = len(callers)
+        stop = n_stages if course.stage is None else course.stage  # n_stages: not known yet
         outputs: list[Any] = []
         while len(outputs) < n_stages:
             if self._speculate is None:
-                outcome = await self.call(callers, len(outputs), case)
+                k = len(outputs)
+                outcome = SKIPPED if k in self.distrusted else await callers[k](case)
                 outcomes.append(outcome)
                 outputs.append(outcome.output)
             else:
                 await self._call_ahead(case, course, callers, outcomes)
                 outputs = [outcome.output for outcome in outcomes]
-            if stop < 0 and not course.goes_on(outputs):
+            if stop == n_stages and not course.goes_on(outputs):
                 stop = len(outputs) - 1
-            if stop >= 0 and not self._lacks_answer(outputs, stop):
+            if len(outputs) > stop and not self._lacks_answer(outputs, stop):
                 break
-        return stop if stop >= 0 else len(outputs) - 1
+        return min(stop, n_stages - 1)
 
     async def complete(self, case: Any, callers: Sequence[Caller], outcomes: list[Outcome]) -> None:
         """Call all stages that were not called, so that the case shows every pair."""
         for stage in range(len(callers)):
             if stage >= len(outcomes):
-                outcomes.append(await self.call(callers, stage, case, even_if_distrusted=True))
+                outcomes.append(await callers[stage](case))
             elif outcomes[stage] is SKIPPED:
-                outcomes[stage] = await self.call(callers, stage, case, even_if_distrusted=True)
-
-    async def call(
-        self, callers: Sequence[Caller], stage: int, case: Any, *, even_if_distrusted: bool = False
-    ) -> Outcome:
-        """Return the outcome of one stage; one that an alarm took out of service is skipped."""
-        if stage in self.distrusted and not even_if_distrusted:
-            return SKIPPED
-        caller = callers[stage]
-        outcome = await caller(case)
-        if outcome.answered and caller.paid(outcome.cost):
-            self._on_new_mean()
-        return outcome
+                outcomes[stage] = await callers[stage](case)
 
     def result(
         self,
@@ -104,7 +85,11 @@ class Engine:
     ) -> Result:
         """Return the answer, or raise `StageError` if there is none."""
         outputs = tuple([outcome.output for outcome in outcomes])
-        failures = () if None not in outputs else _failures(outcomes, callers)
+        cost = sum([outcome.cost for outcome in outcomes])
+        if None not in outputs:
+            stage = len(outputs) - 1
+            return Result(outputs[stage], stage, cost, outputs, key, (), stage != stop, seconds)
+        failures = _failures(outcomes, callers)
         stage = len(outputs) - 1
         while stage >= 0 and outputs[stage] is None:
             stage -= 1
@@ -112,7 +97,6 @@ class Engine:
             cause = next((o.error for o in reversed(outcomes) if o.error is not None), None)
             said = "; ".join(f"stage {f.stage!r}: {f.reason}" for f in failures)
             raise StageError(f"no stage gave an answer: {said}") from cause
-        cost = sum([outcome.cost for outcome in outcomes])
         return Result(outputs[stage], stage, cost, outputs, key, failures, stage != stop, seconds)
 
     async def _call_ahead(
@@ -122,8 +106,10 @@ class Engine:
         first = len(outcomes)
         certain = max(first, course.certain([outcome.output for outcome in outcomes]))
         last = min(certain + (self._speculate or 0), len(callers) - 1)
-        calls = [self.call(callers, k, case) for k in range(first, last + 1)]
-        found = await asyncio.gather(*calls, return_exceptions=True)
+        ahead, skipped = range(first, last + 1), self.distrusted
+        calls = [callers[k](case) for k in ahead if k not in skipped]
+        called = iter(await asyncio.gather(*calls, return_exceptions=True))
+        found = [SKIPPED if k in skipped else next(called) for k in ahead]
         for n_used, outcome in enumerate(found, start=1):
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -163,8 +149,11 @@ def told_outputs(outcomes: list[Outcome]) -> tuple[Pattern, int]:
 
     A stage that an alarm took out of service was not run: that it gave nothing is no news.
     """
+    outputs = tuple([outcome.output for outcome in outcomes])
+    if None not in outputs:
+        return outputs, len(outputs)
     shown = next((k for k, outcome in enumerate(outcomes) if outcome is SKIPPED), len(outcomes))
     n = len(outcomes)
     while n and outcomes[n - 1] is SKIPPED:
         n -= 1
-    return tuple([outcome.output for outcome in outcomes[:n]]), shown
+    return outputs[:n], shown

@@ -70,6 +70,7 @@ class Labels:
 
     def __init__(self, runtime: Runtime, settings: LabelSettings) -> None:
         self.settings = settings
+        self.is_on = settings.keep > 0 or settings.buy is not None
         self.n_labels = 0
         self.spent = 0.0
         self.expected_loss = 0.0
@@ -88,7 +89,7 @@ class Labels:
     def offer(self, key: str | None, case: Any, outputs: Pattern) -> None:
         """Consider a case that was answered; most are not kept."""
         settings = self.settings
-        if (not settings.keep and settings.buy is None) or not _differ(outputs):
+        if not self.is_on or not _differ(outputs):
             return
         doubt = self._doubt(outputs)
         self.expected_loss += doubt * self._runtime.mistake_cost

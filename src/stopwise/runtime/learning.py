@@ -108,27 +108,19 @@ class Learning:
         self._labels: Sequence[Record] = ()
         self.cascade = cascade
         self.policy = make_policy(cascade)
+        # Does it decide after each output, and can it say how likely an answer is right?
+        self.looks_at_outputs = hasattr(self.policy, "next")
+        self.has_belief = hasattr(self.policy, "conclude")
         if self.policy.cascade != cascade or not cascade.is_chain:
             raise SettingError(f"policy must be made for the stages in a row, got {self.policy!r}")
         self.rebuild(cascade)
 
-    @property
-    def looks_at_outputs(self) -> bool:
-        """Whether the policy decides after each output, not before the case."""
-        return hasattr(self.policy, "next")
-
-    @property
-    def has_belief(self) -> bool:
-        """Whether the policy can say how likely an answer is right."""
-        return hasattr(self.policy, "conclude")
-
     def start(self) -> Course:
-        """Return how far the next case goes."""
-        with self.lock:
-            if self.looks_at_outputs:
-                return Course(self.policy, None, self.layout, explores=not self.is_frozen)
-            stage = self.policy.recommend() if self.is_frozen else self._asked_stage()
-            return Course(self.policy, stage, self.layout, explores=not self.is_frozen)
+        """Return how far the next case goes; to be called with the lock held."""
+        if self.looks_at_outputs:
+            return Course(self.policy, None, self.layout, explores=not self.is_frozen)
+        stage = self.policy.recommend() if self.is_frozen else self._asked_stage()
+        return Course(self.policy, stage, self.layout, explores=False)
 
     def _asked_stage(self) -> int:
         """Return the stage to play; among many workers exploration waits for fresh knowledge.
@@ -187,7 +179,7 @@ class Learning:
 
     def conclude(self, outputs: Pattern, answer: Hashable) -> tuple[Hashable, float | None]:
         """Return what the policy answers and the chance that it is right, if it has a belief."""
-        if not hasattr(self.policy, "conclude"):
+        if not self.has_belief:
             return answer, None
         believed, error = self.policy.conclude(outputs)
         return believed, None if math.isnan(error) else 1.0 - float(error)
@@ -224,7 +216,7 @@ class Learning:
             policy = self._make(cascade)
             patterns = self.patterns()
             # Policies without beliefs learn from no label.
-            labelled = self._take_labelled(patterns) if hasattr(policy, "conclude") else []
+            labelled = self._take_labelled(patterns) if self.has_belief else []
             if patterns:
                 policy.tell_many(patterns)
             for outputs, label in labelled:

@@ -8,6 +8,7 @@ from typing import Any
 
 from stopwise.checks import whole_number
 from stopwise.errors import SettingError, StageError
+from stopwise.progress import Progress
 from stopwise.runtime.result import Result
 
 
@@ -20,8 +21,6 @@ async def run_many(
     progress: bool,
 ) -> list[Result | StageError]:
     """Return the result of each case; a case without an answer has its error in its place."""
-    from stopwise.simulation.progress import Progress
-
     whole_number("concurrency", concurrency, SettingError, least=1)
     given = list(cases)
     names: list[str | None] = [None] * len(given) if keys is None else list(keys)
@@ -29,7 +28,7 @@ async def run_many(
         raise SettingError(f"keys must be as many as cases, got {len(names)} for {len(given)}")
     found: list[Any] = [None] * len(given)
     waiting = iter(enumerate(zip(given, names, strict=True)))
-    with Progress(len(given), show=progress) as bar:
+    with Progress(len(given), "answering", show=progress) as bar:
 
         async def work() -> None:
             for place, (case, key) in waiting:

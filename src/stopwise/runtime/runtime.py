@@ -24,6 +24,7 @@ from stopwise.runtime.engine import Engine, told_outputs
 from stopwise.runtime.events import Events
 from stopwise.runtime.labelling import Labels, LabelSettings
 from stopwise.runtime.learning import Course, Learning, policy_maker
+from stopwise.runtime.lifetime import Lifetime
 from stopwise.runtime.looping import LoopThread
 from stopwise.runtime.many import run_many
 from stopwise.runtime.result import Result
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("stopwise.runtime")
 
 
-class Runtime(Changes, Elsewhere):
+class Runtime(Changes, Elsewhere, Lifetime):
     """Run the stages of a cascade on each case, stop where going on does not pay, and learn.
 
     Parameters
@@ -108,10 +109,9 @@ class Runtime(Changes, Elsewhere):
             whole_number("speculate", speculate, SettingError, least=0)
         known_name("on_failure", on_failure, ["next", "last"], SettingError)
         self.engine = Engine(
-            Stages(stages, normalise, time.monotonic),
+            Stages(stages, normalise, time.monotonic, self._price_again),
             goes_on_after_failure=on_failure == "next",
             speculate=speculate,
-            on_new_mean=self._price_again,
         )
         self.n_not_counted = 0
         self.recent: deque[tuple[float, Pattern]] = deque(maxlen=20)
@@ -140,18 +140,6 @@ class Runtime(Changes, Elsewhere):
         self._thread = LoopThread()
         if self.worker is not store:  # who shares a worker says so where it is so
             self.events.version("started", self.cascade)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self.aclose()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     @classmethod
     def from_log(
@@ -186,38 +174,40 @@ class Runtime(Changes, Elsewhere):
 
         Raises `StageError` if no stage gave an answer; what was seen is learned all the same.
         """
-        with self.background:
-            if self.background.tasks:  # a caller that never waits must not starve shadow cases
-                await asyncio.sleep(0)
-            with self.learning.lock:
-                course, callers = self.learning.start(), self.engine.stages.callers
-            return await self._run(case, course, callers, key)
-
-    async def _run(
-        self, case: Any, course: Course, callers: Sequence[Caller], key: str | None
-    ) -> Result:
-        started = time.perf_counter()
-        outcomes: list[Outcome] = []
+        if self.background.tasks:  # a caller that never waits must not starve shadow cases
+            await asyncio.sleep(0)
+        learning = self.learning
+        with learning.lock:
+            course, callers = learning.start(), self.engine.stages.callers
+        self.background.enter(course)
         try:
-            stop = await self.engine.run(case, course, callers, outcomes)
-            seconds = time.perf_counter() - started
-            result = self.engine.result(outcomes, stop, callers, key=key, seconds=seconds)
-        except BaseException:
-            self._learn(outcomes, course)
-            raise
-        if self.learning.has_belief:
-            answer, belief = self.learning.conclude(result.outputs, result.answer)
-            result = result._replace(answer=answer, belief=belief)
-        share = max(self.shadow, self.watching.probing)
-        if self._rng.random() < share and not self.learning.is_frozen:
-            result = result._replace(is_shadow=True)
-            self.background.start(self._run_shadow(case, list(outcomes), course, callers, key))
-        else:
-            self._learn(outcomes, course)
-            self.labels.offer(key, case, result.outputs)
-        if not self._is_alone and self.learning.counts.is_due:
-            self._sync_soon()
-        return result
+            started = time.perf_counter()
+            outcomes: list[Outcome] = []
+            try:
+                stop = await self.engine.run(case, course, callers, outcomes)
+                seconds = time.perf_counter() - started
+                result = self.engine.result(outcomes, stop, callers, key=key, seconds=seconds)
+            except BaseException:
+                self._learn(outcomes, course)
+                raise
+            if learning.has_belief:
+                answer, belief = learning.conclude(result.outputs, result.answer)
+                result = result._replace(answer=answer, belief=belief)
+            share = self.shadow
+            if self.engine.distrusted:
+                share = max(share, self.watching.probing)
+            if share and self._rng.random() < share and not learning.is_frozen:
+                result = result._replace(is_shadow=True)
+                self.background.start(self._run_shadow(case, list(outcomes), course, callers, key))
+            else:
+                self._learn(outcomes, course)
+                if self.labels.is_on:
+                    self.labels.offer(key, case, result.outputs)
+            if not self._is_alone and learning.counts.is_due:
+                self._sync_soon()
+            return result
+        finally:
+            self.background.cases.discard(course)
 
     def run_sync(self, case: Any, *, key: str | None = None) -> Result:
         """Answer a case from ordinary code, in any thread."""
@@ -236,23 +226,6 @@ class Runtime(Changes, Elsewhere):
         return await run_many(
             self.run, cases, keys=keys, concurrency=concurrency, progress=progress
         )
-
-    async def aclose(self) -> None:
-        """Wait for cases under way, fold what was learned into the store and leave it.
-
-        No further case is taken. Closing again does nothing.
-        """
-        await self._leave()
-        await asyncio.to_thread(self._thread.close)
-
-    def close(self) -> None:
-        """Do as `aclose`, from ordinary code."""
-        self._thread.run(self._leave())
-        self._thread.close()
-
-    async def _leave(self) -> None:
-        await self.background.close()
-        await asyncio.to_thread(self.worker.close)
 
     async def _run_shadow(
         self,

@@ -79,8 +79,9 @@ class Stage:
             call, batch = call.predict, True
         name = self.name or _name_of(self.call)
         place = f"of stage {name!r}"
-        if not callable(self.cost):
-            finite_number(f"cost {place}", self.cost, SettingError, zero=True)
+        cost = self.cost
+        if not callable(cost):
+            cost = finite_number(f"cost {place}", cost, SettingError, zero=True)
         if self.timeout is not None:
             finite_number(f"timeout {place}", self.timeout, SettingError, zero=False)
         whole_number(f"retries {place}", self.retries, SettingError, least=0)
@@ -91,7 +92,7 @@ class Stage:
             whole_number(f"concurrency {place}", self.concurrency, SettingError, least=1)
         whole_number(f"breaker_failures {place}", self.breaker_failures, SettingError, least=1)
         finite_number(f"breaker_cooldown {place}", self.breaker_cooldown, SettingError, zero=True)
-        for attribute, value in {"call": call, "batch": batch, "name": name}.items():
+        for attribute, value in {"call": call, "batch": batch, "name": name, "cost": cost}.items():
             object.__setattr__(self, attribute, value)
         object.__setattr__(self, "is_async", _is_async(call))
 
@@ -105,7 +106,7 @@ class Stage:
     def price(self, returned: Any) -> float:
         """Return what a call cost that returned this."""
         if not callable(self.cost):
-            return float(self.cost)
+            return self.cost
         return finite_number(
             f"cost of stage {self.name!r}", self.cost(returned), SettingError, zero=True
         )

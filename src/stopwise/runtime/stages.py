@@ -25,15 +25,22 @@ class Stages:
         What counts as the same answer.
     clock
         Seconds that never go back.
+    on_new_mean
+        Called when the mean cost of a stage is worth another look.
     """
 
     def __init__(
-        self, stages: Sequence[Any], normalise: Normalise, clock: Callable[[], float]
+        self,
+        stages: Sequence[Any],
+        normalise: Normalise,
+        clock: Callable[[], float],
+        on_new_mean: Callable[[], None] | None = None,
     ) -> None:
         if not stages:
             raise SettingError("stages must be one or more, got none")
         self.normalise = normalise
         self._clock = clock
+        self._on_new_mean = on_new_mean
         self.callers: list[Caller] = []
         for stage in stages:
             self.insert(len(self.callers), stage)
@@ -61,7 +68,7 @@ class Stages:
             made = replace(made, name=f"{made.name} {index + 1}")
         if made.name in self.names:
             raise SettingError(f"stages must have different names, got {made.name!r} twice")
-        made_caller = Caller(made, self.normalise, self._clock)
+        made_caller = Caller(made, self.normalise, self._clock, self._on_new_mean)
         self.callers = [*self.callers[:index], made_caller, *self.callers[index:]]
 
     def replace(self, index: int, stage: Any) -> None:

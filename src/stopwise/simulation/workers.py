@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from stopwise.errors import MissingExtraError, SettingError
+from stopwise.progress import Progress
 from stopwise.simulation.job import Job
-from stopwise.simulation.progress import Progress
 from stopwise.simulation.world import Played
 
 # Parts a worker, about: enough to share out evenly, few enough to send.
@@ -42,7 +42,7 @@ def play_jobs(
     """
     check_n_jobs(n_jobs)
     played: list[list[Played]] = [[] for _ in jobs]
-    with Progress(sum(len(job.replications) for job in jobs), show=progress) as bar:
+    with Progress(sum(len(job.replications) for job in jobs), "simulating", show=progress) as bar:
         try:
             for index, batch in _stream(jobs, n_jobs):
                 if isinstance(batch, list):

@@ -20,12 +20,15 @@ class Progress:
     ----------
     total
         The number of steps.
+    what
+        What is going on, in a word before the bar.
     show
         Whether a bar is wanted at all.
     """
 
-    def __init__(self, total: int, *, show: bool = True) -> None:
+    def __init__(self, total: int, what: str, *, show: bool = True) -> None:
         self._total = total
+        self._what = what
         self._done = 0
         self._bar: Any = None
         self._lock = threading.Lock()
@@ -68,7 +71,7 @@ class Progress:
         with self._lock:
             if not self._shows:
                 return
-            columns = ("simulating", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            columns = (self._what, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._bar.add_task("simulating", total=self._total, completed=self._done)
+            self._bar.add_task(self._what, total=self._total, completed=self._done)
             self._bar.start()

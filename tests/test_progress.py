@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from stopwise.simulation import progress
-from stopwise.simulation.progress import Progress
+from stopwise import progress
+from stopwise.progress import Progress
 
 
 class Terminal(io.StringIO):
@@ -26,7 +26,7 @@ def shown(monkeypatch, *, stderr, show=True):
     # Not in a fixture: pytest puts its own stderr in place when the test starts.
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", stderr)
-        with Progress(4, show=show) as bar:
+        with Progress(4, "simulating", show=show) as bar:
             bar.advance()
             while "1/4" not in stderr.getvalue() and time.monotonic() < patience:
                 time.sleep(0.01)
@@ -45,7 +45,7 @@ def test_short_work_shows_nothing(monkeypatch):
     monkeypatch.setattr(progress, "DELAY", 60)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with Progress(1) as bar:
+    with Progress(1, "simulating") as bar:
         bar.advance()
     assert terminal.getvalue() == ""
 
@@ -63,6 +63,6 @@ def test_rich_is_not_needed(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with Progress(1):
+    with Progress(1, "simulating"):
         time.sleep(0.1)
     assert terminal.getvalue() == ""
