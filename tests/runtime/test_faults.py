@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import random
 import threading
 import time
 
@@ -20,6 +21,10 @@ BROKEN = Alarm(AlarmKind.ODD_ONE_OUT, 60.0, 0.0, 2, 0, 0.1, 0.9, 40)
 
 def fixed(stage, n_stages=3):
     return sw.FixedStage(sw.Cascade([1] * n_stages, 10), stage=stage)
+
+
+def away(*args, **settings):
+    raise StoreUnavailableError("away")
 
 
 async def cancelled(work, after=0.02):
@@ -129,16 +134,27 @@ class TestChangesUnderWay:
         assert asyncio.run(play()).outputs == (5, 1, 1)
         assert made.learning.patterns() == {}
 
-    def test_nothing_changes_where_the_store_is_away(self, monkeypatch):
+    @pytest.mark.parametrize(
+        ("change", "arguments"),
+        [
+            ("remove_stage", [1]),
+            ("set_costs", [[5, 6, 7]]),
+            ("set_mistake_cost", [99]),
+            ("freeze", []),
+            ("trust", [2]),
+        ],
+    )
+    def test_nothing_changes_where_the_store_is_away(self, monkeypatch, change, arguments):
         made = runtime()
-
-        def away(*args, **settings):
-            raise StoreUnavailableError("away")
-
+        made.engine.distrusted = frozenset({2})
         monkeypatch.setattr(made.worker.store, "open_epoch", away)
+        monkeypatch.setattr(made.worker.store, "put_cascade", away)
+        before = made.cascade
         with pytest.raises(StoreUnavailableError):
-            made.remove_stage(1)
-        assert made.engine.stages.names == made.cascade.names == ("bit 0", "bit 1", "bit 2")
+            getattr(made, change)(*arguments)
+        assert made.cascade == made.engine.stages.cascade(made.mistake_cost) == before
+        assert not made.learning.is_frozen
+        assert made.engine.distrusted == {2}
 
 
 class TestClosing:
@@ -228,8 +244,12 @@ class TestAlarms:
         first.watching._react(BROKEN)
         first.close()
         second = runtime(store=url)
-        assert second.engine.distrusted == {2}
+        fourth = runtime(store=url)
+        assert second.engine.distrusted == fourth.engine.distrusted == {2}
         second.trust("bit 2")
+        fourth.sync()
+        assert fourth.engine.distrusted == set(), "other workers follow"
+        fourth.close()
         second.close()
         third = runtime(store=url)
         assert third.engine.distrusted == set()
@@ -256,10 +276,6 @@ class TestAlarms:
     def test_without_the_store_an_alarm_waits_and_no_case_is_lost(self, monkeypatch, caplog):
         made = runtime()
         made.tell((0, 1, 1), is_random=True)
-
-        def away(*args, **settings):
-            raise StoreUnavailableError("away")
-
         with monkeypatch.context() as patch:
             for name in ("open_epoch", "put", "get"):
                 patch.setattr(made.worker.store, name, away)
@@ -268,6 +284,34 @@ class TestAlarms:
             assert made.learning.counts.epoch == 0
         made.sync()
         assert made.learning.counts.epoch == 1
+
+    def test_a_stage_that_broke_between_two_processes_is_noticed(self, tmp_path):
+        rng, now, flip = random.Random(0), [0.0], [0]
+        alarms = []
+
+        async def last(case):
+            return (case & 1) ^ flip[0]
+
+        def opened():
+            return runtime(
+                stages=[bit(0), bit(1), Stage(last, cost=1, name="last")],
+                policy=fixed(2),
+                store=f"sqlite:///{tmp_path / 'triage.db'}",
+                clock=lambda: now[0],
+                on_alarm=alarms.append,
+            )
+
+        def cases(n):
+            for _ in range(n):
+                now[0] += 1.0
+                yield 3 * rng.getrandbits(1) ^ (rng.random() < 0.1)
+
+        run(opened(), cases(300))
+        assert alarms == []
+        now[0] += 86_400.0
+        flip[0] = 1
+        run(opened(), cases(100))
+        assert [(alarm.kind, alarm.stage) for alarm in alarms] == [(AlarmKind.ODD_ONE_OUT, 2)]
 
     def test_while_frozen_alarms_are_raised_and_change_nothing(self):
         alarms = []
@@ -325,6 +369,43 @@ class TestLabels:
         assert made.labels.spent == 0
         assert "nobody there" in caplog.text
 
+    def test_a_label_may_come_after_a_restart(self, tmp_path):
+        def opened():
+            url = f"sqlite:///{tmp_path / 'triage.db'}"
+            return runtime(policy="beliefs", labels=LabelSettings(keep=2), shadow=1.0, store=url)
+
+        async def play(made):
+            async with made:
+                for key in "abc":
+                    await made.run(0b001, key=key)
+
+        asyncio.run(play(opened()))
+        again = opened()
+        kept = again.labels.wanted(5)
+        assert [(case.case, case.outputs) for case in kept] == [(0b001, (1, 0, 0))] * 2
+        with opened() as third:
+            again.labels.add(kept[0].key, 1)
+            third.labels.add(kept[1].key, 1)
+        assert again.labels.wanted(5) == [kept[1]]
+        again.close()
+        assert opened().learning.policy.n_labels == 2
+
+    def test_many_labels_cost_few_fits(self):
+        made = self.made(keep=60)
+
+        async def play():
+            async with made:
+                for k in range(60):
+                    await made.run(0b001, key=f"{k}")
+
+        asyncio.run(play())
+        rebuilt = made.learning._n_rebuilt
+        for k in range(60):
+            made.labels.add(f"{k}", 1)
+        assert made.learning._n_rebuilt - rebuilt <= 30
+        made.learning.rebuild(made.cascade)
+        assert made.learning.policy.n_labels == 60
+
     def test_labels_are_known_while_the_store_is_away(self, monkeypatch, caplog):
         made = self.made(keep=10)
 
@@ -334,10 +415,6 @@ class TestLabels:
 
         asyncio.run(play())
         made.labels.add("a", 1)
-
-        def away(*args, **settings):
-            raise StoreUnavailableError("away")
-
         monkeypatch.setattr(made.worker.store, "records", away)
         with caplog.at_level(logging.WARNING):
             made.learning.rebuild(made.cascade)
@@ -352,6 +429,14 @@ class TestTells:
         assert made.learning.policy.n_rounds == 1
         with pytest.raises(OutputsError, match="'a' was told before with other outputs"):
             made.tell((0, 0), key="a")
+
+    def test_a_key_may_be_amended(self):
+        made = runtime()
+        made.tell((0,), key="a")
+        assert made.tell((0, 1), key="a", amend=True)
+        assert not made.tell((0, 1), key="a", amend=True)
+        assert made.learning.patterns() == {(0, 1): 1}
+        assert made.learning.policy.counts.n_seen[0, 1] == made.learning.policy.n_rounds == 1
 
     @pytest.mark.parametrize("outputs", [(), (0, 1, 1, 0)])
     def test_outputs_that_cannot_be(self, outputs):

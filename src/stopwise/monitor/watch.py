@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,6 +122,19 @@ class Monitor:
         if age < self.settings.bucket_seconds and self._n_open < enough:
             return []
         return self._close(now)
+
+    def resume(self, before: Mapping[Pattern, int], *, since: float, now: float) -> None:
+        """Go on from random cases that an earlier process saw until ``since``.
+
+        They are one bucket, so a change that came about since then is noticed. To be called before
+        any case is observed.
+        """
+        self._open = Bucket(since, self._log_weight(0.0))
+        for outputs, times in before.items():
+            self._open.add(outputs, times)
+            self._learn_common(outputs, times)
+        self._n_open = self._open.n_cases
+        self._close(now)
 
     def spend(self, cost: float, now: float) -> list[Alarm]:
         """Note what a case cost; an alarm is raised once when the last day exceeds its budget."""

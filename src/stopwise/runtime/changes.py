@@ -17,7 +17,7 @@ from stopwise.runtime.watching import Watching
 
 
 class Changes:
-    """The part of a `Runtime` that its owner changes."""
+    """The part of a `Runtime` that its owner changes; nothing changes while the store is away."""
 
     mistake_cost: float
     engine: Engine
@@ -32,15 +32,23 @@ class Changes:
 
     def set_costs(self, costs: Sequence[float]) -> None:
         """Change what the stages cost; what was seen stays."""
-        self.engine.stages.reprice(costs)
+        stages = self.engine.stages
+        before = [caller.stage for caller in stages.callers]
+        stages.reprice(costs)
+        try:
+            self.events.version("costs changed", stages.cascade(self.mistake_cost))
+        except BaseException:
+            for caller, stage in zip(stages.callers, before, strict=True):
+                caller.stage = stage
+            raise
         self._price_again()
-        self.events.version("costs changed", self.cascade)
 
     def set_mistake_cost(self, mistake_cost: float) -> None:
         """Change what a wrong answer costs; what was seen stays."""
-        self.mistake_cost = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
+        finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
+        self.events.version("mistake cost changed", self.engine.stages.cascade(mistake_cost))
+        self.mistake_cost = float(mistake_cost)
         self._price_again()
-        self.events.version("mistake cost changed", self.cascade)
 
     def replace_stage(self, stage: int | str, new: Any) -> None:
         """Put another stage in the place of one; what the others said of each other stays."""
@@ -71,14 +79,15 @@ class Changes:
         )
 
     def trust(self, stage: int | str) -> None:
-        """Use a stage again that an alarm has taken out of service."""
-        self.watching.set_distrusted(self.engine.distrusted - {self.engine.stages.index(stage)})
+        """Use a stage again that an alarm has taken out of service; other workers follow."""
+        index = self.engine.stages.index(stage)
         self.events.version("stage trusted again", self.cascade)
+        self.watching.set_distrusted(self.engine.distrusted - {index})
 
     def freeze(self, *, frozen: bool = True) -> None:
         """Stop learning and exploring: decide by what is known, until it is thawed."""
-        self.learning.is_frozen = frozen
         self.events.version("frozen" if frozen else "thawed", self.cascade)
+        self.learning.is_frozen = frozen
 
     def _price_again(self) -> None:
         self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))

@@ -39,23 +39,31 @@ class Elsewhere:
         return min(stage, len(self.engine.stages) - 1)
 
     def tell(
-        self, outputs: Sequence[Hashable], *, key: str | None = None, is_random: bool = False
+        self,
+        outputs: Sequence[Hashable],
+        *,
+        key: str | None = None,
+        amend: bool = False,
+        is_random: bool = False,
     ) -> bool:
         """Count a case whose stages ran elsewhere, ``None`` where one gave nothing.
 
         With a ``key`` it is counted once, however often it is told; the return value says whether
-        it was now. Other outputs under the same key are refused. ``is_random`` says that how far
-        the case went did not depend on what its stages said, as for a stage that `ask` chose before
-        it.
+        anything was counted now. Other outputs under the same key are refused, or with ``amend``
+        take the place of those told before, within an epoch. ``is_random`` says that how far the
+        case went did not depend on what its stages said, as for a stage that `ask` chose before it.
         """
         told = self._checked(outputs)
         if key is not None:
-            (outcome,) = self.worker.tell_keyed([KeyedTell(self.name, key, case_text(told))])
+            keyed = KeyedTell(self.name, key, case_text(told), amends=amend)
+            (outcome,) = self.worker.tell_keyed([keyed])
             if outcome is Outcome.CONFLICT:
                 raise OutputsError(f"case {key!r} was told before with other outputs, got {told!r}")
             if outcome is Outcome.REPEATED:
                 return False
             self.sync()
+            if outcome is Outcome.AMENDED:  # the monitor has seen the case
+                return True
         with self.learning.lock:
             if key is None:
                 self.learning.tell(told)

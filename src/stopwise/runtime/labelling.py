@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import random
 import threading
 from collections import Counter
@@ -14,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 from stopwise.patterns import Pattern, standing_answer
+from stopwise.store import Record
 
 if TYPE_CHECKING:
     from stopwise.runtime.runtime import Runtime
+
+KEPT = "kept"
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,8 @@ class LabelSettings:
     Parameters
     ----------
     keep
-        How many cases are kept at the most, a random sample of those whose outputs differ; 0, the
-        default, keeps none: cases may hold what must not be stored.
+        How many cases are kept at the most, a random sample of those whose outputs differ, in the
+        store where there is one; 0, the default, keeps none: cases may hold what must not be kept.
     buy
         A function, sync or async, from a case to its label, or ``None`` if it has none.
     label_cost, budget
@@ -85,6 +89,11 @@ class Labels:
         self._n_offered = 0
         self._lock = threading.Lock()
         self._rng = random.Random(0)  # which cases are kept
+        self._store, self._name = runtime.worker.store, runtime.name
+        if settings.keep:
+            for record in self._store.records(KEPT, self._name, limit=settings.keep):
+                if record.body["case"] is not None:
+                    self._waiting[record.key] = _wanted(record)
 
     def offer(self, key: str | None, case: Any, outputs: Pattern) -> None:
         """Consider a case that was answered; most are not kept."""
@@ -133,6 +142,8 @@ class Labels:
         runtime = self._runtime
         with self._lock:
             case = self._waiting.get(key)
+        if case is None and (record := self._store.get(KEPT, self._name, key)) is not None:
+            case = _wanted(record)  # kept by another process
         known = runtime.learning.labelled_case(key) if case is None else (case.outputs, case.epoch)
         if known is None:
             raise SettingError(f"key must name a case that was kept, got {key!r}")
@@ -142,6 +153,7 @@ class Labels:
         self._record(key, *known, right)
         with self._lock:
             self._waiting.pop(key, None)
+        self._store.delete(KEPT, self._name, key)
 
     def _record(self, key: str, outputs: Pattern, epoch: int, label: Hashable) -> None:
         if self._runtime.learning.label(key, outputs, label, epoch=epoch):
@@ -157,6 +169,18 @@ class Labels:
                     return
                 del self._waiting[self._rng.choice(list(self._waiting))]
             self._waiting[case.key] = case
+        if self._runtime.learning.is_shared:
+            self._runtime.background.start(asyncio.to_thread(self._save, case))
+
+    def _save(self, case: WantedCase) -> None:
+        """Keep a case in the store too, for labels that come after a restart."""
+        body = {"outputs": list(case.outputs), "epoch": case.epoch, "case": case.case}
+        try:
+            json.dumps(body)
+        except (TypeError, ValueError):
+            body["case"] = None  # what is no plain data ends with the process; its outputs do not
+        record = Record(KEPT, self._name, case.key, self._runtime.clock(), body)
+        self._store.put(record, keep=self.settings.keep)
 
     def _affords(self) -> bool:
         after = self.spent + self.settings.label_cost
@@ -182,6 +206,11 @@ class Labels:
         """Return the chance that the answer is wrong, by the model; without one, a half."""
         _, belief = self._runtime.learning.conclude(outputs, standing_answer(outputs))
         return 0.5 if belief is None else 1.0 - belief
+
+
+def _wanted(record: Record) -> WantedCase:
+    body = record.body
+    return WantedCase(record.key, body["case"], tuple(body["outputs"]), body["epoch"])
 
 
 def _differ(outputs: Pattern) -> bool:

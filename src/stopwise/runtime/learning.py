@@ -106,6 +106,7 @@ class Learning:
         self._watched: set[Pattern] = set()
         self._is_free_text = False
         self._labels: Sequence[Record] = ()
+        self._n_waiting = 0  # labels that the policy was not told yet
         self.cascade = cascade
         self.policy = make_policy(cascade)
         # Does it decide after each output, and can it say how likely an answer is right?
@@ -158,7 +159,8 @@ class Learning:
         """Take in the right answer of a case that was counted; return whether that is news.
 
         Labels are kept under the key of their case: a repetition changes nothing. Only those of
-        the current epoch are learned from.
+        the current epoch are learned from. The policy is made anew once a tenth more have come,
+        so that a thousand labels cost some fifty fits.
         """
         case_text(outputs, label=label)  # raises for what cannot be kept
         store, name = self.counts.worker.store, self.counts.cascade
@@ -167,7 +169,10 @@ class Learning:
         if known is not None and known.body == body:
             return False
         store.put(Record("label", name, key, self.counts.worker.clock(), body))
-        self.rebuild(self.cascade)
+        with self.lock:
+            self._n_waiting += 1
+            if self.has_belief and 10 * self._n_waiting >= len(self._labels):
+                self.rebuild(self.cascade)
         return True
 
     def labelled_case(self, key: str) -> tuple[Pattern, int] | None:
@@ -186,7 +191,7 @@ class Learning:
 
     def tell_patterns(self, patterns: Mapping[Pattern, int]) -> None:
         """Count many cases at once, from a log or an earlier version of the cascade."""
-        texts = _texts(patterns)
+        texts = case_texts(patterns)
         with self.lock:
             self.counts.tell_many(texts)
             self.policy.tell_many(tellable(texts))
@@ -213,6 +218,7 @@ class Learning:
         """Make the policy anew from the counts, for prices that may have changed."""
         with self.lock:
             self._n_rebuilt += 1
+            self._n_waiting = 0
             policy = self._make(cascade)
             patterns = self.patterns()
             # Policies without beliefs learn from no label.
@@ -251,11 +257,11 @@ class Learning:
         with self.lock:
             kept = change(self.patterns())
             self.counts.open_epoch(reason)
-            self.counts.tell_many(_texts(kept))
+            self.counts.tell_many(case_texts(kept))
             self.rebuild(cascade)  # another worker may have begun the epoch, and told it cases
 
 
-def _texts(patterns: Mapping[Pattern, int]) -> dict[str, int]:
+def case_texts(patterns: Mapping[Pattern, int]) -> dict[str, int]:
     """Return cases by the texts under which the store counts them."""
     texts: dict[str, int] = {}
     for outputs, times in patterns.items():

@@ -7,6 +7,7 @@ from typing import Self
 
 from stopwise.runtime.background import Background
 from stopwise.runtime.looping import LoopThread
+from stopwise.runtime.watching import Watching
 from stopwise.store import Worker
 
 
@@ -15,6 +16,7 @@ class Lifetime:
 
     worker: Worker
     background: Background
+    watching: Watching
     _thread: LoopThread
 
     async def __aenter__(self) -> Self:
@@ -44,4 +46,9 @@ class Lifetime:
 
     async def _leave(self) -> None:
         await self.background.close()
-        await asyncio.to_thread(self.worker.close)
+        await asyncio.to_thread(self._save)
+
+    def _save(self) -> None:
+        if not self.worker.is_closed:
+            self.watching.save()
+        self.worker.close()

@@ -11,12 +11,16 @@ from stopwise.monitor import Alarm, Monitor, MonitorSettings
 from stopwise.patterns import Pattern
 from stopwise.runtime.engine import Engine
 from stopwise.runtime.events import Events
-from stopwise.runtime.learning import Learning
+from stopwise.runtime.learning import Learning, case_texts
+from stopwise.store import tellable
 
 logger = logging.getLogger("stopwise.runtime")
 
 T = TypeVar("T")
 OUT_OF_SERVICE = "out of service"
+WATCHED = "watched"
+SAVED_EVERY = 3600.0  # seconds between two times that what was watched goes into the store
+MAX_SAVED = 2000  # different cases that are saved of it
 KEPT = 100
 # Complete cases after which a stage that was taken out of service is looked at again.
 REVIEWED = 30
@@ -58,6 +62,7 @@ class Watching:
         self._clock = clock
         self._reason_for_epoch = ""  # of an epoch that the store could not begin yet
         self._watch_anew()
+        self._resume()
         self._read_distrusted()
 
     def restart(self) -> None:
@@ -82,12 +87,30 @@ class Watching:
                 self._read_distrusted()
             if self._reason_for_epoch:
                 self._open_epoch(self._reason_for_epoch)
+            if self._clock() - self._saved_at >= SAVED_EVERY:
+                self.save()
+
+    def save(self) -> None:
+        """Keep what was watched in the store, for a process that starts later to compare with."""
+        if self._learning.is_shared:
+            now = self._saved_at = self._clock()
+            common = dict(self.monitor.recent().most_common(MAX_SAVED))
+            body = {"epoch": self._epoch, "at": now, "cases": case_texts(common)}
+            self._noted(lambda: self._events.keep(WATCHED, body))
+
+    def _resume(self) -> None:
+        found = self._noted(lambda: self._events.kept(WATCHED)) or {}
+        if found.get("epoch") == self._epoch and found["cases"]:
+            cases = tellable(found["cases"])
+            if max(map(len, cases)) <= self.monitor.n_stages:
+                self.monitor.resume(cases, since=found["at"], now=self._clock())
 
     def _watch_anew(self) -> None:
         n_stages = len(self._engine.stages)
         self._n_complete = 0
         self._epoch = self._learning.counts.epoch
         self._reason_for_epoch = ""
+        self._saved_at = self._clock()
         self.monitor = Monitor(n_stages, now=self._clock(), settings=self._settings)
 
     def _read_distrusted(self) -> None:

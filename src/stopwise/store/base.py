@@ -12,6 +12,9 @@ from stopwise.store.cases import Counts
 MERGED = "merged"
 """The worker under whose name the rows of closed ones are merged."""
 
+KEYS = "+keys"
+"""What ends the name under which keyed tells of a worker are counted."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -67,17 +70,22 @@ class Outcome(Enum):
     COUNTED = "counted"
     REPEATED = "repeated"
     CONFLICT = "conflict"
+    AMENDED = "amended"
 
 
 @dataclass(frozen=True)
 class KeyedTell:
-    """A tell that may arrive more than once; ``case`` is the text that `case_text` gives."""
+    """A tell that may arrive more than once; ``case`` is the text that `case_text` gives.
+
+    With ``amends`` another case under the same key replaces what was told before.
+    """
 
     cascade: str
     key: str
     case: str
     times: int = 1
     bucket: int = 0
+    amends: bool = False
 
 
 @dataclass(frozen=True)
@@ -198,6 +206,7 @@ class Store(Protocol):
     def tell_keyed(self, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
         """Count tells under keys: a repetition is not counted again, another case is a conflict.
 
+        One that ``amends`` takes the place of what was told before in the same epoch.
         They are counted for ``worker`` under a name of its own, so the worker meets them when it
         next reads changes.
         """

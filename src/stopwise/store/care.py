@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stopwise.store.base import MERGED, CascadeRecord, Row, StoreInfo, WorkerRecord
+from stopwise.store.base import KEYS, MERGED, CascadeRecord, Row, StoreInfo, WorkerRecord
 from stopwise.store.database import Database, Transaction
 from stopwise.store.records import SELECT as RECORDS
 from stopwise.store.records import (
@@ -106,7 +106,7 @@ def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int
         "UPDATE stopwise_workers SET generation = generation + 1 WHERE closed = 1 RETURNING worker"
     )
     merged: list[Row] = []
-    for worker in sorted(name + part for (name,) in closed for part in ("", "+keys")):
+    for worker in sorted(name + part for (name,) in closed for part in ("", KEYS)):
         merged += sound_rows(tx, f"{SELECT} WHERE worker = ? {tx.locking}", (worker,))
         tx.run("DELETE FROM stopwise_counts WHERE worker = ?", (worker,))
     add_rows(tx, [Row(r.cascade, r.epoch, r.bucket, MERGED, r.counts) for r in merged])

@@ -178,6 +178,16 @@ class StoreContract:
         assert totals(store.changes("c").rows) == {"[0]": 2, "[1]": 3}
         assert totals(store.rows("d")) == {"[1]": 1}
 
+    def test_a_key_may_be_amended(self, store: Store) -> None:
+        store.tell_keyed("w", [KeyedTell("c", "k1", "[0]"), KeyedTell("c", "k2", "[0]")])
+        amended = KeyedTell("c", "k1", "[0,1]", amends=True)
+        assert store.tell_keyed("other", [amended, amended]) == [Outcome.AMENDED, Outcome.REPEATED]
+        assert totals(store.rows("c")) == {"[0]": 1, "[0,1]": 1}
+        store.open_epoch("c", expected=0)
+        late = KeyedTell("c", "k2", "[0,0]", amends=True)
+        assert store.tell_keyed("w", [late]) == [Outcome.AMENDED]
+        assert totals(store.rows("c")) == {}, "what an earlier epoch counted is left as it was"
+
     def test_a_key_counts_once_over_threads(self, store: Store) -> None:
         tells = [KeyedTell("c", f"k{n}", "[0]") for n in range(50)]
         found: list[Outcome] = []

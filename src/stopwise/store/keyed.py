@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from stopwise.store.base import KeyedTell, Outcome, Row
+from stopwise.store.base import KEYS, MERGED, KeyedTell, Outcome, Row
 from stopwise.store.cases import Counts, add_counts
 from stopwise.store.database import Transaction
 from stopwise.store.records import known_cascade
-from stopwise.store.rows import add_rows, chunks
+from stopwise.store.rows import SELECT, add_rows, chunks, read_rows
 
 Place = tuple[str, str]
 
@@ -23,8 +24,13 @@ def tell_keyed(tx: Transaction, worker: str, tells: Sequence[KeyedTell]) -> list
     inserted = _insert(tx, first)
     known = first | _read(tx, [place for place in first if place not in inserted])
     outcomes, counted = [], []
+    amended: list[tuple[KeyedTell, str]] = []
     for tell, (place, digest) in zip(tells, asked, strict=True):
-        if digest != known[place]:
+        if digest != known[place] and tell.amends and _replaced(tx, place, known[place], digest):
+            amended.append((tell, known[place]))
+            known[place] = digest
+            outcomes.append(Outcome.AMENDED)
+        elif digest != known[place]:
             outcomes.append(Outcome.CONFLICT)
         elif place not in inserted:
             outcomes.append(Outcome.REPEATED)
@@ -32,12 +38,39 @@ def tell_keyed(tx: Transaction, worker: str, tells: Sequence[KeyedTell]) -> list
             inserted.remove(place)  # a second tell of this batch with the key is a repetition
             outcomes.append(Outcome.COUNTED)
             counted.append(tell)
-    _count(tx, f"{worker}+keys", counted)
+    _count(tx, worker + KEYS, counted)
+    for tell, before in amended:
+        if _take_off(tx, tell, before):
+            _count(tx, worker + KEYS, [tell])
     return outcomes
 
 
 def _digest(tell: KeyedTell) -> str:
     return hashlib.sha256(f"{tell.times} {tell.case}".encode()).hexdigest()
+
+
+def _replaced(tx: Transaction, place: Place, before: str, after: str) -> bool:
+    """Put another case under a key, unless somebody else just has."""
+    where = "WHERE cascade = ? AND tell_key = ? AND digest = ? RETURNING tell_key"
+    return bool(tx.run(f"UPDATE stopwise_keys SET digest = ? {where}", (after, *place, before)))
+
+
+def _take_off(tx: Transaction, tell: KeyedTell, before: str) -> bool:
+    """Take the case that a key had before off the counts of the epoch; return whether it was there.
+
+    Of the case only a digest is kept, so it is looked for among those that were told with keys.
+    """
+    epoch = known_cascade(tx, tell.cascade).epoch
+    where = "WHERE cascade = ? AND epoch = ? AND (worker LIKE ? OR worker = ?) ORDER BY bucket DESC"
+    found = tx.run(f"{SELECT} {where} {tx.locking}", (tell.cascade, epoch, f"%{KEYS}", MERGED))
+    for row in read_rows(found)[0]:
+        for text, times in row.counts.items():
+            old = replace(tell, case=text)
+            if times >= tell.times and _digest(old) == before:
+                place = (row.cascade, row.epoch, row.bucket, row.worker)
+                add_rows(tx, [Row(*place, {text: -tell.times})])
+                return True
+    return False
 
 
 def _insert(tx: Transaction, digests: dict[Place, str]) -> set[Place]:
