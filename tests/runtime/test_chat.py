@@ -77,7 +77,7 @@ def test_prices_by_token():
     async def work(server, client):
         stage = Stage(chat(client, "m", "{case}"), cost=by_tokens(1000, 10_000), name="m")
         made = Runtime("chat", stages=[stage, Stage(len)], policy="resolve", shadow=0)
-        outcome = await made.engine.call(made.engine.stages.callers, 0, "one two three")
+        outcome = await made.engine.stages.callers[0]("one two three")
         return outcome.cost, made.cascade.prices[0]
 
     assert play({"m": FakeModel(lambda text: "a b")}, work) == (23.0, 23.0)

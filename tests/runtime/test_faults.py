@@ -391,20 +391,20 @@ class TestLabels:
         assert opened().learning.policy.n_labels == 2
 
     def test_many_labels_cost_few_fits(self):
-        made = self.made(keep=60)
+        made = self.made(keep=30)
 
         async def play():
             async with made:
-                for k in range(60):
+                for k in range(30):
                     await made.run(0b001, key=f"{k}")
 
         asyncio.run(play())
         rebuilt = made.learning._n_rebuilt
-        for k in range(60):
+        for k in range(30):
             made.labels.add(f"{k}", 1)
-        assert made.learning._n_rebuilt - rebuilt <= 30
+        assert made.learning._n_rebuilt - rebuilt <= 21
         made.learning.rebuild(made.cascade)
-        assert made.learning.policy.n_labels == 60
+        assert made.learning.policy.n_labels == 30
 
     def test_labels_are_known_while_the_store_is_away(self, monkeypatch, caplog):
         made = self.made(keep=10)
