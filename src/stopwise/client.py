@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 import urllib.error
@@ -108,7 +109,7 @@ class Client:
         except urllib.error.HTTPError as error:
             with error:
                 raise ServerError(error.code, _said(error.read()) or str(error)) from None
-        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+        except (OSError, http.client.HTTPException) as error:  # the latter: an answer cut short
             raise ServerError(0, f"{self._base} cannot be reached: {error}") from None
 
 

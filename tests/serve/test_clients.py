@@ -1,6 +1,8 @@
 """Clients as people use them: `sw.Client`, the openai package, the command line."""
 
+import concurrent.futures
 import signal
+import socket
 import subprocess
 import sys
 
@@ -35,6 +37,23 @@ def test_client(served):
 def test_client_says_that_nobody_is_there():
     with pytest.raises(ServerError, match="cannot be reached") as error:
         sw.Client(f"http://127.0.0.1:{free_port()}", "triage", retries=1).ask()
+    assert error.value.status == 0
+
+
+def test_client_treats_an_answer_cut_short_as_no_answer():
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def cut_short():
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 21\r\n\r\n{")
+
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pool.submit(cut_short)
+            port = listening.getsockname()[1]
+            with pytest.raises(ServerError, match="cannot be reached") as error:
+                sw.Client(f"http://127.0.0.1:{port}", "triage", retries=0).tell(["x"])
     assert error.value.status == 0
 
 
