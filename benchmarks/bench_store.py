@@ -9,11 +9,9 @@ under load. The last two on SQLite and, where its server is installed, on Postgr
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +21,7 @@ from benchmarks.bars import Bars, alternating
 from stopwise.store import Worker, open_store, totals
 from tests.store.children import Children, wait_until
 from tests.store.jobs import Notes
-from tests.store.postgres_server import PostgresServer, postgres_binaries
+from tests.store.postgres_server import postgres_binaries, postgres_running
 from tests.store.test_kill import random_kills
 
 CASCADE = sw.Cascade(costs=[0.0, 0.1, 0.2])
@@ -128,7 +126,10 @@ def hundred_processes(
         f"{told:,} told",
     )
     p50, p99 = np.percentile(1e3 * folds, [50, 99])
-    note = f"{len(folds):,} folds, median {p50:.1f} ms, longest {1e3 * folds.max():.0f} ms"
+    note = (
+        f"{len(folds):,} folds, median {p50:.1f} ms, longest {1e3 * folds.max():.0f} ms; "
+        "the processes begin at even steps over the first second"
+    )
     bars.at_most(f"{name}: fold p99, ms", p99, 100.0, note)
 
 
@@ -149,24 +150,6 @@ def kills(bars: Bars, name: str, url: str, hosts: Hosts, children: Children, n_k
     bars.at_most(f"{name}: {n_kills} x kill -9, tells counted twice", twice, 0, note)
 
 
-@contextmanager
-def postgres() -> Iterator[PostgresServer | None]:
-    binaries = postgres_binaries()
-    if binaries is None:
-        print("PostgreSQL's server programs are not installed: not measured")
-        yield None
-        return
-    folder = Path(tempfile.mkdtemp(prefix="stopwise-pg-"))
-    server = PostgresServer(binaries, folder, is_durable=True)
-    try:
-        server.create()
-        server.start()
-        yield server
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="of the hundred processes")
@@ -175,7 +158,11 @@ def main() -> int:
     options = parser.parse_args()
     bars = Bars()
     children = Children()
-    with tempfile.TemporaryDirectory() as name, postgres() as server:
+    binaries = postgres_binaries()
+    if binaries is None:
+        print("PostgreSQL's server programs are not installed: not measured")
+    database = nullcontext() if binaries is None else postgres_running(binaries, is_durable=True)
+    with tempfile.TemporaryDirectory() as name, database as server:
         folder = Path(name)
         journal_overhead(bars, folder, 20_000, options.repeats)
         sqlite_batches(bars, folder, options.repeats)

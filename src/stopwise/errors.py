@@ -23,6 +23,7 @@
     └── MissingExtraError (also an ImportError)   an optional package is not installed
 
     OutputsWarning (a UserWarning)          outputs may not mean what they seem
+    StoreWarning (a UserWarning)            a database with a bug that may matter here
 """
 
 from __future__ import annotations
@@ -106,3 +107,7 @@ class StageError(StopwiseError):
 
 class OutputsWarning(UserWarning):
     """Outputs that may not mean what they seem: answers that look alike, a ``None`` at the end."""
+
+
+class StoreWarning(UserWarning):
+    """A database that several processes write and whose version has a bug that may matter then."""

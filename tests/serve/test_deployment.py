@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 from stopwise.serve.settings import load_settings
 from tests.serve.serving import NEW, free_port, serving
 from tests.serve.test_clients import start, stop
-from tests.store.postgres_server import PostgresServer, postgres_binaries
+from tests.store.postgres_server import postgres_binaries, postgres_running
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,12 +62,7 @@ def test_the_deployment_serves_from_postgresql(tmp_path):
     if binaries is None:
         pytest.skip("needs PostgreSQL")
     pytest.importorskip("psycopg")
-    # Not below pytest's own folder, which the user postgres may not enter.
-    folder = Path(tempfile.mkdtemp(prefix="stopwise-pg-"))
-    database = PostgresServer(binaries, folder)
-    database.create()
-    database.start()
-    try:
+    with postgres_running(binaries) as database:
         settings = (ROOT / "deploy/serve.toml").read_text(encoding="utf-8")
         port = free_port()
         changes = {
@@ -100,9 +94,6 @@ def test_the_deployment_serves_from_postgresql(tmp_path):
         finally:
             _, errors = stop(process)
         assert '"request_id"' in errors
-    finally:
-        database.stop()
-        shutil.rmtree(folder)
 
 
 def test_image_is_small_and_without_root():

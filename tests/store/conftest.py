@@ -1,14 +1,11 @@
 """A PostgreSQL server of Debian's package, in a temporary folder, for the tests of this room."""
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.store.children import Children
-from tests.store.postgres_server import PostgresServer, postgres_binaries
+from tests.store.postgres_server import PostgresServer, postgres_binaries, postgres_running
 
 
 @pytest.fixture(scope="session")
@@ -17,16 +14,8 @@ def postgres() -> Iterator[PostgresServer]:
     if binaries is None:
         pytest.skip("PostgreSQL's server programs are not installed")
     pytest.importorskip("psycopg", reason="psycopg (extra postgres) is not installed")
-    # Not below pytest's own folder, which the user postgres may not enter.
-    folder = Path(tempfile.mkdtemp(prefix="stopwise-pg-"))
-    server = PostgresServer(binaries, folder)
-    try:
-        server.create()
-        server.start()
+    with postgres_running(binaries) as server:
         yield server
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

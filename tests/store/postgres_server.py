@@ -4,6 +4,9 @@ import itertools
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 OWNER = "postgres"
@@ -74,3 +77,18 @@ class PostgresServer:
         )
         if check and done.returncode:
             raise RuntimeError(f"{program} failed: {done.stdout}{done.stderr}")
+
+
+@contextmanager
+def postgres_running(binaries: Path, *, is_durable: bool = False) -> Iterator[PostgresServer]:
+    """Create a server, start it, and remove it in the end."""
+    # Not below pytest's own folder, which the user postgres may not enter.
+    folder = Path(tempfile.mkdtemp(prefix="stopwise-pg-"))
+    server = PostgresServer(binaries, folder, is_durable=is_durable)
+    try:
+        server.create()
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)

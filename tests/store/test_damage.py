@@ -1,12 +1,22 @@
 """What is damaged is named and put aside, and the rest goes on."""
 
+import contextlib
+import socket
 import sqlite3
 
 import pytest
 
-from stopwise.errors import SchemaError, SettingError, StoreError, StoreUnavailableError
-from stopwise.store import Record, Row, Worker, open_store, schema, totals
+from stopwise.errors import (
+    SchemaError,
+    SettingError,
+    StoreError,
+    StoreUnavailableError,
+    StoreWarning,
+)
+from stopwise.store import Record, Row, Worker, open_store, schema, sqlite, totals
 from stopwise.store.sqlite import SqliteDatabase
+from tests.store.children import wait_until
+from tests.store.jobs import Notes
 
 
 @pytest.fixture
@@ -166,6 +176,26 @@ def test_a_busy_store_is_said_to_be_busy(path):
         store.database.write(work)
         assert waiting.enter("w", host="here").generation == 1
         waiting.close()
+
+
+@pytest.mark.parametrize("is_mended", [False, True])
+def test_many_writers_are_warned_of_a_bug_of_the_database(
+    path, is_mended, monkeypatch, children, recwarn
+):
+    monkeypatch.setattr(sqlite, "_WAL_RESET_MENDED", (3, 0) if is_mended else (99, 0))
+    url, notes = f"sqlite:///{path}", path.parent / "notes"
+    with Worker(url), Worker(url):
+        assert not recwarn.list, "these are one process"
+    journals = str(path.parent / "store.db-journals")
+    arguments = {"url": url, "directory": journals, "host": socket.gethostname()}
+    pid = children.start("tell", case="a", notes=str(notes), pause=0.001, **arguments)
+    wait_until(lambda: Notes(str(notes)).count > 0)
+    context = contextlib.nullcontext() if is_mended else pytest.warns(StoreWarning, match="WAL")
+    with context, Worker(url):
+        pass
+    children.kill(pid)
+    Worker(url).close()  # the dead are no writers
+    assert not [w for w in recwarn.list if issubclass(w.category, StoreWarning)]
 
 
 def test_files_are_private(path):

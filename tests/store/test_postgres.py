@@ -58,6 +58,9 @@ def test_the_server_stops_and_comes_back(mode, tmp_path, postgres, children):
         before = Notes(str(notes)).count
         with pytest.raises(StoreUnavailableError, match="cannot be used now"):
             store.now()
+        for given in (store, url):
+            with pytest.raises(StoreUnavailableError, match=r"cannot start: .* needs the store"):
+                Worker(given, directory=tmp_path / "late")
         wait_until(lambda: Notes(str(notes)).count > before + 100)
     finally:
         postgres.start()

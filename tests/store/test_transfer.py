@@ -45,11 +45,14 @@ def test_importing_again_or_later_counts_nothing_twice():
     import_store(target, export_store(source))
     assert totals(target.rows("c")) == {"[0]": 1, "[1]": 9}
     assert target.changes("c", cursor).is_complete
-    # Over a third store, too.
+    # Over a third store, too, and after rows were merged.
     last = open_store()
     import_store(last, export_store(target))
+    source.leave(lease)
+    source.compact()
     import_store(last, export_store(source))
     assert totals(last.rows("c")) == {"[0]": 1, "[1]": 9}
+    assert totals(last.rows("c", epoch=-1)) == totals(source.rows("c", epoch=-1))
 
 
 def test_two_stores_add_up():

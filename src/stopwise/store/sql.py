@@ -6,19 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from stopwise.errors import FencedError, InputError
-from stopwise.store import care, keyed, records
-from stopwise.store.base import (
-    CascadeRecord,
-    Changes,
-    Cursor,
-    KeyedTell,
-    Lease,
-    Outcome,
-    Record,
-    Row,
-    StoreInfo,
-    WorkerRecord,
-)
+from stopwise.store import base, care, keyed, records
 from stopwise.store.database import Database, Transaction
 from stopwise.store.rows import SELECT, read_rows, write_rows
 from stopwise.store.schema import prepare, refuse_newer
@@ -52,15 +40,15 @@ class SqlStore:
         """Return the clock by which leases expire, in seconds since 1970."""
         return self.database.read(lambda tx: tx.now())
 
-    def cascades(self) -> list[CascadeRecord]:
+    def cascades(self) -> list[base.CascadeRecord]:
         """Return the current version of every cascade, by name."""
         return self.database.read(care.cascades)
 
-    def cascade(self, name: str) -> CascadeRecord | None:
+    def cascade(self, name: str) -> base.CascadeRecord | None:
         """Return the current version of one cascade, if it is known."""
         return next((known for known in self.cascades() if known.name == name), None)
 
-    def put_cascade(self, name: str, description: Mapping[str, Any]) -> CascadeRecord:
+    def put_cascade(self, name: str, description: Mapping[str, Any]) -> base.CascadeRecord:
         """Add a version of a cascade, unless the current one is described alike."""
         return self.write(lambda tx: records.put_cascade(tx, name, description))
 
@@ -70,10 +58,10 @@ class SqlStore:
 
     def enter(
         self, worker: str, *, host: str, seconds: float = 30.0, only_expired: bool = False
-    ) -> Lease | None:
+    ) -> base.Lease | None:
         """Take the lease of a worker, known or new, and fence off who had it."""
 
-        def work(tx: Transaction) -> Lease | None:
+        def work(tx: Transaction) -> base.Lease | None:
             now = tx.now()
             found = tx.run(
                 "INSERT INTO stopwise_workers VALUES (?, ?, 1, 0, ?, ?, 0) "
@@ -86,12 +74,12 @@ class SqlStore:
                 return None
             rows = care.sound_rows(tx, f"{SELECT} WHERE worker = ?", (worker,))
             generation, position = found[0]
-            return Lease(worker, generation, position, tuple(rows))
+            return base.Lease(worker, generation, position, tuple(rows))
 
         return self.write(work)
 
     def fold(
-        self, lease: Lease, *, position: int, rows: Sequence[Row], seconds: float = 30.0
+        self, lease: base.Lease, *, position: int, rows: Sequence[base.Row], seconds: float = 30.0
     ) -> None:
         """Replace rows of a worker and its position at once and renew its lease."""
         for row in rows:
@@ -115,7 +103,7 @@ class SqlStore:
 
         self.write(work)
 
-    def leave(self, lease: Lease) -> None:
+    def leave(self, lease: base.Lease) -> None:
         """End a lease for good; the worker's rows may from now on be merged with others."""
         self.write(
             lambda tx: tx.run(
@@ -125,14 +113,14 @@ class SqlStore:
             )
         )
 
-    def workers(self) -> list[WorkerRecord]:
+    def workers(self) -> list[base.WorkerRecord]:
         """Return all workers that have entered, closed ones too."""
         return self.database.read(care.workers)
 
-    def changes(self, cascade: str, since: Cursor | None = None) -> Changes:
+    def changes(self, cascade: str, since: base.Cursor | None = None) -> base.Changes:
         """Return the current epoch's rows that may have changed since a cursor, or all."""
 
-        def work(tx: Transaction) -> Changes:
+        def work(tx: Transaction) -> base.Changes:
             at = records.heading(tx, cascade)
             goes_on = since is not None and (since.epoch, since.layout) == (at.epoch, at.layout)
             first = since.revision if since is not None and goes_on else 0
@@ -141,15 +129,15 @@ class SqlStore:
                 (cascade, at.epoch, first),
             )
             rows, damaged = read_rows(found)
-            cursor = Cursor(at.epoch, at.layout, tx.horizon())
-            return Changes(at.epoch, tuple(rows), cursor, not goes_on, tuple(damaged))
+            cursor = base.Cursor(at.epoch, at.layout, tx.horizon())
+            return base.Changes(at.epoch, tuple(rows), cursor, not goes_on, tuple(damaged))
 
         return self.database.read(work)
 
-    def rows(self, cascade: str, *, epoch: int | None = None, since: int = 0) -> list[Row]:
+    def rows(self, cascade: str, *, epoch: int | None = None, since: int = 0) -> list[base.Row]:
         """Return the rows of one epoch (the current one) or of all (``-1``) from a bucket on."""
 
-        def work(tx: Transaction) -> list[Row]:
+        def work(tx: Transaction) -> list[base.Row]:
             wanted = records.heading(tx, cascade).epoch if epoch is None else epoch
             found = tx.run(
                 f"{SELECT} WHERE cascade = ? AND (? = -1 OR epoch = ?) AND bucket >= ? "
@@ -160,15 +148,15 @@ class SqlStore:
 
         return self.database.read(work)
 
-    def tell_keyed(self, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
+    def tell_keyed(self, worker: str, tells: Sequence[base.KeyedTell]) -> list[base.Outcome]:
         """Count tells under keys: a repetition is not counted again, another case is a conflict."""
         return self.write(lambda tx: keyed.tell_keyed(tx, worker, tells))
 
-    def put(self, record: Record, *, replace: bool = True, keep: int | None = None) -> bool:
+    def put(self, record: base.Record, *, replace: bool = True, keep: int | None = None) -> bool:
         """Write a record; return whether it was written."""
         return self.write(lambda tx: records.put_record(tx, record, replace=replace, keep=keep))
 
-    def get(self, kind: str, cascade: str, key: str) -> Record | None:
+    def get(self, kind: str, cascade: str, key: str) -> base.Record | None:
         """Return one record, if it exists."""
         where = "WHERE kind = ? AND cascade = ? AND record_key = ?"
         found = self.database.read(
@@ -183,7 +171,7 @@ class SqlStore:
         *,
         limit: int = 1000,
         since: int | None = None,
-    ) -> list[Record]:
+    ) -> list[base.Record]:
         """Return the newest records of a kind, or the first ones after a revision."""
         return self.database.read(lambda tx: records.list_records(tx, kind, cascade, limit, since))
 
@@ -195,7 +183,7 @@ class SqlStore:
             lambda tx: bool(tx.changed(f"DELETE FROM stopwise_records {where}", values))
         )
 
-    def info(self) -> StoreInfo:
+    def info(self) -> base.StoreInfo:
         """Return sizes and versions, and what to know about the database."""
         return care.info(self.database, self.store_id, self.schema)
 

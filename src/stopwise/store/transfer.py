@@ -1,7 +1,8 @@
 """A store as lines of JSON, to be kept, looked at, or read into another store.
 
 Imported rows keep the names of their workers with the id of the store they came from behind it:
-reading the same export again, or a later one, replaces them instead of counting them twice.
+reading the same export again, or a later one, replaces all of that store's rows, so that nothing
+is counted twice although rows may have been merged there in between.
 Tokens are not exported.
 """
 
@@ -64,6 +65,10 @@ def import_store(store: SqlStore, lines: Iterable[str]) -> int:
                 "WHERE cascade = ?",
                 (max(version, here.version), max(epoch, here.epoch), name),
             )
+        sources = {source, *(row.worker.partition("@")[2] for row in rows)}
+        for (worker,) in tx.run("SELECT DISTINCT worker FROM stopwise_counts"):
+            if worker.partition("@")[2] in sources:
+                tx.run("DELETE FROM stopwise_counts WHERE worker = ?", (worker,))
         write_rows(tx, rows)
         for record in records:
             put_record(tx, record, replace=False)

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 import uuid
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,13 @@ from pathlib import Path
 from typing import Literal
 
 from stopwise.checks import finite_number, known_name, whole_number
-from stopwise.errors import FencedError, SettingError, StoreError
+from stopwise.errors import (
+    FencedError,
+    SettingError,
+    StoreError,
+    StoreUnavailableError,
+    StoreWarning,
+)
 from stopwise.store.adoption import Place, adopt, replay, rows_of
 from stopwise.store.base import MERGED, KeyedTell, Lease, Outcome, Row, Store
 from stopwise.store.cases import Counts
@@ -53,7 +60,7 @@ class WorkerSettings:
     bucket_seconds: int = 3600
     lease_seconds: float = 30.0
     sync_seconds: float = 1.0
-    fresh_seconds: float = 0.001
+    fresh_seconds: float = 0.0001
     max_journal_bytes: int = 64_000_000
 
     def __post_init__(self) -> None:
@@ -104,14 +111,6 @@ class Worker:
         self.durability = durability
         self.settings = settings or WorkerSettings()
         self._owns_store = isinstance(store, str)
-        self.store: Store = (
-            open_store(store, is_durable=durability == "disk") if isinstance(store, str) else store
-        )
-        if durability == "disk" and not self.store.is_durable:
-            raise SettingError(
-                f"durability 'disk' needs a store that survives loss of power, {self.store.url} "
-                "does not: open it with is_durable=True"
-            )
         self.host = host or socket.gethostname()
         self.name = _checked_name(name or f"{self.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
         self.clock = clock
@@ -127,7 +126,7 @@ class Worker:
         self.adopted: list[str] = []
         self._fold_lock = threading.Lock()
         self._shared: dict[str, SharedCounts] = {}
-        self._lease = self._entered()
+        self.store, self._lease = self._started(store)
         self._position = self._lease.position
         self._adopt_at = math.inf
         if durability != "memory" and self.store.url != "memory://":
@@ -212,12 +211,40 @@ class Worker:
             is_durable=self.is_flushing,
         )
         self.adopt()
+        self._warn_of_the_database(folder)
 
-    def _entered(self) -> Lease:
-        lease = self.store.enter(self.name, host=self.host, seconds=self.settings.lease_seconds)
+    def _started(self, given: Store | str) -> tuple[Store, Lease]:
+        """Open the store and take a lease, for which a worker needs it once."""
+        is_durable = self.durability == "disk"
+        try:
+            store = open_store(given, is_durable=is_durable) if isinstance(given, str) else given
+            if is_durable and not store.is_durable:
+                raise SettingError(
+                    f"durability 'disk' needs a store that survives loss of power, {store.url} "
+                    "does not: open it with is_durable=True"
+                )
+            return store, self._entered(store)
+        except StoreUnavailableError as error:
+            raise StoreUnavailableError(
+                f"worker {self.name!r} cannot start: {error}. It needs the store once, to read "
+                "what is known; journals of earlier workers are kept until it is back"
+            ) from error
+
+    def _entered(self, store: Store) -> Lease:
+        lease = store.enter(self.name, host=self.host, seconds=self.settings.lease_seconds)
         if lease is None:
-            raise StoreError(f"worker {self.name!r} got no lease from {self.store.url}")
+            raise StoreError(f"worker {self.name!r} got no lease from {store.url}")
         return lease
+
+    def _warn_of_the_database(self, folder: Path) -> None:
+        """Say what is to be known of the database where another process writes to it as well."""
+        ours, now = {self.name, *(worker.name for worker in _workers)}, self.store.now()
+        for other in self.store.workers():
+            is_alive = other.lease_until > now and (folder / f"{other.worker}{SUFFIX}").exists()
+            if is_alive and other.worker not in ours:
+                for note in self.store.info().notes:
+                    warnings.warn(note, StoreWarning, stacklevel=4)
+                return
 
     def _fold(self) -> None:
         with self.lock:
@@ -249,7 +276,7 @@ class Worker:
         """Go on from what another process has counted of this worker's journal."""
         if self.journal is None:
             raise FencedError(f"worker {self.name!r} was taken over and has no journal to go on")
-        self._lease = self._entered()
+        self._lease = self._entered(self.store)
         with self.lock:
             self.rows = rows_of(self._lease)
             reader = self.journal.reader()
