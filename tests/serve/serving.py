@@ -49,12 +49,13 @@ def serving(
     needs_token: bool = False,
     limits: Limits | None = None,
     log_requests: bool = False,
+    wrap: Any = lambda app: app,
 ) -> Iterator[Served]:
     """Serve while the block runs; what the server raises is raised here."""
     host = Host(store, cascades)
     port = port or free_port()
     app = create_app(host, needs_token=needs_token, limits=limits, log_requests=log_requests)
-    config = uvicorn.Config(app, port=port, log_level="error", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(wrap(app), port=port, log_level="error", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -62,6 +63,7 @@ def serving(
     try:
         yield Served(host, port, server)
     finally:
+        host.is_closing = True  # what a signal sets; here the server is in a thread
         server.should_exit = True
         thread.join(15)
         assert not thread.is_alive(), "the server has not ended"

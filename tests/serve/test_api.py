@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import time
+from contextlib import ExitStack
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -127,7 +128,7 @@ def test_stages_change_as_versions(served):
         assert http.delete(f"{base}/stages/b").status_code == 422
         assert http.get(f"{base}/live").json()["n_cases"] == 1
         whats = [event["what"] for event in http.get(f"{base}/events").json()["events"]]
-        assert whats[-2:] == ["stage added", "stage removed"]
+        assert whats[-4:] == ["epoch began", "stage added", "epoch began", "stage removed"]
         assert (
             http.post("/api/cascades/local/stages", json={"name": "d", "cost": 4}).status_code
             == 409
@@ -162,17 +163,16 @@ def test_stream_sends_the_live_view(http):
 
 
 def test_the_server_ends_although_somebody_listens():
-    with serving() as found, found.client() as http:
+    with ExitStack() as stack:
+        ending = stack.enter_context(ExitStack())
+        found = ending.enter_context(serving())
+        http = stack.enter_context(found.client())
         http.post("/api/cascades", json=NEW)
-        with http.stream("GET", f"{BASE}/stream") as response:
-            lines = response.iter_lines()
-            next(lines)
-            start = time.monotonic()
-            found.host.is_closing = True  # what a signal sets; here the server is in a thread
-            found.server.should_exit = True
-            for _ in lines:
-                pass
-            assert time.monotonic() - start < 5
+        response = stack.enter_context(http.stream("GET", f"{BASE}/stream"))
+        next(response.iter_lines())
+        start = time.monotonic()
+        ending.close()
+        assert time.monotonic() - start < 5
 
 
 def test_metrics_are_prometheus_text(http):
@@ -183,6 +183,10 @@ def test_metrics_are_prometheus_text(http):
     assert {"triage", "local"} <= labels
     stages = {s.labels.get("stage") for s in families["stopwise_cases_stopped"].samples}
     assert {"a", "rules"} <= stages
+    proven = {s.labels["status"]: s.value for s in families["stopwise_certificate"].samples}
+    assert sum(proven.values()) == 1
+    assert families["stopwise_labels"].samples
+    assert {s.value for s in families["stopwise_workers"].samples} == {0, 1}
 
 
 def test_health(http):

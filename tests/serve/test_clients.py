@@ -173,3 +173,37 @@ def test_new_cascades_survive_in_the_store(tmp_path):
     with serving(store=url) as found, found.client() as http:
         live = http.get("/api/cascades/triage/live").json()
     assert (live["policy"], live["mistake_cost"], live["n_cases"]) == ("Resolve", 77, 1)
+
+
+def test_prices_of_configured_cascades_last_until_the_file_changes(tmp_path):
+    """The file is the first version; what is changed over HTTP comes after it."""
+    url, prices = f"sqlite:///{tmp_path / 'a.db'}", []
+    for mistake_cost, change in (
+        (50.0, {"mistake_cost": 77, "costs": [1, 3]}),
+        (50.0, {}),
+        (60.0, {}),
+    ):
+        settings = {**running(), "mistake_cost": mistake_cost}
+        with serving({"local": settings}, store=url) as found, found.client() as http:
+            http.patch("/api/cascades/local", json=change)
+            seen = http.get("/api/cascades/local").json()
+            prices.append((seen["mistake_cost"], seen["stages"][1]["cost"]))
+    assert prices == [(77, 3), (77, 3), (60, 2)]
+
+
+def test_changes_by_two_servers_at_once_are_both_kept(tmp_path):
+    """Neither waits until it has heard of the other's."""
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    with (
+        serving(store=url) as first,
+        serving(store=url) as second,
+        first.client() as http,
+        second.client() as other,
+    ):
+        http.post("/api/cascades", json=NEW)
+        assert other.get("/api/cascades/triage").status_code == 200
+        for k in range(5):
+            http.patch("/api/cascades/triage", json={"costs": [0, k + 1, 12]})
+            told = other.patch("/api/cascades/triage", json={"mistake_cost": 100 + k}).json()
+            assert (told["stages"][1]["cost"], told["mistake_cost"]) == (k + 1, 100 + k)
+        wait_for(lambda: http.get("/api/cascades/triage").json()["mistake_cost"] == 104)

@@ -11,6 +11,7 @@ from stopwise.errors import SettingError
 from stopwise.serve.app import ROUTES
 from stopwise.serve.guard import JsonLines, Limits
 from stopwise.serve.settings import ServerSettings
+from stopwise.serve.telemetry import Traced
 from stopwise.serve.tokens import Tokens
 from stopwise.store import open_store
 from tests.serve.serving import NEW, serving
@@ -199,3 +200,23 @@ def test_requests_are_logged_with_their_ids(caplog):
     (line,) = [line for line in lines if line.get("request_id") == "abc-1"]
     assert (line["method"], line["path"], line["status"]) == ("GET", "/healthz", 200)
     assert line["ms"] >= 0
+
+
+def test_requests_are_spans_that_go_on_from_the_callers():
+    sdk = pytest.importorskip("opentelemetry.sdk.trace", reason="needs opentelemetry-sdk")
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import export
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    kept = InMemorySpanExporter()
+    provider = sdk.TracerProvider()
+    provider.add_span_processor(export.SimpleSpanProcessor(kept))
+    trace.set_tracer_provider(provider)
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    with serving(wrap=Traced) as found, found.client() as http:
+        http.get("/nowhere", headers={"traceparent": parent, "x-request-id": "abc-2"})
+    spans = [span for span in kept.get_finished_spans() if span.parent is not None]
+    (attributes,) = [dict(span.attributes) for span in spans]
+    assert attributes["http.response.status_code"] == 404
+    assert attributes["stopwise.request_id"] == "abc-2"
+    assert f"{spans[0].context.trace_id:032x}" == parent.split("-")[1]

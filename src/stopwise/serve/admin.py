@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -12,7 +14,7 @@ from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
 from stopwise.serve import requests as given
 from stopwise.serve import trail
-from stopwise.serve.api import answer, body_of, host_of, named
+from stopwise.serve.api import answer, body_of, host_of
 from stopwise.serve.hosting import runs_elsewhere, runs_here
 from stopwise.serve.problems import ProblemError
 from stopwise.serve.views import cascade_view
@@ -34,48 +36,58 @@ async def create_cascade(request: Request) -> Response:
 
 async def change(request: Request) -> Response:
     """Change prices, freeze or thaw learning, or trust a stage again; what was seen stays."""
-    runtime, new = named(request), await body_of(request, given.Change)
+    new = await body_of(request, given.Change)
 
-    def work() -> None:
-        if new.trust is not None:
-            runtime.trust(new.trust)
+    def work(runtime: Runtime) -> None:
+        stage = None if new.trust is None else runtime.engine.stages.index(new.trust)
         if new.costs is not None:
             runtime.set_costs(new.costs)
         if new.mistake_cost is not None:
             runtime.set_mistake_cost(new.mistake_cost)
+        if stage is not None:
+            runtime.trust(stage)
         if new.is_frozen is not None:
             runtime.freeze(frozen=new.is_frozen)
 
-    await asyncio.to_thread(work)
-    return answer(cascade_view(runtime))
+    return answer(await _changed(request, work))
 
 
 async def add_stage(request: Request) -> Response:
     """Add a stage that runs elsewhere, at the end or before another one."""
-    runtime, new = _elsewhere(request), await body_of(request, given.NewStage)
-    if new.name in runtime.cascade.names:
-        raise ProblemError(409, "The stage exists already", f"got {new.name!r}", name="name")
+    new = await body_of(request, given.NewStage)
     stage = Stage(runs_elsewhere, cost=new.cost, name=new.name)
-    await asyncio.to_thread(runtime.add_stage, stage, before=new.before)
-    return answer(cascade_view(runtime), 201)
+
+    def work(runtime: Runtime) -> None:
+        _check_elsewhere(runtime)
+        if new.name in runtime.cascade.names:
+            raise ProblemError(409, "The stage exists already", f"got {new.name!r}", name="name")
+        runtime.add_stage(stage, before=new.before)
+
+    return answer(await _changed(request, work), 201)
 
 
 async def remove_stage(request: Request) -> Response:
     """Take a stage out; what the others said of each other stays."""
-    runtime = _elsewhere(request)
-    await asyncio.to_thread(runtime.remove_stage, request.path_params["stage"])
-    return answer(cascade_view(runtime))
+
+    def work(runtime: Runtime) -> None:
+        _check_elsewhere(runtime)
+        runtime.remove_stage(request.path_params["stage"])
+
+    return answer(await _changed(request, work))
 
 
-def _elsewhere(request: Request) -> Runtime:
-    runtime = named(request)
+async def _changed(request: Request, work: Callable[[Runtime], None]) -> dict[str, Any]:
+    host, name = host_of(request), request.path_params["name"]
+    return cascade_view(await asyncio.to_thread(host.change, name, work))
+
+
+def _check_elsewhere(runtime: Runtime) -> None:
     if runs_here(runtime):
         raise ProblemError(
             409,
             "The server runs these stages",
             f"the stages of {runtime.name!r} are changed in the configuration",
         )
-    return runtime
 
 
 async def read_trail(request: Request) -> Response:

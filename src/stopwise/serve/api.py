@@ -184,11 +184,11 @@ async def certificate(request: Request) -> Response:
 
 
 async def events(request: Request) -> Response:
-    """Changes by the owner and alarms, oldest first."""
+    """Changes by the owner, alarms and epochs, oldest first."""
     store, name = host_of(request).store, named(request).name
     found = [
-        {**record.body, "kind": record.kind, "at": record.at}
-        for kind in ("event", "alarm")
+        {"what": "epoch began", **record.body, "kind": record.kind, "at": record.at}
+        for kind in ("event", "alarm", "epoch")
         for record in store.records(kind, name)
     ]
     return answer({"events": sorted(found, key=lambda event: event["at"])})

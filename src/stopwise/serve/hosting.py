@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from stopwise.checks import known_name
@@ -70,13 +71,11 @@ class Host:
         self.is_closing = False
         self._runtimes: dict[str, Runtime] = {}
         self._versions: dict[str, int] = {}
-        self._lock = threading.Lock()
+        self._lock, self._changing = threading.Lock(), threading.Lock()
         self._keyed: Gatherer[Told, str] = Gatherer(self._tell_keyed)
         self._durable: Gatherer[Told, str] = Gatherer(self._tell_durably)
         for name, settings in (cascades or {}).items():
-            made = Runtime(**{**settings, "name": name, "store": self.worker})
-            made.events.version("started", made.cascade)
-            self._runtimes[name] = made
+            self._runtimes[name] = self._configured(name, settings)
         for record in self.store.cascades():
             if record.name not in self._runtimes and "/" not in record.name and record.version:
                 self._runtimes[record.name] = self._from_state(record.name, record.description)
@@ -126,6 +125,14 @@ class Host:
             runtime.events.version("started", runtime.cascade)
             runtime.events.record("policy", {"policy": policy})
             self._runtimes[name] = runtime
+            return runtime
+
+    def change(self, name: str, work: Callable[[Runtime], None]) -> Runtime:
+        """Change a cascade from what it is now in the store, whoever has changed it before."""
+        with self._changing:
+            self._catch_up(name)
+            runtime = self.find(name)
+            work(runtime)
             return runtime
 
     async def tell(self, told: Sequence[Told]) -> list[str]:
@@ -186,16 +193,18 @@ class Host:
         """Exchange counts and prices with other workers; without the store go on as before."""
         for name, runtime in list(self._runtimes.items()):
             runtime.sync()
-            try:
-                record = self.store.cascade(name)
-            except StoreUnavailableError:
-                continue
-            if record is not None and record.version != self._versions.get(name):
-                self._adopt(runtime, record.description)
-                self._versions[name] = record.version
+            with suppress(StoreUnavailableError), self._changing:
+                self._catch_up(name)
+
+    def _catch_up(self, name: str) -> None:
+        """Take over what another worker has changed; to be called with the lock on changes."""
+        record, runtime = self.store.cascade(name), self._runtimes.get(name)
+        if runtime is None or record is None or record.version == self._versions.get(name):
+            return
+        self._adopt(runtime, record.description)
+        self._versions[name] = record.version
 
     def _adopt(self, runtime: Runtime, state: Mapping[str, Any]) -> None:
-        """Take over prices or stages that another worker has changed."""
         if state == runtime.cascade.to_state() or not state:
             return
         if list(state["names"]) == list(runtime.cascade.names):
@@ -218,6 +227,17 @@ class Host:
         for runtime in self._runtimes.values():
             await runtime.background.wait()
         await asyncio.to_thread(self.worker.close)
+
+    def _configured(self, name: str, settings: Mapping[str, Any]) -> Runtime:
+        """Return a cascade of the configuration, with the changes made since that was changed."""
+        made = Runtime(**{**settings, "name": name, "store": self.worker})
+        state, record = made.cascade.to_state(), self.store.cascade(name)
+        if record is not None and record.version and made.events.kept("configured") == state:
+            self._adopt(made, record.description)
+        else:
+            made.events.keep("configured", state)
+            made.events.version("started", made.cascade)
+        return made
 
     def _made(
         self, name: str, titles: list[str], costs: list[float], mistake_cost: float, policy: str

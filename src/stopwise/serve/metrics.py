@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from stopwise.policies.certificate import Status
 from stopwise.serve.hosting import Host
 from stopwise.serve.views import live_view
 
@@ -19,6 +20,12 @@ FAMILIES = {
     "stopwise_disagreement": ("gauge", "Share of cases in which two stages differ"),
     "stopwise_price": ("gauge", "What going on from one stage to another costs, in mistakes"),
     "stopwise_error_rate": ("gauge", "Error rate of a stage as believed"),
+    "stopwise_certificate": ("gauge", "1 for how far the choice of a stage is proven"),
+    "stopwise_labels": ("gauge", "Labels that came"),
+    "stopwise_workers": (
+        "gauge",
+        "Workers on the store that are alive, or silent past their lease",
+    ),
     "stopwise_out_of_service": ("gauge", "1 if an alarm took the stage out of service"),
     "stopwise_alarms": ("gauge", "Alarms since the server started"),
     "stopwise_epoch": ("gauge", "Number of the current epoch"),
@@ -47,6 +54,13 @@ def _samples(view: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]
     yield "stopwise_cases", {}, view["n_cases"]
     yield "stopwise_alarms", {}, len(view["alarms"])
     yield "stopwise_epoch", {}, view["epoch"]
+    yield "stopwise_labels", {}, view["n_labels"]
+    for state, n in view["workers"].items():
+        yield "stopwise_workers", {"state": state}, n
+    if view["certificate_status"] is not None:
+        for status in Status:
+            is_it = view["certificate_status"] == status.value
+            yield "stopwise_certificate", {"status": status.value}, float(is_it)
     yield "stopwise_stale_seconds", {}, view["stale_seconds"]
     yield "stopwise_not_counted", {}, view["n_not_counted"]
     if view["cost_per_1000"] is not None:

@@ -51,15 +51,17 @@ class Launch:
         """Return the application of one process."""
         from stopwise.serve.app import create_app
         from stopwise.serve.guard import JsonLines
+        from stopwise.serve.telemetry import Traced
 
         handler = logging.StreamHandler()
         handler.setFormatter(JsonLines())
         logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
         logging.getLogger("httpx").setLevel(logging.WARNING)
         settings = self.settings
-        return create_app(
+        made = create_app(
             self.host(), needs_token=settings.tokens, log_requests=settings.log_requests
         )
+        return Traced(made) if settings.telemetry else made
 
     def new_token(self, scope: str) -> str:
         """Make a token, note that, and return it."""

@@ -34,6 +34,8 @@ class ServerSettings:
         The directory of journals on this host; a store in PostgreSQL needs one.
     log_requests
         Whether to log every request, as JSON with its id.
+    telemetry
+        Whether each request is a span of OpenTelemetry (extra ``telemetry``).
     """
 
     host: str = "127.0.0.1"
@@ -44,6 +46,7 @@ class ServerSettings:
     durability: Durability = "process"
     journals: str = ""
     log_requests: bool = False
+    telemetry: bool = False
     cascades: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

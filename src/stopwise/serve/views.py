@@ -57,7 +57,11 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
     prices = [float(price) for price in cascade.prices]
     cumulative = [math.fsum(prices[: k + 1]) for k in range(K)]
     model = getattr(policy, "model", None)
+    certificate = policy.certificate() if hasattr(policy, "certificate") else None
     staleness = runtime.learning.counts.staleness
+    store = runtime.worker.store
+    now = store.now()
+    leases = [w.lease_until - now for w in store.workers() if not w.is_closed]
     return {
         **cascade_view(runtime),
         "n_cases": n,
@@ -80,7 +84,8 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
         "error_intervals": None
         if model is None
         else [[float(low), float(high)] for low, high in model.error_intervals],
-        "certificate": str(policy.certificate()) if hasattr(policy, "certificate") else None,
+        "certificate": None if certificate is None else str(certificate),
+        "certificate_status": None if certificate is None else certificate.status.value,
         "alarms": [
             {**alarm.to_state(), "text": alarm.describe(cascade.names)}
             for alarm in runtime.alarms[-20:]
@@ -94,6 +99,8 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
         ],
         "stale_seconds": staleness.seconds,
         "n_unfolded": staleness.n_unfolded,
+        "workers": {"alive": sum(x >= 0 for x in leases), "silent": sum(x < 0 for x in leases)},
+        "bucket_seconds": runtime.worker.settings.bucket_seconds,
     }
 
 
@@ -116,16 +123,28 @@ def history_view(runtime: Runtime) -> dict[str, Any]:
 
 
 def what_if(runtime: Runtime, mistake_cost: float) -> dict[str, Any]:
-    """Return the best single stage if a mistake cost otherwise, by the belief if there is one."""
+    """Return the best single stage if a mistake cost otherwise, by the belief if there is one.
+
+    Stages out of service are left out. Where error rates are not known yet, what the disagreement
+    of the stages proves decides.
+    """
     cascade = Cascade(runtime.cascade.prices, mistake_cost, runtime.cascade.names)
     table = seen_table(runtime.learning.patterns(), cascade)
     model = getattr(runtime.learning.policy, "model", None)
-    if model is None:
+    used = [k for k in range(cascade.n_stages) if k not in runtime.engine.distrusted]
+    if model is None or not all(is_known(model.error_intervals[k]) for k in used):
         stage = sound_stage(table.disagreement, cascade)
-        return {"stage": cascade.n_stages - 1 if stage is None else stage, "costs_per_1000": None}
-    costs = stage_costs(model, table, cascade)
-    told = [1000 * mistake_cost * float(cost) for cost in costs]
-    return {"stage": int(costs.argmin()), "costs_per_1000": told}
+        best = cascade.n_stages - 1 if stage is None else stage
+        return {"stage": max([k for k in used if k <= best] or [0]), "costs_per_1000": None}
+    costs = 1000 * mistake_cost * stage_costs(model, table, cascade)
+    told = [float(cost) if k in used else None for k, cost in enumerate(costs)]
+    return {"stage": min(used, key=lambda k: float(costs[k])), "costs_per_1000": told}
+
+
+def is_known(interval: Any) -> bool:
+    """Whether an interval says anything: one from nothing to everything does not."""
+    low, high = interval
+    return bool(low > 0.005 or high < 0.995)
 
 
 def _product(times: int, cost: float) -> float:
