@@ -98,6 +98,23 @@ class PairCounts:
         """Return the same counts in a table of their own."""
         return self + PairCounts(self.cascade)
 
+    def scaled(self, weight: float) -> PairCounts:
+        """Return the counts times ``weight``: no whole numbers any more."""
+        total = PairCounts(self.cascade)
+        total.stopped = [weight * n for n in self.stopped]  # type: ignore[misc]
+        for name in ("seen", "disagreed"):
+            setattr(total, name, [[weight * n for n in row] for row in getattr(self, name)])
+        return total
+
+    def comparisons(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Return for each pair that was seen how often it disagreed and how often it was seen."""
+        return {
+            (i, j): (self.disagreed[j][i], n)
+            for j, row in enumerate(self.seen)
+            for i, n in enumerate(row[:j])
+            if n
+        }
+
     def __add__(self, other: PairCounts) -> PairCounts:
         if not isinstance(other, PairCounts):
             return NotImplemented

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from stopwise.monitor.change import log_e_values, log_kt, strongest_changes
+from stopwise.monitor.change import strongest_changes
+from stopwise.theory.change import log_e_values, log_kt
 
 
 @pytest.mark.parametrize(("d", "n"), [(0, 0), (0, 1), (3, 7), (5, 5)])

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import stopwise as sw
+from stopwise.policies.batches import parts
 from stopwise.policies.registry import POLICIES, policy_class
 
 CHAIN = sw.Cascade([0.0, 0.15, 0.1], names=["quick", "slow", "all"])
@@ -21,6 +22,7 @@ FACTORIES = {
     if issubclass(policy_class(name), sw.Policy)
 } | {
     "FixedStage-middle": lambda c: sw.FixedStage(c, stage=c.n_stages // 2),
+    "Resolve-memory": lambda c: sw.Resolve(c, memory=8_000),
     "Resolve-indifferent": lambda c: sw.Resolve(c, indifference=0.04 * c.mistake_cost),
     "StrongDominance-eager": lambda c: sw.StrongDominance(
         c, alpha=0.02, beta=sw.PowerLaw(0.5, 0.9)
@@ -52,7 +54,7 @@ def told_as(policy, shown, label=1, stage=None):
 
 def tell(policy, case):
     """Tell what `told_as` made."""
-    policy.tell(**policy._parts(case))
+    policy.tell(**parts(case, policy._case_names()))
 
 
 def twin(policy):

@@ -515,7 +515,7 @@ def test_a_damaged_state_is_refused(make, damage):
 def test_settings_of_a_damaged_state_are_checked(make):
     state = make(CHAIN).to_state()
     for name in set(state["settings"]) - {"literal", "seed"}:  # the one is any, the other unused
-        for value in (None, -1, "much", [1]):
+        for value in [*([] if name == "memory" else [None]), -1, "much", [1]]:
             with pytest.raises(StateError):
                 sw.policy_from_state(altered(state, ["settings", name], value))
 
@@ -736,7 +736,7 @@ def test_memory_does_not_grow_with_the_number_of_rounds(make):
             sizes.append(deep_size(policy))
             states.append(len(json.dumps(policy.to_state())))
     assert max(sizes) < 12_000_000
-    assert max(states) < 2_000
+    assert max(states) < (8_000 if getattr(policy, "memory", None) else 2_000)  # 49 blocks
 
 
 @every

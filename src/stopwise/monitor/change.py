@@ -1,16 +1,11 @@
-r"""When a share has changed: an e-detector over cuts of time, with a budget of false alarms.
+"""When a share has changed: an e-detector over cuts of time, with a budget of false alarms.
 
 A stream of yes and no (two tests disagree, a stage gives nothing) is kept as counts in buckets of
-time. For a cut s between two buckets, with d of n yes before it and d' of n' after it,
-
-    e(s) = KT(d, n) · KT(d', n') / max_p p^(d+d') (1-p)^(n+n'-d-d'),
-
-where KT(d, n) = B(d + ½, n - d + ½) / B(½, ½) is Krichevsky and Trofimov's mixture. Without a
-change the maximum is at least the likelihood of the truth, so for each fixed s the process e(s) is
-at most a martingale of mean 1, and reaches 1 / w with probability at most w (Ville). A cut that is
-made Δ seconds after the one before it has the weight w = rate · Δ, where the rate is the false
-alarms allowed per second: all cuts of a year together then raise at most the alarms allowed for a
-year, in expectation, however dense the traffic is.
+time. Each cut s between two buckets has the e-value e(s) of `stopwise.theory.change`, which reaches
+1 / w with probability at most w if nothing changes. A cut that is made Δ seconds after the one
+before it has the weight w = rate · Δ, where the rate is the false alarms allowed per second: all
+cuts of a year together then raise at most the alarms allowed for a year, in expectation, however
+dense the traffic is.
 """
 
 from __future__ import annotations
@@ -22,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import FloatArray
+from stopwise.theory.change import log_e_values
 
 YEAR = 365.25 * 24 * 3600.0
-LN_PI = math.log(math.pi)
 
 
 @dataclass(frozen=True)
@@ -45,43 +40,6 @@ class Change:
     def is_alarm(self) -> bool:
         """Whether the evidence is as strong as the budget of false alarms asks for."""
         return self.log_evidence >= 0
-
-
-def log_kt(hits: Any, seen: Any) -> FloatArray:
-    """Return ln KT(d, n), elementwise.
-
-    >>> log_kt(np.array([0.0, 1.0]), np.array([1.0, 2.0])).round(4)
-    array([-0.6931, -2.0794])
-    """
-    from scipy.special import gammaln
-
-    d, n = np.asarray(hits, dtype=np.float64), np.asarray(seen, dtype=np.float64)
-    found = gammaln(d + 0.5) + gammaln(n - d + 0.5) - gammaln(n + 1) - LN_PI
-    return np.asarray(found)
-
-
-def log_best_likelihood(hits: Any, seen: Any) -> FloatArray:
-    """Return max_p ln p^d (1-p)^(n-d), elementwise, 0 where nothing was seen."""
-    from scipy.special import xlogy
-
-    d, n = np.asarray(hits, dtype=np.float64), np.asarray(seen, dtype=np.float64)
-    safe = np.maximum(n, 1)
-    found = xlogy(d, d / safe) + xlogy(n - d, (n - d) / safe)
-    return np.asarray(found)
-
-
-def log_e_values(hits: Any, seen: Any) -> FloatArray:
-    """Return ln e(s) for each cut and stream; shape (B - 1, S).
-
-    Parameters
-    ----------
-    hits, seen
-        Counts for each bucket and stream, oldest first; shape (B, S).
-    """
-    d, n = np.cumsum(hits, axis=0), np.cumsum(seen, axis=0)
-    before = log_kt(d[:-1], n[:-1])
-    after = log_kt(d[-1] - d[:-1], n[-1] - n[:-1])
-    return before + after - log_best_likelihood(d[-1], n[-1])
 
 
 def strongest_step(hits: Any, seen: Any, log_weights: FloatArray) -> tuple[int, float]:

@@ -35,9 +35,9 @@ class Policy(Learner):
     takes_totals: ClassVar[bool] = True
     """Whether the rule needs no more of a case than which of its outputs disagreed."""
 
-    def __init__(self, cascade: Cascade) -> None:
+    def __init__(self, cascade: Cascade, *, memory: int | None = None) -> None:
         super().__init__(cascade)
-        self._stored["pairs"] = PairCounts(cascade)
+        self._keep("pairs", PairCounts(cascade), memory)
         # The decision in force and the rounds left to it. What is told meanwhile goes into one
         # integer, a lane a pair: adding the word of a case is all that a usual tell has to do.
         self._stage = 0
@@ -124,18 +124,20 @@ class Policy(Learner):
     def counts(self) -> PairCounts:
         """A copy of all that has been learned."""
         with self._lock:
-            return self._counts.copy()
+            counts: PairCounts = self._statistics["pairs"].copy()
+            return counts
 
     @property
     def n_rounds(self) -> int:
         """The number of cases told."""
         with self._lock:
-            return self._counts.n_rounds
+            return int(self._statistics["pairs"].n_rounds)
 
     @property
     def _counts(self) -> PairCounts:
-        """The pair counts of everything told so far."""
-        counts: PairCounts = self._statistics["pairs"]
+        """The pair counts that the rule goes by: of everything told so far, or recent ones."""
+        tables = self._statistics
+        counts: PairCounts = tables["recent"].faded if "recent" in tables else tables["pairs"]
         return counts
 
     @property
@@ -170,15 +172,15 @@ class Policy(Learner):
         self._absorb_totals(stage, times, disagreed)
 
     def _absorb(self, stage: int, told: Told, times: int) -> None:
-        self._stored["pairs"].add_checked(stage, told, times)
+        self._count("pairs", lambda table: table.add_checked(stage, told, times))
 
     def _absorb_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
-        self._stored["pairs"].add_totals(stage, times, disagreed)
+        self._count("pairs", lambda table: table.add_totals(stage, times, disagreed))
 
     def _renew(self) -> int:
         with self._lock:
             _ = self._statistics  # the tally belongs to the stage that was in force
             stage, left = self._decide()
-            self._stage, self._left = stage, left
+            self._stage, self._left = stage, min(left, self._left_of_block)
             self._known = self._words.known[stage]
             return stage

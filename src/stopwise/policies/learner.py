@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from threading import RLock
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from stopwise.cascade import Cascade
-from stopwise.checks import MOST_CASES, whole_number
-from stopwise.errors import (
-    CascadeError,
-    InputError,
-    OutputsError,
-    SettingError,
-    StateError,
-)
+from stopwise.checks import MOST_CASES
+from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
 from stopwise.outputs import Told, check_outputs
+from stopwise.policies.batches import checked_batch, parts
 from stopwise.policies.generators import generator_from_state, generator_of, generator_state
 from stopwise.policies.read_only import ReadOnly
+from stopwise.policies.recent import Recent
 from stopwise.policies.spelling import Spelling
 from stopwise.policies.state import STATE_VERSION
 
@@ -114,18 +111,8 @@ class Learner(ABC):
         needs, in the order label, context, and the stage on a tree. All or nothing: if one of them
         is refused none is taken.
         """
-        if isinstance(batch, (str, bytes)) or not isinstance(batch, Iterable):
-            raise OutputsError(f"batch must be cases, or a mapping from cases, got {batch!r}")
-        cases = batch.items() if isinstance(batch, Mapping) else ((case, 1) for case in batch)
-        checked = []
-        for number, (case, times) in enumerate(cases, start=1):
-            try:
-                count = whole_number("times", times, OutputsError, least=1)
-                checked.append((self._checked(**self._parts(case)), count))
-            except InputError as error:
-                names = self._case_names()
-                form = "" if names == ("outputs",) else f"; a case is ({', '.join(names)})"
-                raise type(error)(f"{error}; it is case {number} of the batch{form}") from None
+        names = self._case_names()
+        checked = checked_batch(batch, names, lambda case: self._checked(**parts(case, names)))
         with self._lock:
             self._check_room(sum(count for _, count in checked))
             for case, count in checked:
@@ -136,14 +123,6 @@ class Learner(ABC):
         label = ("label",) if self.needs_label else ()
         return ("outputs", *label, *(() if self.cascade.is_chain else ("stage",)))
 
-    def _parts(self, case: Any) -> dict[str, Any]:
-        names = self._case_names()
-        if len(names) == 1:
-            return {"outputs": case}
-        if not isinstance(case, (tuple, list)) or len(case) != len(names):
-            raise OutputsError(f"a case must be ({', '.join(names)}), got {case!r}")
-        return dict(zip(names, case, strict=True))
-
     @abstractmethod
     def _checked(self, *args: Any, **kwargs: Any) -> Any:
         """Return one case as `_take` counts it, or raise; nothing may change before."""
@@ -151,6 +130,30 @@ class Learner(ABC):
     @abstractmethod
     def _take(self, case: Any, times: int) -> None:
         """Count a checked case ``times`` times; called with the lock held."""
+
+    def _keep(self, name: str, empty: Any, memory: int | None = None) -> None:
+        """Keep counts under ``name``, and with ``memory`` recent ones, which the rule goes by."""
+        self._stored[name] = empty
+        if memory is not None:
+            self._stored["recent"] = Recent(empty, memory)
+
+    def _count(self, name: str, how: Callable[[Any], Any]) -> Any:
+        """Count with ``how``, which adds to a table; return what it returns for the rule's one."""
+        found = how(self._stored[name])
+        recent: Recent | None = self._stored.get("recent")
+        return found if recent is None else recent.count(how)
+
+    @property
+    def _left_of_block(self) -> int:
+        """The number of cases until recent counts fade or are looked at for a change."""
+        recent: Recent | None = self._stored.get("recent")
+        return MOST_CASES if recent is None else recent.left
+
+    @property
+    def _span(self) -> int:
+        """The number of cases on which what the rule goes by rests."""
+        recent: Recent | None = self._statistics.get("recent")
+        return self.n_rounds if recent is None else recent.span
 
     def _checked_outputs(self, outputs: Any, stage: int | None = None) -> tuple[int, Told]:
         """Return the stage of a case and its outputs, or raise."""
@@ -265,7 +268,13 @@ class Learner(ABC):
     def _read(self, statistics: Any) -> dict[str, Any]:
         if not isinstance(statistics, dict) or set(statistics) != set(self._stored):
             raise StateError(f"statistics must be {sorted(self._stored)}, got {statistics!r:.200}")
-        tables = {name: self._read_statistic(name, saved) for name, saved in statistics.items()}
+        recent, main = self._stored.get("recent"), next(iter(self._stored))
+        tables = {
+            name: recent.restored(saved, partial(self._read_statistic, main))
+            if recent is not None and name == "recent"
+            else self._read_statistic(name, saved)
+            for name, saved in statistics.items()
+        }
         self._check_statistics(tables)
         return {name: tables[name] for name in self._stored}
 

@@ -72,6 +72,9 @@ class OutputConditional(StoppingPolicy):
     max_prefixes
         So many sequences of outputs have counts of their own; others, and all if it is 0, are
         pooled by which of their outputs agree. 0 is right for outputs of very many values.
+    memory
+        For about how many cases to remember if the world may change; see `Resolve`. The shares that
+        are watched are how often the next test changes the answer after each prefix.
 
     >>> policy = OutputConditional(Cascade(costs=[0.0, 0.2]))
     >>> for outputs in [("well", "well"), ("ill", "well"), ("ill", "ill")] * 30:
@@ -80,27 +83,35 @@ class OutputConditional(StoppingPolicy):
     (<Decision.STOP: 'stop'>, <Decision.CONTINUE: 'continue'>)
     """
 
-    settings = ("indifference", "max_prefixes")
+    settings = ("indifference", "max_prefixes", "memory")
     needs_chain = True
 
     def __init__(
-        self, cascade: Cascade, *, indifference: float = 0.0, max_prefixes: int = 1_000
+        self,
+        cascade: Cascade,
+        *,
+        indifference: float = 0.0,
+        max_prefixes: int = 1_000,
+        memory: int | None = None,
     ) -> None:
         super().__init__(cascade)
         self.indifference = finite_number("indifference", indifference, SettingError, zero=True)
         self.max_prefixes = whole_number("max_prefixes", max_prefixes, SettingError, least=0)
         self._zone = self.indifference / cascade.mistake_cost
         self._costs: list[float] = cascade.costs.tolist()
-        self._stored["prefixes"] = PrefixCounts(cascade, max_prefixes=self.max_prefixes)
+        self._keep("prefixes", PrefixCounts(cascade, max_prefixes=self.max_prefixes), memory)
+        self.memory = None if memory is None else int(memory)
         # What was worked out since the last tell that concerns it.
-        self._valid_for = (0, False)
+        self._valid_for: tuple[Any, ...] = ()
         self._verdicts: dict[Place, Any] = {}
         self._highest: dict[Place, Any] = {}
         self._first_stops: dict[Place, Any] = {}
 
     @property
     def _counts(self) -> PrefixCounts:
-        counts: PrefixCounts = self._stored["prefixes"]
+        """What the rule goes by: everything told so far, or recent counts."""
+        tables = self._stored
+        counts: PrefixCounts = tables["recent"].faded if self.memory else tables["prefixes"]
         return counts
 
     def _goes_on_after(self, prefix: Told) -> bool:
@@ -143,7 +154,8 @@ class OutputConditional(StoppingPolicy):
 
     def _forget_if_outdated(self) -> None:
         """Forget all verdicts when more evidence is demanded, or other prefixes are pooled."""
-        valid_for = (epoch_end(self._counts.n_rounds), self._counts.is_full)
+        turn = self._stored["recent"].turn if self.memory else 0
+        valid_for = (epoch_end(self._span), self._counts.is_full, turn)
         if valid_for != self._valid_for:
             self._valid_for = valid_for
             for found in (self._verdicts, self._highest, self._first_stops):
@@ -171,17 +183,17 @@ class OutputConditional(StoppingPolicy):
             place = self._counts.place(prefix)
             n = self._counts.of(place).times
             estimate = self._gain(place, None) if n else math.nan
-            return Outlook(n, estimate, self._gain(place, 0.0), self._gain(place, 1.0))
+            return Outlook(round(n), estimate, self._gain(place, 0.0), self._gain(place, 1.0))
 
     @property
     def n_rounds(self) -> int:
         """The number of cases told."""
-        return self._counts.n_rounds
+        return int(self._stored["prefixes"].n_rounds)
 
     @property
     def n_stopped(self) -> tuple[int, ...]:
         """For each stage how many of the cases told were stopped there."""
-        return tuple(self._counts.stopped)
+        return tuple(self._stored["prefixes"].stopped)
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Told:
         """Return what a case showed, or raise."""
@@ -195,7 +207,7 @@ class OutputConditional(StoppingPolicy):
 
     def _take(self, case: Told, times: int) -> None:
         # A verdict rests on a place and those after it: only those on the way of the case change.
-        for place in (ROOT, *self._counts.add(case, times)):
+        for place in (ROOT, *self._count("prefixes", lambda table: table.add(case, times))):
             for found in (self._verdicts, self._highest, self._first_stops):
                 found.pop(place, None)
         self._forget_if_outdated()
@@ -227,7 +239,7 @@ class OutputConditional(StoppingPolicy):
         return n * bernoulli_kl(changed / n, bar) < self._demand(n)
 
     def _demand(self, n: int) -> float:
-        return demanded_evidence(epoch_end(self._counts.n_rounds), n)
+        return demanded_evidence(epoch_end(self._span), n)
 
     def _gain(self, place: Place, end: float | None) -> float:
         """Return the gain of going on: estimated, or bounded from the side of ``end`` (0 or 1)."""

@@ -152,6 +152,21 @@ class PrefixCounts:
         """Return the same counts in a table of their own."""
         return self._combined(PrefixCounts(self.cascade, max_prefixes=self.max_prefixes), add)
 
+    def scaled(self, weight: float) -> PrefixCounts:
+        """Return the counts times ``weight``: no whole numbers any more."""
+        total = self.copy()
+        total.stopped = [weight * n for n in self.stopped]  # type: ignore[misc]
+        for place, followed in self.table.items():
+            total.table[place] = Followed(*(weight * n for n in followed))  # type: ignore[arg-type]
+        return total
+
+    def comparisons(self) -> dict[Place, tuple[int, int]]:
+        """Return for each place how often the next output changed the answer, and how often not."""
+        return {
+            place: (changed, times - missing)
+            for place, (times, changed, missing) in self.table.items()
+        }
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PrefixCounts) and self.to_state() == other.to_state()
 

@@ -65,6 +65,11 @@ class Resolve(Policy):
         that are not looked into any further. ``"vanishing"``: 3 (q² (1 - q))^(1/3) H^(-1/3) for a
         price q, H the end of the epoch, which bounds the worst case over hard instances by about
         T^(2/3); where a later stage is best by ε it costs about ε⁻² more. In a chain only.
+    memory
+        For about how many cases to remember, at least 16, if the world may change; ``None`` for
+        ever. After every ``memory`` / 16 cases all counts are multiplied by 15/16, so that evidence
+        fades and is bought anew, and when a pair is seen to have changed the counts start anew:
+        `stopwise.policies.recent`. A certificate then holds at each time, not at all times at once.
 
     >>> policy = Resolve(Cascade(costs=[0.0, 0.5]))
     >>> for _ in range(20):
@@ -76,10 +81,17 @@ class Resolve(Policy):
       1 -> 2 does not pay (leaning): disagreement 0.0000 against price 0.5000 in 4 cases, ...
     """
 
-    settings = ("indifference",)
+    settings = ("indifference", "memory")
 
-    def __init__(self, cascade: Cascade, *, indifference: float | str = 0.0) -> None:
-        super().__init__(cascade)
+    def __init__(
+        self,
+        cascade: Cascade,
+        *,
+        indifference: float | str = 0.0,
+        memory: int | None = None,
+    ) -> None:
+        super().__init__(cascade, memory=memory)
+        self.memory = None if memory is None else int(memory)
         self._prices = price_rows(cascade)
         if indifference == VANISHING:
             if not cascade.is_chain:
@@ -94,7 +106,7 @@ class Resolve(Policy):
     @property
     def _zone(self) -> float:
         """The zone of the present epoch."""
-        return zone_until(self._width, epoch_end(self._counts.n_rounds))
+        return zone_until(self._width, epoch_end(self._span))
 
     def _recommend(self) -> int:
         """Return the stage that looks best."""
@@ -130,7 +142,7 @@ class Resolve(Policy):
         """Return what looks best and for each other stage the comparison that speaks against it."""
         tables, zone = self._tables(), self._zone
         best, least = least_doubted(*tables, zone)
-        horizon = epoch_end(self._counts.n_rounds)
+        horizon = epoch_end(self._span)
         pairs = []
         for j in range(best + 1, self.cascade.n_stages):
             i, k = ruled_out_by(*tables, j, best, least, horizon, zone)
@@ -158,18 +170,19 @@ class Resolve(Policy):
             ]
         return best, found
 
-    def compiled_rule(self) -> CompiledRule:
-        """Return the rule as simulations compile it."""
+    def compiled_rule(self) -> CompiledRule | None:
+        """Return the rule as simulations compile it; none if counts fade."""
+        if self.memory is not None:
+            return None
         is_chain = self.cascade.is_chain
         choose = _choose_on_chain if is_chain else _choose_on_tree
         tables = pair_tables(self, [self._width])
         return CompiledRule(choose, tables, self.n_rounds, each_round=not is_chain)
 
     def _decide(self) -> tuple[int, int]:
-        n_rounds = self._counts.n_rounds
         if self.cascade.is_chain:
-            return resolving_choice(*self._tables(), n_rounds, self._width)
-        return resolving_walk(self.cascade.branches, *self._tables(), n_rounds, self._zone), 1
+            return resolving_choice(*self._tables(), self._span, self._width)
+        return resolving_walk(self.cascade.branches, *self._tables(), self._span, self._zone), 1
 
     def _tables(self) -> tuple[list[list[float]], Rows, Rows]:
         return self._prices, self._counts.seen, self._counts.disagreed
@@ -186,15 +199,15 @@ class Resolve(Policy):
         least = self._sureness(i, j, bar, way, n + n_missing, d if pays else d + n_missing)
         if sure >= level:
             status = Status.DECIDED
-        elif settles(n, d, bar, weight, epoch_end(counts.n_rounds), self._zone, extra):
+        elif settles(n, d, bar, weight, epoch_end(self._span), self._zone, extra):
             status = Status.LEANING
         else:
             status = Status.OPEN
         return Comparison(
             shallow=i,
             deep=j,
-            n_seen=n,
-            n_missing=n_missing,
+            n_seen=round(n),
+            n_missing=round(n_missing),
             disagreement=d / n if n else math.nan,
             price=price,
             pays=pays,

@@ -90,6 +90,7 @@ class StoppingPlay:
         for c, until in enumerate(ends.tolist()):
             while t < until:
                 left = checked_hold(policy) if self._holds else _left_of_epoch(policy.n_rounds)
+                left = min(left, getattr(policy, "_left_of_block", left))
                 n = min(left, until - t, left if self._holds else int(self._size))
                 batch = self._draw(world, rule, n)
                 policy.tell_many(batch)

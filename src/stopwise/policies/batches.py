@@ -1,0 +1,36 @@
+"""Many cases at once: what a batch may be, checked before anything is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from stopwise.checks import whole_number
+from stopwise.errors import InputError, OutputsError
+
+
+def checked_batch(
+    batch: Any, names: tuple[str, ...], check: Callable[[Any], Any]
+) -> list[tuple[Any, int]]:
+    """Return the cases of a batch, each as ``check`` returns it, and how often; or raise."""
+    if isinstance(batch, (str, bytes)) or not isinstance(batch, Iterable):
+        raise OutputsError(f"batch must be cases, or a mapping from cases, got {batch!r}")
+    cases = batch.items() if isinstance(batch, Mapping) else ((case, 1) for case in batch)
+    checked = []
+    for number, (case, times) in enumerate(cases, start=1):
+        try:
+            count = whole_number("times", times, OutputsError, least=1)
+            checked.append((check(case), count))
+        except InputError as error:
+            form = "" if names == ("outputs",) else f"; a case is ({', '.join(names)})"
+            raise type(error)(f"{error}; it is case {number} of the batch{form}") from None
+    return checked
+
+
+def parts(case: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the parts of a case by their names: outputs alone, or a tuple of all of them."""
+    if len(names) == 1:
+        return {"outputs": case}
+    if not isinstance(case, (tuple, list)) or len(case) != len(names):
+        raise OutputsError(f"a case must be ({', '.join(names)}), got {case!r}")
+    return dict(zip(names, case, strict=True))

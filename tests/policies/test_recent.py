@@ -1,0 +1,166 @@
+"""Counts that fade: their weights, how changes are noticed, workers, states."""
+
+import numpy as np
+import pytest
+
+import stopwise as sw
+from stopwise.counts import PairCounts
+from stopwise.errors import InputError, SettingError, StateError
+from stopwise.policies.recent import Recent
+from stopwise.problem.families import nested_errors
+from tests.policies.helpers import CHAIN, TREE, draw_cases, tell, twin
+
+PAIR = sw.Cascade([0.0, 0.3])
+CALM = nested_errors(PAIR, [0.2, 0.1])  # the tests disagree in .1 of all cases: stop at the first
+ROUGH = nested_errors(PAIR, [0.6, 0.1])  # in .5: go on to the second
+
+
+def recent(outcomes, memory=64, start=None):
+    """Recent counts that were told whether two tests disagreed, case after case."""
+    counts = start or Recent(PairCounts(PAIR), memory)
+    for disagreed in outcomes:
+        counts.count(lambda table, y=int(disagreed): table.add_checked(1, (0, y), 1))
+    return counts
+
+
+def test_a_block_counts_fifteen_sixteenths_of_the_next():
+    counts = recent([1, 0, 0, 0] * 3 + [1, 0])  # blocks of 4 cases, the last one open
+    weights = [round(1024 * (15 / 16) ** age) / 1024 for age in (3, 2, 1, 0)]
+    assert counts.faded.disagreed[1][0] == sum(weights)
+    assert counts.faded.seen[1][0] == 4 * sum(weights[:3]) + 2
+    assert counts.n_rounds == counts.span == 14
+    assert recent([0] * 64 * 20).span == 64
+    assert recent([0] * 64 * 20).faded.n_rounds <= 64
+
+
+@pytest.mark.parametrize("memory", [160, 1_600])
+def test_a_change_is_noticed_soon_and_nothing_else_is(memory):
+    """Six runs with at most 250 blocks: 10⁻⁵ a cut is a chance of .015 for a false alarm."""
+    rng = np.random.default_rng(memory)
+    for p, q in [(0.1, 0.6), (0.5, 0.02)] * 3:
+        counts = recent(rng.random(2_500) < p, memory)
+        assert counts.since == 0
+        told = 0
+        while not counts.since:
+            recent(rng.random(10) < q, start=counts)
+            told += 10
+        assert told <= 150 + memory // 16
+        assert counts.n_rounds <= told + memory // 16
+
+
+def test_what_is_taken_away_was_added():
+    rng = np.random.default_rng(2)
+    for n in (3, 30, 300, 1_000):
+        start = recent(rng.random(n) < 0.3)
+        worker = recent(rng.random(4 * n) < 0.3, start=start.copy())
+        new = worker - start
+        assert new.n_rounds == 4 * n
+        assert start + new == worker
+        with pytest.raises(InputError, match="contain what is taken away"):
+            _ = start - worker
+
+
+def test_a_change_that_one_noticed_is_one_for_both():
+    start = recent([0] * 200)
+    worker = recent([1] * 100, start=start.copy())
+    other = recent([0] * 4, start=start.copy())
+    assert worker.since > other.since == 0
+    both = other + (worker - start)
+    assert both.since == worker.since
+    assert both.faded.disagreed[1][0] == worker.faded.disagreed[1][0] > 0
+    assert both.faded.seen[1][0] < 100
+
+
+@pytest.mark.parametrize("cascade", [CHAIN, TREE], ids=["chain", "tree"])
+def test_decisions_depend_on_what_was_told_alone(cascade):
+    """Through many blocks: a policy rebuilt from its state decides the same."""
+    policy = sw.Resolve(cascade, memory=64)
+    for k, case in enumerate(draw_cases(cascade.n_stages, 600, 5, missing=0.05)):
+        stage = policy.ask()
+        if k % 10 == 0:
+            assert twin(policy).ask() == stage
+            assert twin(policy).certificate() == policy.certificate()
+        tell(policy, case.told(policy, stage))
+    assert policy.n_rounds == policy.counts.n_rounds == 600
+    assert policy.certificate().comparisons[0].n_seen <= 64
+
+
+def test_workers_of_a_policy_that_forgets_count_each_case_once():
+    policy = sw.Resolve(PAIR, memory=160)
+    policy.tell_many([(0, 0)] * 50)
+    workers = [policy.fork() for _ in range(2)]
+    for worker in workers:
+        worker.tell_many([(0, 0)] * 30)
+    policy.tell((0, 1))
+    merged = policy.merge(twin(workers[0])).merge(workers[1])
+    assert merged.n_rounds == 111
+    assert merged._stored["recent"].n_rounds == 111
+    assert merged.merge(sw.Resolve(PAIR, memory=160)).to_state() == merged.to_state()
+
+
+def test_it_follows_a_world_that_changes():
+    """Four runs of 20,000 rounds; half of the regret without memory is far from what it has."""
+
+    def regret(policy, environments, changes):
+        trace = sw.simulate(
+            environments,
+            policy,
+            horizon=20_000,
+            replications=4,
+            seed=1,
+            change_points=changes,
+            progress=False,
+        )
+        return trace.regret[:, -1].mean()
+
+    for worlds in ([CALM, ROUGH], [ROUGH, CALM]):
+        remembers = regret(sw.Resolve(PAIR), worlds, [10_000])
+        forgets = regret(sw.Resolve(PAIR, memory=4_000), worlds, [10_000])
+        assert forgets < min(remembers / 2, 200)
+    assert regret(sw.Resolve(PAIR, memory=4_000), [CALM], []) < 150
+
+
+def test_rules_that_look_at_outputs_forget_too():
+    calm, rough = (instance.sample(6_000, seed=3)[1].tolist() for instance in (CALM, ROUGH))
+    verdicts = {}
+    for memory in (None, 800):
+        policy = sw.OutputConditional(PAIR, memory=memory)
+        policy.tell_many(map(tuple, calm))
+        assert policy.next([0]) is sw.Decision.STOP
+        for row in rough[:400]:
+            policy.tell(tuple(row))
+        assert twin(policy).next([0]) is policy.next([0])
+        assert twin(policy).to_state() == policy.to_state()
+        verdicts[memory] = policy.next([0])
+        assert policy.n_rounds == sum(policy.n_stopped) == 6_400
+    assert verdicts == {None: sw.Decision.STOP, 800: sw.Decision.CONTINUE}
+    trace = sw.simulate(
+        [CALM, ROUGH],
+        sw.OutputConditional(PAIR, memory=800),
+        horizon=4_000,
+        replications=2,
+        change_points=[2_000],
+        progress=False,
+    )
+    assert trace.regret[:, -1].max() < 100  # 400 if the change went unnoticed
+
+
+def test_settings_and_states_are_checked():
+    for bad in (0, 15, 1.5, True, "long"):
+        with pytest.raises(SettingError, match="memory must be a whole number >= 16"):
+            sw.Resolve(PAIR, memory=bad)
+    policy = sw.Resolve(PAIR, memory=16)
+    policy.tell_many([(0, 0)] * 90)
+    state = policy.to_state()
+    for damage in (
+        {"since": -1},
+        {"since": 10**6},
+        {"first": 1.5},
+        {"blocks": []},
+        {"blocks": state["statistics"]["recent"]["blocks"] * 2},
+        {"older": {}},
+        {"more": 1},
+    ):
+        damaged = {**state["statistics"], "recent": {**state["statistics"]["recent"], **damage}}
+        with pytest.raises(StateError):
+            sw.policy_from_state({**state, "statistics": damaged})
