@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
 from stopwise.errors import InputError, OutputsError, StateError
+from stopwise.pattern_counts import PatternCounts
 from stopwise.policies import Resolve
 from stopwise.problem.random_instances import random_costs, random_instance, random_tree
 from tests.strategies import cascades, hoeffding, told_cases
@@ -20,8 +21,8 @@ CHAIN = Cascade([0, 0.125, 0.125], names=["a", "b", "c"])
 TREE = Cascade([0, 0.125, 0.125, 0.25], parents=[None, 0, 0, 1])
 
 
-def counted(cascade, cases):
-    counts = PairCounts(cascade)
+def counted(cascade, cases, kind=PairCounts):
+    counts = kind(cascade)
     for stage, outputs, times in cases:
         counts.add(outputs, stage=stage, times=times)
     return counts
@@ -62,18 +63,19 @@ def test_pair_counts_are_what_one_would_count_by_hand(data):
     assert counts.n_rounds == sum(times for _, _, times in cases)
 
 
-@given(st.data())
-def test_pair_counts_add_up_in_any_order(data):
+@pytest.mark.parametrize("kind", [PairCounts, PatternCounts])
+@given(data=st.data())
+def test_counts_add_up_in_any_order(kind, data):
     cascade = data.draw(cascades(stages=(1, 5)))
     cases = data.draw(told_cases(cascade))
     cut = data.draw(st.integers(0, len(cases)))
-    a, b = counted(cascade, cases[:cut]), counted(cascade, cases[cut:])
+    a, b = (counted(cascade, part, kind) for part in (cases[:cut], cases[cut:]))
     before = copy.deepcopy((a.to_state(), b.to_state()))
-    whole = counted(cascade, cases)
+    whole = counted(cascade, cases, kind)
     assert a + b == whole == b + a
-    assert counted(cascade, data.draw(st.permutations(cases))) == whole
+    assert counted(cascade, data.draw(st.permutations(cases)), kind) == whole
     assert (a.to_state(), b.to_state()) == before
-    assert whole + PairCounts(cascade) == whole
+    assert whole + kind(cascade) == whole
 
 
 @given(st.data())
@@ -84,12 +86,13 @@ def test_times_is_so_many_single_cases(data):
     assert counted(cascade, single) == counted(cascade, cases)
 
 
-@given(st.data())
-def test_pair_counts_survive_json(data):
+@pytest.mark.parametrize("kind", [PairCounts, PatternCounts])
+@given(data=st.data())
+def test_counts_survive_json(kind, data):
     cascade = data.draw(cascades(stages=(1, 5)))
-    counts = counted(cascade, data.draw(told_cases(cascade)))
+    counts = counted(cascade, data.draw(told_cases(cascade)), kind)
     state = counts.to_state()
-    again = PairCounts.from_state(json.loads(json.dumps(state)), cascade)
+    again = kind.from_state(json.loads(json.dumps(state)), cascade)
     assert again == counts
     again.add([0] * len(cascade.path(0)), stage=0)
     assert counts.to_state() == state  # nothing is shared
@@ -176,13 +179,14 @@ def test_arrays_are_read_only(name):
         array[0] = 5
 
 
-def test_counts_of_other_shapes_do_not_add():
+@pytest.mark.parametrize(("kind", "other"), [(PairCounts, 1), (PatternCounts, PairCounts(CHAIN))])
+def test_counts_of_other_shapes_or_kinds_do_not_add(kind, other):
     with pytest.raises(InputError, match="same shape, got parents"):
-        PairCounts(CHAIN) + PairCounts(Cascade([1, 1, 1], parents=[None, 0, 0]))
+        kind(CHAIN) + kind(Cascade([1, 1, 1], parents=[None, 0, 0]))
     with pytest.raises(TypeError):
-        PairCounts(CHAIN) + 1
+        kind(CHAIN) + other
     with pytest.raises(TypeError):
-        hash(PairCounts(CHAIN))
+        hash(kind(CHAIN))
 
 
 def test_counts_of_other_prices_do_add():

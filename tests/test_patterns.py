@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stopwise.cascade import Cascade
-from stopwise.counts import PairCounts
 from stopwise.errors import InputError, OutputsError, StateError
 from stopwise.pattern_counts import PatternCounts
 from stopwise.patterns import (
@@ -111,30 +110,6 @@ def test_pattern_counts_are_what_one_would_count_by_hand(data):
     assert sum(counts.table.values()) == counts.pairs.n_rounds
     rate = naive_rate(cascade, cases)
     assert counts.flip_flop_rate == rate or (math.isnan(rate) and math.isnan(counts.flip_flop_rate))
-
-
-@given(st.data())
-def test_pattern_counts_add_up_in_any_order(data):
-    cascade = data.draw(cascades(stages=(1, 5)))
-    cases = data.draw(told_cases(cascade))
-    cut = data.draw(st.integers(0, len(cases)))
-    a, b = counted(cascade, cases[:cut]), counted(cascade, cases[cut:])
-    before = copy.deepcopy((a.to_state(), b.to_state()))
-    whole = counted(cascade, cases)
-    assert a + b == whole == b + a
-    assert counted(cascade, data.draw(st.permutations(cases))) == whole
-    assert (a.to_state(), b.to_state()) == before
-
-
-@given(st.data())
-def test_pattern_counts_survive_json(data):
-    cascade = data.draw(cascades(stages=(1, 5)))
-    counts = counted(cascade, data.draw(told_cases(cascade)))
-    state = json.loads(json.dumps(counts.to_state()))
-    again = PatternCounts.from_state(state, cascade)
-    assert again == counts
-    again.add([0] * len(cascade.path(0)), stage=0)
-    assert again != counts
 
 
 @given(st.data())
@@ -250,15 +225,6 @@ def test_labels_that_json_does_not_know_are_counted_but_not_saved(label):
 def test_a_limit_below_one_is_refused(limit):
     with pytest.raises(InputError, match=f"max_patterns must be a whole number >= 1, got {limit}"):
         PatternCounts(CHAIN, max_patterns=limit)
-
-
-def test_counts_of_other_shapes_or_kinds_do_not_add():
-    with pytest.raises(InputError, match="same shape"):
-        PatternCounts(CHAIN) + PatternCounts(Cascade([1, 1, 1], parents=[None, 0, 0]))
-    with pytest.raises(TypeError):
-        PatternCounts(CHAIN) + PairCounts(CHAIN)
-    with pytest.raises(TypeError):
-        hash(PatternCounts(CHAIN))
 
 
 def state_with(**changes):

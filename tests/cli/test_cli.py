@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 import stopwise as sw
-from stopwise import cli
 from stopwise.cli.app import COMMANDS, app, load
 from stopwise.problem.families import nested_errors
 from stopwise.simulation.names import FAMILIES, POLICIES
@@ -27,20 +26,6 @@ def invoke(*arguments):
 
 def simulate(*arguments):
     return invoke("simulate", *SHORT, *arguments)
-
-
-@pytest.fixture
-def main(monkeypatch, capsys):
-    """Run the real entry point; return exit code, stdout and stderr."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["stopwise", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            cli.main()
-        written = capsys.readouterr()
-        return exit_.value.code or 0, written.out, written.err
-
-    return run
 
 
 @pytest.fixture

@@ -7,23 +7,10 @@ import sys
 
 import pytest
 
-from stopwise import cli
 from stopwise.cli.printing import visible
 
 CLEAR = "\x1b[2J"  # clears the screen of a terminal that obeys it
 PRICES = ("--costs", "1,2", "--mistake-cost", "1")
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["stopwise", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        printed = capsys.readouterr()
-        return ended.value.code or 0, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture
@@ -33,19 +20,19 @@ def log(tmp_path):
     return path
 
 
-def test_names_do_not_command_the_terminal(log, run):
-    code, out, err = run("audit", log, *PRICES)
+def test_names_do_not_command_the_terminal(log, main):
+    code, out, err = main("audit", log, *PRICES)
     assert (code, err) == (0, "")
     assert "\x1b" not in out
     assert "\x9b" not in out
     assert "a?[2J" in out
-    code, out, _ = run("audit", log, *PRICES, "--json")
+    code, out, _ = main("audit", log, *PRICES, "--json")
     assert "\x9b" not in out
     assert "b\x9b" in json.dumps(json.loads(out), ensure_ascii=False)
 
 
-def test_errors_do_not_command_the_terminal(log, run):
-    code, out, err = run("audit", log, *PRICES, "--tests", f"{CLEAR},b")
+def test_errors_do_not_command_the_terminal(log, main):
+    code, out, err = main("audit", log, *PRICES, "--tests", f"{CLEAR},b")
     assert (code, out) == (2, "")
     assert "\x1b" not in err
     assert r"\u001b[2J" in err
@@ -55,14 +42,14 @@ def test_lines_and_letters_stay():
     assert visible("γ\tβ\n") == "γ\tβ\n"
 
 
-def test_no_log_is_not_the_folder(log, run, monkeypatch):
+def test_no_log_is_not_the_folder(log, main, monkeypatch):
     monkeypatch.chdir(log.parent)
-    code, out, err = run("audit", "", *PRICES, "--out", "page.html")
+    code, out, err = main("audit", "", *PRICES, "--out", "page.html")
     assert (code, out, err) == (2, "", "stopwise: log must be a path, got ''\n")
 
 
-def test_what_cannot_be_written_is_said_before_the_work(log, run):
-    code, out, err = run("audit", log, *PRICES, "--out", "/proc/sys/page.html")
+def test_what_cannot_be_written_is_said_before_the_work(log, main):
+    code, out, err = main("audit", log, *PRICES, "--out", "/proc/sys/page.html")
     assert (code, out) == (2, "")
     assert "--out must go where files can be written" in err
 
@@ -83,7 +70,7 @@ def test_a_plain_locale_reads_and_writes_all_names(tmp_path):
     assert "größe" in page.read_text(encoding="utf-8")
 
 
-def test_ctrl_c_while_modules_are_loaded(run, monkeypatch):
+def test_ctrl_c_while_modules_are_loaded(main, monkeypatch):
     class Interrupt:
         def find_spec(self, name, *_):
             if name == "stopwise.cli.app":
@@ -91,4 +78,4 @@ def test_ctrl_c_while_modules_are_loaded(run, monkeypatch):
 
     monkeypatch.delitem(sys.modules, "stopwise.cli.app", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
-    assert run("audit") == (130, "", "")
+    assert main("audit") == (130, "", "")
