@@ -1,0 +1,106 @@
+"""The limit under weak dominance against brute force over laws on a grid, and its edges."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from stopwise.cascade import Cascade
+from stopwise.disagreement import dominated_pairs
+from stopwise.errors import SettingError
+from stopwise.problem.families import nested_errors, relaxed_errors
+from stopwise.problem.random_instances import random_weak
+from stopwise.theory.bounds import resolution_constant
+from stopwise.theory.divergence import bernoulli_kl
+from stopwise.theory.limit import weak_dominance_limit
+
+BITS = [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1)]  # who agrees with whom among three binary tests
+
+
+def limit(instance):
+    return weak_dominance_limit(instance.output_law, instance.gaps, instance.best_stage)
+
+
+def by_brute_force(instance, grid=120):
+    """The same plan, demanded for the laws of a grid alone, so a little less.
+
+    A law is a = p_12 and how often test 3 differs from test 2 where 1 and 2 agree, and where they
+    do not: of the last the value nearest to the truth that makes the other stage best.
+    """
+    best, C = instance.best_stage, instance.cascade.cumulative_costs
+    law = dict.fromkeys(BITS, 0.0)
+    for row, p in zip(instance.outputs.tolist(), instance.probabilities.tolist(), strict=True):
+        law[tuple(y ^ row[0] for y in row)] += p
+    agree = law[0, 0, 0] + law[0, 0, 1]
+    truth = law[0, 0, 1] / agree, law[0, 1, 0] / (1 - agree)
+    steps = np.linspace(0.001, 0.999, grid).tolist()
+    shares = [1 - agree] if best else [*steps, 1 - agree, C[1] - C[0]]
+    rows = []
+    for a, h0 in product(shares, [*steps, truth[0]]):
+        left = (1 - a) * h0
+        # p_23 = left + a h and p_13 = left + a (1 - h), each on its side of the price.
+        ways = [((C[2] - C[1] - left) / a, 1 - (C[2] - C[0] - left) / a)]
+        if best == 0 and a >= C[1] - C[0]:
+            ways.append((0.0, (C[2] - C[1] - left) / a))
+        for least, most in ways:
+            low, high = max(least, 0.0), min(most, 1.0)
+            if low <= high:
+                second = bernoulli_kl(1 - agree, a)
+                third = agree * bernoulli_kl(truth[0], h0)
+                third += (1 - agree) * bernoulli_kl(truth[1], min(max(truth[1], low), high))
+                if third < math.inf:
+                    rows.append([second, second + third])
+    demands = np.array(rows)[:, 1 if best else 0 :]
+    costs = instance.gaps[best + 1 :]
+    return linprog(costs, -demands, -np.ones(len(demands)), method="highs").fun
+
+
+@pytest.mark.parametrize("p", [0.05, 0.2, 0.35])
+def test_two_tests_by_hand(p):
+    instance = nested_errors(Cascade(costs=[0, 0.4]), [p + 0.1, 0.1])
+    assert limit(instance) == pytest.approx((0.4 - p) / bernoulli_kl(p, 0.4), rel=1e-3)
+    last = instance.with_cascade(Cascade(costs=[0, p / 2]))
+    assert limit(last) == 0  # nothing lies beyond
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [
+        nested_errors(Cascade(costs=[0, 0.1, 0.1])),
+        relaxed_errors(Cascade(costs=[0, 0.1, 0.25])),
+        nested_errors(Cascade(costs=[0, 0.35, 0.1])),
+        relaxed_errors(Cascade(costs=[0, 0.45, 0.2])),
+    ],
+    ids=["second best", "second, relaxed", "first best", "first, relaxed"],
+)
+def test_three_tests_by_brute_force(instance):
+    exact = limit(instance)
+    assert 0.97 * exact <= by_brute_force(instance) <= 1.001 * exact
+
+
+def test_it_is_at_most_what_pairs_alone_take():
+    """Ruling out every pair rules out every law in which another stage is best."""
+    below = 0
+    for seed in range(12):
+        instance = random_weak(np.random.default_rng(seed), 4)
+        pairs = dominated_pairs(instance.cascade, instance.best_stage)
+        most = resolution_constant(instance.disagreement, instance.gaps, instance.cascade, pairs)
+        exact = limit(instance)
+        assert 0 <= exact <= most * (1 + 1e-3) or most == math.inf
+        below += exact < 0.95 * most
+    assert below  # sometimes another comparison is the cheaper one
+
+
+def test_the_edge_and_what_it_refuses():
+    edge = nested_errors(Cascade(costs=[0, 0.2]), [0.3, 0.1])
+    assert weak_dominance_limit(edge.output_law, [0.0, 0.1], 0) == math.inf
+    dear = nested_errors(Cascade(costs=[0, 1.5]), [0.3, 0.1])
+    assert limit(dear) == 0
+    tree = nested_errors(Cascade(costs=[0, 0.1, 0.1], parents=[None, 0, 0]))
+    with pytest.raises(SettingError, match="law must be of complete outputs of a chain"):
+        limit(tree)
+    long = nested_errors(Cascade(costs=[0.01] * 14), np.linspace(0.4, 0.1, 14).tolist())
+    with pytest.raises(SettingError, match="at most 3000 patterns"):
+        weak_dominance_limit(long.output_law, long.gaps, 0)
