@@ -52,6 +52,12 @@ def check_certainties(_a, found, report):
     assert [c == "proven" for c in found] == [band["is_sure"] for band in bands]
 
 
+def check_saved(a, found, report):
+    if found:
+        best = min(rate + c for rate, c in zip(a.model_rates, a.C, strict=True))
+        assert found == pytest.approx(best - report["belief"]["per_case"]["cost"])
+
+
 def check_stake(a, found, _report):
     assert found == pytest.approx(a.label_value[0], abs=1e-4)
 
@@ -83,6 +89,7 @@ CHECKS = {
     "belief.is_testable": same(lambda a: a.belief[1] and a.model.misfit.is_testable),
     "belief.is_refuted": same(lambda a: a.belief[1] and a.model.misfit.is_refuted),
     "belief.error_rates[]": same(lambda a: a.belief[0]),
+    "belief.per_case.saved": check_saved,
     "belief.is_identified": same(lambda a: a.belief[1]),
     "source": same(lambda _: "a table in memory"),
     "confidence": same(lambda a: a.log.confidence),

@@ -51,6 +51,7 @@ class WarningKind(Enum):
     MISFIT = "misfit"  # the belief model does not fit
     ODD_VALUES = "odd values"
     CONSTANT = "constant"  # a test that gives one value only
+    OWN_WORDS = "own words"  # a first test that shares no value with the others
     SAME_ANSWERS = "same answers"  # labels, none where tests disagree
 
 

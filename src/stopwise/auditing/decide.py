@@ -26,6 +26,7 @@ from stopwise.auditing.price_map import PriceBand
 from stopwise.auditing.rules import Rule
 from stopwise.cascade import Cascade
 from stopwise.disagreement import sound_stage
+from stopwise.reading.checks import own_words
 
 FEW = 30  # cases to go by
 FIRST_LABELS = 20
@@ -208,6 +209,8 @@ def _warnings(facts: Facts, stage: int, certainty: Certainty) -> list[AdviceWarn
         codes = set(table.codes[table.shown[:, k], k].tolist())
         if len(codes) == 1 and not table.agreement_only:
             found.append(AdviceWarning(WarningKind.CONSTANT, (k,), (table.value(*codes),)))
+    if not table.agreement_only and own_words(table):
+        found.append(AdviceWarning(WarningKind.OWN_WORDS, (0,)))
     if facts.labels is not None and not facts.has_telling_labels:
         found.append(AdviceWarning(WarningKind.SAME_ANSWERS, number=facts.labels.n_labels))
     return found

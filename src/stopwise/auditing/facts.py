@@ -185,7 +185,7 @@ def facts_of(
     if n_planned:
         plan = plan_labels(table, differences, cascade, n_labels=n_planned, alpha=alpha)
     possible = possible_stages(differences, costs)
-    belief = belief_of(table, labels)
+    belief = belief_of(table, labels, never_right=space.never_right)
     return Facts(
         table=table,
         confidence=confidence,

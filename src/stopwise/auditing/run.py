@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
-from stopwise.auditing.assumptions import Assumption, LabelSpace
+from stopwise.auditing.assumptions import Assumption, LabelSpace, NeverRight
 from stopwise.auditing.decide import advise
 from stopwise.auditing.facts import facts_of
 from stopwise.auditing.labels.label_files import read_labels
@@ -18,7 +18,7 @@ from stopwise.errors import LogError, SettingError
 from stopwise.pattern_counts import PatternCounts
 from stopwise.patterns import PatternTable
 from stopwise.reading import open_log
-from stopwise.reading.checks import check_log
+from stopwise.reading.checks import check_log, own_words
 
 
 def audit(  # noqa: PLR0913  # all but two have defaults and names
@@ -95,6 +95,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
             "labels, Prevalence and NeverRight need the values of outputs; this log has too many "
             "patterns of them, so that only agreement is counted: join rare values in a query"
         )
+    strange = () if patterns.agreement_only else own_words(patterns)
+    if strange:
+        taken = (*taken, NeverRight(*strange))
     labelled = None
     if labels is not None:
         space = LabelSpace.of(taken, patterns.classes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
@@ -28,6 +29,7 @@ GAPS = {
     "undefined",
     "missing",
 }
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 MAX_FRACTIONS = 50  # different numbers with a fraction: more are scores, not labels
 
 
@@ -44,7 +46,8 @@ def check_no_scores(n_values: Sequence[int], n_cases: int, columns: Sequence[str
 def check_log(table: PatternTable) -> None:
     """Raise `LogError` where a log cannot be audited: empty, constant, labels that look alike."""
     if not table.n_cases:
-        raise LogError("the log must have at least one case with an output, got none")
+        rows = f"{table.n_blank} rows without any" if table.n_blank else "a header and no rows"
+        raise LogError(f"the log must have at least one case with an output, got {rows}")
     if table.agreement_only:  # which has counted no values that could be looked at
         return
     _check_spelling(table)
@@ -57,8 +60,23 @@ def check_log(table: PatternTable) -> None:
                 f"test {name!r} must tell cases apart, got {table.value(given[k][0])!r} in all "
                 f"{table.n_observed[k]} cases: leave it out, or see if it is the right column"
             )
+    first = 1 if _own_words(given) else 0
     for k in range(table.n_stages):
-        _check_values(table, k, given)
+        _check_values(table, k, given, first)
+
+
+def own_words(table: PatternTable) -> tuple[Hashable, ...]:
+    """Return the values of a first test that shares none with the others, as a score in buckets.
+
+    There must be two tests after it: what is compared is their answers.
+    """
+    given = [np.unique(table.codes[table.shown[:, k], k]).tolist() for k in range(table.n_stages)]
+    return tuple(table.value(c) for c in given[0]) if _own_words(given) else ()
+
+
+def _own_words(given: list[list[int]]) -> bool:
+    others = {c for codes in given[1:] for c in codes}
+    return len(given) > 2 and others.isdisjoint(given[0])
 
 
 def _check_spelling(table: PatternTable) -> None:
@@ -73,7 +91,7 @@ def _check_spelling(table: PatternTable) -> None:
             )
 
 
-def _check_values(table: PatternTable, k: int, given: list[list[int]]) -> None:
+def _check_values(table: PatternTable, k: int, given: list[list[int]], first: int) -> None:
     """Raise `LogError` where test k gives scores, or nothing that any other test gives."""
     name = table.cascade.names[k]
     values = [table.classes[c] for c in given[k]]
@@ -83,13 +101,17 @@ def _check_values(table: PatternTable, k: int, given: list[list[int]]) -> None:
             f"outputs must be labels, got {len(scores)} different numbers such as "
             f"{scores[0]!r} from test {name!r}: cut scores into classes first"
         )
-    others = {c for j, codes in enumerate(given) if j != k for c in codes}
-    if others.isdisjoint(given[k]):
-        shown = ", ".join(map(repr, values[:3])) + (", …" if len(values) > 3 else "")
-        raise LogError(
-            f"tests must give answers to one question, got {shown} from test {name!r} and "
-            "none of them from any other test: is it a test, and in the words of the others?"
-        )
+    others = {c for j, codes in enumerate(given) if j not in (k, *range(first)) for c in codes}
+    if k < first or not others.isdisjoint(given[k]):
+        return
+    shown = ", ".join(map(repr, values[:3])) + (", …" if len(values) > 3 else "")
+    hint = f"leave it out, or map them to answers with a query (CASE WHEN {name} = … THEN … END)"
+    if any(isinstance(value, str) and DECIMAL_COMMA.fullmatch(value) for value in values):
+        hint = "numbers with a decimal comma are read as text; write a point"
+    raise LogError(
+        f"tests must give answers to one question, got {shown} from test {name!r} and none of "
+        f"them from any other test: {hint}"
+    )
 
 
 def _is_fraction(value: Hashable) -> bool:

@@ -144,7 +144,8 @@ def _files(path: Path) -> list[Path]:
         pattern = str(path.relative_to(path.anchor) if path.is_absolute() else path)
         found = sorted(p for p in root.glob(pattern) if p.is_file()) if set(pattern) & WILD else []
     if not found:
-        raise FileNotFoundError(f"{path} must be a log, no such file, or nothing to read in it")
+        what = "no CSV or Parquet file in this folder" if path.is_dir() else "no such file"
+        raise FileNotFoundError(f"{path} cannot be read: {what}")
     if not any(p.stat().st_size for p in found):
         raise LogError(f"{path} cannot be read: it is empty")
     kinds = {_kind(p) or "?" for p in found}

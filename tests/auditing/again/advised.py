@@ -17,22 +17,38 @@ class Again(Planned):
     def belief(self):
         """The mean chance of error over all cases, by the belief after each of them."""
         cascade = sw.Cascade(self.log.costs, self.log.mistake_cost, self.log.names, self.parents)
-        table = PatternTable.from_rows(self.rows, [1] * self.n, cascade)
-        model = sw.LatentClasses.fit(table, labels=self.labelled or None)
-        if not (model.is_identified or self.labelled):
+        table = PatternTable.from_rows(map(self.answers, self.rows), [1] * self.n, cascade)
+        told = [(self.answers(row), label) for row, label in self.labelled]
+        model = sw.LatentClasses.fit(table, labels=told)
+        if not (model.is_identified or told):
             return [math.nan] * self.K, False
         wrong, per_row = np.zeros(self.K), {}
         for row, times in self.counts.items():
-            chance = model.belief(row)
+            chance = model.belief(self.answers(row))
             per_row[row] = np.zeros(self.K)
             for k, y in enumerate(row):
-                right = chance[y] if y is not None else sum(
+                right = chance.get(y, 0) if y is not None else sum(
                     chance[a] * model.confusion[k, c, c] for c, a in enumerate(model.classes)
                 )  # fmt: skip
                 wrong[k] += times * (1 - right)
                 per_row[row][k] = 1 - right
         self.model, self.per_row = model, per_row
-        return (wrong / self.n).tolist(), True
+        h = 0.15 if self.is_chain else 0  # that the last test is right where another differs
+        h *= 3 / (3 + len(told))
+        last = [self.plain[k, self.K - 1] for k in self.stages]
+        rates = self.model_rates = (wrong / self.n).tolist()
+        return [
+            rate if p is None else (1 - h) * rate + h * float(p)
+            for rate, p in zip(rates, last, strict=True)
+        ], True
+
+    def answers(self, row):
+        """The outputs that may be right; the model takes the others for missing."""
+        return [None if y in self.log.never_right else y for y in row]
+
+    @property
+    def is_chain(self):
+        return list(self.parents) == [None, *range(self.K - 1)]
 
     def is_clear(self, stage):
         """Whether the second best costs clearly more, and the model is not refuted."""

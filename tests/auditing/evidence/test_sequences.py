@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.stats import beta
 
 from stopwise.auditing.evidence.sequences import BettingSequence, kl_ball
 from stopwise.errors import SettingError
@@ -15,16 +13,10 @@ RUNS, LENGTH = 2_000, 1_000
 
 
 def capital(total, n, mean):
-    """The gambler's capital by numerical integration over the stakes."""
-
-    def stake(q):
-        return math.exp(
-            total * math.log(q / mean)
-            + (n - total) * math.log((1 - q) / (1 - mean))
-            + beta.logpdf(q, 0.5, 0.5)
-        )
-
-    return quad(stake, 0, 1, limit=200)[0]
+    """The gambler's capital by adding up stakes q = sin² θ: the law of q is even in θ."""
+    q = np.sin((np.arange(4_000) + 0.5) / 4_000 * np.pi / 2) ** 2
+    growth = total * np.log(q / mean) + (n - total) * np.log((1 - q) / (1 - mean))
+    return np.exp(growth).mean()
 
 
 @pytest.mark.parametrize(("total", "n"), [(0, 5), (3, 10), (2.5, 10), (40, 50), (1, 100)])
@@ -35,40 +27,22 @@ def test_the_interval_is_where_the_capital_stays_below_the_bar(total, n):
             assert (mean in found) == (capital(total, n, mean) < 1 / 0.05)
 
 
-def ever_missed(values, mean, alpha):
-    """The share of runs in which the interval misses the mean at some time."""
-    sequence = BettingSequence(alpha)
-    n = np.arange(1, values.shape[1] + 1)
-    totals = values.cumsum(axis=1)
+def ever_missed(values, mean, alpha, *, step=1.0):
+    """The share of runs in which the interval misses the mean at some time.
+
+    Totals are multiples of ``step``; where they are not, a few more count as missed.
+    """
+    sequence, totals = BettingSequence(alpha), values.cumsum(axis=1)
     missed = np.zeros(len(values), dtype=bool)
-    for t in range(len(n)):
-        # Runs with the same total have the same interval.
-        seen, where = np.unique(totals[:, t], return_inverse=True)
-        if len(seen) > 200:
-            lowest, highest = _edges(sequence, mean, n[t])
-            out = (totals[:, t] < lowest) | (totals[:, t] > highest)
-        else:
-            out = np.array([sequence.excludes(mean, s, n[t]) for s in seen])[where]
-        missed |= out
+    low = high = 0.0  # the totals between which the mean is inside: both grow with n
+    for n, total in enumerate(totals.T, start=1):
+        while sequence.excludes(mean, low, n):
+            low += step
+        high = max(low, high)
+        while high + step <= n and not sequence.excludes(mean, high + step, n):
+            high += step
+        missed |= (total < low) | (total > high)
     return missed.mean()
-
-
-def _edges(sequence, mean, n):
-    """The totals between which the mean is inside, by bisection."""
-    ends = []
-    for outside in (0.0, float(n)):
-        inside, far = mean * n, outside
-        if not sequence.excludes(mean, far, n):
-            ends.append(outside)
-            continue
-        for _ in range(40):
-            middle = (inside + far) / 2
-            if sequence.excludes(mean, middle, n):
-                far = middle
-            else:
-                inside = middle
-        ends.append(inside)
-    return ends
 
 
 @pytest.mark.parametrize("mean", [0.01, 0.1, 0.5])
@@ -81,7 +55,7 @@ def test_coverage_of_coins_under_continuous_monitoring(mean):
 def test_coverage_of_other_values_in_the_unit_interval():
     rng = np.random.default_rng(2)
     values = rng.beta(0.3, 0.9, (300, 400))
-    assert ever_missed(values, 0.25, 0.05) <= 0.05 + hoeffding(300)
+    assert ever_missed(values, 0.25, 0.05, step=0.05) <= 0.05 + hoeffding(300)
 
 
 def test_a_bar_set_too_low_would_be_seen():

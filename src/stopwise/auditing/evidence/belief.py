@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from stopwise.auditing.evidence.per_case import PerCase, per_case_rule
 from stopwise.auditing.interval import Interval
 from stopwise.auditing.labels.cases import LabelledCase
 from stopwise.beliefs.model import LatentClasses
+from stopwise.beliefs.stages import hedged
 from stopwise.cascade import FloatArray, read_only
 from stopwise.patterns import MISSING, PatternTable
 
@@ -26,7 +27,8 @@ class Belief:
     Parameters
     ----------
     error_rates
-        How often each test is believed to err; NaN where nothing is believed; shape (K,).
+        How often each test is believed to err, hedged as in `stopwise.beliefs.stage_costs`; NaN
+        where nothing is believed; shape (K,).
     intervals
         Limits for each of them if the model holds; 0 to 1 where they were not computed.
     spreads
@@ -51,46 +53,78 @@ class Belief:
     per_case: PerCase | None = None
 
 
-def belief_of(table: PatternTable, labels: Sequence[LabelledCase] | None) -> Belief:
-    """Fit the model; without three tests or labels there is nothing to believe."""
+def belief_of(
+    table: PatternTable,
+    labels: Sequence[LabelledCase] | None,
+    *,
+    never_right: Sequence[Hashable] = (),
+) -> Belief:
+    """Fit the model; without three tests or labels there is nothing to believe.
+
+    To the model an output that is never right is a missing one; it counts as a mistake.
+    """
     K, anything = table.n_stages, (Interval(0.0, 1.0),) * table.n_stages
     if table.agreement_only:  # labels name values, which such a table does not have
         labels = None
-    model = LatentClasses.fit(table, labels=labels) if table.n_classes <= MAX_CLASSES else None
+    answers = _without(table, never_right)
+    told = [(_answers(outputs, never_right), label, n) for outputs, label, n in labels or ()]
+    model = LatentClasses.fit(answers, labels=told) if table.n_classes <= MAX_CLASSES else None
     if model is None or not (model.is_identified or model.n_labels):
         nothing = read_only(np.full(K, math.nan))
         return Belief(nothing, anything, read_only(np.zeros((K, K))), False)
+    wrong, shares = _wrong(model, table), table.probabilities
+    rates = read_only(hedged(shares @ wrong, model, table))
     # With labels, their own intervals hold whether the model does or not.
-    if not model.n_labels and len(table.codes) * table.n_classes <= MAX_SIZE:
-        anything = tuple(Interval(*ends) for ends in model.error_intervals.tolist())
+    is_small = len(table.codes) * table.n_classes <= MAX_SIZE
+    if not model.n_labels and is_small and answers is table:
+        anything = tuple(
+            Interval(min(low, rate), max(high, rate))
+            for (low, high), rate in zip(model.error_intervals.tolist(), rates, strict=True)
+        )
     misfit = model.misfit
     return Belief(
-        error_rates=model.error_rates,
+        error_rates=rates,
         intervals=anything,
-        spreads=_spreads(model, table),
+        spreads=_spreads(wrong, shares, table.n_cases),
         is_identified=True,
         is_testable=misfit.is_testable,
         is_refuted=misfit.is_refuted,
         dependent_tests=misfit.pairs[0].tests if misfit.is_refuted else (),
-        per_case=per_case_rule(model, table),
+        per_case=per_case_rule(model, answers),
     )
 
 
-def _spreads(model: LatentClasses, table: PatternTable) -> FloatArray:
-    """Return the standard error of each γ_i - γ_j, the parameters taken as they are."""
-    codes = model.recode(table)
+def _without(table: PatternTable, never_right: Sequence[Hashable]) -> PatternTable:
+    """Return the table with gaps for outputs that are never right."""
+    if not never_right or table.agreement_only:
+        return table
+    rows = [_answers([table.value(c) for c in row], never_right) for row in table.codes.tolist()]
+    return PatternTable.from_rows(rows, table.weights.tolist(), table.cascade)
+
+
+def _answers(outputs: Sequence[Hashable], never_right: Sequence[Hashable]) -> list[Hashable]:
+    return [None if value in never_right else value for value in outputs]
+
+
+def _wrong(model: LatentClasses, table: PatternTable) -> FloatArray:
+    """Return for each pattern the chance that each test is wrong; shape (R, K)."""
+    place = {value: code for code, value in enumerate(model.classes)}
+    known = [place.get(value, MISSING) for value in table.classes]
+    codes = np.array([*known, MISSING])[table.codes]
     chances = model.posterior(codes)
-    wrong = np.column_stack([
-        np.where(
-            column == MISSING,
-            1 - chances @ np.diagonal(model.confusion[k]),
-            1 - chances[np.arange(len(codes)), column],
-        )
-        for k, column in enumerate(codes.T)
-    ])  # fmt: skip
-    share = table.probabilities
-    mean = share @ wrong
-    second = (wrong * share[:, None]).T @ wrong
-    cov = second - np.outer(mean, mean)
+    wrong = np.ones(codes.shape)
+    for k in range(table.n_stages):
+        (rows,) = np.nonzero(codes[:, k] != MISSING)
+        wrong[rows, k] = 1 - chances[rows, codes[rows, k]]
+        (rows,) = np.nonzero(~table.shown[:, k])
+        if len(rows):
+            wrong[rows, k] = 1 - model.hidden.right(k, codes[rows], chances[rows])
+    return wrong
+
+
+def _spreads(wrong: FloatArray, shares: FloatArray, n_cases: int) -> FloatArray:
+    """Return the standard error of each γ_i - γ_j, the parameters taken as they are."""
+    mean = shares @ wrong
+    cov = (wrong * shares[:, None]).T @ wrong - np.outer(mean, mean)
     variance = np.diag(cov)[:, None] + np.diag(cov)[None, :] - 2 * cov
-    return read_only(np.sqrt(np.maximum(variance, 0.0) / table.n_cases))
+    return read_only(np.sqrt(np.maximum(variance, 0.0) / n_cases))

@@ -29,20 +29,21 @@ class PrefixDecision:
 class PerCase:
     """The best rule that decides after each output, as the model believes.
 
-    ``cost`` is what it is expected to cost in mistakes a case, fees included; ``rule`` what it
-    does after each prefix that it reaches, empty where these are too many to show.
+    ``cost`` is what it is expected to cost in mistakes a case, fees included; ``saved`` how much
+    less that is than with the best stage for all; ``rule`` what it does after each prefix that it
+    reaches, empty where these are too many to show.
     """
 
     cost: float
+    saved: float
     rule: tuple[PrefixDecision, ...]
 
 
 def per_case_rule(model: LatentClasses, table: PatternTable) -> PerCase | None:
     """Return the rule for a chain of tests that all ran; ``None`` for trees, gaps, large tables."""
     cascade = table.cascade
-    is_chain = cascade.parents == (None, *range(cascade.n_stages - 1))
     is_whole = table.is_complete and not table.agreement_only
-    if not is_chain or not is_whole or len(table.codes) * table.n_classes > MAX_SIZE:
+    if not cascade.is_chain or not is_whole or len(table.codes) * table.n_classes > MAX_SIZE:
         return None
     C = cascade.cumulative_costs
     steps = np.diff(C, prepend=0.0)
@@ -64,7 +65,8 @@ def per_case_rule(model: LatentClasses, table: PatternTable) -> PerCase | None:
         for prefix in sorted(shares, key=lambda p: (len(p), p))
         if not any(stops[prefix[:n]] for n in range(1, len(prefix)))
     ]
-    return PerCase(cost, tuple(rule) if len(rule) <= MAX_PREFIXES else ())
+    saved = float((model.error_rates + C).min()) - cost
+    return PerCase(cost, saved, tuple(rule) if len(rule) <= MAX_PREFIXES else ())
 
 
 def _shares(codes: IntArray, probabilities: FloatArray) -> dict[tuple[int, ...], float]:

@@ -17,6 +17,7 @@ COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#8C6D46"),
     *("#6A5ACD", "#A0466E", "#5E8C31", "#777777"),
 )  # after Okabe and Ito, told apart by colour-blind readers too
+MANY = 8  # rows, which get columns
 
 FILL = {
     Certainty.PROVEN: "{colour}",
@@ -50,7 +51,7 @@ def steps_chart(report: AuditReport) -> str:
         f"Answers changed in {n:,} cases, with the interval as a line. The red tick is the price "
         "in mistakes: a step that changes fewer answers than that cannot pay."
     )
-    return "<h2>What each step changes and costs</h2>" + paragraph(note, "small") + "".join(rows)
+    return "<h2>What each step changes and costs</h2>" + paragraph(note, "small") + _rows(rows)
 
 
 def _interval(report: AuditReport, step: Step) -> Interval:
@@ -103,7 +104,7 @@ def costs_chart(report: AuditReport) -> str:
         "; mistakes, as estimated, are pale, with their range as a line." if known else "."
     )
     title = f"<h2>Cost per {n_said(report):,} cases by stopping point</h2>"
-    return title + paragraph(note, "small") + "".join(rows)
+    return title + paragraph(note, "small") + _rows(rows)
 
 
 def _amount(report: AuditReport, share: float) -> str:
@@ -158,6 +159,11 @@ def _cheapest(report: AuditReport, band: PriceBand, certainty: Certainty) -> str
     if band.stage is None:
         return "unknown without labels"
     return f"stop after {name(report, band.stage)} ({SURE[certainty]})"
+
+
+def _rows(rows: list[str]) -> str:
+    many = " many" if len(rows) > MANY else ""
+    return f'<div class="rows{many}">{"".join(rows)}</div>'
 
 
 def _row(title: str, words: str, bars: list[str]) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from stopwise.auditing.advice import NextStep
+from stopwise.auditing.labels.label_evidence import LabelEvidence
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.words.numbers import amount, percent, whole_percent
-from stopwise.auditing.words.wording import money, one_line, quoted
+from stopwise.auditing.words.numbers import amount, cleaned, count, percent, whole_percent
+from stopwise.auditing.words.wording import money, n_said, name, one_line, quoted
+
+LEAST_SAVED = 0.01  # of the cost, to be worth a table
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,8 @@ def per_case(report: AuditReport) -> Section | None:
     found = facts.belief.per_case
     if found is None:
         return None
-    saved = float(facts.expected_costs.min()) - found.cost
     table = facts.table
-    if saved <= 0.01 * found.cost:
+    if found.saved <= LEAST_SAVED * found.cost:
         return Section(
             "Per case, if you can",
             "Deciding after each output would save next to nothing here: one stopping point for "
@@ -79,23 +82,46 @@ def per_case(report: AuditReport) -> Section | None:
     return Section(
         "Per case, if you can",
         "If you can decide after each output whether to run the next test, that would save about "
-        f"{money(report, saved)} more than one stopping point for all cases, by our estimate.",
+        f"{money(report, found.saved)} more than one stopping point for all, by our estimate.",
         ("after", "do", "cases"),
         rows,
     )
 
 
 def labels_value(report: AuditReport) -> Section | None:
-    """Return what labels would buy; ``None`` where the advice is proven or nothing is open."""
+    """Return what labels say or, without some, would buy; ``None`` where nothing is open."""
     advice = report.advice
+    if report.facts.labels is not None:
+        return _labels_given(report, report.facts.labels)
     asked = advice.next_step in {NextStep.LABEL, NextStep.LABEL_PLAN}
     if not advice.outlooks or not advice.stake or not asked:
         return None
     return Section(
         "What labels would buy",
-        f"Not knowing costs about {money(report, advice.stake)} on average, if any share of "
-        "corrections is as likely as any other. Labels go to cases on which the tests disagree; "
-        "any part of the sheet that is filled in counts.",
+        "To somebody who has no idea how many of the changes are corrections, deciding without "
+        f"labels costs about {money(report, advice.stake)} too much on average. Labels go to cases "
+        "on which the tests disagree; any part of the sheet that is filled in counts.",
         ("labels", "chance that they settle it"),
         tuple((f"{o.n_labels:,}", whole_percent(o.chance)) for o in advice.outlooks),
+    )
+
+
+def _labels_given(report: AuditReport, labels: LabelEvidence) -> Section:
+    n, rows = n_said(report), []
+    for step in report.advice.steps:
+        bounds = labels.interval(step.start, step.end)
+        rows.append(
+            (
+                f"{name(report, step.start)} → {name(report, step.end)}",
+                "unknown" if math.isnan(step.avoided) else count(n * step.avoided),
+                f"{count(n * cleaned(bounds.low))} to {count(n * cleaned(bounds.high))}",
+                count(n * step.price),
+            )
+        )
+    return Section(
+        "What your labels say",
+        f"{labels.n_labels:,} labels, {labels.n_telling:,} of them of cases on which the tests "
+        f"disagree. In {n:,} cases a step corrects so many answers more than it spoils:",
+        ("step", "estimate", "range", "pays from"),
+        tuple(rows),
     )

@@ -11,7 +11,7 @@ STYLE = """
 :root{color-scheme:light dark;--ink:#1f2328;--paper:#fff;--soft:#545d68;--line:#c5ccd3;
 --fill:#eef1f4;--proven:#116329;--likely:#0550ae;--guess:#7d4e00;--warn:#a40e26;--bar:#0072b2;
 --pale:#9ecae9;--on:#fff}
-@media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--paper:#0d1117;--soft:#9da7b3;
+@media screen and (prefers-color-scheme:dark){:root{--ink:#e6edf3;--paper:#0d1117;--soft:#9da7b3;
 --line:#444c56;--fill:#1c2128;--proven:#56d364;--likely:#79c0ff;--guess:#e3b341;--warn:#ff8e8a;
 --bar:#4aa3df;--pale:#24506f;--on:#0d1117}}
 *{box-sizing:border-box}
@@ -32,21 +32,28 @@ code{background:var(--fill);border-radius:.3rem;padding:.1rem .35rem;font-size:.
 td,th{padding:.25rem .6rem;text-align:right;vertical-align:top}
 th{border-bottom:2px solid var(--line);font-weight:600}
 td,th{overflow-wrap:normal;white-space:nowrap}
-td:first-child,th:first-child{text-align:left;white-space:normal;min-width:7rem}
+td:first-child,th:first-child{text-align:left;white-space:normal;min-width:8rem;
+overflow-wrap:anywhere}
 th{white-space:normal}
 tr:nth-child(even) td{background:var(--fill)}
-.row{margin:.7rem 0}.row b{font-weight:600}
+.row{margin:0 0 .7rem;break-inside:avoid}.row b{font-weight:600}.rows{margin:.7rem 0}
+@media (min-width:50rem){.many{columns:2;column-gap:2rem}}
 .track{position:relative;height:1.3rem;background:var(--fill);border-radius:.2rem;overflow:hidden;
 margin:.15rem 0}
 .track span{position:absolute;top:0;bottom:0}.fees{background:var(--bar)}
 .mistakes{background:var(--pale)}.range{background:var(--ink);opacity:.75;height:.2rem;
 top:.55rem!important}.tick{width:3px;background:var(--warn)}
 .unsure{background:repeating-linear-gradient(45deg,var(--pale) 0 6px,var(--fill) 6px 12px)}
-.strip{height:2rem}.strip span{border-right:2px solid var(--paper)}
+.strip{height:2rem}.strip span+span{border-left:2px solid var(--paper)}
+.strip .tick{border:0!important}
 .key{display:inline-block;width:.9rem;height:.9rem;border-radius:.15rem;vertical-align:-.1rem}
 details{margin:2rem 0}summary{cursor:pointer;font-size:1.15rem;font-weight:600}
-@media print{body{max-width:none;font-size:11pt;margin:0}details{display:none}
-.box,.row,table{break-inside:avoid}}
+@page{margin:12mm}
+@media print{body{max-width:none;font-size:9.5pt;line-height:1.3;margin:0;padding:0}
+details{display:none}h2{margin:1rem 0 .2rem;break-after:avoid}.box,table{break-inside:avoid}
+.rows{columns:2;column-gap:1.5rem}.many{columns:3}.row{margin:0 0 .4rem}.track{height:.8rem}
+.range{top:.3rem!important}td,th{padding:.1rem .5rem}
+*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
 
 

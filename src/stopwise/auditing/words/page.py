@@ -44,14 +44,16 @@ def _command(report: AuditReport) -> str:
     """Return the command that draws cases to label, where that is the next step."""
     if report.advice.next_step is not NextStep.LABEL:
         return ""
-    costs = ",".join(f"{price:g}" for price in report.cascade.prices)
-    words = [
-        "stopwise audit",
-        "LOG",
-        f"--costs {costs} --mistake-cost {report.cascade.mistake_cost:g}",
-        f"--plan-labels {report.advice.n_next:.0f}",
-    ]
-    return f"<p><code>{escape(' '.join(words))}</code></p>"
+    cascade, n = report.cascade, f"{report.advice.n_next:.0f}"
+    command = f"sw.audit(log, cascade, n_planned={n})"  # only Python knows trees
+    if cascade.is_chain:
+        costs = ",".join(f"{price:.15g}" for price in cascade.prices)
+        old = "" if report.facts.labels is None else " --labels LABELS --plan-out MORE.csv"
+        command = (
+            f"stopwise audit LOG --costs {costs} --mistake-cost {cascade.mistake_cost:.15g}{old} "
+            f"--plan-labels {n}"
+        )
+    return f"<p><code>{escape(command)}</code></p>"
 
 
 def _box(report: AuditReport) -> str:

@@ -135,7 +135,7 @@ def _labels(report: AuditReport) -> Iterator[Section]:
         return
     dominance = HOLDS[labels.weak_dominance]
     yield Section(
-        "What the labels say",
+        "Labels: all pairs",
         f"{labels.n_labels:,} labels, {labels.n_telling:,} of them of cases on which tests "
         f"disagree. May be cheapest by them: {names(report, labels.possible_stages)}. Weak "
         f"dominance {dominance}. The intervals hold for a number of labels that was fixed "

@@ -46,8 +46,8 @@ BASIS = {
     Basis.BELIEF: "It is the cheapest choice{hedge} if the tests err independently of each other.",
     Basis.BELIEF_AND_LABELS: "By the labels and the pattern of agreement it is the cheapest choice"
     "{hedge}.",
-    Basis.DISAGREEMENT: "It changes more answers than it costs, and nothing after it does; whether "
-    "the changes are corrections cannot be known without labels.",
+    Basis.DISAGREEMENT: "It changes more answers than its price is worth in mistakes, and no later "
+    "test does; whether the changes are corrections cannot be known without labels.",
     Basis.WORST_CASE: "It is the choice that can go wrong least: at worst it costs {risk} "
     "too much.",
 }
@@ -78,7 +78,8 @@ NEXT = {
 WARNING = {
     WarningKind.OUTLIER: "{tests} disagrees with every other test in at least {share} of the "
     "cases. It is either much better or much worse than all of them.",
-    WarningKind.RULES_DISAGREE: "Different rules disagree here: they would stop after {tests}.",
+    WarningKind.RULES_DISAGREE: "Two rules that need no labels disagree: they would stop after "
+    "{tests}.",
     WarningKind.FEW_CASES: "There are only {cases} to go by.",
     WarningKind.GAPS: "{cases} lack some output. What is missing may be anything.",
     WarningKind.GAPS_BY_OUTPUTS: "Whether {tests} ran depends on other outputs, so the cases in "
@@ -89,6 +90,8 @@ WARNING = {
     "estimates are not to be trusted.",
     WarningKind.ODD_VALUES: "Slips or gaps? These count as answers: {values}.",
     WarningKind.CONSTANT: "{tests} always says {values}.",
+    WarningKind.OWN_WORDS: "{tests} never gives an answer that another test gives, so stopping "
+    "after it counts as a mistake. If its values stand for answers, map them with --query.",
     WarningKind.SAME_ANSWERS: "No label is of a case on which the tests disagree, so the labels "
     "compare nothing.",
 }
@@ -163,6 +166,8 @@ def step_words(report: AuditReport, step: Step) -> str:
             "that it changes"
         )
         estimate = "" if math.isnan(step.avoided) else f"about {count(n * step.avoided)}"
+        if n * step.avoided <= -0.5:
+            estimate = f"that it spoils about {count(-n * step.avoided)} more than it corrects"
     return capital(
         form.format(
             start=name(report, step.start),
