@@ -33,10 +33,11 @@ FIRST_LABELS = 20
 OUTLOOKS = (20, 50, 200)  # numbers of labels of which the report says what they would do
 APART = 2.0  # a test is an outlier if it disagrees this many times as often as the others do
 OFTEN = 0.1  # and at least this often
-# How much more the next best stage must cost for a belief to be clear.
-MODEL_GAP = 0.1  # where the model alone speaks for it
-SUPPORTED_GAP = 0.05  # where disagreement or labels do, too
-SURE_ERRORS = 3.0
+# How much more every other stage must cost for a belief to be clear.
+GAP = 0.1  # of what the stage costs
+SURE_ERRORS = 3.0  # standard errors
+MODEL_DOUBT = 0.25  # of the cases in which the two disagree, where the model alone speaks for it
+SUPPORTED_DOUBT = 0.1  # where disagreement or labels do, too
 
 
 def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
@@ -124,9 +125,10 @@ def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
 def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     """Whether the belief says clearly that ``stage`` is cheapest, at a price of a mistake.
 
-    The model must not be refuted, and the next best stage must cost clearly more: by a share that
-    is larger where nothing but the model speaks for ``stage``, and by three standard errors. The
-    shares were chosen on recorded cascades; see docs/decisions.md.
+    The model must not be refuted, and every other stage that may be best must cost clearly more: by
+    a share, by three standard errors, and even if the model decides some of the cases wrongly in
+    which the two disagree. These are more where nothing but the model speaks for ``stage``; then it
+    must be one that the log could have refuted. See docs/decisions.md.
     """
     belief, cascade = facts.belief, facts.cascade
     if price is not None:
@@ -136,14 +138,14 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     others = [k for k in possible_stages(facts.largest_differences, C) if k != stage]
     if belief.is_refuted or facts.table.n_cases < FEW or not others:
         return False
-    second = min(others, key=lambda k: float(total[k]))
-    gap = float(total[second] - total[stage])
-    if gap < SURE_ERRORS * belief.spreads[stage, second]:
-        return False
-    sound = facts.verdict.stage if price is None else sound_stage(facts.table.disagreement, cascade)
-    if sound == stage or facts.has_telling_labels:
-        return bool(gap >= SUPPORTED_GAP * total[stage])
-    return bool(belief.is_testable and gap >= MODEL_GAP * total[stage])
+    p = facts.table.disagreement
+    sound = facts.verdict.stage if price is None else sound_stage(p, cascade)
+    is_supported = sound == stage or facts.has_telling_labels
+    doubt = SUPPORTED_DOUBT if is_supported else MODEL_DOUBT
+    needed = np.maximum(doubt * np.nan_to_num(p[stage], nan=1.0), GAP * total[stage])
+    needed = np.maximum(needed, SURE_ERRORS * belief.spreads[stage])
+    is_apart = (total - total[stage] >= needed)[others].all()
+    return bool(is_apart and (is_supported or belief.is_testable))
 
 
 def _certainty(facts: Facts, band: PriceBand) -> Certainty:

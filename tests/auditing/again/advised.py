@@ -51,22 +51,24 @@ class Again(Planned):
         return list(self.parents) == [None, *range(self.K - 1)]
 
     def is_clear(self, stage):
-        """Whether the second best costs clearly more, and the model is not refuted."""
+        """Whether all others cost clearly more, and the model is not refuted."""
         rates, _ = self.belief
-        cost = {k: rates[k] + self.C[k] for k in self.rivals if k != stage}
-        if self.model.misfit.is_refuted or self.n < 30 or not cost:
+        others = [k for k in self.rivals if k != stage]
+        if self.model.misfit.is_refuted or self.n < 30 or not others:
             return False
-        second = min(cost, key=cost.get)
+        supported = self.finding()[1] == stage or self.n_telling > 0
+        if not (supported or self.model.misfit.is_testable):
+            return False
         own = rates[stage] + self.C[stage]
-        gap = cost[second] - own
-        apart = [
-            w[stage] - w[second] for row, t in self.counts.items() for w in [self.per_row[row]] * t
-        ]
-        if gap < 3 * np.std(apart) / math.sqrt(self.n):
-            return False
-        if self.finding()[1] == stage or self.n_telling:
-            return bool(gap >= 0.05 * own)
-        return bool(self.model.misfit.is_testable and gap >= 0.1 * own)
+        for k in others:
+            gap = rates[k] + self.C[k] - own
+            wrong = [self.per_row[row][[stage, k]] for row in self.rows]
+            error = np.std([first - second for first, second in wrong]) / math.sqrt(self.n)
+            share = self.plain[stage, k]
+            doubt = (0.1 if supported else 0.25) * (1 if share is None else float(share))
+            if gap < max(0.1 * own, 3 * error, doubt):
+                return False
+        return True
 
     @cached_property
     def choice(self):
