@@ -1,5 +1,6 @@
 import os
 
+import pytest
 from hypothesis import settings
 
 os.environ["MPLBACKEND"] = "Agg"
@@ -8,3 +9,15 @@ os.environ["MPLBACKEND"] = "Agg"
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("explore", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep what is slow to set up in one process of ``--dist loadgroup``.
+
+    The tests of a file stay together, and so do all that compile most of the kernels.
+    """
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        compiles = "quick" in getattr(item, "fixturenames", ()) or "simulation" in item.path.parts
+        item.add_marker(pytest.mark.xdist_group("kernels" if compiles else item.path.stem))

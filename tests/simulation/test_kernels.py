@@ -252,7 +252,7 @@ from stopwise.policies.compiled_rule import declared_rule
 from stopwise.simulation import kernels
 from stopwise.simulation.compiled import kernel
 rule = declared_rule(sw.WeakDominance(world.cascade))
-stats = kernel(kernels.play, kernels.choose, rule.choose).stats
+stats = kernel(kernels.play, rule.choose).stats
 print(sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))
 """
 

@@ -136,7 +136,7 @@ class CompiledContextual:
 
     def __init__(self, policy: ContextualPolicy, rule: ContextualRule) -> None:
         self._policy = policy
-        self._run = kernel(kernels.play_in_context, kernels.choose_in_context, rule.choose)
+        self._run = kernel(kernels.play_in_context, rule.choose)
         self._rng = policy._rng if policy.draws else np.random.default_rng(0)
         self.model = arrays_of(policy._model)
 

@@ -36,21 +36,21 @@ def warn_if_slow() -> bool:
     return False
 
 
-def kernel(function: F, placeholder: Any, rule: Any) -> F:
-    """Return ``function`` compiled with ``rule`` in place of ``placeholder``.
+def kernel(function: F, rule: Any) -> F:
+    """Return ``function`` compiled with ``rule`` for what it calls ``choose``.
 
     The first call ever takes some seconds.
     """
     with _lock:
-        return cast("F", _kernel(function, placeholder, rule))
+        return cast("F", _kernel(function, rule))
 
 
 @cache
-def _kernel(function: Any, placeholder: Any, rule: Any) -> Any:
-    return compiled(function, {placeholder: rule})
+def _kernel(function: Any, rule: Any) -> Any:
+    return compiled(function, {"choose": rule})
 
 
-def compiled(function: F, substitutes: Mapping[Any, Any]) -> F:
+def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
     """Return ``function``, compiled together with every stopwise function that it calls.
 
     The machine code is kept on disk for the next process. To see whether it is still good numba
@@ -62,22 +62,22 @@ def compiled(function: F, substitutes: Mapping[Any, Any]) -> F:
     function
         A plain function without a closure, on numbers and arrays.
     substitutes
-        What to compile in place of a function that numba cannot compile.
+        What to compile where a name stands, whatever the name means in Python.
     """
     built: dict[Any, Any] = {}
     _build(function, substitutes, built)
     return cast("F", built[function][0])
 
 
-def _build(function: Any, substitutes: Mapping[Any, Any], built: dict[Any, Any]) -> None:
+def _build(function: Any, substitutes: Mapping[str, Any], built: dict[Any, Any]) -> None:
     """Put ``function`` and what it calls into ``built``: compiled, and all functions in it."""
     if function in built:
         return
     callees = {
-        name: substitutes.get(value, value)
+        name: value
         for name in function.__code__.co_names
-        if isinstance(value := function.__globals__.get(name), FunctionType)
-        and (value.__module__ == function.__module__ or value.__module__.startswith("stopwise."))
+        if isinstance(value := (function.__globals__ | substitutes).get(name), FunctionType)
+        and (name in substitutes or value.__module__.startswith(("stopwise.", function.__module__)))
     }
     for callee in callees.values():
         _build(callee, substitutes, built)

@@ -39,7 +39,7 @@ class CompiledPlay:
         self._key = row_key(rng)
         self._rng = rng
         self._jumps = jumps
-        self._run = kernel(kernels.play, kernels.choose, rule.choose)
+        self._run = kernel(kernels.play, rule.choose)
         self.n_rounds = 0
 
     def play(self, world: World, ends: IntArray) -> Played:

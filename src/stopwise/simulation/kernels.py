@@ -1,6 +1,6 @@
 """Compiled play: what `events` does, in machine code, and round by round where that is asked.
 
-The rule of the policy is compiled into the kernel in place of `choose`, or of `choose_in_context`.
+Each kernel is compiled anew for each rule: the rule is what ``choose`` is then.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ from stopwise.simulation.draws import pick
 FEW = 8
 # Drawing how often a case came up takes about as long as drawing so many rounds.
 ROUNDS_A_COUNT = 8
+
+
+# Where this stands, the rule of a policy is compiled.
+choose: Any = None
 
 
 class Rows(NamedTuple):
@@ -75,18 +79,6 @@ class Run(NamedTuple):
     totals: Any
 
 
-def choose(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
-    """Give way to the rule of a policy, which is compiled in place of this."""
-    raise NotImplementedError
-
-
-def choose_in_context(
-    model: Model, n_stages: int, context: Any, exploration: float, rng: Any
-) -> int:
-    """Give way to the rule of a contextual policy, which is compiled in place of this."""
-    raise NotImplementedError
-
-
 def play(
     tables: Tables,
     rows: Rows,
@@ -114,38 +106,33 @@ def play(
     stages
         To be filled with the stage of each round, as far as it has room.
     """
-    is_chain, key, totals = run.is_chain, run.key, run.totals
-    adds, is_wrong = rows.adds, rows.is_wrong
+    is_chain, jumps, known, key, totals = run
+    adds, is_wrong, keep, others, alike, starts, examples, shares = rows
+    seen, sums, stopped, branches = tables.seen, tables.sums, tables.stopped, tables.branches
     counts = np.zeros(len(adds), dtype=np.int64)
     new = np.zeros(adds.shape[1])
-    drawn = len(rows.keep) > 0
+    drawn = len(keep) > 0
     t = first
     for c in range(len(ends)):
         while t < ends[c]:
-            stage, certain = choose(tables, run.known + t, rng)
+            stage, certain = choose(tables, known + t, rng)
             rounds = min(certain, ends[c] - t)
-            tables.stopped[stage] += rounds
-            begin, end = rows.starts[stage], rows.starts[stage + 1]
+            begin, end = starts[stage], starts[stage + 1]
             wrong = 0
-            if not is_chain:
+            if rounds <= FEW or not (is_chain and drawn):
                 for s in range(t, t + rounds):
-                    row = row_at(drawn, key[0], key[1], s, rows.keep, rows.ends)
-                    show(adds[row], tables.branches, tables.seen, tables.sums, stage)
-                    wrong += is_wrong[row, stage]
-            elif run.jumps and drawn and rounds > ROUNDS_A_COUNT * (end - begin):
-                shares, examples = rows.shares[begin:end], rows.examples[begin:end]
-                wrong = jump(shares, examples, adds, is_wrong[:, stage], new, stage, rounds, rng)
-            elif rounds <= FEW or not drawn:
-                for s in range(t, t + rounds):
-                    row = row_at(drawn, key[0], key[1], s, rows.keep, rows.ends)
-                    add(adds[row], new, stage, 1)
+                    row = pick(key[0], key[1], s, keep, others) if drawn else np.uint64(s)
+                    show(adds, row, is_chain, branches, seen, sums, stage)
                     wrong += is_wrong[row, stage]
             else:
-                for s in range(t, t + rounds):
-                    counts[pick(key[0], key[1], s, rows.keep, rows.ends)] += 1
-                wrong = total(counts, rows.alike[stage], adds, is_wrong[:, stage], new, stage)
-            if is_chain:
-                settle(new, tables.seen, tables.sums, stage, rounds)
+                if jumps and rounds > ROUNDS_A_COUNT * (end - begin):
+                    jump(counts, examples[begin:end], shares[begin:end], rounds, rng)
+                else:
+                    for s in range(t, t + rounds):
+                        counts[alike[stage, pick(key[0], key[1], s, keep, others)]] += 1
+                wrong = total(counts, adds, is_wrong, new, stage)
+                settle(new, seen, sums, stage, rounds)
+            stopped[stage] += rounds
             for s in range(t, min(t + rounds, len(stages))):
                 stages[s] = stage
             totals[stage] += rounds
@@ -155,56 +142,32 @@ def play(
             played[c, k] = totals[k]
 
 
-def row_at(drawn: bool, state: Any, step: Any, t: int, keep: Any, ends: Any) -> Any:
-    """Return the row of round ``t``."""
-    if drawn:
-        return pick(state, step, t, keep, ends)
-    return np.uint64(t)
+def jump(counts: Any, examples: Any, shares: Any, rounds: int, rng: Any) -> None:
+    """Draw how often each case comes up in ``rounds`` rounds."""
+    for case in range(len(shares)):
+        times = rounds if shares[case] >= 1 else rng.binomial(rounds, shares[case])
+        counts[examples[case]] += times
+        rounds -= times
+        if rounds == 0:
+            break
 
 
-def total(counts: Any, alike: Any, adds: Any, is_wrong: Any, new: Any, stage: int) -> int:
+def total(counts: Any, adds: Any, is_wrong: Any, new: Any, stage: int) -> int:
     """Add what was counted and begin to count anew; return how many answers were wrong."""
-    for row in range(len(counts)):
-        if alike[row] != row:
-            counts[alike[row]] += counts[row]
-            counts[row] = 0
     wrong = 0
     for row in range(len(counts)):
         if counts[row] > 0:
-            add(adds[row], new, stage, counts[row])
-            wrong += counts[row] * is_wrong[row]
+            add(adds, row, new, stage, counts[row])
+            wrong += counts[row] * is_wrong[row, stage]
             counts[row] = 0
     return wrong
 
 
-def jump(
-    shares: Any,
-    examples: Any,
-    adds: Any,
-    is_wrong: Any,
-    new: Any,
-    stage: int,
-    rounds: int,
-    rng: Any,
-) -> int:
-    """Draw how often each case comes up in ``rounds`` rounds, and add that."""
-    wrong = 0
-    for case in range(len(shares)):
-        times = rounds if shares[case] >= 1 else rng.binomial(rounds, shares[case])
-        if times > 0:
-            add(adds[examples[case]], new, stage, times)
-            wrong += times * is_wrong[examples[case]]
-            rounds -= times
-        if rounds == 0:
-            break
-    return wrong
-
-
-def add(row: Any, new: Any, stage: int, times: int) -> None:
+def add(adds: Any, row: Any, new: Any, stage: int, times: int) -> None:
     """Add what a row shows at ``stage`` of a chain, pair by pair."""
     weight = float(times)  # machines multiply floats faster than whole numbers
     for k in range(stage * (stage + 1) // 2):
-        new[k] += weight * row[k]
+        new[k] += weight * adds[row, k]
 
 
 def settle(new: Any, seen: Any, sums: Any, stage: int, rounds: int) -> None:
@@ -219,15 +182,23 @@ def settle(new: Any, seen: Any, sums: Any, stage: int, rounds: int) -> None:
         seen[j, j] += rounds
 
 
-def show(row: Any, branches: Any, seen: Any, sums: Any, stage: int) -> None:
-    """Add what a row shows at ``stage`` of a tree: the pairs on the path to it."""
+def show(
+    adds: Any, row: Any, is_chain: bool, branches: Any, seen: Any, sums: Any, stage: int
+) -> None:
+    """Add what a row shows at ``stage``: the pairs on the path to it."""
     for j in range(stage + 1):
-        if j != stage and branches[j, stage] == NOTHING:
-            continue
-        for i in range(j):
-            if branches[i, j] != NOTHING:
-                sums[j, i] += row[j * (j - 1) // 2 + i]
+        first = j * (j - 1) // 2
+        if is_chain:
+            for i in range(j):
+                sums[j, i] += adds[row, first + i]
                 seen[j, i] += 1
+        elif j == stage or branches[j, stage] != NOTHING:
+            for i in range(j):
+                if branches[i, j] != NOTHING:
+                    sums[j, i] += adds[row, first + i]
+                    seen[j, i] += 1
+        else:
+            continue
         seen[j, j] += 1
 
 
@@ -254,7 +225,7 @@ def play_in_context(
     while n_stages * (n_stages - 1) // 2 < len(pairs):
         n_stages += 1
     for n in range(len(contexts)):
-        stage = choose_in_context(model, n_stages, contexts[n], exploration, rng)
+        stage = choose(model, n_stages, contexts[n], exploration, rng)
         shown = stage * (stage + 1) // 2
         for p in range(len(pairs)):
             pairs[p] = disagreed[n, p] if p < shown else UNSEEN

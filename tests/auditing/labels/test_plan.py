@@ -98,7 +98,7 @@ def test_drawn_cases_are_those_of_the_plan(n_classes):
 
 @pytest.mark.parametrize("K", [12, 18])
 def test_cases_of_many_tests_are_drawn(K):
-    _, outputs = draw(np.random.default_rng(K), 3_000, np.linspace(0.4, 0.1, K), n_classes=3)
+    _, outputs = draw(np.random.default_rng(K), 600, np.linspace(0.4, 0.1, K), n_classes=3)
     names = [f"t{k}" for k in range(K)]
     frame = pd.DataFrame(outputs, columns=names)
     report = sw.audit(frame, sw.Cascade([0.01] * K, names=names), n_planned=25)
