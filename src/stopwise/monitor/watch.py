@@ -226,15 +226,17 @@ class Monitor:
     def is_odd(self, stage: int) -> bool:
         """Whether a stage looks broken in what was seen since the last change.
 
-        It disagrees with each other stage more than they do with each other, and more than before
-        the change; or it often gives nothing, or nearly always the same where others do not.
+        On average it disagrees with the others more than any two of them do with each other, and
+        more than before the change; or it often gives nothing, or nearly always the same where
+        others do not.
         """
         recent = self.recent()
         shares = self._shares(recent)
-        own = [s for s, pair in enumerate(self.streams.pairs) if stage in pair]
-        rose = shares[own] > self._shares(self.past[-1])[own] if self.past else np.ones(1)
-        pairs = dict(zip(self.streams.pairs, shares, strict=False))
-        if odd_one_out(pairs, self.n_stages) == stage and rose.all():
+        pairs = self.streams.pairs
+        own = [s for s, pair in enumerate(pairs) if stage in pair]
+        apart = shares[[s for s in range(len(pairs)) if s not in own]].max(initial=0.0)
+        before = self._shares(self.past[-1])[own].mean() if self.past else 0.0
+        if self.n_stages > 2 and shares[own].mean() > max(apart, before):
             return True
         if shares[len(self.streams.pairs) + stage] >= OFTEN_MISSING:
             return True

@@ -23,7 +23,7 @@ SAVED_EVERY = 3600.0  # seconds between two times that what was watched goes int
 MAX_SAVED = 2000  # different cases that are saved of it
 KEPT = 100
 # Complete cases after which a stage that was taken out of service is looked at again.
-REVIEWED = 30
+REVIEWED = 60
 # The share of cases that are run to the end while a stage is out of service.
 PROBING = 0.1
 
