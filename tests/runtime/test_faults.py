@@ -339,7 +339,7 @@ class TestLabels:
 
     def test_labels_are_not_bought_for_a_policy_that_ignores_them(self):
         with pytest.raises(SettingError, match="learns nothing from them"):
-            runtime(policy="resolve", labels=LabelSettings(buy=len, budget=1))
+            runtime(policy="resolve", labels=LabelSettings(buy_label=len, budget=1))
 
     def test_labels_of_an_earlier_epoch_say_nothing_of_the_present_one(self):
         made = self.made(keep=10)
@@ -364,7 +364,7 @@ class TestLabels:
         def fails(case):
             raise ConnectionError("nobody there")
 
-        made = self.made(buy=fails, label_cost=0.01, budget=1)
+        made = self.made(buy_label=fails, label_cost=0.01, budget=1)
         run(made, [0b001])
         assert made.labels.spent == 0
         assert "nobody there" in caplog.text

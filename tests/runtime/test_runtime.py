@@ -404,11 +404,19 @@ class TestLabels:
             bought.append(case)
             return 1
 
-        settings = LabelSettings(buy=buy, label_cost=2.0, budget=7.0)
+        settings = LabelSettings(buy_label=buy, label_cost=2.0, budget=7.0)
         made = runtime(policy="beliefs", mistake_cost=1000, shadow=1.0, labels=settings)
         run(made, [0b000] * 5 + [0b001] * 20)
         assert bought == [0b001] * 3
         assert made.labels.spent == 6.0
+
+    def test_no_label_is_bought_where_only_a_stage_that_cannot_be_best_differs(self):
+        settings = LabelSettings(buy_label=lambda case: 1, label_cost=0.1, budget=100.0)
+        made = runtime(policy="beliefs", mistake_cost=10, shadow=1.0, labels=settings)
+        made.set_costs([1, 1, 9])
+        run(made, [0b000, 0b000, 0b011, 0b100] * 20)
+        assert made.labels.expected_loss > 1
+        assert made.labels.spent == 0
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -
         if key in table and not isinstance(table[key], dict):
             problems.found.append(f"{place}: {key} must be a table, got {table[key]!r}")
         elif key in table:
-            known = {field.name for field in fields(kind)} - {"buy"}
+            known = {field.name for field in fields(kind)} - {"buy_label"}
             problems.keys(f"[{key}]", table[key], known)
             given = {k: v for k, v in table[key].items() if k in known}
             settings[key] = problems.attempt(f"[{key}]", partial(kind, **given))

@@ -12,9 +12,12 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 from stopwise.patterns import Pattern, standing_answer
+from stopwise.runtime.telling import seen_table
 from stopwise.store import Record
 
 if TYPE_CHECKING:
@@ -32,16 +35,16 @@ class LabelSettings:
     keep
         How many cases are kept at the most, a random sample of those whose outputs differ, in the
         store where there is one; 0, the default, keeps none: cases may hold what must not be kept.
-    buy
+    buy_label
         A function, sync or async, from a case to its label, or ``None`` if it has none.
     label_cost, budget
         What one label costs and what all may cost, in the unit of the stages' costs. A label is
-        bought only where outputs differ, and only while all labels together cost at most half of
-        what the answers given are expected to have lost.
+        bought only where stages that may be best disagree, and only while all labels together
+        cost at most half of what the answers given are expected to have lost.
     """
 
     keep: int = 0
-    buy: Callable[[Any], Any] | None = None
+    buy_label: Callable[[Any], Any] | None = None
     label_cost: float = 1.0
     budget: float = 0.0
 
@@ -74,19 +77,21 @@ class Labels:
 
     def __init__(self, runtime: Runtime, settings: LabelSettings) -> None:
         self.settings = settings
-        self.is_on = settings.keep > 0 or settings.buy is not None
+        self.is_on = settings.keep > 0 or settings.buy_label is not None
         self.n_labels = 0
         self.spent = 0.0
         self.expected_loss = 0.0
         self._runtime = runtime
-        if settings.buy is not None and not runtime.learning.has_belief:
+        if settings.buy_label is not None and not runtime.learning.has_belief:
             raise SettingError(
                 "labels must not be bought for a policy that learns nothing from them: leave out "
-                "buy, or take policy='beliefs'"
+                "buy_label, or take policy='beliefs'"
             )
         self._waiting: dict[str, WantedCase] = {}
         self._labelled: Counter[Pattern] = Counter()
         self._n_offered = 0
+        self._n_affordable = 0
+        self._possible: tuple[int, ...] = ()
         self._lock = threading.Lock()
         self._rng = random.Random(0)  # which cases are kept
         self._store, self._name = runtime.worker.store, runtime.name
@@ -102,7 +107,7 @@ class Labels:
             return
         doubt = self._doubt(outputs)
         self.expected_loss += doubt * self._runtime.mistake_cost
-        if settings.buy is not None and self._affords():
+        if settings.buy_label is not None and self._affords() and self._is_telling(outputs):
             self.spent += settings.label_cost
             self._runtime.background.start(self._buy(case, outputs))
         elif settings.keep and key is not None:
@@ -186,8 +191,20 @@ class Labels:
         after = self.spent + self.settings.label_cost
         return after <= self.settings.budget and after <= self.expected_loss / 2
 
+    def _is_telling(self, outputs: Pattern) -> bool:
+        """Whether stages that may be best disagree, by what was known after 1, 2, 4, … cases."""
+        self._n_affordable += 1
+        if self._n_affordable & (self._n_affordable - 1) == 0:
+            from stopwise.auditing.bounds.regrets import possible_stages
+
+            learning = self._runtime.learning
+            table = seen_table(learning.patterns() or {outputs: 1}, learning.cascade)
+            differences = np.nan_to_num(table.disagreement, nan=1.0)
+            self._possible = possible_stages(differences, learning.cascade.cumulative_costs)
+        return _differ(tuple(y for k, y in enumerate(outputs) if k in self._possible))
+
     async def _buy(self, case: Any, outputs: Pattern) -> None:
-        buy = self.settings.buy
+        buy = self.settings.buy_label
         if buy is None:
             return
         epoch = self._runtime.learning.counts.epoch
