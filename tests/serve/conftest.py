@@ -3,10 +3,17 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
+from tests.serve.browsing import chromium
 from tests.serve.serving import NEW, running, serving
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
 def served():
     """A server with a cascade that clients run and one that it runs itself."""
     with serving({"local": running()}) as found:

@@ -82,8 +82,9 @@ def test_run_labels_and_report(http):
     assert "outputs" in http.get(f"{local}/labels?outputs=true").json()["cases"][0]
     key = blind[0]["key"]
     label = {"key": key, "label": "urgent"}
-    assert http.post(f"{local}/labels", json=label).json() == {"n_labels": 1}
-    assert http.post(f"{local}/labels", json=label).json() == {"n_labels": 1}
+    before = http.get(f"{local}/labels").json()["n_labels"]
+    assert http.post(f"{local}/labels", json=label).json() == {"n_labels": before + 1}
+    assert http.post(f"{local}/labels", json=label).json() == {"n_labels": before + 1}
     assert key not in [case["key"] for case in http.get(f"{local}/labels").json()["cases"]]
     assert http.get(f"{local}/report").json()
     page = http.get(f"{local}/report?format=html")

@@ -5,16 +5,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.serve.browsing import Watched, chromium
+from tests.serve.browsing import Watched
 from tests.serve.serving import NEW, free_port, running, serving
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture
@@ -46,6 +40,9 @@ def test_live_without_errors(told, watched):
     page.wait_for_selector("#pairs table")
     page.locator("input[type=range]").fill("1")
     page.wait_for_function("() => document.body.innerText.includes('If a mistake cost 500')")
+    page.get_by_role("button", name="Set this price").click()
+    page.wait_for_function("() => document.body.innerText.includes('A mistake costs 500')")
+    told.host.change("local", lambda runtime: runtime.set_mistake_cost(50.0))
     assert watched.errors == []
     assert not watched.is_too_wide()
 
@@ -136,8 +133,21 @@ def test_wrong_token_and_no_permission(browser):
             "() => document.querySelector('h1').textContent === 'The token does not allow this'"
         )
         page.goto(f"{found.url}/cascade/local")
-        page.wait_for_function("() => document.getElementById('status').textContent === 'live'")
+        page.locator("input[type=range]").fill("1")
+        page.get_by_role("button", name="Set this price").click()
+        page.get_by_text("this needs 'admin'").wait_for()
         page.close()
+
+
+def test_a_stage_out_of_service_is_said_and_used_again(told, watched):
+    watching = told.host.find("local").watching
+    watching.set_distrusted(frozenset({1}))
+    watched.page.goto(f"{told.url}/cascade/local")
+    watched.page.get_by_text("nurse is out of service").wait_for()
+    watched.page.get_by_role("button", name="Use it again now").click()
+    watched.page.get_by_text("stage trusted again").wait_for()
+    assert watched.page.get_by_text("nurse is out of service").count() == 0
+    assert watched.errors == []
 
 
 def test_names_and_outputs_are_text(browser):
@@ -163,17 +173,19 @@ def test_names_and_outputs_are_text(browser):
         page.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (768, "dark"), (1200, "light")])
-def test_nothing_is_wider_than_the_window(told, browser, width, scheme):
-    watched = Watched(browser, viewport={"width": width, "height": 800}, color_scheme=scheme)
+def test_nothing_is_wider_than_the_window(told, browser):
+    """On a phone in the dark and on a desk in the light, on every page; colours follow."""
+    watched = Watched(browser)
     for path in ("/", "/cascade/local", "/label/local", "/audit", "/cascade/nobody"):
         watched.page.goto(told.url + path)
         watched.page.wait_for_selector("h1")
-        watched.page.wait_for_timeout(150)
-        assert not watched.is_too_wide(), path
-    background = watched.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
-    assert (brightness < 200) == (scheme == "dark")
+        for width, scheme in ((390, "dark"), (1200, "light")):
+            watched.page.set_viewport_size({"width": width, "height": 800})
+            watched.page.emulate_media(color_scheme=scheme)
+            assert not watched.is_too_wide(), (path, width)
+            background = watched.page.evaluate("getComputedStyle(document.body).backgroundColor")
+            brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
+            assert (brightness < 200) == (scheme == "dark")
     watched.page.close()
 
 

@@ -3,10 +3,13 @@
 import concurrent.futures
 import os
 import signal
+import statistics
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 import stopwise as sw
@@ -14,6 +17,8 @@ from stopwise.client import ServerError
 from stopwise.store import Worker
 from tests.serve.serving import free_port, wait_for
 from tests.serve.test_clients import start, stop
+
+SOAK_SECONDS = 600.0
 
 
 def children(pid: int) -> list[int]:
@@ -90,3 +95,49 @@ def test_two_workers_share_cascades_prices_and_tells(tmp_path):
     finally:
         _, errors = stop(process)
     assert "Traceback" not in errors
+
+
+@pytest.mark.slow
+def test_memory_stays_flat(tmp_path):
+    """Asks, tells with ever new keys, streams and metrics, for ten minutes."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    flags = ["--name", "triage", "--costs", "0,1,12", "--mistake-cost", "200", "--port", str(port)]
+    process = start(flags, tmp_path, url)
+    end, sizes = time.monotonic() + SOAK_SECONDS, []
+    status = Path(f"/proc/{process.pid}/status")
+
+    def use(user: int) -> int:
+        client, n_sent = sw.Client(url, "triage"), 0
+        with httpx.Client(base_url=url) as http:
+            while time.monotonic() < end:
+                for _ in range(50):
+                    outputs = [f"x{n_sent % 5}", "y", "y"][: client.ask() + 1]
+                    client.tell(outputs, key=f"{user}-{n_sent}")
+                    http.post("/api/cascades/triage/tell", json={"outputs": outputs})
+                    n_sent += 1
+                with http.stream("GET", "/api/cascades/triage/stream") as stream:
+                    next(stream.iter_lines())
+                http.get("/metrics")
+                http.get("/")
+                time.sleep(0.5)
+        return n_sent
+
+    try:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            users = [pool.submit(use, user) for user in range(2)]
+            while time.monotonic() < end:
+                time.sleep(SOAK_SECONDS / 200)
+                (line,) = [x for x in status.read_text().splitlines() if x.startswith("VmRSS")]
+                sizes.append(int(line.split()[1]) / 1024)
+            n_sent = sum(user.result() for user in users)
+        assert sw.Client(url, "triage").live()["n_cases"] >= n_sent
+    finally:
+        _, errors = stop(process)
+    assert "Traceback" not in errors
+    quarter = len(sizes) // 4
+    early, late = (
+        statistics.median(sizes[quarter : 2 * quarter]),
+        statistics.median(sizes[-quarter:]),
+    )
+    assert late < 1.05 * early + 2, sizes

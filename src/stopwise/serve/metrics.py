@@ -70,7 +70,7 @@ def _samples(view: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]
         yield "stopwise_cases_stopped", stage, view["stopped"][k]
         yield "stopwise_outputs_missing", stage, view["missing"][k]
         yield "stopwise_out_of_service", stage, float(k in view["out_of_service"])
-        if view["error_rates"] is not None:
+        if view["error_rates"] is not None and view["error_rates"][k] is not None:
             yield "stopwise_error_rate", stage, view["error_rates"][k]
     for pair in view["pairs"]:
         labels = {"shallow": names[pair["shallow"]], "deep": names[pair["deep"]]}

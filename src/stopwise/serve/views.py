@@ -57,6 +57,12 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
     prices = [float(price) for price in cascade.prices]
     cumulative = [math.fsum(prices[: k + 1]) for k in range(K)]
     model = getattr(policy, "model", None)
+    rates = None
+    if model is not None:  # where the data leave everything open, nothing is known
+        rates = [
+            (float(rate), [float(low), float(high)]) if is_known((low, high)) else (None, None)
+            for rate, (low, high) in zip(model.error_rates, model.error_intervals, strict=True)
+        ]
     certificate = policy.certificate() if hasattr(policy, "certificate") else None
     staleness = runtime.learning.counts.staleness
     store = runtime.worker.store
@@ -80,10 +86,8 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
             for j in range(K)
             for i in range(j)
         ],
-        "error_rates": None if model is None else [float(x) for x in model.error_rates],
-        "error_intervals": None
-        if model is None
-        else [[float(low), float(high)] for low, high in model.error_intervals],
+        "error_rates": None if rates is None else [rate for rate, _ in rates],
+        "error_intervals": None if rates is None else [interval for _, interval in rates],
         "certificate": None if certificate is None else str(certificate),
         "certificate_status": None if certificate is None else certificate.status.value,
         "alarms": [

@@ -3,7 +3,7 @@
 const status = document.getElementById("status");
 
 export class Refused extends Error {
-  constructor(code, detail) { super(detail); this.code = code; }
+  constructor(code, detail, title = "This did not work") { super(detail); this.code = code; this.title = title; }
 }
 
 function headers() {
@@ -23,7 +23,7 @@ export async function send(method, path, body, type = "application/json") {
   const text = await response.text();
   let told = null;
   try { told = text ? JSON.parse(text) : null; } catch { told = { detail: text.slice(0, 300) }; }
-  if (!response.ok) throw new Refused(response.status, told?.detail ?? response.statusText);
+  if (!response.ok) throw new Refused(response.status, told?.detail ?? response.statusText, told?.title);
   return told;
 }
 
@@ -41,6 +41,8 @@ function login(why) {
   });
 }
 
+export const forgetToken = () => sessionStorage.removeItem("token");
+
 export function say(text, lost = false) {
   status.textContent = text;
   status.classList.toggle("lost", lost);
@@ -52,7 +54,7 @@ export async function follow(path, show, signal) {
     try {
       const response = await fetch(path, { headers: headers(), signal });
       if (response.status === 401) { await login("The server asks for one."); continue; }
-      if (!response.ok) throw new Refused(response.status, (await response.json()).detail);
+      if (!response.ok) { const told = await response.json(); throw new Refused(response.status, told.detail, told.title); }
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
       for (;;) {

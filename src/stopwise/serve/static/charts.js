@@ -2,17 +2,16 @@
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-export function timeChart(place, names, rows, { marks = [], format = (x) => x.toLocaleString("en") } = {}) {
-  place.replaceChildren();
-  if (rows[0].length < 2) { place.textContent = "Not enough time has passed for a curve."; return; }
+export function timeChart(place, names, rows, { marks, wait }) {
+  if (rows[0].length < 2) { place.textContent = wait; place.className = "quiet"; return; }
   const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
   const drawMarks = (plot) => {
     const { ctx, bbox } = plot;
     ctx.save();
-    ctx.strokeStyle = colour("--warn");
     ctx.lineWidth = 2;
     ctx.setLineDash([6, 4]);
-    for (const at of marks) {
+    for (const { at, kind } of marks) {
+      ctx.strokeStyle = colour(kind === "alarm" ? "--warn" : "--quiet");
       const x = plot.valToPos(at, "x", true);
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
       ctx.beginPath(); ctx.moveTo(x, bbox.top); ctx.lineTo(x, bbox.top + bbox.height); ctx.stroke();
@@ -23,7 +22,7 @@ export function timeChart(place, names, rows, { marks = [], format = (x) => x.to
     width: Math.max(place.clientWidth, 200),
     height: 220,
     cursor: { show: false },
-    axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map(format) }],
+    axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map((y) => y.toLocaleString("en")) }],
     series: [{}, ...names.map((label, k) => ({ label, stroke: colour(`--s${k % 6}`), width: 2, points: { show: false } }))],
     hooks: { draw: [drawMarks] },
   }, rows, place);

@@ -1,6 +1,6 @@
 // Which page is shown: the path says it, links stay within the page.
 
-import { Refused, say } from "./api.js";
+import { forgetToken, say } from "./api.js";
 import { h } from "./dom.js";
 import { overview } from "./overview.js";
 import { cascade } from "./cascade.js";
@@ -28,8 +28,8 @@ async function show() {
   try {
     await found[1](main, leave.signal, ...names);
   } catch (error) {
-    const title = error instanceof Refused && error.code === 403 ? "The token does not allow this" : "This did not work";
-    main.replaceChildren(h("h1", {}, title), h("p", { class: "error" }, error.message), h("button", { onclick: show }, "Try again"));
+    main.replaceChildren(h("h1", {}, error.title ?? "This did not work"), h("p", { class: "error" }, error.message),
+      error.code === 403 ? h("button", { onclick: () => { forgetToken(); show(); } }, "Use another token") : h("button", { onclick: show }, "Try again"));
   }
 }
 

@@ -9,7 +9,8 @@ export async function overview(main) {
   if (!cascades.length) {
     main.replaceChildren(
       h("h1", {}, "No cascade yet"),
-      h("p", {}, "Describe one in the server's configuration, or create it over HTTP: POST /api/cascades with name, costs and mistake_cost."),
+      h("p", {}, "Describe one in the server's configuration, or create it over HTTP:"),
+      h("pre", { class: "scroll" }, `curl ${location.origin}/api/cascades -d '{"name": "triage", "costs": [0, 1, 12], "mistake_cost": 200}'`),
     );
     return;
   }
@@ -18,15 +19,15 @@ export async function overview(main) {
     const last = live.fixed_cost_per_1000.at(-1);
     return h("tr", {},
       h("td", {}, h("a", { href: `/cascade/${encodeURIComponent(cascade.name)}` }, cascade.name)),
-      h("td", { class: "n" }, number(live.n_cases)),
-      h("td", { class: "n" }, number(live.cost_per_1000)),
-      h("td", { class: "n" }, number(last)),
-      h("td", { class: live.alarms.length ? "error" : "" }, live.alarms.length ? live.alarms.at(-1).text : "none"),
+      h("td", { class: "n", "data-name": "Cases" }, number(live.n_cases)),
+      h("td", { class: "n", "data-name": "Cost per 1,000" }, number(live.cost_per_1000)),
+      h("td", { class: "n", "data-name": "Always all tests" }, number(last)),
+      h("td", { class: live.alarms.length ? "error" : "", "data-name": "Latest alarm" }, live.alarms.length ? live.alarms.at(-1).text : "none"),
     );
   }));
   main.replaceChildren(
     h("h1", {}, "Cascades"),
-    h("div", { class: "scroll" }, h("table", {},
+    h("div", { class: "scroll" }, h("table", { class: "stack" },
       h("thead", {}, h("tr", {}, h("th", {}, "Cascade"), h("th", { class: "n" }, "Cases"), h("th", { class: "n" }, "Cost per 1,000"),
         h("th", { class: "n" }, "Always all tests"), h("th", {}, "Latest alarm"))),
       h("tbody", {}, rows))),
