@@ -1,7 +1,10 @@
 import os
+import sys
 
 import pytest
 from hypothesis import settings
+
+from stopwise import cli
 
 os.environ["MPLBACKEND"] = "Agg"
 
@@ -21,3 +24,17 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         compiles = "quick" in getattr(item, "fixturenames", ()) or "simulation" in item.path.parts
         item.add_marker(pytest.mark.xdist_group("kernels" if compiles else item.path.stem))
+
+
+@pytest.fixture
+def main(monkeypatch, capsys):
+    """Run the real entry point; return exit code, stdout and stderr."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["stopwise", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        written = capsys.readouterr()
+        return exit_.value.code or 0, written.out, written.err
+
+    return run

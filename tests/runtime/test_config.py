@@ -43,7 +43,9 @@ again = parity
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     (tmp_path / "cascade_for_test.py").write_text(MODULE)
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))  # the folder of a configuration is added
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "cascade_for_test", raising=False)
     (tmp_path / "good.toml").write_text(GOOD)
     return tmp_path
 
@@ -125,25 +127,14 @@ def test_secrets_come_from_elsewhere(tmp_path, monkeypatch):
 
 
 class TestRun:
-    def stopwise(self, folder, *arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "stopwise", *arguments],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            env={**os.environ, "PYTHONPATH": _path(folder)},
-        )
-
-    def test_answers_are_kept_and_the_rest_goes_on(self, folder):
+    def test_answers_are_kept_and_the_rest_goes_on(self, folder, main):
         cases = folder / "cases.jsonl"
         cases.write_text(
             '{"key": "a", "n": 2}\n{"key": "b", "n": "broken"}\n{"key": "c", "n": 5}\n'
         )
         command = ["run", "good.toml", "--input", "cases.jsonl", "--output", "out.jsonl"]
-        first = self.stopwise(folder, *command, "--field", "n")
-        assert first.returncode == 1, first.stderr
+        code, _, err = main(*command, "--field", "n")
+        assert code == 1, err
         lines = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
         assert {line["key"]: line.get("answer") for line in lines} == {
             "a": "even",
@@ -155,9 +146,9 @@ class TestRun:
         cases.write_text(cases.read_text().replace("broken", "4"))
         with (folder / "out.jsonl").open("a") as file:
             file.write('{"key": "cut sho')
-        second = self.stopwise(folder, *command, "--field", "n")
-        assert second.returncode == 0, second.stderr
-        assert "2 of 3 cases have answers" in second.stderr
+        code, _, err = main(*command, "--field", "n")
+        assert code == 0, err
+        assert "2 of 3 cases have answers" in err
         lines = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
         assert sorted((line["key"], line["answer"]) for line in lines) == [
             ("a", "even"),
@@ -165,40 +156,29 @@ class TestRun:
             ("c", "odd"),
         ]
 
-    def test_bad_input_is_one_line_with_its_place(self, folder):
-        (folder / "cases.jsonl").write_text('{"key": 1, "n": 2}\n{"key": 1, "n": 3}\n')
-        done = self.stopwise(
-            folder, "run", "good.toml", "--input", "cases.jsonl", "--output", "o.jsonl"
-        )
-        assert done.returncode == 2
-        assert "cases must have different keys, got '1' again in 2" in done.stderr
-        assert not (folder / "o.jsonl").exists()
-
     @pytest.mark.parametrize("text", ["notes\n", '{"key": "a", "n": 2}\n', "notes\nmore\n"])
-    def test_a_file_that_holds_no_answers_is_left_alone(self, folder, text):
+    def test_a_file_that_holds_no_answers_is_left_alone(self, folder, main, text):
         cases = folder / "cases.jsonl"
         cases.write_text(text)
-        done = self.stopwise(
-            folder, "run", "good.toml", "--input", "cases.jsonl", "--output", "cases.jsonl"
-        )
-        assert done.returncode == 2
-        assert "--output must hold answers or not exist" in done.stderr
+        code, _, err = main("run", "good.toml", "--input", "cases.jsonl", "--output", cases.name)
+        assert code == 2
+        assert "--output must hold answers or not exist" in err
         assert cases.read_text() == text
 
     @pytest.mark.parametrize(
         ("line", "output", "message"),
         [
             ('{"key": "a", "n":', "o.jsonl", "line 1 is neither"),
+            ('{"key": 1}\n{"key": 1}', "o.jsonl", "different keys, got '1' again in 2"),
             ("2", "no/o.jsonl", "--output must go into a directory"),
         ],
     )
-    def test_what_is_wrong_is_found_before_the_work(self, folder, line, output, message):
+    def test_what_is_wrong_is_found_before_the_work(self, folder, main, line, output, message):
         (folder / "cases.jsonl").write_text(f"{line}\n")
-        done = self.stopwise(
-            folder, "run", "good.toml", "--input", "cases.jsonl", "--output", output
-        )
-        assert done.returncode == 2
-        assert message in done.stderr
+        code, _, err = main("run", "good.toml", "--input", "cases.jsonl", "--output", output)
+        assert code == 2
+        assert message in err
+        assert not (folder / output).exists()
 
     def test_answers_are_there_after_an_interruption(self, folder):
         """The third case hangs; the answers of the first two are in the file by then."""
@@ -208,9 +188,9 @@ class TestRun:
         (folder / "cases.jsonl").write_text("1\n2\n3\n")
         command = ["run", "slow.toml", "--input", "cases.jsonl", "--output", "out.jsonl"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "stopwise", *command],
+            [sys.executable, "-P", "-m", "stopwise", *command],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": _path(folder)},
+            env={**os.environ, "PYTHONPATH": ":".join(path for path in sys.path if path)},
             stderr=subprocess.DEVNULL,
         )
         try:
@@ -225,13 +205,9 @@ class TestRun:
             process.wait()
         assert {json.loads(line)["key"] for line in out.read_text().splitlines()} == {"1", "2"}
 
-    def test_check(self, folder):
-        assert self.stopwise(folder, "check", "good.toml").returncode == 0
+    def test_check(self, folder, main):
+        assert main("check", "good.toml")[0] == 0
         (folder / "bad.toml").write_text(GOOD + "shadows = 1\n")
-        done = self.stopwise(folder, "check", "bad.toml")
-        assert done.returncode == 2
-        assert "unknown key 'shadows'" in done.stderr
-
-
-def _path(folder):
-    return ":".join([str(folder), *[path for path in sys.path if path]])
+        code, _, err = main("check", "bad.toml")
+        assert code == 2
+        assert "unknown key 'shadows'" in err

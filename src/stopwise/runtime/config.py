@@ -10,7 +10,7 @@
     choices = ["urgent", "routine"]
 
     [[stages]]
-    call = "clinic.rules:triage"        # a function that Python can import
+    call = "clinic.rules:triage"        # a function that Python can import, or beside the file
     cost = 0
 
     [[stages]]
@@ -25,6 +25,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -107,7 +108,13 @@ class Problems:
 
 
 def read_toml(path: Path | str) -> dict[str, Any]:
-    """Return the tables of a TOML file, or raise `SettingError` with the place of a mistake."""
+    """Return the tables of a TOML file, or raise `SettingError` with the place of a mistake.
+
+    From then on modules beside the file can be imported, after all others: stages may be there.
+    """
+    folder = str(Path(path).resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
