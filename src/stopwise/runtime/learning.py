@@ -16,10 +16,10 @@ from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
 
 logger = logging.getLogger("stopwise.runtime")
 
-# The first cases, by which free text is recognised.
+# So many cases at a time are looked at to recognise free text.
 WATCHED = 1000
 FREE_TEXT = (
-    f"outputs must repeat to be compared, but nearly all of the first {WATCHED} cases differ: "
+    f"outputs must repeat to be compared, but nearly all of the last {WATCHED} cases differ: "
     "say what counts as the same answer, as in normalise=choices('urgent', 'routine')"
 )
 # Labels that a policy made anew is told, the newest.
@@ -139,21 +139,20 @@ class Learning:
     def tell(self, outputs: Pattern) -> None:
         """Count a case; as safe when this returns as the store's durability says."""
         with self.lock:
-            if self._n_watched < WATCHED:
-                self._watch_for_free_text(outputs)
-            elif self._is_free_text:
+            self._watch_for_free_text(outputs)
+            if self._is_free_text:
                 raise OutputsError(FREE_TEXT)
             self.counts.tell(outputs)
             # A last output that is missing was asked for: the stage says so.
             self.policy.tell(outputs, stage=len(outputs) - 1 if outputs[-1] is None else None)
 
     def _watch_for_free_text(self, outputs: Pattern) -> None:
-        """Look at the first cases: outputs that never repeat can be compared with nothing."""
+        """Look whether outputs repeat: those that never do can be compared with nothing."""
         self._n_watched += 1
         self._watched.add(outputs)
         if self._n_watched == WATCHED:
             self._is_free_text = len(self._watched) > WATCHED * 0.9
-            self._watched = set()
+            self._n_watched, self._watched = 0, set()
 
     def label(self, key: str, outputs: Pattern, label: Hashable, *, epoch: int) -> bool:
         """Take in the right answer of a case that was counted; return whether that is news.
