@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection, Hashable
 from functools import partial
 from pathlib import Path
@@ -109,6 +110,7 @@ def _selected(con: Any, query: str, rows: DuckRows | None = None) -> DuckRows:
 
 def _from_sqlite(path: Path, table: str | None, query: str | None) -> IbisRows:
     con = load_ibis().sqlite.connect(path)
+    weakref.finalize(con, con.con.close)  # Ibis leaves it open, of which Python 3.13 warns
     # Ibis makes a view of a query, and SQLite a view of nothing but one SELECT.
     if query is not None:
         return IbisRows(con.sql(query))
