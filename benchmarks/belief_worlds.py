@@ -60,21 +60,54 @@ def recorded(path: Path, step_costs: list[float]) -> World:
     return World(path.name, table[:, 1:], table[:, 0], np.array(step_costs) / sum(step_costs))
 
 
-def made_up(seed: int, *, n_tests: int, n_classes: int, dependence: float) -> World:
-    """Draw a world in which some cases are hard for all tests and share a wrong answer."""
-    rng = np.random.default_rng(seed)
-    n = 8_000
-    right = rng.choice(n_classes, n, p=rng.dirichlet(np.full(n_classes, 5.0)))
-    is_hard = rng.random(n) < 0.3
-    shared = (right + rng.integers(1, n_classes, n)) % n_classes
-    outputs = np.empty((n, n_tests), dtype=np.int64)
-    for k, error in enumerate(np.sort(rng.uniform(0.03, 0.45, n_tests))[::-1]):
-        hard = min(0.95, error * (1 + 2 * dependence))
-        easy = max(0.0, (error - 0.3 * hard) / 0.7)
-        errs = rng.random(n) < np.where(is_hard, hard, easy)
-        own = (right + rng.integers(1, n_classes, n)) % n_classes
-        wrong = np.where(rng.random(n) < dependence, shared, own)
-        outputs[:, k] = np.where(errs, wrong, right)
-    costs = np.cumsum(rng.uniform(0.2, 1.0, n_tests))
-    name = f"made up {seed}: {n_tests} tests, {n_classes} values, dependence {dependence}"
-    return World(name, outputs, right, costs / costs.sum())
+def of_kind(kind: str, seed: int, n: int = 4_000) -> World:
+    """Draw a world of one of the `KINDS`: error rates, prices and the order of tests at random."""
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    K = int(rng.integers(3, 6))
+    M = {"many values": 12, "class imbalance": 2, "asymmetric errors": 2}.get(kind) or int(
+        rng.choice([2, 2, 4])
+    )
+    prior = rng.dirichlet(np.full(M, 8.0))
+    if kind == "class imbalance":
+        prior = np.array([0.94, 0.06])
+    right = rng.choice(M, n, p=prior)
+    errors = np.sort(rng.uniform(0.03, 0.4, K))[::-1][:, None] * np.ones(M)
+    if kind == "one bad test":
+        errors[rng.integers(1, K)] = 1 - 1 / M
+    elif kind == "asymmetric errors":
+        errors *= rng.permuted(np.tile([0.3, 1.7], (K, 1)), axis=1)
+    chances = errors[:, right].T
+    if kind == "shared difficulty":
+        hard = rng.random(n) < 0.3
+        chances = np.where(hard[:, None], np.minimum(2.4 * chances, 0.8), 0.4 * chances)
+    if kind == "early exit":
+        outputs = _early_exits(rng, right, K, M)
+    else:
+        wrong = (right[:, None] + rng.integers(1, M, (n, K))) % M
+        outputs = np.where(rng.random((n, K)) < chances, wrong, right[:, None])
+    if kind == "copies":
+        original, copy = np.sort(rng.choice(K, 2, replace=False))
+        same = rng.random(n) < 0.8
+        outputs[same, copy] = outputs[same, original]
+    costs = np.cumsum(rng.uniform(0.2, 1.0, K))
+    return World(f"{kind} {seed}", outputs, right, costs / costs.sum())
+
+
+KINDS = (
+    "independent",
+    "early exit",
+    "shared difficulty",
+    "one bad test",
+    "copies",
+    "many values",
+    "asymmetric errors",
+    "class imbalance",
+)
+
+
+def _early_exits(rng: np.random.Generator, right: np.ndarray, K: int, M: int) -> np.ndarray:
+    """Return what exits say that add evidence to that of the exit before, at a random pace."""
+    clues = rng.normal(0.0, 1.0, (len(right), K, M))
+    clues[np.arange(len(right)), :, right] += rng.uniform(0.5, 1.5, K)
+    clues *= rng.uniform(0.5, 1.5, K)[:, None]
+    return np.asarray(np.cumsum(clues, axis=1).argmax(axis=2))

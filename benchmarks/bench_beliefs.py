@@ -1,21 +1,22 @@
 """Rules that learn beliefs, on a recording: python -m benchmarks.bench_beliefs --help.
 
 Prints the mean cost + error a case over nine prices: rules by number of labels, then policies that
-learn online against what one knows in hindsight. Without --csv the worlds are made up, some with
-errors that depend on each other; then weakly dominant ones, where `Resolve` is at home.
+learn online against what one knows in hindsight. Without --csv the worlds are drawn at random, of
+eight kinds, with the mean and the worst of each; then weakly dominant ones, where `Resolve` is at
+home. --runs 0 leaves out what is online.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import numpy as np
 
 import stopwise as sw
-from benchmarks.belief_worlds import World, made_up, recorded
+from benchmarks.belief_worlds import KINDS, World, of_kind, recorded
 from benchmarks.instances import synthetic
 from stopwise.beliefs import stage_costs
 from stopwise.beliefs.prefix_tree import ToldCases
@@ -118,7 +119,9 @@ def sound_and_best(world: World, scales: list[float]) -> tuple[float, float]:
     return float(np.mean(sound)), float(np.mean(best))
 
 
-def online(world: World, scales: list[float], horizon: int, seed: int) -> dict[str, float]:
+def online(
+    world: World, scales: list[float], horizon: int, seed: int, only: Collection[str] = ()
+) -> dict[str, float]:
     """Return the mean cost + error a case of policies that learn from the first case on."""
     rng = np.random.default_rng([seed, horizon])
     drawn = rng.integers(len(world.labels), size=horizon)
@@ -140,6 +143,8 @@ def online(world: World, scales: list[float], horizon: int, seed: int) -> dict[s
             ),
         }
         for name, answers in policies.items():
+            if only and name not in only:
+                continue
             total = sum(
                 C[stage] + (answer != label)
                 for (stage, answer), label in zip(answers, labels, strict=True)
@@ -193,6 +198,53 @@ def report(world: World, args: argparse.Namespace) -> dict[str, float]:
     return {**ratios, "best": best, "trained": float(own[-1])}
 
 
+def ratios_of_kinds(scales: list[float], seeds: list[int], horizon: int) -> None:
+    """Print for each kind of made-up world the mean and the worst ratio or regret over seeds."""
+    heads = ("no labels / best", "50 / trained", "regret, none", "regret, 50", "online / best")
+    print(
+        f"\n{'mean, worst of ' + str(len(seeds)) + ' worlds':22s}"
+        + "".join(f"{h:>17s}" for h in heads)
+    )
+    every = []
+    for kind in KINDS:
+        found = np.array([_ratios(of_kind(kind, seed), scales, horizon) for seed in seeds])
+        every.append(found)
+        print(f"{kind:22s}" + _mean_and_worst(found), flush=True)
+    print(f"{'all':22s}" + _mean_and_worst(np.concatenate(every)))
+
+
+def _mean_and_worst(found: np.ndarray) -> str:
+    return "".join(f"{a:9.4f}{b:8.4f}" for a, b in zip(found.mean(0), found.max(0), strict=True))
+
+
+def _ratios(world: World, scales: list[float], horizon: int) -> list[float]:
+    table = world.table()
+    samples = [], world.planned(50, 0), world.at_random(TRAINED, 0)
+    models = [sw.LatentClasses.fit(table, labels=labels) for labels in samples]
+    rules = [
+        np.mean([cost_of_rule(world, model, world.shares * scale, "last") for scale in scales])
+        for model in models
+    ]
+    _, best = sound_and_best(world, scales)
+    played = np.nan
+    if horizon:
+        wanted = ("BeliefStopping", BEST)
+        means = online(world, scales[::4], horizon, 0, only=wanted)
+        played = means["BeliefStopping"] / means[BEST]
+    regrets = [regret_of_advice(world, model) for model in models[:2]]
+    return [float(rules[0] / best), float(rules[1] / rules[2]), *regrets, played]
+
+
+def regret_of_advice(world: World, model: sw.LatentClasses) -> float:
+    """Return the mean regret of the advised single stage over 41 prices."""
+    believed = stage_costs(model, model.table, sw.Cascade(costs=[0.0] * world.n_tests))
+    regrets = []
+    for scale in np.geomspace(0.01, 10, 41):
+        C = np.cumsum(world.shares * scale)
+        regrets.append((C + world.errors)[np.argmin(believed + C)] - (C + world.errors).min())
+    return float(np.mean(regrets))
+
+
 def at_home(horizon: int) -> None:
     """Compare with `Resolve` where weak dominance holds."""
     print(f"\nweak dominance holds, {horizon} cases: BeliefStopping, Resolve, ratio")
@@ -228,6 +280,12 @@ def main() -> None:
     parser.add_argument(
         "--horizons", type=lambda s: [*map(int, s.split(","))], default=[2000, 20000]
     )
+    parser.add_argument(
+        "--worlds",
+        type=lambda s: [*range(*map(int, s.split("-")))],
+        default=range(5),
+        help="without --csv, the seeds of the made-up worlds, as in 0-5",
+    )
     parser.add_argument("--draws", type=int, default=3, help="draws of labels")
     parser.add_argument("--runs", type=int, default=1, help="runs of each policy online")
     args = parser.parse_args()
@@ -236,11 +294,9 @@ def main() -> None:
     if args.csv:
         report(recorded(args.csv, args.step_costs), args)
         return
-    for seed, (tests, classes, dependence) in enumerate(
-        [(3, 2, 0.0), (4, 4, 0.0), (4, 2, 0.4), (3, 4, 0.4)]
-    ):
-        report(made_up(seed, n_tests=tests, n_classes=classes, dependence=dependence), args)
-    at_home(max(args.horizons))
+    ratios_of_kinds(args.scales, args.worlds, args.horizons[-1] if args.runs else 0)
+    if args.runs:
+        at_home(max(args.horizons))
 
 
 if __name__ == "__main__":

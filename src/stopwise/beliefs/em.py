@@ -30,12 +30,14 @@ import numpy as np
 from stopwise.cascade import BoolArray, FloatArray, IntArray
 
 # Largest change of a probability at which the iteration has converged.
-CONVERGED = 1e-6
+CONVERGED = 1e-5
+ROUGHLY = 3e-3  # the same where fits are only compared
 MAX_CYCLES = 300  # of three steps each
 # Keeps a logarithm finite where an answer was never given.
 TINY = 1e-12
+NO_UNDERFLOW = 20  # tests: a product of so many chances of at least TINY is above zero
 DENSE = 200_000  # entries of the design matrix up to which it is not worth a sparse one
-LONGEST_JUMP = 16.0
+LONGEST_JUMP = 64.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +137,15 @@ def posteriors(design: Design, parameters: FloatArray) -> tuple[FloatArray, Floa
     D, S, L = parameters.shape
     logs = np.log(parameters + TINY).reshape(D, S * L)
     chances = np.asarray(design.indicators @ logs).reshape(-1, S, L)
-    top = chances.max(axis=2, keepdims=True)
-    chances -= top
+    if len(design.codes.T) <= NO_UNDERFLOW:
+        top = np.zeros((1, 1))
+    else:
+        top = chances.max(axis=2)
+        chances -= top[:, :, None]
     np.exp(chances, out=chances)
-    total = chances.sum(axis=2, keepdims=True)
-    chances /= total
-    np.log(total, out=total)
-    total += top
-    return chances, total[:, :, 0]
+    total = np.einsum("rsl->rs", chances)
+    chances /= total[:, :, None]
+    return chances, np.log(total) + top
 
 
 def maximise(design: Design, weighted: FloatArray, strengths: FloatArray) -> FloatArray:
@@ -169,9 +172,11 @@ def maximise(design: Design, weighted: FloatArray, strengths: FloatArray) -> Flo
         mass[...] = mass.sum(axis=1, keepdims=True) * mass.sum(axis=2, keepdims=True)
     counts = found[1:].reshape(-1, M, S, L // M, M)
     tau = strengths[:, None, None]
-    total = counts.sum(axis=1, keepdims=True)
+    total = np.add.reduce(counts, axis=1, keepdims=True)
     total += tau + TINY
-    counts += tau * one_accuracy(counts)
+    near = one_accuracy(counts)
+    near *= tau
+    counts += near
     counts /= total
     return found
 
@@ -190,13 +195,16 @@ def one_accuracy(counts: FloatArray) -> FloatArray:
     if counts.shape[1] == 1:
         return np.ones_like(counts)
     right = np.einsum("kasha->kash", counts)
-    said = counts.sum(axis=4)
-    accuracy = (right.sum(axis=1) + 1) / (said.sum(axis=1) + 2)
-    wrong = said - right + 1  # each answer, where it is wrong
-    wrong /= wrong.sum(axis=1, keepdims=True)
-    scale = (1 - accuracy)[:, None] / (1 - wrong)
-    spread = wrong[..., None] * scale.transpose(0, 2, 3, 1)[:, None]
-    np.einsum("kasha->kash", spread)[...] = accuracy[:, None]
+    wrong = np.einsum("kbsha->kbsh", counts)
+    wrong -= right
+    wrong += 1  # each answer, where it is wrong
+    n_wrong = np.add.reduce(wrong, axis=1, keepdims=True)
+    n_right = np.add.reduce(right, axis=1, keepdims=True)
+    accuracy = (n_right + 1) / (n_right + n_wrong + (2 - counts.shape[1]))
+    wrong /= n_wrong
+    scale = (1 - accuracy) / (1 - wrong)
+    spread = np.einsum("kbsh,kash->kbsha", wrong, scale)
+    np.einsum("kasha->kash", spread)[...] = accuracy
     return np.asarray(spread)
 
 
@@ -207,6 +215,7 @@ def fit_all(
     start: FloatArray | Fits,
     *,
     max_cycles: int = MAX_CYCLES,
+    tolerance: float = CONVERGED,
 ) -> Fits:
     """Run all fits until they converge.
 
@@ -222,6 +231,8 @@ def fit_all(
         The first posteriors, shape (R, S, L), or the fits to go on from.
     max_cycles
         Stop after so many cycles of three steps.
+    tolerance
+        The largest change of a probability at which a fit has converged.
     """
     if isinstance(start, Fits):
         now, has_converged, reached = start.parameters, start.has_converged, start.log_likelihood
@@ -233,15 +244,16 @@ def fit_all(
         """Return the parameters after one step, and the likelihood before it."""
         chances, logs = posteriors(design, parameters)
         chances *= weights[:, :, None]
-        return maximise(design, chances, strengths), (weights * logs).sum(axis=0)
+        return maximise(design, chances, strengths), np.einsum("rs,rs->s", weights, logs)
 
     for _ in range(max_cycles):
         first, _ = step(now)
         second, likelihood = step(first)
         leap, reached = step(_jump(now, first, second, design.n_classes))
         worse = reached < likelihood - 1e-9 * np.abs(likelihood)
-        leap[:, worse], reached[worse] = second[:, worse], likelihood[worse]
-        now, has_converged = leap, np.abs(second - first).max(axis=(0, 2)) < CONVERGED
+        if worse.any():
+            leap[:, worse], reached[worse] = second[:, worse], likelihood[worse]
+        now, has_converged = leap, np.abs(second - first).max(axis=(0, 2)) < tolerance
         if has_converged.all():
             break
     return Fits(now, has_converged, reached)
@@ -251,10 +263,10 @@ def _jump(start: FloatArray, first: FloatArray, second: FloatArray, n_classes: i
     """Return where the last two steps lead to if they go on as they did, in logarithms."""
     a, b, c = (np.log(x + TINY) for x in (start, first, second))
     r, v = b - a, c - 2 * b + a
-    squares = (r * r).sum(axis=(0, 2)) / np.maximum((v * v).sum(axis=(0, 2)), TINY)
+    squares = np.einsum("dsl,dsl->s", r, r) / (np.einsum("dsl,dsl->s", v, v) + TINY)
     length = np.sqrt(np.minimum(np.maximum(squares, 1.0), LONGEST_JUMP**2))[:, None]
     landed = np.exp(np.minimum(a + length * (2 * r + length * v), 1.0))
-    landed[0] /= landed[0].sum(axis=1, keepdims=True) + TINY
+    landed[0] /= np.einsum("sl->s", landed[0])[:, None] + TINY
     tests = landed[1:].reshape(-1, n_classes, *landed.shape[1:])
-    tests /= tests.sum(axis=1, keepdims=True) + TINY
+    tests /= np.add.reduce(tests, axis=1, keepdims=True) + TINY
     return np.asarray(landed)

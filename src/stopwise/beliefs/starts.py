@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stopwise.beliefs.em import Design, Fits, fit_all, maximise
+from stopwise.beliefs.em import ROUGHLY, Design, Fits, fit_all, maximise
 from stopwise.beliefs.strength import LARGE, Complexity
 from stopwise.cascade import FloatArray
 from stopwise.patterns import MISSING
@@ -54,7 +54,7 @@ def best_fit(
     tau = np.full(S, complexity.tau(float(counts.sum()), design.n_classes))
     weights = np.repeat(counts[:, None], S, axis=1)
     if S > 1:
-        tried = fit_all(design, weights, tau, start, max_cycles=CYCLES)
+        tried = fit_all(design, weights, tau, start, max_cycles=CYCLES, tolerance=ROUGHLY)
         start = tried.pick(int(np.argmax(tried.log_likelihood)))
     return _named(fit_all(design, weights[:, :1], tau[:1], start), design.n_classes)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stopwise.beliefs.em import Design, fit_all, posteriors
+from stopwise.beliefs.em import ROUGHLY, Design, fit_all, posteriors
 from stopwise.cascade import FloatArray
 
 # The share of an average row of θ that comes from "one accuracy a test". With difficulty it is not
@@ -15,6 +15,7 @@ SHARES = (0.0, 0.1, 0.3, 0.6, 0.98)
 CYCLES = 4  # enough to compare
 # Of a larger table a sample of cases is split in two, and difficulty is left out.
 MAX_PATTERNS, MAX_CASES, LARGE = 2_000, 4_000, 300_000
+LEAST_GAIN = 2.0
 LEAST_TESTS = 4  # seen together: with fewer, difficulty is not identified
 
 
@@ -47,9 +48,10 @@ def chosen_complexity(design: Design, counts: FloatArray, rng: np.random.Generat
     """Return the simplest model that predicts cases held out about as well as the best one does.
 
     The table is split in two at random; a fit to each half predicts the other. The share is the
-    largest whose log likelihood a case is less than one standard error below the best, and a second
-    level of difficulty is taken if it adds more than one standard error: where the data do not
-    tell, the simpler model is the safer one.
+    largest whose log likelihood a case is less than one standard error below the best: where the
+    data do not tell, the simpler model is the safer one. A second level of difficulty must add more
+    than `LEAST_GAIN` standard errors to the best model without it, because levels can stand in for
+    answers: then classes are not right answers any more.
     """
     is_large = design.votes.size > LARGE
     design, halves = _halves(design, counts, rng)
@@ -58,11 +60,11 @@ def chosen_complexity(design: Design, counts: FloatArray, rng: np.random.Generat
         return Complexity(share)
     hard_share, hard_logs = _largest_share(design, halves, 2)
     gain, error = _mean_and_error(hard_logs - logs, halves)
-    return Complexity(hard_share, 2) if gain > error else Complexity(share)
+    return Complexity(hard_share, 2) if gain > LEAST_GAIN * error else Complexity(share)
 
 
 def _largest_share(design: Design, halves: FloatArray, n_levels: int) -> tuple[float, FloatArray]:
-    """Return the share and the log likelihood of each pattern by the other half; shape (R, 2)."""
+    """Return the share, and the best log likelihood of each pattern by the other half; (R, 2)."""
     shares = np.array(SHARES[n_levels - 1 :])
     S = len(shares)
     weights = np.repeat(halves, S, axis=1)
@@ -70,7 +72,9 @@ def _largest_share(design: Design, halves: FloatArray, n_levels: int) -> tuple[f
     start = np.repeat(design.votes[:, None, :], 2 * S, axis=1)
     start = design.with_levels(start, n_levels)
     tau = strengths(np.tile(shares, 2), sizes, design.n_classes * n_levels)
-    fits = fit_all(design, weights, tau, start, max_cycles=CYCLES * n_levels)
+    fits = fit_all(
+        design, weights, tau, start, max_cycles=CYCLES * n_levels, tolerance=ROUGHLY
+    )
     _, logs = posteriors(design, fits.parameters)
     logs = logs.reshape(-1, 2, S)[:, ::-1]  # of each half by the fit to the other
     best = int(np.argmax(np.einsum("rh,rhs->s", halves, logs)))
@@ -78,7 +82,7 @@ def _largest_share(design: Design, halves: FloatArray, n_levels: int) -> tuple[f
         short, error = _mean_and_error(logs[:, :, best] - logs[:, :, s], halves)
         if short <= error:
             break
-    return float(shares[s]), logs[:, :, s]
+    return float(shares[s]), logs[:, :, best]
 
 
 def _mean_and_error(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
