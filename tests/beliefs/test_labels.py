@@ -125,3 +125,20 @@ def test_labels_narrow_the_intervals_of_two_tests():
     assert (np.ptp(model.error_intervals, axis=1) < 0.15).all()
     # Five standard errors of a rate of 0.3 in 400 cases.
     assert np.abs(model.error_rates - truth).max() < 5 * np.sqrt(0.21 / 400)
+
+
+def test_labels_that_bear_the_model_out_make_it_count_for_more():
+    """One label against a belief moves it by a quarter, or by little if many others agree."""
+    plain = LatentClasses.fit(TABLE).posterior(CODES)[:, 1]
+    agreeing = [
+        (row, label, round(200 * share))
+        for row, chance in zip(CODES.tolist()[:-1], plain, strict=False)
+        for label, share in ((1, chance), (0, 1 - chance))
+    ]
+    one = [([1, 1, 1], 0)]
+    alone, among = (
+        LatentClasses.fit(TABLE, labels=labels).belief([1, 1, 1])[0]
+        for labels in (one, agreeing + one)
+    )
+    assert alone > 0.2
+    assert among < 0.1

@@ -8,11 +8,13 @@ pattern they must be drawn at random, and that is all. From coarse to fine:
    or less weight than the model q gives it, and the model itself more or less. The δ have normal
    priors around 0; their widths are averaged by evidence (Laplace).
 2. *Agreement.* Where the same tests agree, a camp of tests is right in proportion to its labels and
-   to what is expected, which counts like `GROUP_LABELS` labels.
-3. *Pattern.* The same for each answer to the very same outputs, with `PATTERN_LABELS`.
+   to what is expected, which counts like A labels.
+3. *Pattern.* The same for each answer to the very same outputs.
 
-As the labels of a pattern grow its belief tends to the share of each label, whatever the model got
-wrong: the last step is a mean with weights n and `PATTERN_LABELS`.
+What is expected counts like one of the `STRENGTHS`, which are averaged by how likely each makes the
+labels: little where they contradict the model, much where they bear it out. As the labels of a
+pattern grow its belief tends to the share of each label, whatever the model got wrong: the last
+step is a mean with weights n and A.
 """
 
 from __future__ import annotations
@@ -31,8 +33,7 @@ from stopwise.errors import OutputsError
 from stopwise.outputs import present
 from stopwise.patterns import MISSING
 
-GROUP_LABELS = 3.0
-PATTERN_LABELS = 3.0
+STRENGTHS = np.array([3.0, 10.0, 30.0, 100.0])
 # Standard deviations of δ_k and of δ, all pairs of which are averaged, and of δ_shown.
 TEST_WIDTHS, MODEL_WIDTHS, SHOWN_WIDTH = (0.0, 0.3, 1.0, 3.0), (0.0, 0.3, 1.0), 3.0
 FLOOR = 0.01  # of the model's belief that labels can always move, in all
@@ -129,6 +130,8 @@ class LabelUpdate:
         The outputs of labelled cases; shape (P, K).
     counts
         How often each answer was the label; shape (P, M).
+    odds
+        The chance of each of the `STRENGTHS` for patterns.
     """
 
     weights: FloatArray
@@ -136,6 +139,7 @@ class LabelUpdate:
     factors: FloatArray
     patterns: IntArray
     counts: FloatArray
+    odds: FloatArray
 
     @classmethod
     def fit(cls, cases: LabelledPatterns, model: FloatArray) -> LabelUpdate:
@@ -148,14 +152,17 @@ class LabelUpdate:
         expected, found = np.zeros((2, len(groups), K + 1))
         np.add.at(expected, (group[:, None], camps), cases.weights[:, None] * belief)
         np.add.at(found, (group, camps[np.arange(len(camps)), cases.labels]), cases.weights)
-        n = found.sum(axis=1, keepdims=True)
-        expected /= np.maximum(n, 1)
-        factors = (GROUP_LABELS * expected + found) / ((GROUP_LABELS + n) * expected + 1e-300)
-        factors[expected <= 0] = 1.0
-        patterns, row = np.unique(cases.codes, axis=0, return_inverse=True)
+        expected /= np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
+        updated = _updated(expected, found, _odds(expected, found))
+        factors = np.where(expected > 0, updated / (expected + 1e-300), 1.0)
+        patterns, first, row = np.unique(
+            cases.codes, axis=0, return_index=True, return_inverse=True
+        )
         counts = np.zeros((len(patterns), M))
         np.add.at(counts, (row, cases.labels), cases.weights)
-        return cls(weights, groups, factors, patterns, counts)
+        bare = cls(weights, groups, factors, patterns[:0], counts[:0], np.ones(1))
+        odds = _odds(bare.apply(patterns, model[first]), counts)
+        return cls(weights, groups, factors, patterns, counts, odds)
 
     def apply(self, codes: IntArray, model: FloatArray) -> FloatArray:
         """Return the beliefs of patterns with labels; shape (R, M)."""
@@ -167,10 +174,31 @@ class LabelUpdate:
         belief[rows] /= belief[rows].sum(axis=1, keepdims=True)
         place = matching_rows(self.patterns, codes)
         (rows,) = np.nonzero(place >= 0)
-        labels = self.counts[place[rows]]
-        total = PATTERN_LABELS + labels.sum(axis=1, keepdims=True)
-        belief[rows] = (PATTERN_LABELS * belief[rows] + labels) / total
+        belief[rows] = _updated(belief[rows], self.counts[place[rows]], self.odds)
         return belief
+
+
+def _updated(expected: FloatArray, found: FloatArray, odds: FloatArray) -> FloatArray:
+    """Return shares after labels were found where others were expected, each strength weighed."""
+    n = found.sum(axis=1, keepdims=True)
+    total = np.zeros_like(expected)
+    for A, chance in zip(STRENGTHS, odds, strict=False):
+        total += chance * (A * expected + found) / (A + n)
+    return total
+
+
+def _odds(expected: FloatArray, found: FloatArray) -> FloatArray:
+    """Return the chance of each of the `STRENGTHS` if shares have Dirichlet laws; shape (S,)."""
+    from scipy.special import gammaln
+
+    n = found.sum(axis=1)
+    logs = []
+    for A in STRENGTHS:
+        prior = A * np.maximum(expected, 1e-6)
+        each = (gammaln(prior + found) - gammaln(prior)).sum(axis=1)
+        logs.append(float((each + gammaln(A) - gammaln(A + n)).sum()))
+    odds = np.exp(np.array(logs) - max(logs))
+    return np.asarray(odds / odds.sum())
 
 
 def blocks(codes: IntArray) -> IntArray:

@@ -72,9 +72,7 @@ def _largest_share(design: Design, halves: FloatArray, n_levels: int) -> tuple[f
     start = np.repeat(design.votes[:, None, :], 2 * S, axis=1)
     start = design.with_levels(start, n_levels)
     tau = strengths(np.tile(shares, 2), sizes, design.n_classes * n_levels)
-    fits = fit_all(
-        design, weights, tau, start, max_cycles=CYCLES * n_levels, tolerance=ROUGHLY
-    )
+    fits = fit_all(design, weights, tau, start, max_cycles=CYCLES * n_levels, tolerance=ROUGHLY)
     _, logs = posteriors(design, fits.parameters)
     logs = logs.reshape(-1, 2, S)[:, ::-1]  # of each half by the fit to the other
     best = int(np.argmax(np.einsum("rh,rhs->s", halves, logs)))
