@@ -188,7 +188,7 @@ def report(world: World, args: argparse.Namespace) -> dict[str, float]:
     print(f"{BEST:34s}{best:13.4f}")
     own = rules["stop by belief"]
     ratios = {"no labels / best stage": own[0] / best, "50 labels / trained": own[2] / own[-1]}
-    for horizon in args.horizons:
+    for horizon in args.horizons if args.runs else ():
         runs = [online(world, args.scales, horizon, seed) for seed in range(args.runs)]
         means = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
         print(f"online, {horizon} cases: " + ", ".join(f"{n} {m:.4f}" for n, m in means.items()))

@@ -128,7 +128,7 @@ def test_labels_narrow_the_intervals_of_two_tests():
 
 
 def test_labels_that_bear_the_model_out_make_it_count_for_more():
-    """One label against a belief moves it by a quarter, or by little if many others agree."""
+    """One label against a belief moves it by a sixth, or by little if many others agree."""
     plain = LatentClasses.fit(TABLE).posterior(CODES)[:, 1]
     agreeing = [
         (row, label, round(200 * share))
@@ -140,5 +140,5 @@ def test_labels_that_bear_the_model_out_make_it_count_for_more():
         LatentClasses.fit(TABLE, labels=labels).belief([1, 1, 1])[0]
         for labels in (one, agreeing + one)
     )
-    assert alone > 0.2
-    assert among < 0.1
+    assert alone > 0.15
+    assert among < 0.05

@@ -19,18 +19,13 @@ step is a mean with weights n and A.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
 
+from stopwise.beliefs.labelled_patterns import LabelledPatterns
 from stopwise.cascade import BoolArray, FloatArray, IntArray
-from stopwise.checks import whole_number
-from stopwise.errors import OutputsError
-from stopwise.outputs import present
 from stopwise.patterns import MISSING
 
 STRENGTHS = np.array([3.0, 10.0, 30.0, 100.0])
@@ -39,78 +34,6 @@ TEST_WIDTHS, MODEL_WIDTHS, SHOWN_WIDTH = (0.0, 0.3, 1.0, 3.0), (0.0, 0.3, 1.0), 
 FLOOR = 0.01  # of the model's belief that labels can always move, in all
 MAX_FITTED = 1_000  # labelled patterns that the weights of the tests are fitted to
 NEWTON_STEPS, LONGEST_STEP = 25, 2.0
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledPatterns:
-    """Labelled cases, counted.
-
-    Parameters
-    ----------
-    codes
-        What the tests said, -1 where there is no output; shape (L, K).
-    labels
-        The right answers; shape (L,).
-    weights
-        How many cases; shape (L,).
-    """
-
-    codes: IntArray
-    labels: IntArray
-    weights: FloatArray
-
-    @classmethod
-    def from_rows(
-        cls, rows: Iterable[Sequence[Any]], known: Sequence[Hashable], n_tests: int
-    ) -> tuple[LabelledPatterns, tuple[Hashable, ...]]:
-        """Return cases given as ``(outputs, label)`` or ``(outputs, label, times)``, and classes.
-
-        The classes are the ``known`` ones, and after them what is new in ``rows``.
-
-        >>> cases, classes = LabelledPatterns.from_rows([(["a", None], "b", 2)], ["a"], 2)
-        >>> cases.codes, cases.labels, classes
-        (array([[ 0, -1]]), array([1]), ('a', 'b'))
-        """
-        code: dict[Hashable, int] = {None: MISSING}
-        for value in known:
-            code[value] = len(code) - 1
-        total: dict[tuple[tuple[int, ...], int], int] = {}
-        for place, row in enumerate(rows, start=1):
-            outputs, label, times = _checked(row, n_tests, place)
-            coded = tuple(code.setdefault(y, len(code) - 1) for y in outputs)
-            key = (coded, code.setdefault(label, len(code) - 1))
-            total[key] = total.get(key, 0) + times
-        codes = np.array([outputs for outputs, _ in total], dtype=np.int64).reshape(-1, n_tests)
-        labels = np.array([label for _, label in total], dtype=np.int64)
-        weights = np.array(list(total.values()), dtype=np.float64)
-        return cls(codes, labels, weights), tuple(code)[1:]
-
-    @cached_property
-    def n_labels(self) -> int:
-        """The number of labels."""
-        return int(self.weights.sum())
-
-
-def _checked(row: Any, n_tests: int, place: int) -> tuple[list[Hashable], Hashable, int]:
-    if not isinstance(row, Sequence) or len(row) not in {2, 3}:
-        raise OutputsError(
-            f"labels must be (outputs, label) or (outputs, label, times), got {row!r} at {place}"
-        )
-    outputs, label = row[0], row[1]
-    times = whole_number(f"times of label {place}", row[2], OutputsError, least=0) if row[2:] else 1
-    try:
-        said = [present(y) for y in outputs]
-        right = present(label)
-        hash((*said, right))
-    except TypeError:
-        raise OutputsError(f"outputs and labels must be hashable, got {row!r} at {place}") from None
-    if len(said) != n_tests:
-        raise OutputsError(
-            f"outputs of a label must be {n_tests}, None where missing, got {len(said)} at {place}"
-        )
-    if right is None:
-        raise OutputsError(f"labels must not be missing, got {label!r} at {place}")
-    return said, right, times
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,11 @@ from stopwise.beliefs.em import Design, Fits
 from stopwise.beliefs.explain import explanation
 from stopwise.beliefs.hidden import Hidden
 from stopwise.beliefs.intervals import Z, spreads
-from stopwise.beliefs.labels import LabelledPatterns, LabelUpdate
+from stopwise.beliefs.labelled_patterns import LabelledPatterns
+from stopwise.beliefs.labels import LabelUpdate
 from stopwise.beliefs.misfit import Misfit, independence
-from stopwise.beliefs.starts import best_fit, later_is_right, votes_and_others
-from stopwise.beliefs.strength import ONE_ACCURACY, Complexity, chosen_complexity
+from stopwise.beliefs.starts import best_fit, later_is_right, levels_stand_in, votes_and_others
+from stopwise.beliefs.strength import ONE_ACCURACY, Complexity, chosen_complexities
 from stopwise.cascade import FloatArray, IntArray, read_only
 from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import present
@@ -136,11 +137,16 @@ class LatentClasses:
             fits = best_fit(design, told.counts, complexity, earlier)
         else:
             if table.agreement_only:
-                complexity = ONE_ACCURACY  # all that is left where values are made up
-            elif not told.is_law:  # which has no noise to be held against
-                complexity = chosen_complexity(design, told.counts, rng)
+                choices = [ONE_ACCURACY]  # all that is left where values are made up
+            elif told.is_law:  # which has no noise to be held against
+                choices = [complexity]
+            else:
+                choices = chosen_complexities(design, told.counts, rng)
             first = votes_and_others(design, told.counts, rng)
-            fits = best_fit(design, told.counts, complexity, first)
+            for complexity in choices:
+                fits = best_fit(design, told.counts, complexity, first)
+                if complexity.n_levels == 1 or not levels_stand_in(design, told.counts, fits):
+                    break
         return cls(
             classes,
             Hidden(fits.parameters[:, 0], M).extended(len(classes)),

@@ -10,6 +10,7 @@ from stopwise.cascade import FloatArray
 from stopwise.patterns import MISSING
 
 N_STARTS = 3
+LEAST_RIGHT = 0.1  # how often an answer is right over how often it is given
 CYCLES = 3  # after which the likeliest goes on alone
 
 
@@ -57,6 +58,17 @@ def best_fit(
         tried = fit_all(design, weights, tau, start, max_cycles=CYCLES, tolerance=ROUGHLY)
         start = tried.pick(int(np.argmax(tried.log_likelihood)))
     return _named(fit_all(design, weights[:, :1], tau[:1], start), design.n_classes)
+
+
+def levels_stand_in(design: Design, counts: FloatArray, fits: Fits) -> bool:
+    """Whether an answer that tests give is hardly ever right: levels have taken its place.
+
+    Two answers at one level and one answer at two levels can have the same likelihood.
+    """
+    M = design.n_classes
+    prior = fits.parameters[0, 0].reshape(-1, M).sum(axis=0)
+    given = np.asarray(design.transposed @ counts)[1:].reshape(-1, M).sum(axis=0)
+    return bool((prior < LEAST_RIGHT * given / given.sum())[given > given.sum() / (10 * M)].any())
 
 
 def _named(fits: Fits, M: int) -> Fits:

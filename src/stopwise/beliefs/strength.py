@@ -44,23 +44,27 @@ def strengths(share: float | FloatArray, n_cases: float | FloatArray, n_rows: in
     return np.asarray(part / (1 - part) * n_cases / n_rows + 1)
 
 
-def chosen_complexity(design: Design, counts: FloatArray, rng: np.random.Generator) -> Complexity:
+def chosen_complexities(
+    design: Design, counts: FloatArray, rng: np.random.Generator
+) -> list[Complexity]:
     """Return the simplest model that predicts cases held out about as well as the best one does.
+
+    If that has difficulty, the best without it follows.
 
     The table is split in two at random; a fit to each half predicts the other. The share is the
     largest whose log likelihood a case is less than one standard error below the best: where the
     data do not tell, the simpler model is the safer one. A second level of difficulty must add more
-    than `LEAST_GAIN` standard errors to the best model without it, because levels can stand in for
-    answers: then classes are not right answers any more.
+    than `LEAST_GAIN` standard errors to the best model without it.
     """
     is_large = design.votes.size > LARGE
     design, halves = _halves(design, counts, rng)
     share, logs = _largest_share(design, halves, 1)
     if is_large or (design.codes >= 0).sum(axis=1).max() < LEAST_TESTS:
-        return Complexity(share)
+        return [Complexity(share)]
     hard_share, hard_logs = _largest_share(design, halves, 2)
     gain, error = _mean_and_error(hard_logs - logs, halves)
-    return Complexity(hard_share, 2) if gain > LEAST_GAIN * error else Complexity(share)
+    hard = [Complexity(hard_share, 2)] if gain > LEAST_GAIN * error else []
+    return [*hard, Complexity(share)]
 
 
 def _largest_share(design: Design, halves: FloatArray, n_levels: int) -> tuple[float, FloatArray]:
