@@ -10,7 +10,15 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 import stopwise as sw
-from stopwise.policies.logistic import chance, dot, learn, log_odds, spread, step_size
+from stopwise.policies.logistic import (
+    chance,
+    dot,
+    learn,
+    log_odds,
+    spread,
+    step_size,
+    step_sizes,
+)
 from stopwise.policies.pair_models import CUT
 
 numbers = st.floats(-30, 30)
@@ -188,7 +196,7 @@ def test_cases_of_the_warm_up_are_learned_from():
     scaled = (contexts - contexts.mean(axis=0)) / contexts.std(axis=0)
     known.tell_many([(outputs, x) for (outputs, _), x in zip(cases, scaled, strict=True)])
     np.testing.assert_allclose(warmed._model.theta, known._model.theta, atol=1e-9)
-    assert warmed._model.seen == known._model.seen == [60]
+    assert warmed._model.seen.tolist() == known._model.seen.tolist() == [60]
 
 
 def test_a_constant_feature_and_a_wild_one_do_no_harm():
@@ -219,3 +227,12 @@ def test_a_feature_that_moves_only_after_the_warm_up_is_learned_from():
     assert policy.recommend([0.3, 0.0]) == 0
     policy.ask([0.3, 1e90])
     assert policy._model.x[2] == CUT
+
+
+@pytest.mark.parametrize("largest", [0.01, 1.0, 3.9, 50.0])
+def test_steps_of_many_pairs_are_those_of_each(largest):
+    rng = np.random.default_rng(4)
+    z, q = rng.normal(0, 4, 60), rng.uniform(0, largest, 60)
+    y = rng.integers(2, size=60)
+    each = [step_size(*row) for row in zip(z.tolist(), q.tolist(), y.tolist(), strict=True)]
+    np.testing.assert_allclose(step_sizes(z, q, y), each, atol=1e-9)

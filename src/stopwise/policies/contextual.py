@@ -21,14 +21,13 @@ from stopwise.policies.context_checks import (
 )
 from stopwise.policies.contextual_rules import optimistic_stage
 from stopwise.policies.learner import Learner
-from stopwise.policies.logistic import chance, dot, log_odds
+from stopwise.policies.logistic import chances, log_odds
 from stopwise.policies.optimism import price_rows
 from stopwise.policies.pair_models import (
     MEMORY,
     UNSEEN,
     Model,
     absorb,
-    copied,
     is_warm,
     scale_features,
 )
@@ -81,7 +80,7 @@ class ContextualPolicy(Learner):
         cascade: Cascade,
         n_features: int,
         *,
-        exploration: float = 0.5,
+        exploration: float = 0.25,
         regularisation: float = 1.0,
         intercept: bool = True,
         warm_up: int = 50,
@@ -104,6 +103,7 @@ class ContextualPolicy(Learner):
         if self.warm_up == 1:
             raise SettingError("warm_up must be 0 or at least 2: one case has no scale, got 1")
         self._check_size()
+        self._later, self._earlier = np.tril_indices(cascade.n_stages, -1)
         self._stored["model"] = self._new_model()
 
     def ask(self, context: Any) -> int:
@@ -143,10 +143,9 @@ class ContextualPolicy(Learner):
         with self._lock:
             if is_warm(self._model):
                 scale_features(self._model, features)
-                for j in range(K):
-                    for i in range(j):
-                        theta = self._model.theta[j * (j - 1) // 2 + i]
-                        table[i, j] = table[j, i] = chance(dot(theta, self._model.x))
+                later, earlier = self._later, self._earlier
+                table[earlier, later] = chances(self._model.theta @ self._model.x)
+                table[later, earlier] = table[earlier, later]
         return table
 
     @property
@@ -172,14 +171,14 @@ class ContextualPolicy(Learner):
 
     def _checked(
         self, outputs: Any, *, context: Any, stage: int | None = None, label: Any = None
-    ) -> tuple[list[float], list[int]]:
+    ) -> tuple[list[float], Any]:
         """Return the features of a case and which pairs disagreed, or raise."""
         if label is not None:
             raise OutputsError(f"label must be left out: {type(self).__name__} learns from none")
         _, told = self._checked_outputs(outputs, stage)
         return self._checked_context(context), self._pairs(told)
 
-    def _take(self, case: tuple[list[float], list[int]], times: int) -> None:
+    def _take(self, case: tuple[list[float], Any], times: int) -> None:
         for _ in range(times):
             absorb(self._model, *case)
 
@@ -187,9 +186,12 @@ class ContextualPolicy(Learner):
         fresh = self._new_model()
         if set(saved) != set(MEMORY):
             raise StateError(f"model must have {list(MEMORY)}, got {list(saved)}")
-        memory = {part: checked_memory(part, saved[part], getattr(fresh, part)) for part in MEMORY}
+        like = fresh.to_state()
+        memory = {part: checked_memory(part, saved[part], like[part]) for part in MEMORY}
         check_memory(memory, self.warm_up, self.regularisation)
-        return fresh._replace(**memory)
+        for part, values in memory.items():
+            getattr(fresh, part)[...] = np.array(values).reshape(getattr(fresh, part).shape)
+        return fresh
 
     def _check_size(self) -> None:
         """Refuse a model of absurd size before it takes the memory."""
@@ -209,31 +211,32 @@ class ContextualPolicy(Learner):
         K, d = self.cascade.n_stages, self.n_features
         P, D = K * (K - 1) // 2, d + int(self.intercept)
         prices = price_rows(self.cascade)
-        diagonal = [[float(a == b) / self.regularisation for b in range(D)] for a in range(D)]
         return Model(
-            theta=[[0.0] * D for _ in range(P)],
-            inverse=[copied(diagonal) for _ in range(P)],
-            seen=[0] * P,
-            limits=[log_odds(prices[j][i]) for j in range(K) for i in range(j)],
-            centre=[0.0] * d,
-            scale=[1.0] * d,
-            squares=[0.0] * d,
-            held_contexts=[[0.0] * d for _ in range(self.warm_up)],
-            held_pairs=[[UNSEEN] * P for _ in range(self.warm_up)],
-            counts=[0, 0],
-            x=[1.0] * D,
-            direction=[0.0] * D,
+            theta=np.zeros((P, D)),
+            inverse=np.repeat(np.eye(D)[None] / self.regularisation, P, axis=0),
+            seen=np.zeros(P, dtype=np.int64),
+            limits=np.array([log_odds(prices[j][i]) for j in range(K) for i in range(j)]),
+            centre=np.zeros(d),
+            scale=np.ones(d),
+            squares=np.zeros(d),
+            held_contexts=np.zeros((self.warm_up, d)),
+            held_pairs=np.full((self.warm_up, P), UNSEEN, dtype=np.int8),
+            counts=np.zeros(2, dtype=np.int64),
+            x=np.ones(D),
+            direction=np.zeros(D),
+            spares=np.zeros(P),
+            spreads=np.zeros(P),
         )
 
-    def _pairs(self, told: tuple[Hashable, ...]) -> list[int]:
+    def _pairs(self, told: tuple[Hashable, ...]) -> Any:
         """Return for each pair 1 if it disagreed, 0 if it agreed, `UNSEEN` if one is missing."""
-        K = self.cascade.n_stages
-        shown = [*told, *[None] * (K - len(told))]
-        return [
-            UNSEEN if shown[i] is None or shown[j] is None else int(shown[i] != shown[j])
-            for j in range(K)
-            for i in range(j)
-        ]
+        first: dict[Hashable, int] = {None: UNSEEN}
+        codes = np.full(self.cascade.n_stages, UNSEEN)
+        codes[: len(told)] = [first.setdefault(y, len(first)) for y in told]
+        earlier, later = codes[self._earlier], codes[self._later]
+        pairs = (earlier != later).astype(np.int8)
+        pairs[(earlier < 0) | (later < 0)] = UNSEEN
+        return pairs
 
     def _checked_context(self, context: Any) -> list[float]:
         return check_context(context, self.n_features, self._largest)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stopwise.policies.logistic import dot, spread
-from stopwise.policies.pair_models import Model, is_warm, scale_features
+from stopwise.policies.pair_models import Model, is_warm, outlook
 
 REFUTED = -1
 
@@ -31,24 +30,22 @@ def covered_stage(
     last = n_stages - 1
     if not is_warm(model):
         return last
-    scale_features(model, context)
+    spares, spreads = outlook(model, context)
     for i in range(last):
         j = i + 1
-        while j <= last and is_covered(model, j * (j - 1) // 2 + i, bonus, is_drawn, rng):
+        while j <= last:
+            p = j * (j - 1) // 2 + i
+            deviation = math.sqrt(bonus * spreads[p])
+            if is_drawn:
+                covers = deviation * rng.standard_normal() <= spares[p]
+            else:
+                covers = spares[p] >= deviation and model.seen[p] > 0
+            if not covers:
+                break
             j += 1
         if j > last:
             return i
     return last
-
-
-def is_covered(model: Model, p: int, bonus: float, is_drawn: bool, rng: Any) -> bool:
-    """Return whether the price of pair ``p`` covers its disagreement: an upper bound, or a draw."""
-    if is_drawn:
-        return is_covered_in_a_draw(model, p, bonus, rng)
-    spare = model.limits[p] - dot(model.theta[p], model.x)
-    if spare < 0 or model.seen[p] == 0:
-        return False
-    return bool(spare >= math.sqrt(bonus * spread(model.inverse[p], model.x)))
 
 
 def resolving_stage(model: Model, n_stages: int, context: Any, bonus: float) -> int:
@@ -60,26 +57,20 @@ def resolving_stage(model: Model, n_stages: int, context: Any, bonus: float) -> 
     last = n_stages - 1
     if not is_warm(model):
         return last
-    scale_features(model, context)
+    spares, spreads = outlook(model, context)
     for i in range(last):
-        deepest = deepest_open(model, n_stages, i, bonus)
+        deepest = i
+        for j in range(i + 1, n_stages):
+            p = j * (j - 1) // 2 + i
+            deviation = math.sqrt(bonus * spreads[p])
+            if model.seen[p] == 0 or -deviation <= spares[p] < deviation:
+                deepest = j
+            elif spares[p] < 0:
+                deepest = REFUTED
+                break
         if deepest != REFUTED:
             return deepest
     return last
-
-
-def deepest_open(model: Model, n_stages: int, i: int, bonus: float) -> int:
-    """Return the deepest j whose pair with i is undecided, i if there is none, or `REFUTED`."""
-    deepest = i
-    for j in range(i + 1, n_stages):
-        p = j * (j - 1) // 2 + i
-        spare = model.limits[p] - dot(model.theta[p], model.x)
-        width = math.sqrt(bonus * spread(model.inverse[p], model.x))
-        if model.seen[p] == 0 or -width <= spare < width:
-            deepest = j
-        elif spare < 0:
-            return REFUTED
-    return deepest
 
 
 def sampled_stage(model: Model, n_stages: int, context: Any, bonus: float, rng: Any) -> int:
@@ -88,13 +79,6 @@ def sampled_stage(model: Model, n_stages: int, context: Any, bonus: float, rng: 
     θ_ij·x is normal with mean θ̂_ij·x and variance bonus · xᵀ H_ij⁻¹ x, one draw a pair.
     """
     return covered_stage(model, n_stages, context, bonus, True, rng)
-
-
-def is_covered_in_a_draw(model: Model, p: int, bonus: float, rng: Any) -> bool:
-    """Return whether the price of pair ``p`` covers a draw of its disagreement."""
-    deviation = math.sqrt(bonus * spread(model.inverse[p], model.x))
-    drawn = dot(model.theta[p], model.x) + deviation * rng.standard_normal()
-    return bool(drawn <= model.limits[p])
 
 
 def growing_bonus(exploration: float, n_rounds: int) -> float:

@@ -1,8 +1,8 @@
 """What a contextual learner knows: one logistic model a pair of stages, and the features' scale.
 
-Everything is in `Model`, lists in a learner and arrays in a simulation, and changed in place by
-functions that run in Python and are compiled alike. The pair (i, j), i < j, has the number
-j (j - 1) / 2 + i.
+Everything is in `Model`, arrays that functions change in place. They run in Python and are compiled
+alike, but for those in `LOOPS`: in Python all pairs go through NumPy at once, in machine code one
+after the other. The pair (i, j), i < j, has the number j (j - 1) / 2 + i.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from stopwise.policies.logistic import learn
+import numpy as np
+
+from stopwise.policies.logistic import chances, dot, learn, spread, step_sizes
 
 # Scaled features are cut at so many standard deviations: one wild value must not move everything.
 CUT = 10.0
@@ -51,6 +53,8 @@ class Model(NamedTuple):
         The cases told, and those in which a feature had to be cut; (2,).
     x, direction
         Room for scaled features with the constant one, and for a step; (D,) each.
+    spares, spreads
+        Room for what a rule looks at, see `outlook`; (P,) each.
     """
 
     theta: Any
@@ -65,19 +69,16 @@ class Model(NamedTuple):
     counts: Any
     x: Any
     direction: Any
+    spares: Any
+    spreads: Any
 
     def to_state(self) -> dict[str, Any]:
         """Return what a learner remembers as plain data for JSON."""
-        return {name: copied(getattr(self, name)) for name in MEMORY}
+        return {name: getattr(self, name).tolist() for name in MEMORY}
 
     def copy(self) -> Model:
         """Return a model that can be changed without changing this one."""
-        return Model(*map(copied, self))
-
-
-def copied(values: Any) -> Any:
-    """Return lists of lists as new lists."""
-    return [copied(value) for value in values] if isinstance(values, list) else values
+        return Model(*(values.copy() for values in self))
 
 
 def is_warm(model: Model) -> bool:
@@ -129,10 +130,36 @@ def fix_scale(model: Model) -> None:
         learn_pairs(model, model.held_pairs[n])
 
 
+def outlook(model: Model, context: Any) -> tuple[Any, Any]:
+    """Return for each pair what its price spares, log odds less θ̂·x, and the spread of θ̂·x."""
+    scale_features(model, context)
+    spares = model.limits - model.theta @ model.x
+    spreads = np.maximum((model.inverse @ model.x) @ model.x, 0.0)
+    return spares.tolist(), spreads.tolist()
+
+
+def outlook_by_pair(model: Model, context: Any) -> tuple[Any, Any]:
+    """Do as `outlook`, pair by pair."""
+    scale_features(model, context)
+    for p in range(len(model.limits)):
+        model.spares[p] = model.limits[p] - dot(model.theta[p], model.x)
+        model.spreads[p] = spread(model.inverse[p], model.x)
+    return model.spares, model.spreads
+
+
 def scale_features(model: Model, context: Any) -> int:
     """Put the scaled features into ``model.x``; return 1 if one of them had to be cut, else 0."""
+    scales = zip(context, model.centre.tolist(), model.scale.tolist(), strict=True)
+    values = [(value - centre) / scale for value, centre, scale in scales]
+    cut = [max(min(value, CUT), -CUT) for value in values]
+    model.x[len(model.x) - len(cut) :] = cut  # the constant feature, if there is one, in front
+    return int(cut != values)
+
+
+def scale_by_feature(model: Model, context: Any) -> int:
+    """Do as `scale_features`, feature by feature."""
     was_cut = 0
-    first = len(model.x) - len(context)  # the constant feature, if there is one, stays in front
+    first = len(model.x) - len(context)
     for k in range(len(context)):
         value = (context[k] - model.centre[k]) / model.scale[k]
         if abs(value) > CUT:
@@ -143,8 +170,33 @@ def scale_features(model: Model, context: Any) -> int:
 
 
 def learn_pairs(model: Model, pairs: Any) -> None:
-    """Move the model of every pair that was seen, by the features in ``model.x``."""
+    """Move the model of every pair that was seen, by the features in ``model.x``; see `learn`."""
+    shown: Any = pairs != UNSEEN
+    n = int(shown.sum())
+    shown = slice(n) if shown[:n].all() else np.flatnonzero(shown)
+    direction = model.inverse[shown] @ model.x
+    q = np.maximum(direction @ model.x, 0.0)
+    z = model.theta[shown] @ model.x
+    s = step_sizes(z, q, pairs[shown])
+    p = chances(z + s * q)
+    variance = p * (1 - p)
+    shrink = variance / (1 + variance * q)
+    model.theta[shown] += s[:, None] * direction
+    model.inverse[shown] -= (shrink[:, None] * direction)[:, :, None] * direction[:, None, :]
+    model.seen[shown] += 1
+
+
+def learn_by_pair(model: Model, pairs: Any) -> None:
+    """Do as `learn_pairs`, pair by pair."""
     for p in range(len(pairs)):
         if pairs[p] != UNSEEN:
             model.seen[p] += 1
             learn(model.theta[p], model.inverse[p], model.x, model.direction, pairs[p])
+
+
+LOOPS = {
+    "outlook": outlook_by_pair,
+    "scale_features": scale_by_feature,
+    "learn_pairs": learn_by_pair,
+}
+"""What is compiled in place of functions that treat all pairs at once, by their names."""

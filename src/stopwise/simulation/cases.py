@@ -14,7 +14,6 @@ from stopwise.cascade import Cascade, FloatArray, IntArray
 from stopwise.errors import SettingError
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.policies.pair_models import Model
 from stopwise.problem.contextual import ContextualCases, ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.simulation import kernels
@@ -118,8 +117,7 @@ class CasePlay:
     def learner(self) -> Any:
         """Return the policy with what it has learned; for policies that look at contexts."""
         if isinstance(self.compiled, CompiledContextual):
-            model = self.compiled.model._asdict()
-            self._policy._stored["model"] = Model(**{k: v.tolist() for k, v in model.items()})
+            self._policy._stored["model"] = self.compiled.model
         return self._policy
 
     def stages(self, cases: ContextualCases) -> IntArray:
@@ -138,7 +136,7 @@ class CompiledContextual:
         self._policy = policy
         self._run = kernel(kernels.play_in_context, rule.choose)
         self._rng = policy._rng if policy.draws else np.random.default_rng(0)
-        self.model = arrays_of(policy._model)
+        self.model = policy._model.copy()
 
     def stages(self, cases: ContextualCases) -> IntArray:
         """Return the stage played in each case, one after the other, and learn from them."""
@@ -176,24 +174,3 @@ def check_contexts(policy: ContextualPolicy, contexts: FloatArray) -> None:
     fits = np.abs(contexts) <= policy._largest  # false for NaN as well
     if not fits.all():
         policy._checked_context(contexts[int(np.argmin(fits.all(axis=1)))])
-
-
-def arrays_of(model: Model) -> Model:
-    """Return a model as arrays that can be changed without changing the lists it came from."""
-    P, D, d = len(model.theta), len(model.x), len(model.centre)
-    warm_up = len(model.held_contexts)
-    shapes = {
-        "theta": (P, D),
-        "inverse": (P, D, D),
-        "held_contexts": (warm_up, d),
-        "held_pairs": (warm_up, P),
-    }
-    whole = {"seen": np.int64, "counts": np.int64, "held_pairs": np.int8}
-    return Model(
-        **{
-            name: np.array(values, dtype=whole.get(name, np.float64)).reshape(
-                shapes.get(name, (len(values),))
-            )
-            for name, values in model._asdict().items()
-        }
-    )

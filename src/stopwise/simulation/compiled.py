@@ -15,6 +15,8 @@ from threading import Lock
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
+from stopwise.policies.pair_models import LOOPS
+
 F = TypeVar("F", bound=Callable[..., Any])
 _lock = Lock()
 
@@ -47,7 +49,7 @@ def kernel(function: F, rule: Any) -> F:
 
 @cache
 def _kernel(function: Any, rule: Any) -> Any:
-    return compiled(function, {"choose": rule})
+    return compiled(function, {"choose": rule, **LOOPS})
 
 
 def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
