@@ -386,7 +386,7 @@ class TestLabels:
         with opened() as third:
             again.labels.add(kept[0].key, 1)
             third.labels.add(kept[1].key, 1)
-        assert again.labels.wanted(5) == [kept[1]]
+        assert again.labels.wanted(5) == [], "another worker has its label"
         again.close()
         assert opened().learning.policy.n_labels == 2
 

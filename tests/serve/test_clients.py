@@ -207,3 +207,27 @@ def test_changes_by_two_servers_at_once_are_both_kept(tmp_path):
             told = other.patch("/api/cascades/triage", json={"mistake_cost": 100 + k}).json()
             assert (told["stages"][1]["cost"], told["mistake_cost"]) == (k + 1, 100 + k)
         wait_for(lambda: http.get("/api/cascades/triage").json()["mistake_cost"] == 104)
+
+
+def test_any_server_shows_every_case_and_takes_its_label(tmp_path):
+    url, local = f"sqlite:///{tmp_path / 'a.db'}", "/api/cascades/local"
+    with (
+        serving({"local": running()}, store=url) as first,
+        serving({"local": running()}, store=url) as second,
+        first.client() as http,
+        second.client() as other,
+    ):
+        for k in range(40):
+            http.post(f"{local}/run", json={"case": "x" * k, "key": f"case-{k}"})
+
+        def keys(client):
+            return {case["key"] for case in client.get(f"{local}/labels").json()["cases"]}
+
+        wait_for(lambda: keys(http) and keys(http) == keys(other))
+        key = min(keys(other))
+        assert (
+            other.post(f"{local}/labels", json={"key": key, "label": "urgent"}).status_code == 200
+        )
+        assert key not in keys(http)
+        wait_for(lambda: http.get(f"{local}/live").json()["n_labels"] == 1)
+        wait_for(lambda: first.host.find("local").learning.policy.n_labels == 1)

@@ -78,7 +78,7 @@ class Labels:
     def __init__(self, runtime: Runtime, settings: LabelSettings) -> None:
         self.settings = settings
         self.is_on = settings.keep > 0 or settings.buy_label is not None
-        self.n_labels = 0
+        self.labelled: set[str] = set()
         self.spent = 0.0
         self.expected_loss = 0.0
         self._runtime = runtime
@@ -99,6 +99,11 @@ class Labels:
             for record in self._store.records(KEPT, self._name, limit=settings.keep):
                 if record.body["case"] is not None:
                     self._waiting[record.key] = _wanted(record)
+
+    @property
+    def n_labels(self) -> int:
+        """How many cases have a label, as far as it is known here."""
+        return len(self.labelled)
 
     def offer(self, key: str | None, case: Any, outputs: Pattern) -> None:
         """Consider a case that was answered; most are not kept."""
@@ -124,7 +129,7 @@ class Labels:
         epoch = self._runtime.learning.counts.epoch
         with self._lock:
             self._waiting = {k: case for k, case in self._waiting.items() if case.epoch == epoch}
-            waiting = list(self._waiting.values())
+            waiting = [case for case in self._kept_by_all() if case.epoch == epoch]
         groups: dict[Pattern, list[WantedCase]] = {}
         for case in waiting:
             groups.setdefault(case.outputs, []).append(case)
@@ -138,6 +143,17 @@ class Labels:
             if not groups[best]:
                 del groups[best]
         return chosen
+
+    def _kept_by_all(self) -> list[WantedCase]:
+        """Return what waits here and at other workers; what has a label is in the store no more."""
+        if not self._runtime.learning.is_shared:
+            return list(self._waiting.values())
+        records = self._store.records(KEPT, self._name, limit=self.settings.keep)
+        return [
+            self._waiting.get(record.key) or _wanted(record)
+            for record in records
+            if record.key in self._waiting or record.body["case"] is not None
+        ]
 
     def add(self, key: str, label: Hashable) -> None:
         """Take in the right answer of a case that was kept, however late.
@@ -162,7 +178,7 @@ class Labels:
 
     def _record(self, key: str, outputs: Pattern, epoch: int, label: Hashable) -> None:
         if self._runtime.learning.label(key, outputs, label, epoch=epoch):
-            self.n_labels += 1
+            self.labelled.add(key)
             self._labelled[outputs] += 1
 
     def _keep(self, case: WantedCase) -> None:

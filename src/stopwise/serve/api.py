@@ -161,7 +161,7 @@ async def wanted_labels(request: Request) -> Response:
     shows = request.query_params.get("outputs") == "true"
     cases = [
         {"key": case.key, "case": case.case, **({"outputs": list(case.outputs)} if shows else {})}
-        for case in runtime.labels.wanted(min(n, 1000))
+        for case in await asyncio.to_thread(runtime.labels.wanted, min(n, 1000))
     ]
     return answer({"cases": cases, "n_labels": runtime.labels.n_labels})
 

@@ -71,6 +71,7 @@ class Host:
         self.is_closing = False
         self._runtimes: dict[str, Runtime] = {}
         self._versions: dict[str, int] = {}
+        self._labels_read: dict[str, int] = {}
         self._lock, self._changing = threading.Lock(), threading.Lock()
         self._keyed: Gatherer[Told, str] = Gatherer(self._tell_keyed)
         self._durable: Gatherer[Told, str] = Gatherer(self._tell_durably)
@@ -195,6 +196,18 @@ class Host:
             runtime.sync()
             with suppress(StoreUnavailableError), self._changing:
                 self._catch_up(name)
+                self._learn_labels(runtime)
+
+    def _learn_labels(self, runtime: Runtime) -> None:
+        """Learn from labels that other workers were given, or this one before it started."""
+        since = self._labels_read.get(runtime.name, 0)
+        fresh = self.store.records("label", runtime.name, since=since)
+        if fresh:
+            self._labels_read[runtime.name] = fresh[-1].revision
+            keys = {record.key for record in fresh}
+            if not keys <= runtime.labels.labelled:
+                runtime.labels.labelled |= keys
+                runtime.learning.rebuild(runtime.cascade)
 
     def _catch_up(self, name: str) -> None:
         """Take over what another worker has changed; to be called with the lock on changes."""
