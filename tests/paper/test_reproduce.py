@@ -17,7 +17,7 @@ def reproduce(*words):
     return typer_testing.CliRunner().invoke(app, [*map(str, words)])
 
 
-def test_a_run_ends_with_six_lines_and_where_the_report_is(tmp_path, monkeypatch):
+def test_a_run_ends_with_six_lines_and_json_has_every_claim(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
     done = reproduce("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
     assert done.exit_code == 0
@@ -29,13 +29,9 @@ def test_a_run_ends_with_six_lines_and_where_the_report_is(tmp_path, monkeypatch
     assert lines[3] == "fails as the paper states it: none"
     assert lines[-1] == f"Report: {tmp_path / 'report.html'}"
     assert done.stderr.startswith("[1/1] alternatives: ")
-    again = reproduce("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
+    again = reproduce("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1, "--json")
     assert again.stderr == "[1/1] alternatives: kept\n"
-
-
-def test_json_has_every_claim(tmp_path):
-    done = reproduce("alternatives", "--quick", "--out", tmp_path, "--json", "--n-jobs", 1)
-    told = json.loads(done.stdout)
+    told = json.loads(again.stdout)
     (claims,) = [entry["claims"] for entry in told["experiments"].values()]
     assert {claim["verdict"] for claim in claims} == {"holds", "undecided"}
     assert set(claims[0]) == {"text", "source", "is_ours", "verdict", "evidence", "choices"}
@@ -60,25 +56,22 @@ def test_an_empty_place_is_refused(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_partial_rerun_leaves_the_rest_in_the_report(tmp_path, monkeypatch):
+def test_an_interrupted_run_reports_what_is_finished_and_goes_on(tmp_path, monkeypatch):
+    def interrupted(scale):
+        raise KeyboardInterrupt
+
     monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
     options = ("--quick", "--out", tmp_path, "--n-jobs", 1)
-    reproduce("misprints", *options)
+    with monkeypatch.context() as patch:
+        patch.setattr(EXPERIMENTS["alternatives"], "run", interrupted)
+        done = reproduce("misprints", "alternatives", *options)
+    assert done.exit_code == 130
+    assert "interrupted before alternatives; the same command goes on" in done.stderr
+    assert "misprint-step" in (tmp_path / "report.html").read_text(encoding="utf-8")
     again = reproduce("alternatives", *options)
     assert again.stdout.startswith("experiments: 1, figures: 1")  # it tells of what was asked
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.index("id='misprints'") < page.index("id='alternatives'")
-
-
-def test_an_interrupted_run_says_how_to_go_on_and_reports_what_is_finished(tmp_path, monkeypatch):
-    def interrupted(scale):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(EXPERIMENTS["alternatives"], "run", interrupted)
-    done = reproduce("misprints", "alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
-    assert done.exit_code == 130
-    assert "interrupted before alternatives; the same command goes on" in done.stderr
-    assert "misprint-step" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_nothing_finished_is_nothing_reported(tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 from stopwise.policies.pair_models import LOOPS
 
 F = TypeVar("F", bound=Callable[..., Any])
+_Built = tuple[Any, frozenset[Any]]
 _lock = Lock()
 
 
@@ -66,30 +67,34 @@ def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
     substitutes
         What to compile where a name stands, whatever the name means in Python.
     """
-    built: dict[Any, Any] = {}
-    _build(function, substitutes, built)
-    return cast("F", built[function][0])
+    return cast("F", _built(function, dict(substitutes), {}, called=False)[0])
 
 
-def _build(function: Any, substitutes: Mapping[str, Any], built: dict[Any, Any]) -> None:
-    """Put ``function`` and what it calls into ``built``: compiled, and all functions in it."""
+def _built(
+    function: Any, substitutes: dict[str, Any], built: dict[Any, _Built], *, called: bool
+) -> _Built:
+    """Return ``function`` compiled, and all functions in it; keep callees in ``built``."""
     if function in built:
-        return
+        return built[function]
     callees = {
         name: value
         for name in function.__code__.co_names
         if isinstance(value := (function.__globals__ | substitutes).get(name), FunctionType)
         and (name in substitutes or value.__module__.startswith(("stopwise.", function.__module__)))
     }
-    for callee in callees.values():
-        _build(callee, substitutes, built)
-    parts = {function, *(part for callee in callees.values() for part in built[callee][1])}
-    scope = tuple((name, built[callee][0]) for name, callee in callees.items())
-    built[function] = _jitted(function, scope, frozenset(parts)), parts
+    inner = {
+        name: _built(callee, substitutes, built, called=True) for name, callee in callees.items()
+    }
+    parts = frozenset({function}).union(*(held for _, held in inner.values()))
+    scope = tuple((name, jitted) for name, (jitted, _) in inner.items())
+    built[function] = _jitted(function, scope, parts, called), parts
+    return built[function]
 
 
 @cache
-def _jitted(function: Any, scope: tuple[tuple[str, Any], ...], parts: frozenset[Any]) -> Any:
+def _jitted(
+    function: Any, scope: tuple[tuple[str, Any], ...], parts: frozenset[Any], called: bool
+) -> Any:
     import numba
 
     names = sorted(f"{part.__module__}.{part.__qualname__}" for part in parts)
@@ -104,4 +109,6 @@ def _jitted(function: Any, scope: tuple[tuple[str, Any], ...], parts: frozenset[
     )
     copy.__qualname__ = f"{function.__qualname__}_{digest[:16]}"
     jit = cast("Callable[..., Any]", numba.njit)
-    return jit(copy, nogil=True, error_model="numpy", cache=True)
+    # What only compiled code calls needs no way in from Python.
+    inner = {"no_cpython_wrapper": called, "no_cfunc_wrapper": True}
+    return jit(copy, nogil=True, error_model="numpy", cache=True, **inner)

@@ -63,13 +63,7 @@ class StoppingPlay:
     A policy with `hold` is told as many cases at once as it says that its rule is certain for. One
     without is told a single case whenever its rule has changed or an epoch, a power of two, begins;
     then batches grow while the rule stays. What is learned is used a little late, as in practice.
-
-    Parameters
-    ----------
-    policy
-        The policy, which learns.
-    rng
-        Where the cases come from.
+    The policy learns; ``rng`` draws the cases.
     """
 
     def __init__(self, policy: Any, rng: np.random.Generator) -> None:
