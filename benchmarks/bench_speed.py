@@ -121,10 +121,8 @@ def main() -> None:
                 what = f"{make.__name__}, {kind}"
                 print(f"{what:36s} {ns:10.0f} {idle:8.2f} {river:12.3f}")
                 bar = max(BARS.get(kind, 0), BARS.get(name, BARS["else"]))
-                decides = make is not last_stage
-                is_long = args.horizon >= 200_000 or not decides
-                if river > bar and is_long and not kind.startswith("first"):
-                    missed.append(f"{what} at {name}")
+                if river > bar and not kind.startswith("first"):
+                    missed.append(f"{what} at {name}: {river:.3f} > {bar}")
     print(
         "\nbars: river x 0.2, at K = 50 x 0.3, distinct strings x 0.5; the first rounds have none"
     )

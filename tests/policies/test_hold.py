@@ -17,7 +17,9 @@ import stopwise as sw
 from stopwise.cascade import Cascade
 from stopwise.checks import MOST_CASES
 from stopwise.counts import PairCounts
+from stopwise.policies.resolution import demanded_evidence
 from stopwise.problem.families import nested_errors, relaxed_errors
+from stopwise.theory.divergence import bernoulli_kl
 from tests.policies.helpers import FACTORIES, Case, draw_cases, play, sample_cases, tell
 
 SCALE = int(os.environ.get("HOLD_SCALE", "1"))
@@ -235,7 +237,16 @@ def test_a_settled_stage_is_held_no_longer_than_its_witness():
 
 
 def test_a_purchase_is_held_no_longer_than_a_later_stage_is_out_of_question():
-    """Stage 1 is in question; stage 3 is bought to show it, until stage 2 is enough."""
+    """Stage 1 is in question; stage 3 is bought to show it, until stage 2 is enough.
+
+    By the counts (1, 2) pays, 24 of 41 for .5, which is the doubt of stage 1, .60. (1, 3) does not,
+    20 of 22 for .99, by 2.71. That is .60 and less than the demand of 2.27 more: stage 3 is not out
+    yet. A case (0, 0, 1) lowers the doubt, so that one such case may rule it out and hold is 1.
+    """
+    doubt, against = 41 * bernoulli_kl(24 / 41, 0.5), 22 * bernoulli_kl(20 / 22, 0.99)
+    demand = demanded_evidence(128, 22)  # after 101 rounds
+    assert (round(doubt, 2), round(against, 2), round(demand, 2)) == (0.6, 2.71, 2.27)
+    assert against < doubt + demand
     policy = sw.Resolve(Cascade([0, 0.5, 0.49]))
     policy.tell_many({(0, 0, 1): 14, (0, 1, 1): 6, (0, 0, 0): 2})
     policy.tell_many({(0, 1): 18, (0, 0): 1, (0,): 60})

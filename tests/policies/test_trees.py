@@ -14,8 +14,9 @@ from paper.triage_tree import worlds
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError
+from stopwise.policies.certificate import Status
 from stopwise.policies.optimism import first_accepted, price_rows
-from stopwise.policies.resolution import settles
+from stopwise.policies.resolution import demanded_evidence, settles
 from stopwise.policies.tree_resolution import (
     cheapest_showing_on_tree,
     resolving_walk,
@@ -549,8 +550,19 @@ def test_resolve_says_what_it_rests_on():
     n, n_way = pairs[0, 1].n_seen, pairs[0, 3].n_seen
     one_sided = n * bernoulli_kl(pairs[0, 1].disagreement, 0.4 + lead)
     assert pairs[0, 1].evidence == pytest.approx(one_sided * n_way / (n_way + n))
-    told = f"1 -> 2 does not pay more ({pairs[0, 1].status.value}): disagreement"
-    assert told in str(certificate)
+    # 5,000 rounds are in the epoch that ends at 8192. Few looks settle a rival, none decides it.
+    assert pairs[0, 3].status is Status.DECIDED
+    for pair in set(pairs) - {(0, 3)}:
+        c = pairs[pair]
+        assert c.status is Status.LEANING
+        assert c.confidence < 0.95
+        assert c.evidence >= demanded_evidence(8192, c.n_seen)
+        assert c.evidence < 2 * demanded_evidence(8192, c.n_seen)  # and not much more is bought
+    policy.tell_many({((0, 0), 1): 400})  # from here on test 2 never disagrees with the root
+    (rival,) = (c for c in policy.certificate().comparisons if (c.shallow, c.deep) == (0, 1))
+    assert rival.status is Status.DECIDED
+    assert rival.confidence >= 0.95
+    assert "1 -> 2 does not pay more (leaning): disagreement" in str(certificate)
     assert "against price 0.4000 + 0." in str(certificate)
     json.dumps(policy.to_state())
 
