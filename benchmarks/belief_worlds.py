@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import stopwise as sw
+from stopwise.beliefs import stage_costs
 from stopwise.patterns import PatternTable
 
 
@@ -47,6 +48,16 @@ class World:
         """Return labelled cases drawn among all."""
         chosen = np.random.default_rng([seed, n]).permutation(len(self.labels))[:n]
         return [(self.outputs[i].tolist(), int(self.labels[i])) for i in chosen]
+
+    def regret_of_advice(self, model: sw.LatentClasses) -> float:
+        """Return the mean regret of the advised single stage over 41 prices."""
+        believed = stage_costs(model, model.table, sw.Cascade(costs=[0.0] * self.n_tests))
+        regrets = []
+        for scale in np.geomspace(0.01, 10, 41):
+            C = np.cumsum(self.shares * scale)
+            totals = C + self.errors
+            regrets.append(totals[np.argmin(believed + C)] - totals.min())
+        return float(np.mean(regrets))
 
 
 def recorded(path: Path, step_costs: list[float]) -> World:

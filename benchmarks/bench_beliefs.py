@@ -231,18 +231,8 @@ def _ratios(world: World, scales: list[float], horizon: int) -> list[float]:
         wanted = ("BeliefStopping", BEST)
         means = online(world, scales[::4], horizon, 0, only=wanted)
         played = means["BeliefStopping"] / means[BEST]
-    regrets = [regret_of_advice(world, model) for model in models[:2]]
+    regrets = [world.regret_of_advice(model) for model in models[:2]]
     return [float(rules[0] / best), float(rules[1] / rules[2]), *regrets, played]
-
-
-def regret_of_advice(world: World, model: sw.LatentClasses) -> float:
-    """Return the mean regret of the advised single stage over 41 prices."""
-    believed = stage_costs(model, model.table, sw.Cascade(costs=[0.0] * world.n_tests))
-    regrets = []
-    for scale in np.geomspace(0.01, 10, 41):
-        C = np.cumsum(world.shares * scale)
-        regrets.append((C + world.errors)[np.argmin(believed + C)] - (C + world.errors).min())
-    return float(np.mean(regrets))
 
 
 def at_home(horizon: int) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stopwise.beliefs import LatentClasses, stage_costs
 from stopwise.beliefs.hidden import Hidden
 from stopwise.cascade import Cascade
-from stopwise.errors import LogError, OutputsError, SettingError
+from stopwise.errors import LogError
 from stopwise.patterns import PatternTable, agreement
 from tests.beliefs.worlds import independent, table_of, with_difficulty
 
@@ -197,35 +197,6 @@ def test_two_tests_do_not_identify_the_model():
     assert "the later one is taken to be right" in model.explain()
 
 
-DEGENERATE = {
-    "one case": [[0, 1, 0]],
-    "all agree": [[0, 0, 0]] * 5 + [[1, 1, 1]] * 4,
-    "one value": [[0, 0, 0]] * 3,
-    "a constant test": [[0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1], [0, 1, 1]],
-    "equal tests": [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [1, 1, 1]],
-    "all differ": [[0, 1, 2], [1, 2, 0], [2, 0, 1]],
-    "one test": [[0], [1], [1]],
-    "one output a case": [[0, -1, -1], [-1, 1, -1], [-1, -1, 0]],
-    "always opposite": [[0, 1, 0], [1, 0, 1]] * 20,
-}
-
-
-@pytest.mark.parametrize("rows", DEGENERATE.values(), ids=list(DEGENERATE))
-def test_degenerate_tables_have_an_answer(rows):
-    table = table_of(np.array(rows))
-    for labels in (None, [(table.codes.shape[1] * [None], 0)], [(rows[0], 1, 3)]):
-        labelled = None if labels is None else [
-            ([None if y is None or y < 0 else y for y in said], *rest) for said, *rest in labels
-        ]  # fmt: skip
-        model = LatentClasses.fit(table, labels=labelled)
-        assert np.isfinite(model.posterior(table.codes)).all()
-        assert np.isfinite(model.error_rates).all()
-        assert np.isfinite(model.error_intervals).all()
-        assert np.isfinite(model.confusion).all()
-        assert 0 <= model.misfit.p_value <= 1
-        assert model.explain()
-
-
 outputs_of_three = st.lists(
     st.lists(st.sampled_from([-1, 0, 1, 2]), min_size=3, max_size=3).filter(
         lambda row: max(row) >= 0
@@ -235,7 +206,7 @@ outputs_of_three = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(outputs_of_three)
 def test_beliefs_are_probabilities_whatever_the_table(rows):
     table = table_of(np.array(rows))
@@ -249,7 +220,7 @@ def test_beliefs_are_probabilities_whatever_the_table(rows):
     assert ((rates >= 0) & (rates <= 1)).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(outputs_of_three, st.randoms(use_true_random=False))
 def test_the_order_of_cases_does_not_matter(rows, random):
     mixed = random.sample(rows, len(rows))
@@ -270,45 +241,3 @@ def test_a_table_of_agreement_is_enough_for_one_accuracy_a_test():
     model = LatentClasses.fit(table, labels=known)
     assert model.classes[-1] == "none of them"
     assert np.abs(model.error_rates - truth).max() < 0.06
-
-
-TABLE = table_of(np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]]))
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: LatentClasses.fit([[0, 1]]), LogError, "must be a PatternTable, got list"),
-        (
-            lambda: LatentClasses.fit(replace(TABLE, codes=TABLE.codes[:0], weights=np.zeros(0))),
-            LogError,
-            "at least one pattern",
-        ),
-        (lambda: LatentClasses.fit(TABLE, start=3), SettingError, "start must be .* got 3"),
-        (
-            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 0], 1), [0]]),
-            OutputsError,
-            r"\(outputs, label\) .* at 2",
-        ),
-        (
-            lambda: LatentClasses.fit(TABLE, labels=[([0, 1], 1)]),
-            OutputsError,
-            "must be 3, None where missing, got 2 at 1",
-        ),
-        (
-            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 1], None)]),
-            OutputsError,
-            "must not be missing, got None at 1",
-        ),
-        (
-            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 1], 1, -2)]),
-            OutputsError,
-            "times of label 1 must be a whole number >= 0, got -2",
-        ),
-        (lambda: LatentClasses.fit(TABLE).belief([5]), OutputsError, "among 0, 1, got 5 at test 1"),
-        (lambda: LatentClasses.fit(TABLE).belief([0] * 4), OutputsError, "at most 3, got 4"),
-    ],
-)
-def test_bad_input_is_refused_with_its_place(call, error, words):
-    with pytest.raises(error, match=words):
-        call()

@@ -46,6 +46,8 @@ class Cases:
         if not len(table.codes):
             raise LogError("table must have at least one pattern, got none")
         counts = np.asarray(table.weights, dtype=np.float64)
+        if not counts.any():
+            raise LogError("table must have at least one case, got patterns of weight 0 alone")
         is_law = not np.array_equal(counts, np.floor(counts))
         if is_law:
             counts = counts * (LAW_CASES / counts.sum())

@@ -73,6 +73,8 @@ def _checked(row: Any, n_tests: int, place: int) -> tuple[list[Hashable], Hashab
         )
     outputs, label = row[0], row[1]
     times = whole_number(f"times of label {place}", row[2], OutputsError, least=0) if row[2:] else 1
+    if isinstance(outputs, (str, bytes)) or not isinstance(outputs, Iterable):
+        raise OutputsError(f"outputs of a label must be a sequence, got {outputs!r} at {place}")
     try:
         said = [present(y) for y in outputs]
         right = present(label)

@@ -21,6 +21,7 @@ from stopwise.beliefs.misfit import Misfit, independence
 from stopwise.beliefs.starts import best_fit, later_is_right, levels_stand_in, votes_and_others
 from stopwise.beliefs.strength import ONE_ACCURACY, Complexity, chosen_complexities
 from stopwise.cascade import FloatArray, IntArray, read_only
+from stopwise.checks import whole_number
 from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import present
 from stopwise.patterns import MISSING, PatternTable
@@ -100,10 +101,13 @@ class LatentClasses:
             table is taken as it is, with these labels in place of its own.
         """
         told = Cases.of(table)
+        seed = whole_number("seed", seed, SettingError, least=0)
         if start is not None and not isinstance(start, LatentClasses):
             raise SettingError(f"start must be a LatentClasses, got {start!r}")
         K, M = told.codes.shape[1], len(table.classes)
-        rows = labels or ()
+        rows = () if labels is None else labels
+        if not isinstance(rows, Iterable):
+            raise OutputsError(f"labels must be cases with their label, got {labels!r}")
         if table.agreement_only:
             rows = labels_by_agreement(rows)
         cases, classes = LabelledPatterns.from_rows(rows, table.classes, K)
@@ -221,8 +225,8 @@ class LatentClasses:
 
     def belief(self, outputs: Sequence[Any]) -> dict[Hashable, float]:
         """Return the chance of each answer after ``outputs``, ``None`` where one is missing."""
-        if len(outputs) > self.n_tests:
-            raise OutputsError(f"outputs must be at most {self.n_tests}, got {len(outputs)}")
+        if not hasattr(outputs, "__len__") or len(outputs) > self.n_tests:
+            raise OutputsError(f"outputs must be at most {self.n_tests} in order, got {outputs!r}")
         codes = np.full((1, self.n_tests), MISSING)
         for k, output in enumerate(map(present, outputs)):
             if output is None:

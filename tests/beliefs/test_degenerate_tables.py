@@ -1,0 +1,92 @@
+"""Tables that say little have an answer, and what is wrong is refused with its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stopwise.beliefs import LatentClasses
+from stopwise.errors import LogError, OutputsError, SettingError
+from tests.beliefs.worlds import table_of
+
+DEGENERATE = {
+    "one case": [[0, 1, 0]],
+    "all agree": [[0, 0, 0]] * 5 + [[1, 1, 1]] * 4,
+    "one value": [[0, 0, 0]] * 3,
+    "a constant test": [[0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1], [0, 1, 1]],
+    "equal tests": [[0, 0, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0], [1, 1, 1]],
+    "all differ": [[0, 1, 2], [1, 2, 0], [2, 0, 1]],
+    "one test": [[0], [1], [1]],
+    "one output a case": [[0, -1, -1], [-1, 1, -1], [-1, -1, 0]],
+    "always opposite": [[0, 1, 0], [1, 0, 1]] * 20,
+    "one class, with gaps": [[0, -1, 0], [0, 0, -1], [-1, 0, 0]] * 3,
+}
+
+
+@pytest.mark.parametrize("rows", DEGENERATE.values(), ids=list(DEGENERATE))
+def test_degenerate_tables_have_an_answer(rows):
+    table = table_of(np.array(rows))
+    for labels in (None, [(table.codes.shape[1] * [None], 0)], [(rows[0], 1, 3)]):
+        labelled = None if labels is None else [
+            ([None if y is None or y < 0 else y for y in said], *rest) for said, *rest in labels
+        ]  # fmt: skip
+        model = LatentClasses.fit(table, labels=labelled)
+        assert np.isfinite(model.posterior(table.codes)).all()
+        assert np.isfinite(model.error_rates).all()
+        assert np.isfinite(model.error_intervals).all()
+        assert np.isfinite(model.confusion).all()
+        assert 0 <= model.misfit.p_value <= 1
+        assert model.explain()
+
+
+TABLE = table_of(np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: LatentClasses.fit([[0, 1]]), LogError, "must be a PatternTable, got list"),
+        (
+            lambda: LatentClasses.fit(replace(TABLE, codes=TABLE.codes[:0], weights=np.zeros(0))),
+            LogError,
+            "at least one pattern",
+        ),
+        (lambda: LatentClasses.fit(TABLE, start=3), SettingError, "start must be .* got 3"),
+        (
+            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 0], 1), [0]]),
+            OutputsError,
+            r"\(outputs, label\) .* at 2",
+        ),
+        (
+            lambda: LatentClasses.fit(TABLE, labels=[([0, 1], 1)]),
+            OutputsError,
+            "must be 3, None where missing, got 2 at 1",
+        ),
+        (
+            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 1], None)]),
+            OutputsError,
+            "must not be missing, got None at 1",
+        ),
+        (
+            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 1], 1, -2)]),
+            OutputsError,
+            "times of label 1 must be a whole number >= 0, got -2",
+        ),
+        (lambda: LatentClasses.fit(TABLE).belief([5]), OutputsError, "among 0, 1, got 5 at test 1"),
+        (lambda: LatentClasses.fit(TABLE).belief([0] * 4), OutputsError, "at most 3 in order"),
+        (lambda: LatentClasses.fit(TABLE).belief(3), OutputsError, "in order, got 3"),
+        (lambda: LatentClasses.fit(TABLE, labels=5), OutputsError, "with their label, got 5"),
+        (lambda: LatentClasses.fit(TABLE, labels=[("010", 1)]), OutputsError, "sequence, .* at 1"),
+        (lambda: LatentClasses.fit(TABLE, seed="x"), SettingError, "seed must be"),
+        (
+            lambda: LatentClasses.fit(replace(TABLE, weights=np.zeros(len(TABLE.codes)))),
+            LogError,
+            "at least one case, got patterns of weight 0",
+        ),
+    ],
+)
+def test_bad_input_is_refused_with_its_place(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
