@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,19 +107,11 @@ class BeliefStopping(StoppingPolicy):
         failed
             With ``skip``, tests that gave nothing and are not to be run again.
         """
-        rule = self._rule_in_force()
         if failed:
             return self._choose_without(self._prefix(outputs_so_far), failed)
-        entry = None
-        if rule is not None and type(outputs_so_far) in (tuple, list):  # else it is checked first
-            with suppress(TypeError):  # an output that cannot be hashed
-                entry = rule.known.get(tuple(outputs_so_far))
+        entry = self._entry(outputs_so_far)
         if entry is None:
-            told = self._prefix(outputs_so_far)
-            if rule is None:
-                return next(iter(self._left(told)), None)
-            with self._lock:
-                entry = rule.after(told)
+            return next(iter(self._left(self._prefix(outputs_so_far))), None)
         if entry.test >= 0 and not entry.explores:
             return entry.test
         if entry.chance >= 1 or (entry.chance and self._rng.random() < entry.chance):
@@ -199,6 +192,15 @@ class BeliefStopping(StoppingPolicy):
             plain_output(value)
         return self._stripped(told), label
 
+    def tell(self, outputs: Outputs, *, stage: int | None = None, label: Any = None) -> None:
+        """Take in a case as every policy does; one like it that was told before is not checked."""
+        if stage is None and label is None and type(outputs) is tuple:
+            with suppress(TypeError), self._lock:  # an output that cannot be hashed: refused below
+                if (outputs, None) in self._counts.table and outputs[-1] is not None:
+                    self._take((outputs, None), 1)
+                    return
+        super().tell(outputs, stage=stage, label=label)
+
     def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
         """Take in many cases at once, all or none, and fit the model again if it is due."""
         with self._lock:
@@ -234,20 +236,20 @@ class BeliefStopping(StoppingPolicy):
         """Make the rule that follows from ``counts``, which are these or what they were."""
         self._rule = None
         if counts.n_rounds >= FIRST_FIT:
-            self._rule = belief_rule(
-                self.cascade,
-                counts,
-                answer=self.answer,
-                skip=self.skip,
-                exploration=self.exploration,
-            )
+            make = partial(belief_rule, answer=self.answer, skip=self.skip)
+            self._rule = make(self.cascade, counts, exploration=self.exploration)
         self._fitted = counts.copy()
         self._source = self._stored["cases"]
         self._next_fit = max(FIRST_FIT, math.ceil(GROWTH * counts.n_rounds))
         self._next_labels = math.ceil(GROWTH * counts.n_labels) + 1
 
     def _entry(self, outputs_so_far: Outputs) -> Entry | None:
-        told, rule = self._prefix(outputs_so_far), self._rule_in_force()
+        rule = self._rule_in_force()
+        if rule is not None and type(outputs_so_far) in (tuple, list):  # else it is checked first
+            with suppress(TypeError):  # an output that cannot be hashed: refused below
+                if (entry := rule.known.get(tuple(outputs_so_far))) is not None:
+                    return entry
+        told = self._prefix(outputs_so_far)
         if rule is None:
             return None
         with self._lock:
