@@ -9,6 +9,7 @@ import asyncio
 import sys
 import time
 import tracemalloc
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +35,9 @@ async def noop(case: int) -> int:
 def overhead() -> None:
     """CPU time of a case with three no-op stages against three bare awaits, interleaved."""
 
-    async def play() -> float:
+    async def play(policy: Any) -> float:
         stages = [Stage(noop, cost=c, name=f"s{c}") for c in (0, 1, 5)]
-        fixed = sw.FixedStage(sw.Cascade([0, 1, 5], 100), stage=2)
-        runtime = Runtime("bench", stages=stages, mistake_cost=100, policy=fixed, shadow=0.0)
+        runtime = Runtime("bench", stages=stages, mistake_cost=100, policy=policy, shadow=0.0)
         ratios = []
         for _ in range(7):
             start = time.process_time()
@@ -53,7 +53,10 @@ def overhead() -> None:
         await runtime.aclose()
         return float(np.median(ratios))
 
-    bar("overhead of a case, times three bare awaits", asyncio.run(play()), 60)
+    fixed = sw.FixedStage(sw.Cascade([0, 1, 5], 100), stage=2)
+    bar("overhead of a case, times three bare awaits", asyncio.run(play(fixed)), 60)
+    for policy in ("resolve", "beliefs"):  # which soon stop after the first stage
+        print(f"  with policy={policy!r}: {asyncio.run(play(policy)):.3g}")
 
 
 def concurrency() -> None:

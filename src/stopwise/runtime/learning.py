@@ -12,6 +12,7 @@ from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
 from stopwise.patterns import Pattern
+from stopwise.policies.stopping_policy import Decision
 from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
 
 logger = logging.getLogger("stopwise.runtime")
@@ -61,7 +62,7 @@ class Course:
         """Whether to run one more stage after these outputs."""
         if self.stage is not None:
             return len(outputs) <= self.stage
-        return bool(self._decide(outputs).value != "stop")  # type: ignore[misc]
+        return self._decide(outputs) is not Decision.STOP  # type: ignore[misc]
 
     def certain(self, outputs: list[Hashable]) -> int:
         """Return the last stage that is run whatever the next outputs say."""
