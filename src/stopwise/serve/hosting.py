@@ -239,6 +239,7 @@ class Host:
         self.is_closing = True
         for runtime in self._runtimes.values():
             await runtime.background.wait()
+            await asyncio.to_thread(runtime.watching.save)
         await asyncio.to_thread(self.worker.close)
 
     def _configured(self, name: str, settings: Mapping[str, Any]) -> Runtime:
