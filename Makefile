@@ -10,7 +10,7 @@ TEST_EXTRAS := all,dev,docs
 SERVE_EXTRAS := audit,chat,cli,serve
 SLOW_EXTRAS := $(TEST_EXTRAS),slow
 BENCH_EXTRAS := $(TEST_EXTRAS),bench
-DOCS_EXTRAS := cli,docs,serve
+DOCS_EXTRAS := all,docs
 
 # A stamp carries the extras in its name: asking for others installs them.
 comma := ,

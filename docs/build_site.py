@@ -1,15 +1,13 @@
 """Build the documentation site: python docs/build_site.py [folder, default build/site].
 
 The pages are the Markdown files of this folder, the README, the changelog and CONTRIBUTING.md. The
-reference is written here from docstrings and from the help of each command. Afterwards every link
-is checked, and that no page loads anything from elsewhere. Needs the extra docs.
+reference is written from the code (reference_pages.py, data_pages.py). Afterwards every link is
+checked, and that no page loads anything from elsewhere. Needs the extras all and docs.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -18,11 +16,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import stopwise
-from stopwise import runtime
+from data_pages import audit_schema, configuration, json_formats
+from reference_pages import commands, http_api, public_names
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("audit", "run", "check", "serve", "simulate", "store")
 # Files from above this folder, and their names on the site.
 ABOVE = {
     "README.md": "index.md",
@@ -37,35 +34,50 @@ PARTS: dict[str, list[tuple[str, str]]] = {
         ("Label fifty cases", "start/labels.md"),
     ],
     "Guides": [
-        ("Reading an audit", "audit.md"),
-        ("The runtime", "runtime.md"),
-        ("The service", "service.md"),
-        ("Security", "security.md"),
+        ("Which learner to take", "policies.md"),
         ("LLM cascades", "guides/llm.md"),
+        ("Medical test sequences", "guides/medical.md"),
+        ("Moderation", "guides/moderation.md"),
         ("scikit-learn", "guides/scikit_learn.md"),
-        ("Many workers", "store.md"),
+        ("Early exits", "guides/early_exits.md"),
+        ("Many workers", "guides/workers.md"),
         ("Drift", "guides/drift.md"),
         ("Labels", "guides/labels.md"),
         ("From a router's log", "guides/router_log.md"),
-        ("Medical test sequences", "guides/medical.md"),
-        ("Early exits", "guides/early_exits.md"),
-        ("Moderation", "guides/moderation.md"),
         ("Tests that branch", "trees.md"),
-    ],
-    "Concepts": [
-        ("The problem", "concepts/problem.md"),
-        ("Three kinds of certainty", "concepts/certainty.md"),
-        ("Weak dominance and regret", "concepts/weak_dominance.md"),
-        ("Which learner to take", "policies.md"),
-        ("Beliefs", "beliefs.md"),
-        ("Resolve and certificates", "resolve.md"),
         ("Contexts", "contexts.md"),
         ("Comparison with other tools", "comparison.md"),
+    ],
+    "Examples": [
+        ("PIMA and heart disease", "examples/pima.md"),
+        ("An LLM cascade", "examples/llm.md"),
+        ("A cascade that breaks", "examples/live.md"),
+        ("A drift", "examples/drift.md"),
+        ("A tree", "examples/tree.md"),
+    ],
+    "Concepts": [
+        ("The problem in pictures", "concepts/problem.md"),
+        ("Three kinds of certainty", "concepts/certainty.md"),
+        ("Weak dominance", "concepts/weak_dominance.md"),
+        ("Beliefs", "concepts/beliefs.md"),
+        ("Certificates", "concepts/certificates.md"),
+        ("Regret", "concepts/regret.md"),
+    ],
+    "In depth": [
+        ("The audit", "audit.md"),
+        ("The runtime", "runtime.md"),
+        ("The store", "store.md"),
+        ("The service", "service.md"),
+        ("Security", "security.md"),
+        ("The belief model", "beliefs.md"),
+        ("Resolve", "resolve.md"),
     ],
     "Reference": [
         ("Public names", "reference/names.md"),
         ("Command line", "reference/commands.md"),
+        ("Configuration", "reference/configuration.md"),
         ("HTTP API", "reference/http.md"),
+        ("JSON formats", "reference/json.md"),
     ],
     "The paper": [("Item by item", "paper.md"), ("Reproduction", "reproduction.md")],
     "Benchmarks": [("Performance", "performance.md")],
@@ -75,6 +87,13 @@ PARTS: dict[str, list[tuple[str, str]]] = {
         ("Releases", "release.md"),
     ],
     "Changelog": [("Changelog", "changelog.md")],
+}
+REFERENCE = {
+    "names": public_names,
+    "commands": commands,
+    "configuration": configuration,
+    "http": http_api,
+    "json": json_formats,
 }
 
 
@@ -111,9 +130,10 @@ def collect(pages: Path) -> None:
         path.write_text(text, encoding="utf-8")
     reference = pages / "reference"
     reference.mkdir()
-    (reference / "names.md").write_text(public_names(), encoding="utf-8")
-    (reference / "commands.md").write_text(commands(), encoding="utf-8")
-    (reference / "http.md").write_text(http_api(), encoding="utf-8")
+    for name, write in REFERENCE.items():
+        (reference / f"{name}.md").write_text(write(), encoding="utf-8")
+    schema = json.dumps(audit_schema(), indent=2, ensure_ascii=False)
+    (reference / "audit.schema.json").write_text(schema, encoding="utf-8")
 
 
 def settings() -> str:
@@ -127,7 +147,7 @@ def settings() -> str:
         f"nav = {toml(nav)}",
         "[project.theme]",
         "font = false",
-        'features = ["content.code.copy", "navigation.sections", "search.highlight"]',
+        'features = ["content.code.copy", "navigation.top", "search.highlight"]',
         "[project.markdown_extensions]",
         "tables = {}",
         "toc.permalink = true",
@@ -145,76 +165,6 @@ def toml(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(toml, value))}]"
     return json.dumps(value)
-
-
-def public_names() -> str:
-    """Return a page with every public name: its signature and its docstring."""
-    parts = ["# Public names\n"]
-    for module in (stopwise, runtime):
-        parts.append(f"## `{module.__name__}`\n")
-        for name in sorted(module.__all__, key=str.lower):
-            parts += described(name, getattr(module, name), 3)
-    return "\n".join(parts)
-
-
-def described(name: str, thing: object, level: int) -> list[str]:
-    """Return a heading, the docstring, and for a class its own public methods."""
-    try:
-        signature = str(inspect.signature(thing))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        signature = ""
-    signature = re.sub(r" at 0x[0-9a-f]+", "", signature).replace("'", "")
-    text = inspect.cleandoc(getattr(thing, "__doc__", None) or "")
-    lines = [
-        f"{'#' * level} `{name}`\n",
-        f"```python\n{name}{signature}\n```\n",
-        f"```text\n{text}\n```\n",
-    ]
-    if inspect.isclass(thing):
-        for method, found in sorted(vars(thing).items()):
-            value = getattr(found, "__func__", found)
-            documented = inspect.isfunction(value) or isinstance(value, property)
-            if documented and not method.startswith("_") and value.__doc__:
-                first = inspect.cleandoc(value.__doc__).splitlines()[0]
-                call = "" if isinstance(value, property) else "()"
-                lines.append(f"- `{method}{call}`: {first}")
-        lines.append("")
-    return lines
-
-
-def commands() -> str:
-    """Return a page with the help of every command."""
-    parts = ["# Command line\n"]
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
-    for command in ([], *([name] for name in COMMANDS)):
-        said = subprocess.run(
-            [sys.executable, "-m", "stopwise", *command, "--help"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=environment,
-        ).stdout
-        parts.append(f"## `{' '.join(['stopwise', *command])}`\n\n```text\n{said.strip()}\n```\n")
-    return "\n".join(parts)
-
-
-def http_api() -> str:
-    """Return a page with every path of the HTTP API, from its OpenAPI description."""
-    from stopwise.serve.app import ROUTES
-    from stopwise.serve.openapi import openapi
-
-    document = openapi(ROUTES)
-    parts = ["# HTTP API\n", "A running server gives the whole description at `/openapi.json`.\n"]
-    parts.append("| method | path | what it does |\n|---|---|---|")
-    for path, methods in document["paths"].items():
-        for method, told in methods.items():
-            if isinstance(told, dict) and ("summary" in told or "description" in told):
-                what = told.get("summary") or told["description"]
-                parts.append(f"| {method.upper()} | `{path}` | {what} |")
-    parts.append("\n## Schemas\n")
-    for name, schema in document.get("components", {}).get("schemas", {}).items():
-        parts.append(f"### `{name}`\n\n```json\n{json.dumps(schema, indent=2)}\n```\n")
-    return "\n".join(parts)
 
 
 class Page(HTMLParser):

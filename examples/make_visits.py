@@ -15,11 +15,17 @@ ERROR_RATES = (0.25, 0.10, 0.07)
 PATH = Path(__file__).parent / "data" / "visits.csv"
 
 
-def main() -> None:
+def draw() -> tuple[np.ndarray, np.ndarray]:
+    """Return who is ill, which the log hides, and what the tests say."""
     rng = np.random.default_rng(7)
     ill = rng.random(1000) < 0.3
     errs = rng.random((1000, 3)) < ERROR_RATES
-    said = np.where(ill[:, None] ^ errs, "ill", "well")
+    return ill, ill[:, None] ^ errs
+
+
+def main() -> None:
+    _, outputs = draw()
+    said = np.where(outputs, "ill", "well")
     with PATH.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["visit", *TESTS])

@@ -1,6 +1,7 @@
 """Every example runs: it leaves a picture or a page, or it serves until Ctrl-C."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -37,6 +38,15 @@ STORIES = {
     "scikit_cascade.py": ("sklearn", "the cascade"),
     "llm_cascade.py": ("openai", "Worth a label: ['Ticket"),
 }
+# The page that shows what an example prints, and whether the numbers are the same in every run.
+PAGES = {
+    "audit.py": ("examples/pima.md", True),
+    "compare.py": ("comparison.md", True),
+    "drift.py": ("examples/drift.md", True),
+    "live_cascade.py": ("examples/live.md", True),
+    "llm_cascade.py": ("examples/llm.md", False),  # requests run at the same time
+    "triage_tree.py": ("examples/tree.md", False),  # the page has a longer run
+}
 SERVERS = {"fake_chat_server.py": "openai", "serve_demo.py": "starlette"}
 
 
@@ -58,6 +68,7 @@ def test_example(name, tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / left).stat().st_size > 10_000
     assert done.stdout
+    compare_with_page(name, done.stdout)
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -77,6 +88,31 @@ def test_story(name, tmp_path):
     assert done.returncode == 0, done.stderr
     assert line in done.stdout
     assert not done.stderr
+    compare_with_page(name, done.stdout)
+
+
+def compare_with_page(name, printed):
+    """Compare what an example printed with the page that shows it; RENEW=1 renews the page."""
+    if name not in PAGES:
+        return
+    page, is_exact = PAGES[name]
+    path = ROOT / "docs" / page
+    text = path.read_text(encoding="utf-8")
+    command = f"python -m examples.{Path(name).stem}"
+    shown = re.search(rf"```sh\n{re.escape(command)}.*?\n```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert shown, f"{page} does not show what {name} prints"
+    if os.environ.get("RENEW") and is_exact:
+        text = text[: shown.start(1)] + printed.rstrip() + "\n" + text[shown.end(1) :]
+        path.write_text(text, encoding="utf-8")
+    elif is_exact:
+        assert printed.rstrip() == shown[1].rstrip()
+    else:
+        assert shape(printed) == shape(shown[1])
+
+
+def shape(text):
+    """What was printed without its numbers, blanks and file names."""
+    return re.sub(r"[\d.,%-]+|\w+\.png", "#", re.sub(r"\s+", " ", text)).strip()
 
 
 def status_of(address, patience=60.0):

@@ -1,36 +1,66 @@
 """The site has a page for everything, and its own check finds what is broken."""
 
-import importlib.util
+import importlib
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import stopwise
+from stopwise.runtime import config
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "docs" / "build_site.py"
 
 
-@pytest.fixture(scope="module")
-def build():
-    spec = importlib.util.spec_from_file_location("build_site", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def build(monkeypatch):
+    pytest.importorskip("msgspec")
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    return importlib.import_module("build_site")
 
 
 def test_every_document_is_in_the_navigation(build):
     listed = {page for pages in build.PARTS.values() for _, page in pages}
     documents = {p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")}
-    written = {f"reference/{name}.md" for name in ("names", "commands", "http")}
+    written = {f"reference/{name}.md" for name in build.REFERENCE}
     assert listed == documents | set(build.ABOVE.values()) | written
 
 
 def test_every_public_name_is_in_the_reference(build):
     page = build.public_names()
     assert [name for name in stopwise.__all__ if f"### `{name}`" not in page] == []
+    assert "Parameters\n---" not in page
+
+
+def test_every_key_of_the_configuration_is_described(build):
+    page = build.configuration()
+    keys = {*config.CASCADE_KEYS, *config.STAGE_KEYS, *config.NORMALISERS}
+    described = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
+    assert keys - {"normalise", "stages", "monitor", "labels"} <= described
+    assert all(line.rstrip(" |").count("|") >= 3 for line in page.splitlines() if "| `" in line)
+
+
+def test_the_schema_of_an_audit_fits_an_audit(build):
+    jsonschema = pytest.importorskip("jsonschema")
+    cascade = stopwise.Cascade([5, 40, 400], mistake_cost=2000)
+    log = np.random.default_rng(0).integers(0, 2, (50, 3))
+    document = json.loads(stopwise.audit(log, cascade, n_planned=5).to_json())
+    schema = build.audit_schema()
+    jsonschema.validate(document, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**document, "advice": None}, schema)
+
+
+def test_what_is_said_of_states_and_answers_is_all_there_is(build):
+    data_pages = importlib.import_module("data_pages")
+    state = stopwise.Resolve(stopwise.Cascade([1, 2])).fork().to_state()
+    assert set(state) == set(data_pages.STATE)
+    written = (ROOT / "src/stopwise/cli/run.py").read_text(encoding="utf-8")
+    assert [key for key in data_pages.ANSWER if f'"{key}": ' not in written] == []
 
 
 @pytest.mark.parametrize(

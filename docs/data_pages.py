@@ -1,0 +1,323 @@
+"""Configuration files and JSON, described from the code that reads and writes them."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import types
+import typing
+from collections.abc import Callable, Hashable
+from enum import Enum
+from typing import Any
+
+from docstrings import inline, meanings, sections, table
+from reference_pages import schema_table
+
+import stopwise as sw
+from stopwise.auditing.advice import Advice
+from stopwise.auditing.facts import Facts
+from stopwise.monitor import MonitorSettings
+from stopwise.runtime import LabelSettings, Runtime, Stage, chat, config
+from stopwise.serve.settings import ServerSettings
+
+# What only a file has: the meanings of its keys, where no class has them as parameters.
+CALLED = {
+    "call": "A function that Python can import, as `package.module:function`. Instead of `model`.",
+    "model": "The name of a chat model behind an OpenAI-compatible server. Instead of `call`.",
+    "base_url": "The address of that server.",
+    "api_key": "Its key, as `env:NAME` or `file:PATH`; never in the text.",
+    "prompt": "A text in which `{case}` stands for the case.",
+    "options": meanings(chat)["options"],
+    "prompt_price": "The price of 1,000 tokens of the prompt. Instead of `cost`.",
+    "completion_price": "The price of 1,000 tokens of the answer. Instead of `cost`.",
+}
+CALLED_TYPES = {"options": "table", "prompt_price": "number", "completion_price": "number"}
+NORMALISER_TYPES = {
+    "choices": ("list of texts", "Answers are one of these words, alone or in a longer text."),
+    "numbers": ("number", "Answers are numbers, equal if they round to the same multiple of this."),
+    "json_fields": ("list of texts", "Answers are JSON objects, compared by these fields."),
+    "text": (
+        "table",
+        "Short texts; keys `casefold` (default true), `punctuation` (default false).",
+    ),
+}
+EXAMPLE = """\
+name = "triage"
+mistake_cost = 200
+store = "sqlite:///triage.db"
+
+[normalise]
+choices = ["urgent", "routine"]
+
+[labels]
+keep = 500
+
+[[stages]]
+call = "clinic.rules:triage"
+cost = 0
+
+[[stages]]
+model = "large"
+base_url = "https://models.example/v1"
+api_key = "env:MODELS_KEY"
+prompt = "Answer urgent or routine: {case}"
+cost = 12
+timeout = 30
+"""
+
+
+def configuration() -> str:
+    """Return a page with every key of a configuration file: type, default, meaning."""
+    cascade = dict.fromkeys(["name", *sorted(config.PLAIN)], "")
+    fields = [f.name for f in dataclasses.fields(ServerSettings) if f.name != "cascades"]
+    watched = [f.name for f in dataclasses.fields(MonitorSettings)]
+    labels = [f.name for f in dataclasses.fields(LabelSettings) if f.name != "buy"]
+    called = [(f"`{key}`", CALLED_TYPES.get(key, "text"), "", said) for key, said in CALLED.items()]
+    normalisers = [(f"`{key}`", *NORMALISER_TYPES[key]) for key in config.NORMALISERS]
+    heads = ("key", "type", "default", "meaning")
+    return f"""# Configuration
+
+`stopwise run` and `stopwise check` read a file that describes one cascade; `stopwise serve` reads
+one that describes a server and its cascades. Both are TOML. An unknown key is an error, and all
+errors are reported together. `stopwise check triage.toml` does nothing but check.
+
+```toml
+{EXAMPLE}```
+
+## A cascade
+
+In the file of a server these keys stand under `[cascades.NAME]`, where the table gives the name.
+
+{table(heads, settings_rows(Runtime, cascade))}
+## `[normalise]`
+
+What counts as the same answer: one of these keys. Without it answers are compared as they are.
+
+{table(("key", "type", "meaning"), normalisers)}
+## `[[stages]]`
+
+One table for each stage, cheapest first. Each has either a `call` or a `model`.
+
+{table(heads, [*called, *settings_rows(Stage, config.STAGE_SETTINGS)])}
+## `[monitor]`
+
+{table(heads, settings_rows(MonitorSettings, watched))}
+## `[labels]`
+
+{table(heads, settings_rows(LabelSettings, labels))}
+## A server
+
+Keys at the top of the file of `stopwise serve`; [the service](../service.md) has an example.
+
+{table(heads, settings_rows(ServerSettings, fields))}"""
+
+
+def settings_rows(kind: Callable[..., Any], keys: typing.Iterable[str]) -> list[tuple[str, ...]]:
+    """Return a row for each key, from the signature and the docstring of what it sets."""
+    parameters, said = inspect.signature(kind).parameters, meanings(kind)
+    rows = []
+    for key in parameters:
+        if key not in set(keys):
+            continue
+        default = parameters[key].default
+        shown = "required" if default is inspect.Parameter.empty else f"`{_toml(default)}`"
+        is_given = default is not inspect.Parameter.empty and default is not None
+        kinds = config.PLAIN.get(key) if kind is Runtime else None
+        name = _kind(kinds[-1] if kinds else type(default) if is_given else str)
+        if default is None and not kinds:
+            name = "whole number" if "int" in str(parameters[key].annotation) else "number"
+        near = next((f"See `{other}`." for other, text in said.items() if f"`{key}`" in text), "")
+        meaning = said.get(key, near)
+        if rows and meaning == rows[-1][-1]:
+            meaning = f"See {rows[-1][0]}."
+        rows.append((f"`{key}`", name, "none" if default is None else shown, meaning))
+    return rows
+
+
+def _kind(kind: type) -> str:
+    return {bool: "true or false", int: "whole number", float: "number", str: "text"}[kind]
+
+
+def _toml(value: object) -> str:
+    return json.dumps(value) if not isinstance(value, float) else f"{value:g}"
+
+
+def audit_schema() -> dict[str, Any]:
+    """Return the JSON schema of `AuditReport.to_json`, from the types of its facts and advice."""
+    made: dict[str, Any] = {}
+    facts = _object(Facts, made, without=("table",))
+    number_lists = {
+        "type": "array",
+        "items": {"type": "array", "items": {"type": ["number", "null"]}},
+    }
+    top = {
+        "version": {"type": "integer", "description": "The version of this format."},
+        "source": {"type": ["string", "null"], "description": "The name of the log."},
+        "cascade": {"$ref": "#/$defs/Cascade"},
+        "advice": _schema(Advice, made),
+        **facts["properties"],
+        "log": {"$ref": "#/$defs/Log", "description": "The table that all else was computed from."},
+        **{
+            name: {**_schema(kind, made), "description": _said(Facts, name)}
+            for name, kind in {
+                "worst_regrets": list[float],
+                "minimax_stage": int,
+                "guarantee": float,
+                "is_known": bool,
+                "possible_stages": list[int],
+            }.items()
+        },
+        "planned_cases": {"description": "The cases that a plan drew, where one was asked for."},
+    }
+    made["Cascade"] = _like(sw.Cascade([1.0]).to_state(), sw.Cascade)
+    made["Log"] = {
+        "type": "object",
+        "properties": {
+            "n_cases": {"type": "integer", "description": "How many cases the log has."},
+            "n_blank": {
+                "type": "integer",
+                "description": "Cases without any output, which are left out.",
+            },
+            "n_patterns": {"type": "integer", "description": "How many different rows it has."},
+            "classes": {"type": "array", "description": "The values that tests give."},
+            "patterns": {"type": "array", "description": "The different rows; null for a gap."},
+            "counts": {
+                "type": "array",
+                "items": {"type": "number"},
+                "description": "How often each row comes.",
+            },
+            "disagreement": {
+                **number_lists,
+                "description": "How often two tests differ, of cases that have both.",
+            },
+        },
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "An audit",
+        "type": "object",
+        "properties": top,
+        "required": list(top),
+        "additionalProperties": False,
+        "$defs": dict(sorted(made.items())),
+    }
+
+
+def _said(kind: type, name: str) -> str:
+    return inline(inspect.cleandoc(getattr(kind, name).__doc__ or ""))
+
+
+def _object(kind: type, made: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the schema of a dataclass; those inside it go to ``made``."""
+    hints, said = typing.get_type_hints(kind), meanings(kind)
+    names = [f.name for f in dataclasses.fields(kind) if f.name not in without]
+    properties = {}
+    for name in names:
+        properties[name] = {**_schema(hints[name], made)}
+        if said.get(name):
+            properties[name]["description"] = said[name]
+    first = sections(kind)[""].split("\n\n")[0].replace("\n", " ")
+    return {"type": "object", "description": first, "properties": properties, "required": names}
+
+
+def _schema(kind: Any, made: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a type as `stopwise.auditing.plain` writes it."""
+    origin, inside = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return {"anyOf": [_schema(part, made) for part in inside]}
+    if origin in (tuple, list):
+        return {"type": "array", "items": _schema(inside[0], made)}
+    if origin is not None:  # an array of NumPy, of one dimension or two
+        return {"type": "array"}
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return {"enum": [member.value for member in kind]}
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        if kind.__name__ not in made:
+            made[kind.__name__] = {}  # a type may hold itself
+            made[kind.__name__] = _object(kind, made)
+        return {"$ref": f"#/$defs/{kind.__name__}"}
+    if kind is Hashable or kind is Any:
+        return {}
+    plain = {bool: "boolean", int: "integer", str: "string", type(None): "null"}
+    if kind is float:
+        return {"type": ["number", "null"]}
+    return {"type": plain[kind]} if kind in plain else {}
+
+
+def _like(sample: Any, kind: object = None) -> dict[str, Any]:
+    """Return a schema that fits a sample; meanings from the parameters of a class."""
+    said = meanings(kind) if kind is not None else {}
+    if isinstance(sample, dict):
+        properties = {key: _like(value) for key, value in sample.items()}
+        for key in set(properties) & set(said):
+            properties[key]["description"] = said[key]
+        return {"type": "object", "properties": properties, "required": list(sample)}
+    if isinstance(sample, (list, tuple)):
+        return {"type": "array", "items": _like(sample[-1]) if sample else {}}
+    names = {bool: "boolean", int: "integer", float: "number", str: "string"}
+    return {"type": names[type(sample)]} if type(sample) in names else {}
+
+
+STATE = {
+    "policy": "The name of the class.",
+    "version": "The version of this format. Version 1 is read too.",
+    "cascade": "The tests and their prices, as in an audit.",
+    "settings": "The settings of the learner, by name.",
+    "statistics": "What was told: counts, by the kind of table.",
+    "start": "Of a worker made by `fork()`: the statistics it started with.",
+}
+ANSWER = {
+    "key": ("text", "The name of the case, or the number of its line."),
+    "answer": ("any", "What the cascade answered. A line has an answer or an error."),
+    "error": ("text", "Why there is no answer. The case is tried again by the next run."),
+    "stage": ("whole number", "Which stage the answer comes from, counted from 1."),
+    "cost": ("number", "What the case cost, in the unit of the stages' costs."),
+    "outputs": ("list", "What each stage said, null where it gave nothing."),
+    "belief": ("number or null", "The chance that the answer is right, where one is believed."),
+    "is_fallback": ("true or false", "Whether another stage answered than was wanted."),
+}
+
+
+def json_formats() -> str:
+    """Return a page with the keys of all JSON that users meet."""
+    schema = audit_schema()
+    state = sw.Resolve(sw.Cascade(costs=[1, 8], mistake_cost=400)).to_state()
+    tables = "\n".join(f"### `{name}`\n\n{keys(part)}" for name, part in schema["$defs"].items())
+    return f"""# JSON formats
+
+Stages count from 0, except in the answers of `stopwise run`, where they count from 1. What is not
+a finite number is `null`.
+
+## An audit
+
+`stopwise audit … --json` prints it and `report.to_json()` returns it. Its [JSON
+schema](audit.schema.json) is made from the same types. Costs and regrets are in mistakes a case.
+
+{keys(schema)}
+{tables}
+## The state of a learner
+
+`policy.to_state()` returns it and `sw.policy_from_state(state)` reads it. Unknown keys, impossible
+counts and absurd sizes are refused. Some learners add keys of their own, such as the state of
+their random generator.
+
+{table(("key", "meaning"), [(f"`{k}`", v) for k, v in STATE.items()])}
+```json
+{json.dumps(state, indent=2)}
+```
+
+## The answers of `stopwise run`
+
+One object a line.
+
+{table(("key", "type", "meaning"), [(f"`{k}`", *v) for k, v in ANSWER.items()])}
+## The HTTP API
+
+Its bodies are on [a page of their own](http.md).
+"""
+
+
+def keys(schema: dict[str, Any]) -> str:
+    """Return the keys of what is written: all of them are always there."""
+    return schema_table({k: v for k, v in schema.items() if k != "required"})
