@@ -1,7 +1,7 @@
 """Build the documentation site: python docs/build_site.py [folder, default build/site].
 
 The pages are the Markdown files of this folder, the README, the changelog and CONTRIBUTING.md. The
-reference is written from the code (reference_pages.py, data_pages.py). Afterwards every link is
+reference is written from the code (reference_pages.py and its neighbours). Afterwards every link is
 checked, and that no page loads anything from elsewhere. Needs the extras all and docs.
 """
 
@@ -16,7 +16,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from data_pages import audit_schema, configuration, json_formats
+from config_page import configuration
+from json_pages import audit_schema, json_formats
 from reference_pages import commands, http_api, public_names
 
 ROOT = Path(__file__).parents[1]
@@ -144,10 +145,19 @@ def settings() -> str:
         'site_name = "stopwise"',
         'site_dir = "site"',
         "use_directory_urls = false",
+        'extra_css = ["assets/site.css"]',
         f"nav = {toml(nav)}",
         "[project.theme]",
         "font = false",
         'features = ["content.code.copy", "navigation.top", "search.highlight"]',
+        "[project.plugins.search]",
+        "[project.plugins.offline]",  # search works on pages opened from disk
+        "enabled = true",
+        "[[project.extra.polyfills]]",
+        'path = "assets/iframe-worker.js"',
+        'type = "text/javascript"',
+        "async = false",
+        "defer = false",
         "[project.markdown_extensions]",
         "tables = {}",
         "toc.permalink = true",

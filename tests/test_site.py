@@ -56,11 +56,11 @@ def test_the_schema_of_an_audit_fits_an_audit(build):
 
 
 def test_what_is_said_of_states_and_answers_is_all_there_is(build):
-    data_pages = importlib.import_module("data_pages")
+    pages = importlib.import_module("json_pages")
     state = stopwise.Resolve(stopwise.Cascade([1, 2])).fork().to_state()
-    assert set(state) == set(data_pages.STATE)
+    assert set(state) == set(pages.STATE)
     written = (ROOT / "src/stopwise/cli/run.py").read_text(encoding="utf-8")
-    assert [key for key in data_pages.ANSWER if f'"{key}": ' not in written] == []
+    assert [key for key in pages.ANSWER if f'"{key}": ' not in written] == []
 
 
 @pytest.mark.parametrize(
@@ -93,4 +93,5 @@ def test_the_site_is_built_and_searchable(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "all links lead somewhere" in done.stdout
+    assert "iframe-worker.js" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert "BeliefStopping" in (tmp_path / "site" / "search.json").read_text(encoding="utf-8")
