@@ -66,7 +66,7 @@ def configuration() -> str:
     cascade = dict.fromkeys(["name", *sorted(config.PLAIN)], "")
     fields = [f.name for f in dataclasses.fields(ServerSettings) if f.name != "cascades"]
     watched = [f.name for f in dataclasses.fields(MonitorSettings)]
-    labels = [f.name for f in dataclasses.fields(LabelSettings) if f.name != "buy"]
+    labels = [f.name for f in dataclasses.fields(LabelSettings) if f.name != "buy_label"]
     called = [(f"`{key}`", CALLED_TYPES.get(key, "text"), "", said) for key, said in CALLED.items()]
     normalisers = [(f"`{key}`", *NORMALISER_TYPES[key]) for key in config.NORMALISERS]
     heads = ("key", "type", "default", "meaning")

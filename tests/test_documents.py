@@ -112,7 +112,8 @@ WITH_PROGRAMS = [
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """Run in a temporary directory, without a display, and leave no figure open."""
+    """Run in a temporary directory with the examples, without a display; leave no figure open."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     yield tmp_path
@@ -128,7 +129,6 @@ def test_programs_run_and_print_what_the_document_says(path):
 
 @pytest.mark.parametrize("path", [README, ROOT / "docs/start/audit.md"], ids=relative)
 def test_the_audit_prints_what_the_document_says(path, elsewhere):
-    (elsewhere / "examples").symlink_to(ROOT / "examples")
     document = read(path)
     (block,) = [b for b in blocks(document) if b.text.startswith("stopwise audit")]
     done = subprocess.run(
