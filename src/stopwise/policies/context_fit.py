@@ -1,0 +1,148 @@
+"""Whether features carry the logistic model of contextual policies, and richer features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import Cascade, FloatArray
+from stopwise.errors import ContextError
+from stopwise.outputs import check_outputs
+from stopwise.policies.context_checks import check_context
+from stopwise.policies.logistic import chances
+
+# Newton's steps of a fit, and the least that coefficients are drawn to 0, so that it ends.
+STEPS = 25
+RIDGE = 1e-3
+# Fewer cases say too little.
+CASES_A_COEFFICIENT = 10
+
+
+@dataclass(frozen=True)
+class PairFit:
+    """How well logistic disagreement in the features fits one pair of stages.
+
+    Parameters
+    ----------
+    shallow, deep
+        The two stages.
+    n_seen
+        How many cases showed both.
+    statistic, degrees
+        Rao's score statistic for squares and products of features, and its degrees of freedom.
+    p_value
+        How likely such a statistic or a larger one is for any pair if the model holds.
+    """
+
+    shallow: int
+    deep: int
+    n_seen: int
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+def context_misfit(cases: Iterable[tuple[Any, Any]], cascade: Cascade) -> tuple[PairFit, ...]:
+    """Test whether P(Y^i ≠ Y^j | x) = σ(θ_ij·x) for each pair, against squares and products.
+
+    A small p-value says that the features do not carry the model: give the policy
+    `quadratic_features`, or other features. Cases have to be stopped by their features or at
+    random, not by their outputs. Pairs with too few cases are left out.
+
+    Parameters
+    ----------
+    cases
+        (outputs, context) as `tell_many` of a contextual policy takes them.
+    cascade
+        The tests; a chain.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(2_000, 1))
+    >>> y = rng.random(2_000) < chances(x[:, 0] ** 2 - 2)  # no line in x
+    >>> cascade = Cascade(costs=[0, 0.3])
+    >>> (fit,) = context_misfit(zip([(0, int(d)) for d in y], x, strict=True), cascade)
+    >>> fit.p_value < 1e-6
+    True
+    >>> (fit,) = context_misfit(
+    ...     zip([(0, int(d)) for d in y], quadratic_features(x), strict=True), cascade
+    ... )
+    >>> fit.p_value > 0.01
+    True
+    """
+    told: list[Any] = []
+    contexts: list[list[float]] = []
+    for outputs, context in cases:
+        told.append(check_outputs(outputs, cascade)[1])
+        contexts.append(check_context(context, len(contexts[0] if contexts else context)))
+    x = np.array(contexts, dtype=np.float64).reshape(len(told), len(contexts[0]) if told else 0)
+    pairs = list(combinations(range(cascade.n_stages), 2))
+    found = []
+    for i, j in pairs:
+        shown = [r for r, row in enumerate(told) if j < len(row) and None not in (row[i], row[j])]
+        d = x.shape[1]
+        if len(shown) < CASES_A_COEFFICIENT * (1 + d * (d + 3) // 2):
+            continue
+        features = _scaled(x[shown])
+        more = _independent(_scaled(quadratic_features(features)[:, d:]))
+        if not more.shape[1]:
+            continue
+        disagreed = np.array([float(told[r][i] != told[r][j]) for r in shown])
+        statistic = _score(disagreed, features, more)
+        chance = _beyond(statistic, more.shape[1]) * len(pairs)
+        found.append(PairFit(i, j, len(shown), statistic, more.shape[1], min(chance, 1.0)))
+    return tuple(found)
+
+
+def quadratic_features(contexts: Any) -> FloatArray:
+    """Return contexts with the squares and products of their features; shape (n, d (d + 3) / 2).
+
+    >>> quadratic_features([[2.0, 3.0]])
+    array([[2., 3., 4., 6., 9.]])
+    """
+    x = np.asarray(contexts, dtype=np.float64)
+    if x.ndim != 2:
+        raise ContextError(f"contexts must be rows of features, got shape {x.shape}")
+    a, b = np.triu_indices(x.shape[1])
+    return np.hstack([x, x[:, a] * x[:, b]])
+
+
+def _scaled(x: FloatArray) -> FloatArray:
+    deviation = x.std(axis=0)
+    return np.asarray((x - x.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
+
+
+def _independent(columns: FloatArray) -> FloatArray:
+    """Leave out columns that are constant or follow from those before them."""
+    kept: list[int] = []
+    for k in range(columns.shape[1]):
+        part = columns[:, [*kept, k]]
+        if np.linalg.matrix_rank(part, tol=1e-6 * max(len(part), 1) ** 0.5) == len(kept) + 1:
+            kept.append(k)
+    return columns[:, kept]
+
+
+def _score(y: FloatArray, features: FloatArray, more: FloatArray) -> float:
+    """Return Rao's score statistic for ``more`` in the logistic model of ``features``."""
+    x = np.column_stack([np.ones(len(y)), features])
+    theta = np.zeros(x.shape[1])
+    for _ in range(STEPS):
+        p = chances(x @ theta)
+        information = (x * (p * (1 - p))[:, None]).T @ x + RIDGE * np.eye(len(theta))
+        theta = theta + np.linalg.solve(information, x.T @ (y - p) - RIDGE * theta)
+    p = chances(x @ theta)
+    weight = (p * (1 - p))[:, None]
+    inside, across = (x * weight).T @ x + RIDGE * np.eye(len(theta)), (x * weight).T @ more
+    variance = (more * weight).T @ more - across.T @ np.linalg.solve(inside, across)
+    score = more.T @ (y - p)
+    return float(score @ np.linalg.lstsq(variance, score, rcond=None)[0])
+
+
+def _beyond(statistic: float, degrees: int) -> float:
+    """Return the chance that χ² with so many degrees of freedom exceeds ``statistic``."""
+    from scipy.special import gammaincc
+
+    return float(gammaincc(degrees / 2, max(statistic, 0.0) / 2))
