@@ -112,6 +112,7 @@ def play(
     counts = np.zeros(len(adds), dtype=np.int64)
     new = np.zeros(adds.shape[1])
     drawn = len(keep) > 0
+    state, step = key[0], key[1]
     t = first
     for c in range(len(ends)):
         while t < ends[c]:
@@ -121,7 +122,7 @@ def play(
             wrong = 0
             if rounds <= FEW or not (is_chain and drawn):
                 for s in range(t, t + rounds):
-                    row = pick(key[0], key[1], s, keep, others) if drawn else np.uint64(s)
+                    row = pick(state, step, s, keep, others) if drawn else np.uint64(s)
                     show(adds, row, is_chain, branches, seen, sums, stage)
                     wrong += is_wrong[row, stage]
             else:
@@ -129,8 +130,8 @@ def play(
                     jump(counts, examples[begin:end], shares[begin:end], rounds, rng)
                 else:
                     for s in range(t, t + rounds):
-                        counts[alike[stage, pick(key[0], key[1], s, keep, others)]] += 1
-                wrong = total(counts, adds, is_wrong, new, stage)
+                        counts[pick(state, step, s, keep, others)] += 1
+                wrong = total(counts, alike, adds, is_wrong, new, stage)
                 settle(new, seen, sums, stage, rounds)
             stopped[stage] += rounds
             for s in range(t, min(t + rounds, len(stages))):
@@ -152,8 +153,12 @@ def jump(counts: Any, examples: Any, shares: Any, rounds: int, rng: Any) -> None
             break
 
 
-def total(counts: Any, adds: Any, is_wrong: Any, new: Any, stage: int) -> int:
+def total(counts: Any, alike: Any, adds: Any, is_wrong: Any, new: Any, stage: int) -> int:
     """Add what was counted and begin to count anew; return how many answers were wrong."""
+    for row in range(len(counts)):
+        if alike[stage, row] != row:
+            counts[alike[stage, row]] += counts[row]
+            counts[row] = 0
     wrong = 0
     for row in range(len(counts)):
         if counts[row] > 0:
