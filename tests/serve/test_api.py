@@ -139,7 +139,7 @@ def test_stages_change_as_versions(served):
 def test_certificate_history_and_what_if(served):
     with served.client() as http:
         new = {**NEW, "name": "proved", "policy": "resolve"}
-        assert http.post("/api/cascades", json=new).status_code == 201
+        assert http.post("/api/cascades", json=new).status_code in (201, 409)
         for k in range(30):
             http.post(
                 "/api/cascades/proved/tell", json={"outputs": ["x", "x" if k % 4 else "y", "x"]}
@@ -177,6 +177,8 @@ def test_the_server_ends_although_somebody_listens():
 
 
 def test_metrics_are_prometheus_text(http):
+    http.post("/api/cascades/local/run", json={"case": "fail"})
+    http.post("/api/cascades", json={**NEW, "name": "proved", "policy": "resolve"})
     text = http.get("/metrics").text
     families = {family.name: family for family in text_string_to_metric_families(text)}
     assert families["stopwise_cases"].samples
@@ -187,6 +189,7 @@ def test_metrics_are_prometheus_text(http):
     proven = {s.labels["status"]: s.value for s in families["stopwise_certificate"].samples}
     assert sum(proven.values()) == 1
     assert families["stopwise_labels"].samples
+    assert "ValueError" in {s.labels["kind"] for s in families["stopwise_failures"].samples}
     assert {s.value for s in families["stopwise_workers"].samples} == {0, 1}
 
 

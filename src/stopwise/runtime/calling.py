@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ class Caller:
         self._limits: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
         self._batchers: WeakKeyDictionary[Any, Batcher] = WeakKeyDictionary()
         self._n_priced, self._spent = 0, 0.0
+        self.failures: Counter[str] = Counter()  # cases without an output, by the kind of error
         stage = self.stage
         is_plain = stage.is_async and not (stage.batch or stage.timeout or stage.concurrency)
         self._attempt = stage.call if is_plain else self._guarded
@@ -77,6 +79,7 @@ class Caller:
         breaker = self.breaker
         if breaker.has_failed and not breaker.allows():
             waiting = f"stage {self.stage.name!r} failed too often and is not called for a while"
+            self.failures[UnavailableError.__name__] += 1
             return Outcome(None, 0.0, 0, UnavailableError(waiting), False)
         attempts = 0
         try:
@@ -88,6 +91,7 @@ class Caller:
                 except Exception as error:
                     if attempts > self.stage.retries or not self._is_worth_retrying(error):
                         breaker.failed()
+                        self.failures[type(error).__name__] += 1
                         return Outcome(None, 0.0, attempts, error, False)
                     await self._wait(attempts, error)
         except BaseException:  # cancelled, maybe between attempts: its end is not known

@@ -16,6 +16,7 @@ FAMILIES = {
     "stopwise_cases": ("gauge", "Cases of the current epoch"),
     "stopwise_cases_stopped": ("gauge", "Cases of the current epoch that went up to a stage"),
     "stopwise_outputs_missing": ("gauge", "Calls of a stage that gave nothing"),
+    "stopwise_failures": ("counter", "Calls of a stage that failed, by the kind of error"),
     "stopwise_cost_per_1000": ("gauge", "What 1,000 cases cost, mistakes left out"),
     "stopwise_disagreement": ("gauge", "Share of cases in which two stages differ"),
     "stopwise_price": ("gauge", "What going on from one stage to another costs, in mistakes"),
@@ -69,6 +70,8 @@ def _samples(view: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]
         stage = {"stage": name}
         yield "stopwise_cases_stopped", stage, view["stopped"][k]
         yield "stopwise_outputs_missing", stage, view["missing"][k]
+        for error, n in view["failures"][k].items():
+            yield "stopwise_failures", {**stage, "kind": error}, n
         yield "stopwise_out_of_service", stage, float(k in view["out_of_service"])
         if view["error_rates"] is not None and view["error_rates"][k] is not None:
             yield "stopwise_error_rate", stage, view["error_rates"][k]

@@ -73,6 +73,7 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
         "n_cases": n,
         "stopped": stopped,
         "missing": missing,
+        "failures": [dict(caller.failures) for caller in runtime.engine.stages.callers],
         "cost_per_1000": 1000 * sum(map(_product, stopped, cumulative)) / n if n else None,
         "fixed_cost_per_1000": [1000 * cost for cost in cumulative],
         "pairs": [
