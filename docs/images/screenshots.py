@@ -6,30 +6,37 @@ The address is that of a running `make serve-demo`, some time after its model br
 import sys
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).parent
-SIZES = {"desktop": (1200, 900, "light"), "phone": (390, 844, "light"), "dark": (1200, 900, "dark")}
-PAGES = {"overview": "/", "cascade": "/cascade/triage", "label": "/label/triage", "audit": "/audit"}
+# What is shown, the size of the window, and the colours.
+PICTURES = {
+    "dashboard": ("/cascade/triage", 891, 945, "light"),
+    "cascade-desktop": ("/cascade/triage", 1200, 1300, "light"),
+    "cascade-phone": ("/cascade/triage", 390, 2200, "light"),
+    "label-phone": ("/label/triage", 390, 844, "light"),
+    "overview-dark": ("/", 1200, 900, "dark"),
+}
 ARGUMENTS = ["--no-sandbox", "--headless=new", "--disable-gpu", "--disable-quic", "--no-first-run"]
 
 
-def main(url: str, folder: Path, wanted: list[str]) -> None:
-    """Save a picture of each page that is wanted."""
+def main(url: str, folder: Path) -> None:
+    """Save all pictures, in few colours."""
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
-        for size, (width, height, scheme) in SIZES.items():
+        for name, (path, width, height, scheme) in PICTURES.items():
             viewport = {"width": width, "height": height}
             page = browser.new_page(viewport=viewport, color_scheme=scheme)
-            for name, path in PAGES.items():
-                if wanted and f"{name}-{size}" not in wanted:
-                    continue
-                page.goto(url + path)
-                page.wait_for_selector("h1")
-                page.wait_for_timeout(2500 if name == "cascade" else 700)
-                page.screenshot(path=folder / f"{name}-{size}.png", full_page=name == "cascade")
+            page.goto(url + path)
+            page.wait_for_selector("h1")
+            page.wait_for_timeout(4000)
+            file = folder / f"{name}.png"
+            page.screenshot(path=file)
+            page.close()
+            Image.open(file).quantize(128).save(file, optimize=True)
         browser.close()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else FOLDER, sys.argv[3:])
+    main(sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else FOLDER)

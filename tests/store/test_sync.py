@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stopwise as sw
+from stopwise.runtime.learning import Learning
 from stopwise.store import SharedLearner, Worker, WorkerSettings, open_store
 from tests.store.jobs import Notes
 
@@ -94,6 +95,22 @@ def test_exploring_waits_for_knowledge_or_does_without(monkeypatch):
         now[0] += 0.5
         assert not b.sync()
         assert b.ask() == 0
+
+
+def test_a_runtime_explores_at_low_traffic_too(monkeypatch):
+    """One case a second: what was read for a case that wanted to explore serves the next one."""
+    now = [0.0]
+    with Worker(open_store(), timer=lambda: now[0]) as worker:
+        learning = Learning(worker, "c", CASCADE, sw.Resolve, is_shared=True)
+        monkeypatch.setattr(learning.policy, "ask", lambda: 2)
+        monkeypatch.setattr(learning.policy, "recommend", lambda: 0)
+        stages = []
+        for _ in range(6):
+            now[0] += 1.0
+            stages.append(learning.start().stage)
+            if len(stages) != 4:
+                learning.sync()
+    assert stages == [0, 2, 2, 2, 0, 2], "nothing was read after the fourth case"
 
 
 @pytest.mark.slow

@@ -127,15 +127,16 @@ class Learning:
     def _asked_stage(self) -> int:
         """Return the stage to play; among many workers exploration waits for fresh knowledge.
 
-        Otherwise each worker would buy the observations that one of them has bought already.
+        Otherwise each worker would buy the observations that one of them has bought already. A case
+        does not wait: the next one explores, once others' counts were read.
         """
         stage = int(self.policy.ask())
-        if self.is_shared and not self.counts.is_fresh:
-            best = int(self.policy.recommend())
-            if stage != best:
-                self.counts.hasten()
-                return best
-        return stage
+        best = int(self.policy.recommend()) if self.is_shared else stage
+        if stage == best:
+            return stage
+        knows = self.counts.is_fresh or self.counts.has_caught_up
+        self.counts.hasten()
+        return stage if knows else best
 
     def tell(self, outputs: Pattern) -> None:
         """Count a case; as safe when this returns as the store's durability says."""

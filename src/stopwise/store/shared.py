@@ -70,6 +70,7 @@ class SharedCounts:
         self._sync_lock = threading.Lock()
         self._n_failures = 0
         self._random = random.Random(f"{worker.name} {cascade}")
+        self._hastened_at = math.inf
         self._read_at = self._next_at = self._next_told = self._not_before = 0.0
         worker.store.open_epoch(cascade, expected=-1)  # none is opened, but the cascade is known
         self._read()
@@ -135,8 +136,14 @@ class SharedCounts:
         """Whether others' counts were read within the last ``worker.settings.fresh_seconds``."""
         return self.worker.timer() - self._read_at <= self.worker.settings.fresh_seconds
 
+    @property
+    def has_caught_up(self) -> bool:
+        """Whether others' counts were read since the last call of `hasten`."""
+        return self._read_at >= self._hastened_at
+
     def hasten(self) -> None:
-        """Make the next sync due now, since something was seen that others are waiting for."""
+        """Make the next sync due now, since somebody wants to know more or has news for others."""
+        self._hastened_at = self.worker.timer()
         if not self._n_failures:
             self._next_told, self._not_before = 0, -math.inf
 

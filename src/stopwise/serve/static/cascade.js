@@ -91,7 +91,7 @@ function pairs(live) {
     fill.style.width = `${Math.min(100, 100 * (pair.disagreement ?? 0) / top)}%`;
     tick.style.left = `${Math.min(100, 100 * pair.price / top)}%`;
     bar.append(fill, tick);
-    return h("tr", {}, h("td", {}, `${live.stages[pair.shallow].name} → ${live.stages[pair.deep].name}`), h("td", {}, bar),
+    return h("tr", {}, h("td", {}, `${live.stages[pair.shallow].name} → ${live.stages[pair.deep].name}`), h("td", { class: "n" }, bar),
       h("td", { class: "n" }, share(pair.disagreement)), h("td", { class: "n" }, share(pair.price)), h("td", { class: "n" }, number(pair.n)));
   };
   return h("div", { class: "scroll" }, h("table", {},

@@ -22,7 +22,7 @@ export function timeChart(place, names, rows, { marks, wait }) {
     width: Math.max(place.clientWidth, 200),
     height: 220,
     cursor: { show: false },
-    axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map((y) => y.toLocaleString("en")) }],
+    axes: [{ ...axis, space: 80 }, { ...axis, size: 60, values: (_, ticks) => ticks.map((y) => y.toLocaleString("en")) }],
     series: [{}, ...names.map((label, k) => ({ label, stroke: colour(`--s${k % 6}`), width: 2, points: { show: false } }))],
     hooks: { draw: [drawMarks] },
   }, rows, place);
