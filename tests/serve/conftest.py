@@ -3,14 +3,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from tests.serve.browsing import chromium
 from tests.serve.serving import NEW, running, serving
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="session")

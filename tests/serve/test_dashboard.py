@@ -5,10 +5,16 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.serve.browsing import Watched
+from tests.serve.browsing import Watched, chromium
 from tests.serve.serving import NEW, free_port, running, serving
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+
+
+@pytest.fixture(scope="module")  # no longer: it has an event loop, which others cannot have then
+def browser():
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture
