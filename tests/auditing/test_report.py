@@ -8,7 +8,7 @@ import pytest
 
 import stopwise as sw
 from stopwise.auditing import ErrsWithin, MissingAtRandom, NeverRight, Ordered
-from stopwise.auditing.advice import NextStep
+from stopwise.auditing.advice import NextStep, WarningKind
 from stopwise.auditing.evidence.sequences import BettingSequence
 from stopwise.auditing.rules import Rule
 from stopwise.errors import AssumptionError, InputError, LogError, SettingError
@@ -172,6 +172,22 @@ def test_missing_outputs_widen_the_bounds_unless_taken_to_be_random():
         assert complete.facts.largest_differences[i, j] <= most + 1e-12
         assert narrow.facts.largest_differences[i, j] == pytest.approx(most)
     assert "750 of 3,000 cases lack an output" in wide.summary(details=True)
+
+
+@pytest.mark.parametrize("n_tests", [3, 4])
+def test_a_first_test_in_words_of_its_own_is_no_answer(n_tests):
+    """A score in buckets may come first: to stop there is a mistake, and the others decide."""
+    names = ["score", "a", "b", "c"][:n_tests]
+    _, frame = frame_of(n=900, rates=(0.3, 0.25, 0.2, 0.1)[:n_tests], names=names)
+    score = frame.pop("score").map({0: "low", 1: "high"})
+    rest = sw.audit(frame, sw.Cascade([2] * (n_tests - 1), 100, names[1:]))
+    frame.insert(0, "score", score)
+    report = sw.audit(frame, sw.Cascade([1] + [2] * (n_tests - 1), 100, names))
+    assert report.advice.stage == rest.advice.stage + 1
+    assert [w.kind for w in report.advice.warnings].count(WarningKind.OWN_WORDS) == 1
+    assert report.facts.error_bounds[0].low == pytest.approx(1)
+    believed = report.facts.belief.error_rates
+    assert np.isnan(believed).all() if n_tests == 3 else believed[0] == pytest.approx(1)
 
 
 def test_a_report_into_no_folder_is_refused(world, tmp_path):

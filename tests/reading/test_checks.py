@@ -21,7 +21,8 @@ def refused(rows, names=("a", "b")):
 
 
 def test_logs_that_cannot_be_audited():
-    assert "at least one case" in refused([])
+    assert "at least one case with an output, got a header and no rows" in refused([])
+    assert "at least one case with an output, got 2 rows" in refused([(None, None)] * 2)
     text = refused([("Yes", "yes"), ("no", "no")])
     assert "'Yes' in 'a'" in text
     assert "'yes' in 'b'" in text
@@ -29,6 +30,10 @@ def test_logs_that_cannot_be_audited():
     assert "'b' must tell cases apart, got 'x' in all 2 cases" in text
     assert "'b' must have outputs" in refused([("x", None), ("y", None)])
     assert "got 0.0 in 'b'" in refused([("1", 1.0), ("0", 0.0)])
+    assert "numbers with a decimal comma" in refused([("0,5", "1"), ("1,2", "0")])
+    assert "map them to answers with a query" in refused([("low", "1"), ("high", "0")])
+    text = refused([("1", "low", "1"), ("0", "high", "0")], "abc")
+    assert "got 'high', 'low' from test 'b' and none of them from any other test" in text
 
 
 @pytest.mark.parametrize("kind", ["frame", "array", "parquet", "text in parquet"])

@@ -120,7 +120,7 @@ def test_names_and_values_run_nothing(show):
     assert page.wrong == []
 
 
-@pytest.mark.parametrize("name", ["likely", "guess", "labelled"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_prints_on_two_sheets(name, show):
     pdf = show(name).pdf(format="A4")
     assert (

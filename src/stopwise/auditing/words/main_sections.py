@@ -40,7 +40,7 @@ def your_numbers(report: AuditReport) -> Section:
         "Your numbers",
         f"A mistake costs {amount(cascade.mistake_cost)}. The log, {one_line(report.source)}, has "
         f"{table.n_cases:,} cases and {values}.{blank}",
-        ("test", "costs", "costs with all before it", "cases", "missing"),
+        ("test", "costs", "costs so far", "cases", "missing"),
         tuple(
             (
                 one_line(cascade.names[k]),
@@ -108,6 +108,7 @@ def labels_value(report: AuditReport) -> Section | None:
 
 def _labels_given(report: AuditReport, labels: LabelEvidence) -> Section:
     n, rows = n_said(report), []
+    telling = "all" if labels.n_telling == labels.n_labels else f"{labels.n_telling:,} of them"
     for step in report.advice.steps:
         bounds = labels.interval(step.start, step.end)
         rows.append(
@@ -120,8 +121,8 @@ def _labels_given(report: AuditReport, labels: LabelEvidence) -> Section:
         )
     return Section(
         "What your labels say",
-        f"{labels.n_labels:,} labels, {labels.n_telling:,} of them of cases on which the tests "
-        f"disagree. In {n:,} cases a step corrects so many answers more than it spoils:",
+        f"{labels.n_labels:,} labels, {telling} of cases on which the tests disagree. In {n:,} "
+        "cases a step corrects so many answers more than it spoils:",
         ("step", "estimate", "range", "pays from"),
         tuple(rows),
     )

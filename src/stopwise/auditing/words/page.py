@@ -6,8 +6,8 @@ from html import escape
 
 from stopwise.auditing.advice import NextStep
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.words.charts import costs_chart, price_strip, steps_chart
-from stopwise.auditing.words.main_sections import labels_value, per_case, your_numbers
+from stopwise.auditing.words.charts import MANY, costs_chart, price_strip, steps_chart
+from stopwise.auditing.words.main_sections import Section, labels_value, per_case, your_numbers
 from stopwise.auditing.words.markup import STYLE, paragraph, section_html
 from stopwise.auditing.words.statistics import sections
 from stopwise.auditing.words.wording import box, one_line
@@ -16,20 +16,20 @@ from stopwise.auditing.words.wording import box, one_line
 def page(report: AuditReport) -> str:
     """Return the page of a report."""
     source = escape(one_line(report.source))
-    first, last = (part(report) for part in (per_case, labels_value))
+    first, last = _part(per_case(report)), _part(labels_value(report)) + _command(report)
     if report.facts.labels is not None:  # then the labels are what the reader asked about
         first, last = last, first
+    dense = ' class="dense"' if report.cascade.n_stages > MANY else ""
     folded = "".join(section_html(section, 3) for section in sections(report))
     body = [
-        f"<main><h1>Where to stop: {source}</h1>",
+        f"<main{dense}><h1>Where to stop: {source}</h1>",
         _box(report),
-        "" if first is None else section_html(first),
+        first,
         section_html(your_numbers(report)),
         steps_chart(report),
         costs_chart(report),
         price_strip(report),
-        "" if last is None else section_html(last),
-        _command(report),
+        last,
         f"<details><summary>For statisticians</summary>{folded}</details></main>",
     ]
     return (
@@ -38,6 +38,10 @@ def page(report: AuditReport) -> str:
         f"<title>stopwise audit: {source}</title><style>{STYLE}</style></head>"
         f"<body>{''.join(body)}</body></html>\n"
     )
+
+
+def _part(section: Section | None) -> str:
+    return "" if section is None else section_html(section)
 
 
 def _command(report: AuditReport) -> str:
