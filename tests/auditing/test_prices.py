@@ -8,10 +8,9 @@ import pytest
 
 from stopwise.auditing.assumptions import Ordered
 from stopwise.auditing.bounds.identify import IdentifiedSet
-from stopwise.auditing.bounds.regrets import minimax_stage, worst_regrets
 from stopwise.auditing.price_map import price_map
 from stopwise.cascade import Cascade
-from tests.auditing.worlds import ORDER, draw, highs_bound, law_of
+from tests.auditing.worlds import draw, law_of
 
 
 def mapped(seed, K, *, ordered):
@@ -53,36 +52,6 @@ def test_bands_join_without_gaps_and_hold_the_own_price():
         assert left.high == right.low
         assert (left.stage, left.is_sure) != (right.stage, right.is_sure)
     assert bands[0].low < cascade.mistake_cost < bands[-1].high
-
-
-def test_the_worst_regret_is_the_largest_over_all_labels():
-    """Worst-case regrets against one programme for each label law, prices included."""
-    law, cascade, differences, *_ = mapped(7, 3, ordered=True)
-    C = cascade.cumulative_costs
-    unit = np.eye(3)
-    expected = [
-        max(
-            highs_bound(law, unit[k] - unit[j], conditions=ORDER[3]) + C[k] - C[j] for j in range(3)
-        )
-        for k in range(3)
-    ]
-    np.testing.assert_allclose(worst_regrets(differences, C), expected, atol=1e-8)
-    assert minimax_stage(np.array(expected)) == int(np.argmin(expected))
-
-
-def test_nobody_can_be_sure_where_two_labellings_disagree_on_the_best_stage():
-    """In such a band some labels make each stage worse than another one."""
-    law, cascade, *_, bands = mapped(8, 3, ordered=True)
-    unit = np.eye(3)
-    bound = {
-        (k, j): highs_bound(law, unit[k] - unit[j], conditions=ORDER[3])
-        for k in range(3)
-        for j in range(3)
-    }
-    for band in bands:
-        C = np.cumsum(cascade.prices) / np.sqrt(band.low * band.high)
-        beaten = [max(bound[k, j] + C[k] - C[j] for j in range(3)) for k in range(3)]
-        assert (min(beaten) <= 1e-9) == band.is_sure
 
 
 def test_tests_that_always_agree_and_nothing_expected():

@@ -1,71 +1,15 @@
 """The report: short, plain, complete, and every number in it computed a second time."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.auditing import ErrsWithin, MissingAtRandom, NeverRight, Ordered
+from stopwise.auditing import MissingAtRandom, Ordered
 from stopwise.auditing.advice import NextStep, WarningKind
-from stopwise.auditing.evidence.sequences import BettingSequence
 from stopwise.auditing.rules import Rule
-from stopwise.errors import AssumptionError, InputError, LogError, SettingError
-from stopwise.patterns import PatternTable
-from tests.auditing.worlds import NAMES, ORDER, draw, frame_of, highs_bound, law_of
-
-
-def test_every_number_of_the_json_report_is_computed_a_second_time(world):
-    _, frame, cascade, report = world
-    told = json.loads(report.to_json())
-    outputs = frame.to_numpy()
-    n = len(outputs)
-    C = np.array([6, 22, 46]) / 200
-    p = np.array([[(outputs[:, i] != outputs[:, j]).mean() for j in range(3)] for i in range(3)])
-    np.testing.assert_allclose(told["log"]["disagreement"], p)
-    assert told["log"]["n_cases"] == n
-    assert sum(told["log"]["counts"]) == n
-    for row, count in zip(told["log"]["patterns"], told["log"]["counts"], strict=True):
-        assert (outputs == row).all(axis=1).sum() == count
-    sequence = BettingSequence(0.05 / 3 / 3)  # disagreement, dominance, labels; three pairs
-    for pair in told["verdict"]["pairs"]:
-        i, j = pair["shallow"], pair["deep"]
-        interval = sequence.interval(round(p[i, j] * n), n)
-        assert pair["disagreement"] == pytest.approx(p[i, j])
-        assert pair["price"] == pytest.approx(C[j] - C[i])
-        assert (pair["interval"]["low"], pair["interval"]["high"]) == (interval.low, interval.high)
-        price = float(C[j] - C[i])
-        assert pair["settled"] == int(price >= interval.high) - int(price < interval.low)
-    flips = sum((row[:-1] != row[1:]).sum() > 1 for row in outputs)
-    assert told["strong_dominance"]["n_contradicting"] == flips
-    law, unit = law_of(outputs, cascade), np.eye(3)
-    most = np.zeros((3, 3))
-    for i in range(3):
-        for j in range(3):
-            most[i, j] = highs_bound(law, unit[i] - unit[j], conditions=ORDER[3])
-    np.testing.assert_allclose(told["largest_differences"], most, atol=1e-8)
-    for k, bounds in enumerate(told["error_bounds"]):
-        low = -highs_bound(law, -unit[k], conditions=ORDER[3])
-        high = highs_bound(law, unit[k], conditions=ORDER[3])
-        assert (bounds["low"], bounds["high"]) == pytest.approx((low, high), abs=1e-8)
-    regrets = [max(most[k, j] + C[k] - C[j] for j in range(3)) for k in range(3)]
-    np.testing.assert_allclose(told["worst_regrets"], regrets, atol=1e-8)
-    assert told["minimax_stage"] == int(np.argmin(regrets))
-    assert told["guarantee"] == pytest.approx(min(regrets), abs=1e-8)
-    assert told["is_known"] == (min(regrets) <= 1e-9)
-    sound = sw.sound_stage(p, cascade)
-    assert told["verdict"]["stage"] == sound
-    stages = {choice["rule"]: choice["stage"] for choice in told["choices"]}
-    assert stages["weak dominance"] == sound
-    assert stages["strong dominance"] == int(np.argmin(C - p[0]))
-    assert stages["minimax regret"] == int(np.argmin(regrets))
-    assert stages["always the last"] == 2
-    for choice in told["choices"]:
-        if choice["stage"] is not None:
-            assert choice["worst_regret"] == pytest.approx(regrets[choice["stage"]], abs=1e-8)
-    assert sum(group["n_labels"] for group in told["plan"]["groups"]) == 40
-    assert len(told["planned_cases"]) == 40
+from stopwise.errors import InputError, LogError
+from tests.auditing.worlds import NAMES, draw, frame_of
 
 
 def test_a_report_is_written_whole_or_not_at_all(world, tmp_path, monkeypatch):
@@ -104,44 +48,6 @@ def test_more_labels_are_asked_for_as_a_plan_of_their_own(world):
     assert len(report.facts.labels.possible_stages) > 1
     assert (report.advice.next_step, report.advice.n_next) == (NextStep.LABEL, 80)
     assert "a number of labels that was fixed beforehand" in report.to_html()
-
-
-def test_a_histogram_can_be_audited(world):
-    _, frame, cascade, report = world
-    again = sw.audit(report.facts.table, cascade, assumptions=[Ordered()])
-    assert again.facts.worst_regrets.tolist() == report.facts.worst_regrets.tolist()
-    counted = frame.value_counts()
-    histogram = PatternTable.from_rows(counted.index, counted.to_numpy(), cascade)
-    assert sw.audit(histogram, cascade).facts.verdict == report.facts.verdict
-
-
-def test_a_histogram_is_audited_at_the_prices_of_the_audit(world):
-    report = world[-1]
-    given, dear = report.cascade, sw.Cascade(report.cascade.prices, 40, report.cascade.names)
-    again = sw.audit(report.facts.table, dear)
-    assert given.mistake_cost != 40
-    assert again.cascade.mistake_cost == again.to_dict()["cascade"]["mistake_cost"] == 40
-    assert again.facts.worst_regrets.tolist() == pytest.approx(
-        [max(again.facts.largest_differences[k] + dear.cumulative_costs[k] - dear.cumulative_costs)
-         for k in range(dear.n_stages)]
-    )  # fmt: skip
-    with pytest.raises(LogError, match="those of 2 tests, got those of 3"):
-        sw.audit(report.facts.table, sw.Cascade([1, 2]))
-
-
-def test_counts_kept_case_by_case_can_be_audited(world):
-    _, frame, cascade, _ = world
-    counts = sw.PatternCounts(cascade)
-    for row in frame.to_numpy().tolist():
-        counts.add(row)
-    found, expected = sw.audit(counts, cascade).to_dict(), sw.audit(frame, cascade).to_dict()
-    assert found.pop("source") != expected.pop("source")
-    assert found == expected
-    few = sw.PatternCounts(cascade, max_patterns=2)
-    for row in frame.to_numpy().tolist():
-        few.add(row)
-    with pytest.raises(LogError, match="must hold every pattern"):
-        sw.audit(few, cascade)
 
 
 def test_thousands_of_free_answers_take_seconds():
@@ -210,17 +116,3 @@ def test_trees_are_audited():
     assert report.facts.verdict.stage == sw.sound_stage(p, tree)
     report.to_html()
     report.summary()
-
-
-def test_settings_are_checked(world):
-    _, frame, cascade, _ = world
-    with pytest.raises(LogError, match="at least two tests"):
-        sw.audit(frame, sw.Cascade([1], names=["all"]))
-    with pytest.raises(SettingError, match="confidence"):
-        sw.audit(frame, cascade, confidence=1)
-    with pytest.raises(SettingError, match="n_planned"):
-        sw.audit(frame, cascade, n_planned=-1)
-    with pytest.raises(SettingError, match="never right must be in the log, got 'abstain'"):
-        sw.audit(frame, cascade, assumptions=[NeverRight("abstain")])
-    with pytest.raises(AssumptionError, match="at once"):
-        sw.audit(frame, cascade, assumptions=[ErrsWithin("all", 0.0), ErrsWithin("history", 0.0)])

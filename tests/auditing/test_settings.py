@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.auditing import ErrsWithin, Ordered
+from stopwise.auditing import ErrsWithin, NeverRight, Ordered
 from stopwise.errors import InputError, LogError
 from tests.auditing.worlds import draw
 
@@ -20,8 +20,8 @@ def log_of(n=2_000):
     return pd.DataFrame(outputs, columns=NAMES)
 
 
-def counted(frame, cascade):
-    counts = sw.PatternCounts(cascade)
+def counted(frame, cascade, **limits):
+    counts = sw.PatternCounts(cascade, **limits)
     for row in frame.itertuples(index=False, name=None):
         counts.add(row)
     return counts
@@ -51,6 +51,11 @@ def test_a_histogram_of_other_tests_is_refused():
             sw.audit(source, fewer)
 
 
+def test_counts_that_left_patterns_out_are_refused():
+    with pytest.raises(LogError, match="must hold every pattern"):
+        sw.audit(counted(log_of(100), CASCADE, max_patterns=2), CASCADE)
+
+
 BAD = {
     "a list for a cascade": (
         {"cascade": [1, 2, 4]},
@@ -66,6 +71,13 @@ BAD = {
     ),
     "no assumption": ({"assumptions": ["ordered"]}, r"such as Ordered\(\), got 'ordered'"),
     "a class": ({"assumptions": [Ordered]}, "such as Ordered"),
+    "one test": ({"cascade": sw.Cascade([1], names=["a"])}, "at least two tests"),
+    "a negative plan": ({"n_planned": -1}, "n_planned must be a whole number >= 0, got -1"),
+    "an output that is not there": (
+        {"assumptions": [NeverRight("abstain")]},
+        "never right must be in the log, got 'abstain'",
+    ),
+    "a contradiction": ({"assumptions": [ErrsWithin(name, 0.0) for name in "ac"]}, "at once"),
     "one column": ({"tests": "abc"}, "tests must be a list of columns, got 'abc'"),
 }
 
