@@ -23,7 +23,13 @@ from stopwise.auditing.assumptions import (
     UnseenLabel,
 )
 from stopwise.auditing.labels.label_files import CASE
-from stopwise.auditing.labels.sheet import LABEL, check_old_sheet, sheet_csv, sheet_jsonl
+from stopwise.auditing.labels.sheet import (
+    LABEL,
+    check_old_sheet,
+    sheet_csv,
+    sheet_json,
+    sheet_jsonl,
+)
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.run import audit as run_audit
 from stopwise.cascade import Cascade
@@ -42,6 +48,7 @@ FORMS = {
     "--errs-at-most": "all=0.02",
     "--mistake-cost": "1000",
 }
+SHEETS = {".json": sheet_json, ".jsonl": sheet_jsonl}
 
 _log = partial(typer.Option, rich_help_panel="The log", show_default=False)
 _bounds = partial(typer.Option, rich_help_panel="What to take for granted", show_default=False)
@@ -99,7 +106,8 @@ _PlanLabels = Annotated[
     int, _labels(help="Choose this many cases to label; those with --labels count.")
 ]
 _PlanOut = Annotated[
-    Path, _labels(help="Where the cases to label go, .csv or .jsonl (default: to-label.csv).")
+    Path,
+    _labels(help="Where the cases to label go, .csv, .json or .jsonl (default: to-label.csv)."),
 ]
 _Show = Annotated[str, _labels(help="Columns to show to whoever labels, as in text,age.")]
 _ShowOutputs = Annotated[
@@ -182,7 +190,7 @@ def audit(
         )
         texts = {out: report.to_html()} if out is not None else {}
         if report.facts.plan is not None:
-            write = sheet_jsonl if plan_out.suffix == ".jsonl" else sheet_csv
+            write = SHEETS.get(plan_out.suffix, sheet_csv)
             texts[plan_out] = write(report.planned_cases, [case_id or CASE, *shown])
     with ExitStack() as drafts:  # all of them or none
         for path, text in texts.items():

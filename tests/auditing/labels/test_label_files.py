@@ -11,11 +11,13 @@ import polars as pl
 import pytest
 
 import stopwise as sw
-from stopwise.auditing.labels.sheet import sheet_csv, sheet_jsonl
+from stopwise.auditing.labels.sheet import sheet_csv, sheet_json, sheet_jsonl
 from stopwise.errors import LogError
 from tests.auditing.worlds import draw
 
 CASCADE = sw.Cascade([1, 2], mistake_cost=12, names=["a", "b"])
+
+SHEETS = {"csv": sheet_csv, "json": sheet_json, "jsonl": sheet_jsonl}
 
 
 def world(values=("x", "y", "z"), n=600):
@@ -176,14 +178,14 @@ def test_any_part_of_a_shuffled_sheet_is_a_random_sample():
     assert gain in found
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("kind", SHEETS)
 def test_labels_carry_over_to_a_larger_plan(kind, tmp_path):
     truth, frame = world()
     first = sw.audit(frame, CASCADE, n_planned=30).planned_cases
     done = [replace(case, label=truth[case.case - 1]) for case in first[:12]]
     path = tmp_path / f"labels.{kind}"
-    write = sheet_csv if kind == "csv" else sheet_jsonl
-    path.write_text(write(done + list(first[12:]), ["case"]))
+    shown = [replace(case, shown=("two\u2028lines",)) for case in done + list(first[12:])]
+    path.write_text(SHEETS[kind](shown, ["case", "text"]), encoding="utf-8")
     report = sw.audit(frame, CASCADE, labels=path, n_planned=50)
     assert report.facts.labels.n_labels == 12
     sheet = {case.case: case.label for case in report.planned_cases}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from stopwise.auditing.assumptions import LabelSpace
 from stopwise.auditing.labels.cases import LabelledCase
-from stopwise.auditing.labels.sheet import read_jsonl
+from stopwise.auditing.labels.sheet import JSON, read_jsonl
 from stopwise.errors import LogError
 from stopwise.outputs import matching, present
 from stopwise.patterns import PatternTable
@@ -40,7 +40,7 @@ def read_labels(
 
     ``source`` has the label's column and either the outputs of the tests or the id of the case.
     """
-    if isinstance(source, (str, Path)) and Path(source).suffix == ".jsonl":
+    if isinstance(source, (str, Path)) and Path(source).suffix in JSON:
         name = CASE if log is None or log.case_id is None else log.case_id
         source = read_jsonl(Path(source), column, name)
     table = open_log(source, values=histogram.classes).held.frame()

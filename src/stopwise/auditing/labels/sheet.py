@@ -14,6 +14,7 @@ from stopwise.auditing.labels.label_plan import PlannedCase
 from stopwise.errors import InputError, LogError
 
 LABEL = "label"
+JSON = (".jsonl", ".json")
 FORMULA = re.compile(r"^(?:[=@]|[+\-](?!\d))")  # what a spreadsheet would compute
 
 
@@ -43,8 +44,14 @@ def sheet_jsonl(cases: Sequence[PlannedCase], columns: Sequence[str]) -> str:
     return "".join(lines)
 
 
+def sheet_json(cases: Sequence[PlannedCase], columns: Sequence[str]) -> str:
+    """Return cases as one JSON list of the same records."""
+    lines = sheet_jsonl(cases, columns).split("\n")
+    return f"[{','.join(filter(None, lines))}]\n"
+
+
 def read_jsonl(path: Path, column: str, case_id: str) -> Any:
-    """Return the labels of a JSON lines file as an Arrow table of ids and labels.
+    """Return the labels of a file of JSON lines, or of one list, as an Arrow table with ids.
 
     A label stands in ``label`` (or ``column``), in an annotation of Label Studio or in a response
     of Argilla; lines without one are left out.
@@ -52,20 +59,25 @@ def read_jsonl(path: Path, column: str, case_id: str) -> Any:
     import pyarrow as pa
 
     ids, labels = [], []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    text = path.read_text(encoding="utf-8")
+    is_list = text.lstrip().startswith("[")  # as Label Studio exports
+    for number, line in enumerate([text] if is_list else text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-            label = _label_of(record, column)
-            data = record.get("data") or record.get("metadata") or {}
-            case = data.get(case_id, record.get(case_id, record.get("id")))
+            records = json.loads(line)
+            found = [_id_and_label(r, column, case_id) for r in (records if is_list else [records])]
         except (ValueError, AttributeError, LookupError, TypeError) as error:
             raise LogError(f"{path} cannot be read in line {number}: {error!r}") from None
-        if label is not None:
-            ids.append(str(case))
-            labels.append(label)
+        ids += [case for case, label in found if label is not None]
+        labels += [label for _, label in found if label is not None]
     return pa.table({case_id: ids, column: labels})
+
+
+def _id_and_label(record: dict[str, Any], column: str, case_id: str) -> tuple[str, Any]:
+    data = record.get("data") or record.get("metadata") or {}
+    case = data.get(case_id, record.get(case_id, record.get("id")))
+    return str(case), _label_of(record, column)
 
 
 def _label_of(record: dict[str, Any], column: str) -> Any:
@@ -85,7 +97,7 @@ def check_old_sheet(path: Path, label_column: str) -> None:
     """Refuse to write a sheet over one that somebody has filled in."""
     if not path.is_file():
         return
-    if path.suffix == ".jsonl":
+    if path.suffix in JSON:
         n_labels = read_jsonl(path, label_column, "id").num_rows
     else:
         text = path.read_text(encoding="utf-8", errors="replace")

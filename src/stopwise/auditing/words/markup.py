@@ -51,7 +51,8 @@ details{margin:2rem 0}summary{cursor:pointer;font-size:1.15rem;font-weight:600}
 @page{margin:12mm}
 @media print{body{max-width:none;font-size:9pt;line-height:1.3;margin:0;padding:0}
 details{display:none}h2{margin:.8rem 0 .2rem;break-after:avoid}.box,tr{break-inside:avoid}
-.rows{columns:2;column-gap:1.5rem}.dense{zoom:.62}.many{columns:3}.row{margin:0 0 .4rem}.track{height:.8rem}
+.rows{columns:2;column-gap:1.5rem}.dense{zoom:.62}.many{columns:3}.row{margin:0 0 .4rem}
+.track{height:.8rem}
 .range{top:.3rem!important}td,th{padding:.1rem .5rem}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
