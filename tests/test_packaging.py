@@ -6,7 +6,9 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from importlib.resources import files
 from pathlib import Path
 
@@ -105,3 +107,23 @@ def test_public_name_resolves_and_is_documented(name):
     text = inspect.cleandoc(thing.__doc__ or "")
     assert text
     assert not text.startswith(f"{name}("), "the docstring is the one dataclass made up"
+
+
+@pytest.mark.slow
+def test_what_is_built_has_what_users_and_developers_need(tmp_path):
+    pytest.importorskip("build")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--outdir", tmp_path, ROOT], check=True, capture_output=True
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    (source,) = tmp_path.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as opened:
+        names = opened.namelist()
+        (about,) = (opened.read(name).decode() for name in names if name.endswith("/METADATA"))
+    assert "stopwise/py.typed" in names
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"stopwise"}
+    assert "Description-Content-Type: text/markdown" in about
+    with tarfile.open(source) as opened:
+        packed = {name.partition("/")[2] for name in opened.getnames()}
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(done.stdout.splitlines()) - packed <= {".gitignore"}
