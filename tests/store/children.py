@@ -11,8 +11,10 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
+from stopwise.errors import StoreWarning
 from tests.store.jobs import Notes
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +78,7 @@ def wait_until(condition, seconds=60.0):
 def main() -> None:
     from tests.store import jobs
 
+    warnings.simplefilter("ignore", StoreWarning)  # a hundred of them say it a hundred times
     with contextlib.suppress(ImportError):
         import psycopg  # noqa: F401  # once for all children
 
