@@ -67,12 +67,10 @@ def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
     substitutes
         What to compile where a name stands, whatever the name means in Python.
     """
-    return cast("F", _built(function, dict(substitutes), {}, called=False)[0])
+    return cast("F", _built(function, dict(substitutes), {})[0])
 
 
-def _built(
-    function: Any, substitutes: dict[str, Any], built: dict[Any, _Built], *, called: bool
-) -> _Built:
+def _built(function: Any, substitutes: dict[str, Any], built: dict[Any, _Built]) -> _Built:
     """Return ``function`` compiled, and all functions in it; keep callees in ``built``."""
     if function in built:
         return built[function]
@@ -82,19 +80,15 @@ def _built(
         if isinstance(value := (function.__globals__ | substitutes).get(name), FunctionType)
         and (name in substitutes or value.__module__.startswith(("stopwise.", function.__module__)))
     }
-    inner = {
-        name: _built(callee, substitutes, built, called=True) for name, callee in callees.items()
-    }
+    inner = {name: _built(callee, substitutes, built) for name, callee in callees.items()}
     parts = frozenset({function}).union(*(held for _, held in inner.values()))
     scope = tuple((name, jitted) for name, (jitted, _) in inner.items())
-    built[function] = _jitted(function, scope, parts, called), parts
+    built[function] = _jitted(function, scope, parts), parts
     return built[function]
 
 
 @cache
-def _jitted(
-    function: Any, scope: tuple[tuple[str, Any], ...], parts: frozenset[Any], called: bool
-) -> Any:
+def _jitted(function: Any, scope: tuple[tuple[str, Any], ...], parts: frozenset[Any]) -> Any:
     import numba
 
     names = sorted(f"{part.__module__}.{part.__qualname__}" for part in parts)
@@ -109,6 +103,4 @@ def _jitted(
     )
     copy.__qualname__ = f"{function.__qualname__}_{digest[:16]}"
     jit = cast("Callable[..., Any]", numba.njit)
-    # What only compiled code calls needs no way in from Python.
-    inner = {"no_cpython_wrapper": called, "no_cfunc_wrapper": True}
-    return jit(copy, nogil=True, error_model="numpy", cache=True, **inner)
+    return jit(copy, nogil=True, error_model="numpy", cache=True)
