@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -195,10 +194,15 @@ class BeliefStopping(StoppingPolicy):
     def tell(self, outputs: Outputs, *, stage: int | None = None, label: Any = None) -> None:
         """Take in a case as every policy does; one like it that was told before is not checked."""
         if stage is None and label is None and type(outputs) is tuple:
-            with suppress(TypeError), self._lock:  # an output that cannot be hashed: refused below
-                if (outputs, None) in self._counts.table and outputs[-1] is not None:
-                    self._take((outputs, None), 1)
-                    return
+            case = outputs, None
+            try:
+                is_known = case in self._counts.table and outputs[-1] is not None
+            except TypeError:  # an output that cannot be hashed: refused below
+                is_known = False
+            if is_known:
+                with self._lock:
+                    self._take(case, 1)
+                return
         super().tell(outputs, stage=stage, label=label)
 
     def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
@@ -218,8 +222,9 @@ class BeliefStopping(StoppingPolicy):
             self._fit_if_due()
 
     def _fit_if_due(self) -> None:
-        if self.n_rounds >= self._next_fit or self.n_labels >= self._next_labels:
-            self._fit_to(self._counts)
+        counts = self._counts
+        if counts.n_rounds >= self._next_fit or counts.n_labels >= self._next_labels:
+            self._fit_to(counts)
 
     @property
     def _counts(self) -> CaseCounts:
@@ -246,9 +251,12 @@ class BeliefStopping(StoppingPolicy):
     def _entry(self, outputs_so_far: Outputs) -> Entry | None:
         rule = self._rule_in_force()
         if rule is not None and type(outputs_so_far) in (tuple, list):  # else it is checked first
-            with suppress(TypeError):  # an output that cannot be hashed: refused below
-                if (entry := rule.known.get(tuple(outputs_so_far))) is not None:
-                    return entry
+            try:
+                entry = rule.known.get(tuple(outputs_so_far))
+            except TypeError:  # an output that cannot be hashed: refused below
+                entry = None
+            if entry is not None:
+                return entry
         told = self._prefix(outputs_so_far)
         if rule is None:
             return None
