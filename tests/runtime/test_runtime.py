@@ -263,6 +263,26 @@ class TestChanges:
         assert made.cascade.names == ("bit 5", "bit 1", "bit 2")
         assert made.learning.policy.counts.n_seen[1, 2] == 2
 
+    def test_a_process_may_start_with_other_stages(self, tmp_path, caplog):
+        def opened(*bits):
+            url = f"sqlite:///{tmp_path / 'triage.db'}"
+            return runtime(stages=[bit(k) for k in bits], store=url)
+
+        with opened(0, 1, 2) as old:
+            old.tell((0, 0, 0))
+            old.tell((0, 0, 1))
+            old.sync()
+            with opened(2, 0) as new:
+                assert new.learning.patterns() == {(0, 0): 1, (1, 0): 1}
+                old.sync()
+                assert old.run_sync(0b111).answer == 1
+                assert "another process has changed the stages" in caplog.text
+                with pytest.raises(SettingError, match="another process has changed the stages"):
+                    old.set_mistake_cost(20)
+                old.sync()
+                new.sync()
+                assert new.learning.policy.n_rounds == 2
+
     def test_every_change_is_an_event_with_a_version(self):
         made = runtime()
         made.set_mistake_cost(20)
@@ -309,8 +329,13 @@ class TestCostsByCall:
 
 
 class TestAlarms:
-    def test_a_broken_last_stage_gets_exploration_only(self):
+    @pytest.mark.parametrize(
+        ("rates", "kind"),
+        [((0.25, 0.15, 0.02), AlarmKind.ODD_ONE_OUT), ((0.2, 0.03), AlarmKind.CHANGED)],
+    )
+    def test_a_broken_last_stage_gets_exploration_only(self, rates, kind):
         """It begins to say the opposite after 1,500 cases; what counts is the traffic it gets."""
+        last = len(rates) - 1
         rng = np.random.default_rng(0)
         now, broken = [0.0], [False]
 
@@ -318,13 +343,13 @@ class TestAlarms:
             async def call(case):
                 label, noise = case
                 wrong = noise[k] < rate
-                return label ^ int(wrong) ^ int(broken[0] and k == 2)
+                return label ^ int(wrong) ^ int(broken[0] and k == last)
 
-            return Stage(call, cost=[0, 1, 2][k], name=f"s{k}")
+            return Stage(call, cost=k, name=f"s{k}")
 
         alarms = []
         made = runtime(
-            stages=[stage(0, 0.25), stage(1, 0.15), stage(2, 0.02)],
+            stages=[stage(k, rate) for k, rate in enumerate(rates)],
             mistake_cost=100,
             shadow=0.01,
             clock=lambda: now[0],
@@ -337,7 +362,7 @@ class TestAlarms:
                 now[0] += 1.0
                 case = (int(rng.integers(0, 2)), rng.random(3))
                 result = await made.run(case)
-                deep += len(result.outputs) == 3 and result.outputs[2] is not None
+                deep += len(result.outputs) == len(rates) and result.outputs[-1] is not None
             await made.background.wait()
             return deep / n
 
@@ -348,10 +373,10 @@ class TestAlarms:
             return await play(500)
 
         assert asyncio.run(story()) <= 0.1
-        assert alarms[0].kind is AlarmKind.ODD_ONE_OUT
-        assert made.engine.distrusted == {2}
+        assert alarms[0].kind is kind
+        assert made.engine.distrusted == {last}
         assert made.worker.store.records("alarm", "test")
-        made.trust("s2")
+        made.trust(f"s{last}")
         assert not made.engine.distrusted
 
 
@@ -493,10 +518,17 @@ class TestTelling:
     def test_a_log_is_a_start(self, tmp_path):
         path = tmp_path / "log.csv"
         path.write_text("bit 0,bit 1,bit 2\n" + "0,0,1\n" * 5 + "1,,\n" * 3)
-        settings = {"stages": [bit(k) for k in range(3)], "policy": "resolve", "shadow": 0.0}
-        made = Runtime.from_log(path, "warm", **settings)
-        assert sorted(made.learning.patterns().values()) == [3, 5]
-        assert made.learning.policy.n_rounds == 8
+        for _ in range(2):  # a second start does not count the log again
+            made = Runtime.from_log(
+                path,
+                "warm",
+                stages=[bit(k) for k in range(3)],
+                policy="resolve",
+                store=f"sqlite:///{tmp_path / 'warm.db'}",
+            )
+            assert sorted(made.learning.patterns().values()) == [3, 5]
+            assert made.learning.policy.n_rounds == 8
+            made.close()
 
 
 class TestElsewhere:

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from stopwise.patterns import Pattern
 
 
-def top_share(patterns: Counter[Pattern], stage: int) -> float:
-    """Return how often a stage gives its most common answer."""
-    answers: Counter[object] = Counter()
+def kappa(patterns: Counter[Pattern], i: int, j: int) -> tuple[float, float]:
+    """Return Cohen's kappa of two stages, and its standard error.
+
+    It is 1 if they always agree and 0 if they do so no more often than by chance.
+
+    >>> value, error = kappa(Counter({("a", "a"): 40, ("b", "b"): 40, ("a", "b"): 20}), 0, 1)
+    >>> round(value, 3), round(error, 3)
+    (0.615, 0.078)
+    """
+    first, second = Counter[object](), Counter[object]()
+    n_differ = 0
     for outputs, times in patterns.items():
-        if stage < len(outputs) and outputs[stage] is not None:
-            answers[outputs[stage]] += times
-    return answers.most_common(1)[0][1] / answers.total() if answers else 0.0
+        if max(i, j) < len(outputs) and outputs[i] is not None and outputs[j] is not None:
+            first[outputs[i]] += times
+            second[outputs[j]] += times
+            n_differ += times * (outputs[i] != outputs[j])
+    n = first.total()
+    by_chance = n - sum(times * second[value] for value, times in first.items()) / max(n, 1)
+    if not by_chance:
+        return 1.0, math.inf
+    share = (n_differ + 1) / (n + 2)  # so that a few cases without a difference prove little
+    return 1.0 - n_differ / by_chance, math.sqrt(n * share * (1.0 - share)) / by_chance
 
 
 def odd_one_out(disagreement: dict[tuple[int, int], float], n_stages: int) -> int:

@@ -15,7 +15,7 @@ from stopwise.errors import SettingError
 from stopwise.monitor.alarms import Alarm, AlarmKind
 from stopwise.monitor.change import YEAR, Change, strongest_changes, strongest_step
 from stopwise.monitor.history import Bucket, Steps, Streams, merge_old
-from stopwise.monitor.oddity import odd_one_out, top_share
+from stopwise.monitor.oddity import kappa, odd_one_out
 from stopwise.patterns import Pattern
 
 DAY = 86_400.0
@@ -223,30 +223,31 @@ class Monitor:
                 ]
         return []
 
-    def is_odd(self, stage: int) -> bool:
+    def is_odd(self, stage: int, usual: float) -> bool:
         """Whether a stage looks broken in what was seen since the last change.
 
-        On average it disagrees with the others more than any two of them do with each other, and
-        more than before the change; or it often gives nothing, or nearly always the same where
-        others do not.
+        It often gives nothing; or it agrees with the others less well than any two of them do with
+        each other and less well than is ``usual``, which was its `agreement` when it was in order.
+        Of two stages alone, they have to agree less than half as well as usual.
         """
         recent = self.recent()
-        shares = self._shares(recent)
-        pairs = self.streams.pairs
-        own = [s for s, pair in enumerate(pairs) if stage in pair]
-        apart = shares[[s for s in range(len(pairs)) if s not in own]].max(initial=0.0)
-        before = self._shares(self.past[-1])[own].mean() if self.past else 0.0
-        if self.n_stages > 2 and shares[own].mean() > max(apart, before):
+        hits, seen = self.streams.counts(recent, {})
+        missing = len(self.streams.pairs) + stage
+        if hits[missing] >= OFTEN_MISSING * max(seen[missing], 1):
             return True
-        if shares[len(self.streams.pairs) + stage] >= OFTEN_MISSING:
-            return True
-        top = [top_share(recent, k) for k in range(self.n_stages)]
-        others = [share for k, share in enumerate(top) if k != stage]
-        return bool(top[stage] >= NEARLY_ALL > max(others, default=1.0))
+        others = [pair for pair in self.streams.pairs if stage not in pair]
+        limit = min([kappa(recent, *pair)[0] for pair in others], default=usual / 2)
+        own = [kappa(recent, *pair)[0] for pair in self.streams.pairs if stage in pair]
+        return bool(own) and math.fsum(own) / len(own) < min(limit, usual)
 
-    def _shares(self, patterns: Counter[Pattern]) -> FloatArray:
-        hits, seen = self.streams.counts(patterns, {})
-        return (hits + 0.5) / (seen + 1)
+    def agreement(self, stage: int) -> float:
+        """Return how well a stage agreed with the others before the last change, cautiously.
+
+        It is the mean kappa less two standard errors; 0 if nothing is known.
+        """
+        past = self.past[-1] if self.past else Counter[Pattern]()
+        own = [kappa(past, *pair) for pair in self.streams.pairs if stage in pair]
+        return max(math.fsum(k - 2.0 * error for k, error in own) / max(len(own), 1), 0.0)
 
     @property
     def n_stages(self) -> int:

@@ -117,10 +117,11 @@ class Caller:
     def _outcome(self, returned: Any, attempts: int) -> Outcome:
         cost = self.stage.cost
         try:
+            output = self.normalise(returned)
+            hash(output)
             if not callable(cost):
-                return Outcome(self.normalise(returned), cost, attempts)
+                return Outcome(output, cost, attempts)
             price = self.stage.price(returned)
-            outcome = Outcome(self.normalise(returned), price, attempts)
         except Exception as error:
             raise StageError(
                 f"the answer of stage {self.stage.name!r} cannot be used: {error}"
@@ -129,7 +130,7 @@ class Caller:
         self._spent += price
         if self.on_new_mean is not None and self._n_priced & (self._n_priced - 1) == 0:
             self.on_new_mean()  # after 1, 2, 4, … calls
-        return outcome
+        return Outcome(output, price, attempts)
 
     async def _guarded(self, case: Any) -> Any:
         return await (self._batcher().submit(case) if self.stage.batch else self._invoke(case))

@@ -8,11 +8,10 @@ from typing import Any
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.errors import SettingError
-from stopwise.patterns import Pattern
 from stopwise.runtime.engine import Engine
 from stopwise.runtime.events import Events
 from stopwise.runtime.learning import Learning
-from stopwise.runtime.stages import with_stage, without_stage
+from stopwise.runtime.stages import Stages
 from stopwise.runtime.watching import Watching
 
 
@@ -36,7 +35,7 @@ class Changes:
         before = [caller.stage for caller in stages.callers]
         stages.reprice(costs)
         try:
-            self.events.version("costs changed", stages.cascade(self.mistake_cost))
+            self._version("costs changed", stages.cascade(self.mistake_cost))
         except BaseException:
             for caller, stage in zip(stages.callers, before, strict=True):
                 caller.stage = stage
@@ -46,66 +45,60 @@ class Changes:
     def set_mistake_cost(self, mistake_cost: float) -> None:
         """Change what a wrong answer costs; what was seen stays."""
         finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
-        self.events.version("mistake cost changed", self.engine.stages.cascade(mistake_cost))
+        self._version("mistake cost changed", self.engine.stages.cascade(mistake_cost))
         self.mistake_cost = float(mistake_cost)
         self._price_again()
 
     def replace_stage(self, stage: int | str, new: Any) -> None:
         """Put another stage in the place of one; what the others said of each other stays."""
-        stages = self.engine.stages
-        index = stages.index(stage)
-        self._restart(
-            lambda: stages.replace(index, new),
-            lambda seen: without_stage(seen, index, keep=True),
-            "stage replaced",
-        )
+        index = self.engine.stages.index(stage)
+        self._restart(lambda stages: stages.replace(index, new), "stage replaced", gone=index)
 
     def add_stage(self, new: Any, *, before: int | str | None = None) -> None:
         """Add a stage at the end or before another one; what the others said stays."""
         stages = self.engine.stages
         index = len(stages) if before is None else stages.index(before)
-        self._restart(
-            lambda: stages.insert(index, new), lambda seen: with_stage(seen, index), "stage added"
-        )
+        self._restart(lambda stages: stages.insert(index, new), "stage added")
 
     def remove_stage(self, stage: int | str) -> None:
         """Take a stage out; what the others said of each other stays."""
-        stages = self.engine.stages
-        index = stages.index(stage)
-        self._restart(
-            lambda: stages.remove(index),
-            lambda seen: without_stage(seen, index, keep=False),
-            "stage removed",
-        )
+        index = self.engine.stages.index(stage)
+        self._restart(lambda stages: stages.remove(index), "stage removed", gone=index)
 
     def trust(self, stage: int | str) -> None:
         """Use a stage again that an alarm has taken out of service; other workers follow."""
         index = self.engine.stages.index(stage)
-        self.events.version("stage trusted again", self.cascade)
+        self._version("stage trusted again", self.cascade)
         self.watching.set_distrusted(self.engine.distrusted - {index})
 
     def freeze(self, *, frozen: bool = True) -> None:
         """Stop learning and exploring: decide by what is known, until it is thawed."""
-        self.events.version("frozen" if frozen else "thawed", self.cascade)
+        self._version("frozen" if frozen else "thawed", self.cascade)
         self.learning.is_frozen = frozen
+
+    def _version(self, what: str, cascade: Cascade) -> None:
+        self.learning.check_current()
+        self.events.version(what, cascade)
 
     def _price_again(self) -> None:
         self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))
 
     def _restart(
-        self,
-        change_stages: Callable[[], None],
-        change_seen: Callable[[dict[Pattern, int]], dict[Pattern, int]],
-        why: str,
+        self, change: Callable[[Stages], None], why: str, *, gone: int | None = None
     ) -> None:
-        """Change the stages and what was seen of them together, or neither."""
+        """Change the stages and what was seen of them together, or neither.
+
+        ``gone`` is the stage whose outputs no longer count.
+        """
         stages = self.engine.stages
         with self.learning.lock:
+            self.learning.check_current()
             before = stages.callers
-            change_stages()
+            names = [None if k == gone else name for k, name in enumerate(stages.names)]
+            change(stages)
             try:
                 cascade = stages.cascade(self.mistake_cost)
-                self.learning.restart(cascade, change_seen, reason=why)
+                self.learning.change_stages(cascade, names, reason=why)
             except BaseException:
                 stages.callers = before
                 raise

@@ -117,7 +117,6 @@ def as_it_is(raw: Any) -> Hashable:
         raw = tuple(raw)
     if isinstance(raw, float) and math.isnan(raw):
         return None
-    hash(raw)
     return raw  # type: ignore[no-any-return]
 
 

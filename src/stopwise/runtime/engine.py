@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from stopwise.errors import StageError
@@ -13,6 +13,7 @@ from stopwise.runtime.learning import Course
 from stopwise.runtime.result import Failure, Result
 from stopwise.runtime.stages import Stages
 
+Conclude = Callable[[Pattern, Hashable], tuple[Hashable, float | None]]
 SKIPPED = Outcome(None, 0.0, 0, answered=False)
 
 
@@ -79,17 +80,19 @@ class Engine:
         outcomes: list[Outcome],
         stop: int,
         callers: Sequence[Caller],
+        conclude: Conclude,
         *,
         key: str | None,
         seconds: float,
     ) -> Result:
-        """Return the answer, or raise `StageError` if there is none."""
+        """Return the answer, or raise `StageError` if there is none.
+
+        ``conclude`` says for outputs and the last of them what to answer, and how likely that is
+        right.
+        """
         outputs = tuple([outcome.output for outcome in outcomes])
         cost = sum([outcome.cost for outcome in outcomes])
-        if None not in outputs:
-            stage = len(outputs) - 1
-            return Result(outputs[stage], stage, cost, outputs, key, (), stage != stop, seconds)
-        failures = _failures(outcomes, callers)
+        failures = _failures(outcomes, callers) if None in outputs else ()
         stage = len(outputs) - 1
         while stage >= 0 and outputs[stage] is None:
             stage -= 1
@@ -97,7 +100,9 @@ class Engine:
             cause = next((o.error for o in reversed(outcomes) if o.error is not None), None)
             said = "; ".join(f"stage {f.stage!r}: {f.reason}" for f in failures)
             raise StageError(f"no stage gave an answer: {said}") from cause
-        return Result(outputs[stage], stage, cost, outputs, key, failures, stage != stop, seconds)
+        answer, belief = conclude(outputs, outputs[stage])
+        is_fallback = stage != stop
+        return Result(answer, stage, cost, outputs, key, failures, is_fallback, seconds, belief)
 
     async def _call_ahead(
         self, case: Any, course: Course, callers: Sequence[Caller], outcomes: list[Outcome]
@@ -140,8 +145,7 @@ def _reason(outcome: Outcome) -> str:
         return "taken out of service by an alarm"
     if outcome.error is None:
         return "gave no answer that counts"
-    said = str(outcome.error) or "no message"
-    return f"{type(outcome.error).__name__}: {said}"
+    return f"{type(outcome.error).__name__}: {outcome.error}".removesuffix(": ")
 
 
 def told_outputs(outcomes: list[Outcome]) -> tuple[Pattern, int]:

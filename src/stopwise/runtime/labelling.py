@@ -51,7 +51,7 @@ class LabelSettings:
     def __post_init__(self) -> None:
         whole_number("keep", self.keep, SettingError, least=0)
         finite_number("label_cost", self.label_cost, SettingError, zero=False)
-        finite_number("budget", self.budget, SettingError, zero=True)
+        finite_number("budget", self.budget, SettingError, zero=self.buy_label is None)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Labels:
             self._runtime.background.start(self._buy(case, outputs))
         elif settings.keep and key is not None:
             epoch = self._runtime.learning.counts.epoch
-            self._keep(WantedCase(key, case, outputs, epoch))
+            self._keep(WantedCase(str(key), case, outputs, epoch))
 
     def wanted(self, n: int) -> list[WantedCase]:
         """Return up to ``n`` kept cases, those first whose labels would help most.
@@ -160,7 +160,7 @@ class Labels:
 
         The same label again changes nothing; another one replaces it.
         """
-        runtime = self._runtime
+        runtime, key = self._runtime, str(key)
         with self._lock:
             case = self._waiting.get(key)
         if case is None and (record := self._store.get(KEPT, self._name, key)) is not None:

@@ -13,6 +13,7 @@ from stopwise.checks import known_name
 from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
 from stopwise.patterns import Pattern
 from stopwise.policies.stopping_policy import Decision
+from stopwise.runtime.stages import rearranged
 from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
 
 logger = logging.getLogger("stopwise.runtime")
@@ -23,6 +24,7 @@ FREE_TEXT = (
     f"outputs must repeat to be compared, but nearly all of the last {WATCHED} cases differ: "
     "say what counts as the same answer, as in normalise=choices('urgent', 'routine')"
 )
+OUTDATED = "another process has changed the stages: start this one again with the same"
 # Labels that a policy made anew is told, the newest.
 MAX_LABELS = 10_000
 POLICIES = {
@@ -43,6 +45,11 @@ def policy_maker(policy: Any) -> Callable[[Cascade], Any]:
         if not callable(policy):
             raise SettingError(f"policy must be a name, a policy or make one, got {policy!r}")
         return cast("Callable[[Cascade], Any]", policy)
+    if policy.n_rounds:
+        raise SettingError(
+            f"policy must not have been told any case yet, got one that knows {policy.n_rounds}: "
+            "use Runtime.from_log for what was seen before"
+        )
     kind, settings = type(policy), {name: getattr(policy, name) for name in policy.settings}
     return lambda cascade: kind(cascade, **settings)
 
@@ -105,7 +112,7 @@ class Learning:
         self._make = make_policy
         self._n_watched = 0
         self._watched: set[Pattern] = set()
-        self._is_free_text = False
+        self._is_free_text = self._is_outdated = False
         self._labels: Sequence[Record] = ()
         self._n_waiting = 0  # labels that the policy was not told yet
         self.cascade = cascade
@@ -115,7 +122,11 @@ class Learning:
         self.has_belief = hasattr(self.policy, "conclude")
         if self.policy.cascade != cascade or not cascade.is_chain:
             raise SettingError(f"policy must be made for the stages in a row, got {self.policy!r}")
-        self.rebuild(cascade)
+        before = self._stored_names()
+        if before in ((), cascade.names):
+            self.rebuild(cascade)
+        else:
+            self.change_stages(cascade, before, reason="started with other stages")
 
     def start(self) -> Course:
         """Return how far the next case goes; to be called with the lock held."""
@@ -139,14 +150,22 @@ class Learning:
         return stage if knows else best
 
     def tell(self, outputs: Pattern) -> None:
-        """Count a case; as safe when this returns as the store's durability says."""
-        with self.lock:
-            self._watch_for_free_text(outputs)
-            if self._is_free_text:
-                raise OutputsError(FREE_TEXT)
-            self.counts.tell(outputs)
-            # A last output that is missing was asked for: the stage says so.
-            self.policy.tell(outputs, stage=len(outputs) - 1 if outputs[-1] is None else None)
+        """Count a case; to be called with the lock held.
+
+        When this returns, the case is as safe as the store's durability says.
+        """
+        self._watch_for_free_text(outputs)
+        if self._is_free_text:
+            raise OutputsError(FREE_TEXT)
+        self.check_current()
+        self.counts.tell(outputs)
+        # A last output that is missing was asked for: the stage says so.
+        self.policy.tell(outputs, stage=len(outputs) - 1 if outputs[-1] is None else None)
+
+    def check_current(self) -> None:
+        """Raise `SettingError` if another process has changed the stages."""
+        if self._is_outdated:
+            raise SettingError(OUTDATED)
 
     def _watch_for_free_text(self, outputs: Pattern) -> None:
         """Look whether outputs repeat: those that never do can be compared with nothing."""
@@ -202,7 +221,11 @@ class Learning:
         n_rebuilt = self._n_rebuilt
         try:
             update = self.counts.sync()
+            with self.lock:
+                self._is_outdated = self._stored_names() not in ((), self.cascade.names)
         except StoreUnavailableError:
+            return
+        if self._is_outdated:
             return
         with self.lock:
             # Who was made anew meanwhile may know of the added cases already.
@@ -211,12 +234,19 @@ class Learning:
             elif update.added:
                 self.policy.tell_many(tellable(update.added))
 
+    def _stored_names(self) -> tuple[str, ...]:
+        """Return the names of the stages that the counts in the store are of."""
+        found = self.counts.worker.store.cascade(self.counts.cascade)
+        return () if found is None else tuple(found.description.get("names") or ())
+
     def patterns(self) -> dict[Pattern, int]:
         """Return all cases of the current epoch, by what they showed."""
         return tellable(self.counts.totals())
 
     def rebuild(self, cascade: Cascade) -> None:
         """Make the policy anew from the counts, for prices that may have changed."""
+        if self._is_outdated:  # the counts are of other stages
+            return
         with self.lock:
             self._n_rebuilt += 1
             self._n_waiting = 0
@@ -247,19 +277,27 @@ class Learning:
                 found.append((outputs, record.body["label"]))
         return found
 
-    def restart(
-        self,
-        cascade: Cascade,
-        change: Callable[[dict[Pattern, int]], Mapping[Pattern, int]],
-        *,
-        reason: str,
-    ) -> None:
-        """Begin an epoch that knows what ``change`` leaves of all cases; the rest is kept apart."""
+    def restart(self, patterns: Mapping[Pattern, int], *, reason: str) -> None:
+        """Begin an epoch that knows of these cases; what was counted before is kept apart."""
         with self.lock:
-            kept = change(self.patterns())
             self.counts.open_epoch(reason)
-            self.counts.tell_many(case_texts(kept))
-            self.rebuild(cascade)  # another worker may have begun the epoch, and told it cases
+            self.counts.tell_many(case_texts(patterns))
+            self.rebuild(self.cascade)  # another worker may have begun the epoch and told it cases
+
+    def change_stages(self, cascade: Cascade, before: Sequence[str | None], *, reason: str) -> None:
+        """Begin an epoch for other stages; ``before`` are the names of those seen so far.
+
+        If several workers do so at once, one of them takes over what was seen.
+        """
+        counts = self.counts
+        by_me = f"{reason}, worker {counts.worker.name}"
+        with self.lock:
+            kept = rearranged(self.patterns(), before, cascade.names)
+            counts.open_epoch(by_me)
+            begun = counts.worker.store.get("epoch", counts.cascade, f"{counts.epoch:08d}")
+            if begun is None or begun.body["reason"] == by_me:
+                counts.tell_many(case_texts(kept))
+            self.rebuild(cascade)
 
 
 def case_texts(patterns: Mapping[Pattern, int]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from stopwise.checks import finite_number, known_name, whole_number
-from stopwise.errors import OutputsError, SettingError, StageError, StoreError
+from stopwise.errors import LogError, OutputsError, SettingError, StageError, StoreError
 from stopwise.monitor import Alarm, MonitorSettings
 from stopwise.patterns import Pattern
 from stopwise.reading import open_log
@@ -98,8 +98,15 @@ class Runtime(Changes, Elsewhere, Lifetime):
         seed: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if not name:
-            raise SettingError("name must not be empty")
+        for setting, value, is_right, wanted in (
+            ("name", name, type(name) is str and name, "a text that is not empty"),
+            ("normalise", normalise, callable(normalise), "a function"),
+            ("on_alarm", on_alarm, on_alarm is None or callable(on_alarm), "a function"),
+            ("labels", labels, isinstance(labels, LabelSettings | None), "LabelSettings"),
+            ("monitor", monitor, isinstance(monitor, MonitorSettings | None), "MonitorSettings"),
+        ):
+            if not is_right:
+                raise SettingError(f"{setting} must be {wanted}, got {value!r}")
         self.name = name
         self.mistake_cost = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
         self.shadow = finite_number("shadow", shadow, SettingError, zero=True)
@@ -147,11 +154,13 @@ class Runtime(Changes, Elsewhere, Lifetime):
     ) -> Self:
         """Make a runtime that knows a log of earlier outputs, one column a stage.
 
-        ``log`` and ``tests`` are as in `stopwise.audit`; the rest is as for the class.
+        ``log`` and ``tests`` are as in `stopwise.audit`; the rest is as for the class. A store that
+        knows of cases already is not told the log again.
         """
         runtime = cls(name, **settings)
         table = open_log(log, runtime.cascade, tests=tests).table()
-        runtime.learning.tell_patterns(patterns_of(table))
+        if not runtime.learning.patterns():
+            runtime.learning.tell_patterns(patterns_of(table))
         return runtime
 
     @property
@@ -167,7 +176,11 @@ class Runtime(Changes, Elsewhere, Lifetime):
         """Return the audit of what was seen in the current epoch; settings are those of `audit`."""
         from stopwise.auditing.run import audit
 
-        return audit(seen_table(self.learning.patterns(), self.cascade), self.cascade, **settings)
+        seen = self.learning.patterns()
+        for k, name in enumerate(self.cascade.names):
+            if all(outputs[k : k + 1] in ((), (None,)) for outputs in seen):
+                raise LogError(f"a report needs outputs of every stage, {name!r} gave none so far")
+        return audit(seen_table(seen, self.cascade), self.cascade, **settings)
 
     async def run(self, case: Any, *, key: str | None = None) -> Result:
         """Answer a case.
@@ -186,13 +199,12 @@ class Runtime(Changes, Elsewhere, Lifetime):
             try:
                 stop = await self.engine.run(case, course, callers, outcomes)
                 seconds = time.perf_counter() - started
-                result = self.engine.result(outcomes, stop, callers, key=key, seconds=seconds)
+                result = self.engine.result(
+                    outcomes, stop, callers, learning.conclude, key=key, seconds=seconds
+                )
             except BaseException:
                 self._learn(outcomes, course)
                 raise
-            if learning.has_belief:
-                answer, belief = learning.conclude(result.outputs, result.answer)
-                result = Result(answer, *result[1:8], belief)  # quicker than _replace
             share = self.shadow
             if self.engine.distrusted:
                 share = max(share, self.watching.probing)
@@ -255,7 +267,7 @@ class Runtime(Changes, Elsewhere, Lifetime):
             try:
                 if not learning.is_frozen:
                     learning.tell(outputs)
-            except (OutputsError, StoreError) as error:
+            except (OutputsError, SettingError, StoreError) as error:
                 self._not_counted(error)
                 return
             self.recent.append((self.clock(), outputs))
@@ -267,7 +279,7 @@ class Runtime(Changes, Elsewhere, Lifetime):
         """Note a case that was answered but not counted; the first, second, fourth … is logged."""
         self.n_not_counted += 1
         if self.n_not_counted & (self.n_not_counted - 1) == 0:
-            logger.error("%s: %d cases not counted: %s", self.name, self.n_not_counted, error)
+            logger.error("%s: cases not counted: %d: %s", self.name, self.n_not_counted, error)
 
     def _sync_soon(self) -> None:
         if self._syncing is None or self._syncing.done():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -103,34 +103,22 @@ class Stages:
         return Cascade([caller.price for caller in self.callers], mistake_cost, self.names)
 
 
-def without_stage(patterns: dict[Pattern, int], index: int, *, keep: bool) -> dict[Pattern, int]:
-    """Return patterns in which one stage was never seen (``keep``), or does not exist.
+def rearranged(
+    patterns: Mapping[Pattern, int], before: Sequence[str | None], after: Sequence[str]
+) -> dict[Pattern, int]:
+    """Return what was seen of stages for others: those of the same name keep what they said.
 
-    What the other stages said of each other stays.
+    A stage before that is no longer the same has the name ``None``.
 
-    >>> without_stage({(0, 1, 1): 3, (0,): 2}, 1, keep=True)
+    >>> rearranged({(0, 1, 1): 3, (0,): 2}, ["a", "b", "c"], ["a", "new", "c"])
     {(0, None, 1): 3, (0,): 2}
     """
+    places = [before.index(name) if name in before else len(before) for name in after]
     changed: dict[Pattern, int] = {}
     for outputs, times in patterns.items():
-        if index >= len(outputs):
-            cut = outputs
-        else:
-            cut = (*outputs[:index], *([None] if keep else []), *outputs[index + 1 :])
-        while cut and cut[-1] is None:
-            cut = cut[:-1]
-        if cut:
-            changed[cut] = changed.get(cut, 0) + times
+        said = tuple(outputs[place] if place < len(outputs) else None for place in places)
+        while said and said[-1] is None:
+            said = said[:-1]
+        if said:
+            changed[said] = changed.get(said, 0) + times
     return changed
-
-
-def with_stage(patterns: dict[Pattern, int], index: int) -> dict[Pattern, int]:
-    """Return patterns with a place for a stage that nobody has seen yet.
-
-    >>> with_stage({(0, 1): 3, (0,): 2}, 1)
-    {(0, None, 1): 3, (0,): 2}
-    """
-    return {
-        outputs if index >= len(outputs) else (*outputs[:index], None, *outputs[index:]): times
-        for outputs, times in patterns.items()
-    }

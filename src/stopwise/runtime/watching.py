@@ -61,6 +61,9 @@ class Watching:
         self._on_alarm = on_alarm
         self._clock = clock
         self._reason_for_epoch = ""  # of an epoch that the store could not begin yet
+        self._usual: dict[int, float] = {}  # how well stages out of service agreed before
+        self.monitor: Monitor
+        self._epoch: int
         self._watch_anew()
         self._resume()
         self._read_distrusted()
@@ -72,9 +75,11 @@ class Watching:
 
     def set_distrusted(self, stages: frozenset[int]) -> None:
         """Take stages out of service or back; the store remembers it for other processes."""
-        self._engine.distrusted = stages
+        before = {k: self.monitor.agreement(k) for k in sorted(stages)}
+        usual = {k: self._usual.get(k, agreement) for k, agreement in before.items()}
+        self._engine.distrusted, self._usual = stages, usual
         self._n_complete = 0
-        names = [self._engine.stages.names[stage] for stage in sorted(stages)]
+        names = {self._engine.stages.names[k]: agreement for k, agreement in usual.items()}
         self._noted(lambda: self._events.keep(OUT_OF_SERVICE, {"stages": names}))
 
     def synced(self) -> None:
@@ -117,8 +122,10 @@ class Watching:
         names = self._engine.stages.names
         found = self._noted(lambda: self._events.kept(OUT_OF_SERVICE))
         if found is not None:
-            out = frozenset(names.index(n) for n in found.get("stages", ()) if n in names)
-            self._engine.distrusted = out if len(out) < len(names) else frozenset()
+            kept = found.get("stages", {}).items()
+            usual = {names.index(name): agreement for name, agreement in kept if name in names}
+            self._usual = usual if len(usual) < len(names) else {}
+            self._engine.distrusted = frozenset(self._usual)
 
     def _noted(self, write: Callable[[], T]) -> T | None:
         """Use the store for what may also be done without; a case goes on if it is away."""
@@ -157,7 +164,7 @@ class Watching:
     def _review(self) -> None:
         """Take stages back into service that no longer look broken."""
         for stage in self._engine.distrusted:
-            if not self.monitor.is_odd(stage):
+            if not self.monitor.is_odd(stage, self._usual.get(stage, 0.0)):
                 self.set_distrusted(self._engine.distrusted - {stage})
                 name = self._engine.stages.names[stage]
                 body = {"what": "stage back in service", "stage": name}
@@ -173,6 +180,8 @@ class Watching:
             self._open_epoch(text)
             if len(engine.stages) - len(engine.distrusted | {alarm.stage}) > 0:
                 self.set_distrusted(engine.distrusted | {alarm.stage})
+                name = engine.stages.names[alarm.stage]
+                logger.warning("%s: %r is out of service until trusted again", self._name, name)
         self._noted(lambda: self._events.record("alarm", {**alarm.to_state(), "text": text}))
         if self._on_alarm is not None:
             try:
@@ -182,10 +191,9 @@ class Watching:
 
     def _open_epoch(self, reason: str) -> None:
         """Begin an epoch with what was seen since the change, once the store can be reached."""
-        recent = dict(self.monitor.recent())
         learning = self._learning
         try:
-            learning.restart(learning.cascade, lambda _: recent, reason=reason)
+            learning.restart(self.monitor.recent(), reason=reason)
         except StoreError as error:
             self._reason_for_epoch = reason
             logger.warning("%s: a new epoch has to wait: %s", self._name, error)

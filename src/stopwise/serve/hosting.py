@@ -246,7 +246,8 @@ class Host:
         """Return a cascade of the configuration, with the changes made since that was changed."""
         made = Runtime(**{**settings, "name": name, "store": self.worker})
         state, record = made.cascade.to_state(), self.store.cascade(name)
-        if record is not None and record.version and made.events.kept("configured") == state:
+        is_changed = record is None or record.description.get("names") != state["names"]
+        if record and not is_changed and made.events.kept("configured") == state:
             self._adopt(made, record.description)
         else:
             made.events.keep("configured", state)
