@@ -167,9 +167,12 @@ def test_costs_by_what_came_back():
     assert outcome.cost == 1.5
 
 
-def test_a_cost_that_is_none_names_the_stage():
-    with pytest.raises(StageError, match="answer of stage 'odd' cannot be used: cost"):
-        asyncio.run(caller(Stage(lambda case: case, cost=lambda said: -1, name="odd"))("abc"))
+@pytest.mark.parametrize(
+    ("said", "cost", "why"), [("abc", lambda said: -1, "cost"), ({"a": 1}, 0, "unhashable")]
+)
+def test_what_cannot_be_used_names_the_stage(said, cost, why):
+    with pytest.raises(StageError, match=f"answer of stage 'odd' cannot be used: {why}"):
+        asyncio.run(caller(Stage(lambda case: case, cost=cost, name="odd"))(said))
 
 
 def test_the_breaker_opens_probes_once_and_closes():
