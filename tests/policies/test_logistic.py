@@ -196,7 +196,7 @@ def test_cases_of_the_warm_up_are_learned_from():
     scaled = (contexts - contexts.mean(axis=0)) / contexts.std(axis=0)
     known.tell_many([(outputs, x) for (outputs, _), x in zip(cases, scaled, strict=True)])
     np.testing.assert_allclose(warmed._model.theta, known._model.theta, atol=1e-9)
-    assert warmed._model.seen.tolist() == known._model.seen.tolist() == [60]
+    assert warmed._model.seen == known._model.seen == [60]
 
 
 def test_a_constant_feature_and_a_wild_one_do_no_harm():

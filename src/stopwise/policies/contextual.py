@@ -104,7 +104,7 @@ class ContextualPolicy(Learner):
             raise SettingError("warm_up must be 0 or at least 2: one case has no scale, got 1")
         self._check_size()
         self._later, self._earlier = np.tril_indices(cascade.n_stages, -1)
-        self._stored["model"] = self._new_model()
+        self._stored["model"] = self._new_model().listed()
 
     def ask(self, context: Any) -> int:
         """Return the stage at which to stop a case with these features."""
@@ -144,7 +144,8 @@ class ContextualPolicy(Learner):
             if is_warm(self._model):
                 scale_features(self._model, features)
                 later, earlier = self._later, self._earlier
-                table[earlier, later] = chances(self._model.theta @ self._model.x)
+                z = np.asarray(self._model.theta) @ np.asarray(self._model.x)
+                table[earlier, later] = chances(z)
                 table[later, earlier] = table[earlier, later]
         return table
 
@@ -189,9 +190,8 @@ class ContextualPolicy(Learner):
         like = fresh.to_state()
         memory = {part: checked_memory(part, saved[part], like[part]) for part in MEMORY}
         check_memory(memory, self.warm_up, self.regularisation)
-        for part, values in memory.items():
-            getattr(fresh, part)[...] = np.array(values).reshape(getattr(fresh, part).shape)
-        return fresh
+        fresh.fill(memory)
+        return fresh.listed()
 
     def _check_size(self) -> None:
         """Refuse a model of absurd size before it takes the memory."""
@@ -229,13 +229,18 @@ class ContextualPolicy(Learner):
         )
 
     def _pairs(self, told: tuple[Hashable, ...]) -> Any:
-        """Return for each pair 1 if it disagreed, 0 if it agreed, `UNSEEN` if one is missing."""
+        """Return for each pair of tests that were run 1 if it disagreed, 0 if not, or `UNSEEN`."""
         first: dict[Hashable, int] = {None: UNSEEN}
-        codes = np.full(self.cascade.n_stages, UNSEEN)
-        codes[: len(told)] = [first.setdefault(y, len(first)) for y in told]
-        earlier, later = codes[self._earlier], codes[self._later]
+        codes = [first.setdefault(y, len(first)) for y in told]
+        if type(self._model.x) is list:
+            both = ((codes[i], codes[j]) for j in range(len(codes)) for i in range(j))
+            return [UNSEEN if a < 0 or b < 0 else int(a != b) for a, b in both]
+        n_pairs = len(codes) * (len(codes) - 1) // 2
+        known = np.array(codes, dtype=np.int64)
+        earlier, later = known[self._earlier[:n_pairs]], known[self._later[:n_pairs]]
         pairs = (earlier != later).astype(np.int8)
-        pairs[(earlier < 0) | (later < 0)] = UNSEEN
+        if min(codes) < 0:
+            pairs[(earlier < 0) | (later < 0)] = UNSEEN
         return pairs
 
     def _checked_context(self, context: Any) -> list[float]:

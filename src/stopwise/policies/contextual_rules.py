@@ -63,7 +63,7 @@ def resolving_stage(model: Model, n_stages: int, context: Any, bonus: float) -> 
         for j in range(i + 1, n_stages):
             p = j * (j - 1) // 2 + i
             deviation = math.sqrt(bonus * spreads[p])
-            if model.seen[p] == 0 or -deviation <= spares[p] < deviation:
+            if -deviation <= spares[p] < deviation or model.seen[p] == 0:
                 deepest = j
             elif spares[p] < 0:
                 deepest = REFUTED

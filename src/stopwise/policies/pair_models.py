@@ -1,13 +1,15 @@
 """What a contextual learner knows: one logistic model a pair of stages, and the features' scale.
 
-Everything is in `Model`, arrays that functions change in place. They run in Python and are compiled
-alike, but for those in `LOOPS`: in Python all pairs go through NumPy at once, in machine code one
-after the other. The pair (i, j), i < j, has the number j (j - 1) / 2 + i.
+Everything is in `Model`, which functions change in place. They run in Python and are compiled alike,
+but for those in `LOOPS`: the pairs of a large model go through NumPy at once, those of a small one,
+kept in lists, one after the other, as in machine code. The pair (i, j), i < j, has the number
+j (j - 1) / 2 + i.
 """
 
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,8 @@ from stopwise.policies.logistic import chances, dot, learn, spread, step_sizes
 CUT = 10.0
 # A pair of outputs that a case did not show.
 UNSEEN = -1
+# A model with so many numbers in ``inverse`` is faster in lists than in arrays.
+MOST_LISTED = 250
 
 # What a learner remembers, by the names of `Model`.
 MEMORY = (
@@ -34,7 +38,7 @@ MEMORY = (
 
 
 class Model(NamedTuple):
-    """One logistic model a pair, and what scales the features.
+    """One logistic model a pair, and what scales the features; all arrays, or all lists.
 
     Parameters
     ----------
@@ -74,11 +78,22 @@ class Model(NamedTuple):
 
     def to_state(self) -> dict[str, Any]:
         """Return what a learner remembers as plain data for JSON."""
-        return {name: getattr(self, name).tolist() for name in MEMORY}
+        return {name: np.asarray(getattr(self, name)).tolist() for name in MEMORY}
 
     def copy(self) -> Model:
         """Return a model that can be changed without changing this one."""
-        return Model(*(values.copy() for values in self))
+        return deepcopy(self)
+
+    def fill(self, memory: dict[str, Any]) -> None:
+        """Take what `to_state` returned into the arrays of this model."""
+        for name, values in memory.items():
+            array = getattr(self, name)
+            array[...] = np.array(values).reshape(array.shape)
+
+    def listed(self) -> Model:
+        """Return a small model in lists, a large one as it is."""
+        small = self.inverse.size <= MOST_LISTED
+        return Model(*(values.tolist() for values in self)) if small else self
 
 
 def is_warm(model: Model) -> bool:
@@ -87,7 +102,7 @@ def is_warm(model: Model) -> bool:
 
 
 def absorb(model: Model, context: Any, pairs: Any) -> None:
-    """Take in one case: its features, and for each pair 1, 0 or `UNSEEN`.
+    """Take in one case: its features, and for each of the first pairs 1, 0 or `UNSEEN`.
 
     The first cases are held until the scale of the features is known, then told to the models.
     """
@@ -132,6 +147,8 @@ def fix_scale(model: Model) -> None:
 
 def outlook(model: Model, context: Any) -> tuple[Any, Any]:
     """Return for each pair what its price spares, log odds less θ̂·x, and the spread of θ̂·x."""
+    if type(model.x) is list:
+        return outlook_by_pair(model, context)
     scale_features(model, context)
     spares = model.limits - model.theta @ model.x
     spreads = np.maximum((model.inverse @ model.x) @ model.x, 0.0)
@@ -149,6 +166,8 @@ def outlook_by_pair(model: Model, context: Any) -> tuple[Any, Any]:
 
 def scale_features(model: Model, context: Any) -> int:
     """Put the scaled features into ``model.x``; return 1 if one of them had to be cut, else 0."""
+    if type(model.x) is list:
+        return scale_by_feature(model, context)
     scales = zip(context, model.centre.tolist(), model.scale.tolist(), strict=True)
     values = [(value - centre) / scale for value, centre, scale in scales]
     cut = [max(min(value, CUT), -CUT) for value in values]
@@ -171,9 +190,11 @@ def scale_by_feature(model: Model, context: Any) -> int:
 
 def learn_pairs(model: Model, pairs: Any) -> None:
     """Move the model of every pair that was seen, by the features in ``model.x``; see `learn`."""
+    if type(model.x) is list:
+        learn_by_pair(model, pairs)
+        return
     shown: Any = pairs != UNSEEN
-    n = int(shown.sum())
-    shown = slice(n) if shown[:n].all() else np.flatnonzero(shown)
+    shown = slice(len(pairs)) if shown.all() else np.flatnonzero(shown)
     direction = model.inverse[shown] @ model.x
     q = np.maximum(direction @ model.x, 0.0)
     z = model.theta[shown] @ model.x

@@ -117,7 +117,7 @@ class CasePlay:
     def learner(self) -> Any:
         """Return the policy with what it has learned; for policies that look at contexts."""
         if isinstance(self.compiled, CompiledContextual):
-            self._policy._stored["model"] = self.compiled.model
+            self._policy._stored["model"] = self.compiled.model.listed()
         return self._policy
 
     def stages(self, cases: ContextualCases) -> IntArray:
@@ -136,7 +136,8 @@ class CompiledContextual:
         self._policy = policy
         self._run = kernel(kernels.play_in_context, rule.choose)
         self._rng = policy._rng if policy.draws else np.random.default_rng(0)
-        self.model = policy._model.copy()
+        self.model = policy._new_model()
+        self.model.fill(policy._model.to_state())
 
     def stages(self, cases: ContextualCases) -> IntArray:
         """Return the stage played in each case, one after the other, and learn from them."""
