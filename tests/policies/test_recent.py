@@ -1,5 +1,7 @@
 """Counts that fade: their weights, how changes are noticed, workers, states."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,39 @@ def test_decisions_depend_on_what_was_told_alone(cascade):
     assert policy.certificate().comparisons[0].n_seen <= 64
 
 
+def test_beliefs_that_fade_are_those_of_what_was_told_alone():
+    """Through fits, blocks and a change: a policy rebuilt from its state decides the same."""
+    policy = sw.BeliefStopping(CHAIN, memory=320, seed=3)
+    rows = [case.outputs for case in draw_cases(3, 900, 5, missing=0.05)]
+    rows[500:] = [(0, 1, 1)] * 400
+    for k, row in enumerate(rows):
+        if k % 50 == 0:
+            again = twin(policy)
+            assert again.to_state() == policy.to_state()
+            assert again.hold() == policy.hold()
+            for n in (1, 2, 3):
+                assert again.recommend(row[:n]) is policy.recommend(row[:n])
+                answer, error = policy.conclude(row[:n])
+                assert again.conclude(row[:n]) == (answer, pytest.approx(error, nan_ok=True))
+        policy.tell(row, stage=2, label=row[2] if k % 7 == 0 else None)
+    assert policy.n_rounds == sum(policy.n_stopped) == 900
+    assert policy._stored["recent"].since
+    assert policy.conclude((0,))[1] > 0.5  # the first answer is changed in every case
+    worker = policy.fork()
+    worker.tell_many([(0, 1, 1)] * 30)
+    policy.tell((0, 1, 1))
+    merged = policy.merge(twin(worker))
+    assert merged.n_rounds == 931
+    assert merged._stored["recent"].n_rounds == policy._stored["recent"].n_rounds + 30
+
+
+def test_a_memory_that_beliefs_cannot_have_is_refused():
+    with pytest.raises(SettingError, match="memory must be a whole number >= 256"):
+        sw.BeliefStopping(CHAIN, memory=255)
+    with pytest.raises(SettingError, match="memory must be None with skip, got 1000"):
+        sw.BeliefStopping(CHAIN, memory=1_000, skip=True)
+
+
 def test_workers_of_a_policy_that_forgets_count_each_case_once():
     policy = sw.Resolve(PAIR, memory=160)
     policy.tell_many([(0, 0)] * 50)
@@ -113,11 +148,12 @@ def test_it_follows_a_world_that_changes():
         )
         return trace.regret[:, -1].mean()
 
-    for worlds in ([CALM, ROUGH], [ROUGH, CALM]):
-        remembers = regret(sw.Resolve(PAIR), worlds, [10_000])
-        forgets = regret(sw.Resolve(PAIR, memory=4_000), worlds, [10_000])
-        assert forgets < min(remembers / 2, 200)
-    assert regret(sw.Resolve(PAIR, memory=4_000), [CALM], []) < 150
+    for make, most in ((sw.Resolve, 200), (partial(sw.BeliefStopping, seed=0), 400)):
+        for worlds in ([CALM, ROUGH], [ROUGH, CALM]):
+            remembers = regret(make(PAIR), worlds, [10_000])
+            forgets = regret(make(PAIR, memory=4_000), worlds, [10_000])
+            assert forgets < min(remembers / 2, most)
+        assert regret(make(PAIR, memory=4_000), [CALM], []) < 150
 
 
 def test_rules_that_look_at_outputs_forget_too():

@@ -156,7 +156,8 @@ class BeliefRule(ABC):
                 shown: Told = tuple(None if c == MISSING else c for c in codes)
             else:
                 shown, right = told, label
-            rows.append(((*shown, *(None,) * (len(self.costs) - len(told))), right, times))
+            whole = max(round(times), 1)  # labels that fade count as whole ones
+            rows.append(((*shown, *(None,) * (len(self.costs) - len(told))), right, whole))
         return rows
 
     def _row(self, codes: list[int]) -> list[int]:

@@ -19,13 +19,13 @@ from stopwise.pattern_counts import plain_output
 from stopwise.patterns import standing_answer
 from stopwise.policies.belief_rule import ChainRule, Entry, SkipRule, belief_rule, left_to_run
 from stopwise.policies.case_counts import Case, CaseCounts
+from stopwise.policies.recent import PARTS
 from stopwise.policies.stopping_policy import Decision, StoppingPolicy
 
+# So many cases are run to the end before the first fit.
 FIRST_FIT = 16
-"""So many cases are run to the end before the first fit."""
-
+# The model is fitted again when the number of cases, or of labels, has grown by this factor.
 GROWTH = 1.5
-"""The model is fitted again when the number of cases, or of labels, has grown by this factor."""
 
 
 class BeliefStopping(StoppingPolicy):
@@ -54,6 +54,9 @@ class BeliefStopping(StoppingPolicy):
         What running on so as to learn may cost, in mistakes: this much over √t a case.
     max_patterns
         So many different sequences of outputs are counted; nothing is learned from others.
+    memory
+        For about how many cases to remember, at least 256, if the world may change; see `Resolve`.
+        Not with ``skip``: a change of the rule would look like a change of the world.
     seed
         A seed or a generator for exploration.
 
@@ -64,7 +67,7 @@ class BeliefStopping(StoppingPolicy):
     (<Decision.CONTINUE: 'continue'>, <Decision.STOP: 'stop'>)
     """
 
-    settings = ("answer", "skip", "exploration", "max_patterns")
+    settings = ("answer", "skip", "exploration", "max_patterns", "memory")
     needs_chain = True
     draws = True
 
@@ -76,6 +79,7 @@ class BeliefStopping(StoppingPolicy):
         skip: bool = False,
         exploration: float = 0.25,
         max_patterns: int = 20_000,
+        memory: int | None = None,
         seed: int | np.random.Generator = 0,
     ) -> None:
         super().__init__(cascade)
@@ -89,8 +93,13 @@ class BeliefStopping(StoppingPolicy):
         self.reseed(seed)
         self._waits = False
         self._costs: list[float] = cascade.costs.tolist()
-        self._stored["cases"] = CaseCounts(cascade, max_patterns=self.max_patterns)
-        self._fit_to(CaseCounts(cascade, max_patterns=self.max_patterns))
+        if memory is not None:
+            memory = whole_number("memory", memory, SettingError, least=PARTS * FIRST_FIT)
+            if skip:
+                raise SettingError(f"memory must be None with skip, got {memory!r}")
+        self.memory = memory
+        self._keep("cases", CaseCounts(cascade, max_patterns=self.max_patterns), memory)
+        self._fit_to(self._counts)
 
     def next(self, outputs_so_far: Outputs) -> Decision:
         """Say whether to stop a case, or to run one more test, after the outputs so far."""
@@ -153,7 +162,7 @@ class BeliefStopping(StoppingPolicy):
 
     def hold(self) -> int:
         """Return for how many more cases without labels the rule stays as it is (>= 1)."""
-        return max(1, self._next_fit - self.n_rounds)
+        return max(1, min(math.ceil(self._next_fit - self._counts.n_rounds), self._left_of_block))
 
     @property
     def model(self) -> LatentClasses | None:
@@ -164,23 +173,13 @@ class BeliefStopping(StoppingPolicy):
     @property
     def exploration_cost(self) -> float:
         """What running on so as to learn costs a case now, at most, in the unit of the costs."""
-        share = self.exploration / math.sqrt(max(self._fitted.n_rounds, 1))
-        return float(share * self.cascade.mistake_cost)
-
-    @property
-    def n_rounds(self) -> int:
-        """The number of cases told."""
-        return self._counts.n_rounds
+        worth = self.exploration * self.cascade.mistake_cost
+        return float(worth / math.sqrt(max(self._fitted.n_rounds, 1)))
 
     @property
     def n_labels(self) -> int:
         """The number of them with a label."""
-        return self._counts.n_labels
-
-    @property
-    def n_stopped(self) -> tuple[int, ...]:
-        """For each stage how many of the cases told were stopped there."""
-        return self._counts.n_stopped
+        return int(self._stored["cases"].n_labels)
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Case:
         """Return the outputs of a case and its label, or raise."""
@@ -217,19 +216,15 @@ class BeliefStopping(StoppingPolicy):
 
     def _take(self, case: Case, times: int) -> None:
         self._rule_in_force()
-        self._counts.add(case, times)
+        self._count("cases", lambda table: table.add(case, times))
         if not self._waits:
             self._fit_if_due()
 
     def _fit_if_due(self) -> None:
         counts = self._counts
-        if counts.n_rounds >= self._next_fit or counts.n_labels >= self._next_labels:
+        has_grown = counts.n_rounds >= self._next_fit or counts.n_labels >= self._next_labels
+        if has_grown or self._turn != self._turn_fitted:
             self._fit_to(counts)
-
-    @property
-    def _counts(self) -> CaseCounts:
-        counts: CaseCounts = self._stored["cases"]
-        return counts
 
     def _rule_in_force(self) -> ChainRule | SkipRule | None:
         if self._source is not self._stored["cases"]:  # merged: fitted when it is needed
@@ -244,7 +239,7 @@ class BeliefStopping(StoppingPolicy):
             make = partial(belief_rule, answer=self.answer, skip=self.skip)
             self._rule = make(self.cascade, counts, exploration=self.exploration)
         self._fitted = counts.copy()
-        self._source = self._stored["cases"]
+        self._source, self._turn_fitted = self._stored["cases"], self._turn
         self._next_fit = max(FIRST_FIT, math.ceil(GROWTH * counts.n_rounds))
         self._next_labels = math.ceil(GROWTH * counts.n_labels) + 1
 
@@ -268,10 +263,9 @@ class BeliefStopping(StoppingPolicy):
 
     def _choose_without(self, told: Told, failed: Collection[int]) -> int | None:
         """Choose by looking one test ahead, where some tests are not to be run again."""
-        K = len(self._costs)
         if not self.skip:
             raise SettingError("skip must be true for tests to be left out as failed")
-        if not set(failed) <= set(range(K)):
+        if not set(failed) <= set(range(K := len(self._costs))):
             raise OutputsError(f"failed must be indices of tests, 0 to {K - 1}, got {failed!r}")
         rule = self._rule_in_force()
         if isinstance(rule, SkipRule):
@@ -289,10 +283,9 @@ class BeliefStopping(StoppingPolicy):
 
     def _stripped(self, told: Told) -> Told:
         """Return what is counted: with ``skip`` a missing output at the end says nothing."""
-        n = len(told)
-        while self.skip and n > 1 and told[n - 1] is None:
-            n -= 1
-        return told[:n]
+        while self.skip and len(told) > 1 and told[-1] is None:
+            told = told[:-1]
+        return told
 
     def _read_statistic(self, name: str, saved: Any) -> CaseCounts:
         return CaseCounts.from_state(saved, self.cascade, self.max_patterns, self._checked)

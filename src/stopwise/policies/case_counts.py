@@ -11,6 +11,7 @@ from stopwise.cascade import Cascade
 from stopwise.errors import InputError, StateError
 from stopwise.outputs import Told
 from stopwise.pattern_counts import plain_output
+from stopwise.patterns import standing_answer
 
 Case = tuple[Told, Hashable]
 
@@ -65,6 +66,26 @@ class CaseCounts:
             stopped[len(told) - 1] += times
         return tuple(stopped)
 
+    def scaled(self, weight: float) -> CaseCounts:
+        """Return the counts times ``weight``: no whole numbers any more."""
+        total = CaseCounts(self.cascade, max_patterns=self.max_patterns)
+        total.n_other = [weight * n for n in self.n_other]  # type: ignore[misc]
+        total.n_rounds = sum(total.n_other)
+        for case, times in self.table.items():
+            total.add(case, weight * times)  # type: ignore[arg-type]
+        return total
+
+    def comparisons(self) -> dict[Told, tuple[int, int]]:
+        """Return for each prefix how often the next output changed the answer, and was shown."""
+        found: dict[Told, tuple[int, int]] = {}
+        for (told, _), times in self.table.items():
+            for k in range(1, len(told)):
+                prefix, answer = told[:k], standing_answer(told[:k])
+                if answer is not None and told[k] is not None:
+                    changed, shown = found.get(prefix, (0, 0))
+                    found[prefix] = changed + times * (told[k] != answer), shown + times
+        return found
+
     def copy(self) -> CaseCounts:
         """Return the same counts in a table of their own."""
         return self + CaseCounts(self.cascade, max_patterns=self.max_patterns)
@@ -97,10 +118,10 @@ class CaseCounts:
     def to_state(self) -> dict[str, Any]:
         """Return the counts as plain data for JSON; the outputs must be JSON values themselves."""
         rows = [
-            [[*map(plain_output, told)], plain_output(label), times]
+            [[*map(plain_output, told)], plain_output(label), _whole_if_so(times)]
             for (told, label), times in self.table.items()
         ]
-        return {"cases": sorted(rows, key=json.dumps), "other": list(self.n_other)}
+        return {"cases": sorted(rows, key=json.dumps), "other": [*map(_whole_if_so, self.n_other)]}
 
     @classmethod
     def from_state(
@@ -121,6 +142,10 @@ class CaseCounts:
                 raise StateError(f"case counts must be of at most {max_patterns} different cases")
             counts.add(case, _whole(times, 1))
         return counts
+
+
+def _whole_if_so(value: float) -> float:
+    return int(value) if value == int(value) else value
 
 
 def _whole(value: Any, least: int) -> int:

@@ -107,13 +107,6 @@ class OutputConditional(StoppingPolicy):
         self._highest: dict[Place, Any] = {}
         self._first_stops: dict[Place, Any] = {}
 
-    @property
-    def _counts(self) -> PrefixCounts:
-        """What the rule goes by: everything told so far, or recent counts."""
-        tables = self._stored
-        counts: PrefixCounts = tables["recent"].faded if self.memory else tables["prefixes"]
-        return counts
-
     def _goes_on_after(self, prefix: Told) -> bool:
         return self._goes_on(self._counts.place(prefix))
 
@@ -154,8 +147,7 @@ class OutputConditional(StoppingPolicy):
 
     def _forget_if_outdated(self) -> None:
         """Forget all verdicts when more evidence is demanded, or other prefixes are pooled."""
-        turn = self._stored["recent"].turn if self.memory else 0
-        valid_for = (epoch_end(self._span), self._counts.is_full, turn)
+        valid_for = (epoch_end(self._span), self._counts.is_full, self._turn)
         if valid_for != self._valid_for:
             self._valid_for = valid_for
             for found in (self._verdicts, self._highest, self._first_stops):
@@ -184,16 +176,6 @@ class OutputConditional(StoppingPolicy):
             n = self._counts.of(place).times
             estimate = self._gain(place, None) if n else math.nan
             return Outlook(round(n), estimate, self._gain(place, 0.0), self._gain(place, 1.0))
-
-    @property
-    def n_rounds(self) -> int:
-        """The number of cases told."""
-        return int(self._stored["prefixes"].n_rounds)
-
-    @property
-    def n_stopped(self) -> tuple[int, ...]:
-        """For each stage how many of the cases told were stopped there."""
-        return tuple(self._stored["prefixes"].stopped)
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Told:
         """Return what a case showed, or raise."""
@@ -236,7 +218,7 @@ class OutputConditional(StoppingPolicy):
         bar = (most - later) / (1 - later) if later < 1 else 0.0
         if changed >= n * bar:
             return True
-        return n * bernoulli_kl(changed / n, bar) < self._demand(n)
+        return bool(n * bernoulli_kl(changed / n, bar) < self._demand(n))
 
     def _demand(self, n: int) -> float:
         return demanded_evidence(epoch_end(self._span), n)

@@ -1,9 +1,9 @@
 """What a contextual learner knows: one logistic model a pair of stages, and the features' scale.
 
-Everything is in `Model`, which functions change in place. They run in Python and are compiled alike,
-but for those in `LOOPS`: the pairs of a large model go through NumPy at once, those of a small one,
-kept in lists, one after the other, as in machine code. The pair (i, j), i < j, has the number
-j (j - 1) / 2 + i.
+Everything is in `Model`, which functions change in place. They run in Python and are compiled
+alike, but for those in `LOOPS`: the pairs of a large model go through NumPy at once, those of a
+small one, kept in lists, one after the other, as in machine code. The pair (i, j), i < j, has the
+number j (j - 1) / 2 + i.
 """
 
 from __future__ import annotations

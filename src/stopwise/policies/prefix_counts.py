@@ -73,19 +73,19 @@ class PrefixCounts:
     def __init__(self, cascade: Cascade, *, max_prefixes: int) -> None:
         self.cascade = cascade
         self.max_prefixes = max_prefixes
-        self.stopped = [0] * cascade.n_stages
+        self.n_stopped = [0] * cascade.n_stages
         self.table: dict[Place, Followed] = {}
         self._exact: dict[Pattern, Place] = {}
         # Which places were seen to follow, so that one can look ahead.
         self._children: dict[Place, list[Place]] = {}
 
     def __repr__(self) -> str:
-        return f"PrefixCounts(n_rounds={self.n_rounds}, n_stopped={self.stopped})"
+        return f"PrefixCounts(n_rounds={self.n_rounds}, n_stopped={self.n_stopped})"
 
     @property
     def n_rounds(self) -> int:
         """The number of cases counted."""
-        return sum(self.stopped)
+        return sum(self.n_stopped)
 
     @property
     def is_full(self) -> bool:
@@ -129,7 +129,7 @@ class PrefixCounts:
     def add(self, outputs: Pattern, times: int) -> list[Place]:
         """Count cases that showed ``outputs``, checked before; return the places on the way."""
         places = []
-        self.stopped[len(outputs) - 1] += times
+        self.n_stopped[len(outputs) - 1] += times
         for i in range(1, len(outputs)):
             prefix, output = outputs[:i], outputs[i]
             missing = output is None
@@ -155,7 +155,7 @@ class PrefixCounts:
     def scaled(self, weight: float) -> PrefixCounts:
         """Return the counts times ``weight``: no whole numbers any more."""
         total = self.copy()
-        total.stopped = [weight * n for n in self.stopped]  # type: ignore[misc]
+        total.n_stopped = [weight * n for n in self.n_stopped]  # type: ignore[misc]
         for place, followed in self.table.items():
             total.table[place] = Followed(*(weight * n for n in followed))  # type: ignore[arg-type]
         return total
@@ -174,7 +174,7 @@ class PrefixCounts:
 
     def __add__(self, other: PrefixCounts) -> PrefixCounts:
         total = PrefixCounts(self.cascade, max_prefixes=self.max_prefixes)
-        total.stopped = list(map(add, self.stopped, other.stopped))
+        total.n_stopped = list(map(add, self.n_stopped, other.n_stopped))
         own: dict[Pattern, Followed] = {}
         for counts in (self, other):
             for prefix, place in counts._exact.items():
@@ -202,13 +202,13 @@ class PrefixCounts:
         """Return what was counted since ``other``, which must be part of these counts."""
         rest = self._combined(other, sub)
         numbers = [n for followed in rest.table.values() for n in followed]
-        if not other.table.keys() <= self.table.keys() or min([*rest.stopped, *numbers]) < 0:
+        if not other.table.keys() <= self.table.keys() or min([*rest.n_stopped, *numbers]) < 0:
             raise InputError(f"prefix counts must contain what is taken away, got {other!r}")
         return rest
 
     def _combined(self, other: PrefixCounts, operation: Callable[[int, int], int]) -> PrefixCounts:
         total = PrefixCounts(self.cascade, max_prefixes=self.max_prefixes)
-        total.stopped = list(map(operation, self.stopped, other.stopped))
+        total.n_stopped = list(map(operation, self.n_stopped, other.n_stopped))
         for counts, step in ((self, add), (other, operation)):
             # Shorter prefixes first, so that each finds the one it goes on from.
             for place in sorted(counts.table, key=lambda p: (len(p.pattern), p.is_pooled, repr(p))):
@@ -222,14 +222,14 @@ class PrefixCounts:
             for place, followed in self.table.items()
         ]
         rows.sort(key=lambda row: (len(row[0]) + len(row[1]), len(row[1]), json.dumps(row[:2])))
-        return {"stopped": list(self.stopped), "prefixes": rows}
+        return {"stopped": list(self.n_stopped), "prefixes": rows}
 
     @classmethod
     def from_state(cls, state: Any, cascade: Cascade, *, max_prefixes: int) -> PrefixCounts:
         """Build the counts that `to_state` described, or raise `StateError`."""
         counts = cls(cascade, max_prefixes=max_prefixes)
-        counts.stopped = [_whole(n) for n in state["stopped"]]
-        if len(counts.stopped) != cascade.n_stages:
+        counts.n_stopped = [_whole(n) for n in state["stopped"]]
+        if len(counts.n_stopped) != cascade.n_stages:
             raise StateError(f"prefix counts must have {cascade.n_stages} stages")
         for known, rest, times, changed, missing in state["prefixes"]:
             if known:

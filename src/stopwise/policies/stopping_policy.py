@@ -25,7 +25,7 @@ class StoppingPolicy(Learner):
     """A learner that decides after each output whether to stop the case.
 
     A subclass says whether to go on after a checked prefix of outputs, `_goes_on_after`, and how a
-    case is checked and counted.
+    case is checked and counted. The first of its statistics counts all cases.
     """
 
     _warned = False
@@ -64,6 +64,33 @@ class StoppingPolicy(Learner):
             )
         with self._lock:
             self._take(case, 1)
+
+    @property
+    def n_rounds(self) -> int:
+        """The number of cases told."""
+        return int(self._told.n_rounds)
+
+    @property
+    def n_stopped(self) -> tuple[int, ...]:
+        """For each stage how many of the cases told were stopped there."""
+        return tuple(self._told.n_stopped)
+
+    @property
+    def _told(self) -> Any:
+        """The counts of everything told so far."""
+        return next(iter(self._stored.values()))
+
+    @property
+    def _counts(self) -> Any:
+        """What the rule goes by: everything told so far, or recent counts."""
+        recent = self._stored.get("recent")
+        return self._told if recent is None else recent.faded
+
+    @property
+    def _turn(self) -> Any:
+        """What changes whenever recent counts fade or are forgotten."""
+        recent = self._stored.get("recent")
+        return None if recent is None else recent.turn
 
     @abstractmethod
     def _goes_on_after(self, prefix: Told) -> bool:
