@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -162,7 +161,8 @@ class BeliefStopping(StoppingPolicy):
 
     def hold(self) -> int:
         """Return for how many more cases without labels the rule stays as it is (>= 1)."""
-        return max(1, min(math.ceil(self._next_fit - self._counts.n_rounds), self._left_of_block))
+        left: int = math.ceil(self._next_fit - self._counts.n_rounds)
+        return max(1, min(left, self._left_of_block))
 
     @property
     def model(self) -> LatentClasses | None:
@@ -236,8 +236,8 @@ class BeliefStopping(StoppingPolicy):
         """Make the rule that follows from ``counts``, which are these or what they were."""
         self._rule = None
         if counts.n_rounds >= FIRST_FIT:
-            make = partial(belief_rule, answer=self.answer, skip=self.skip)
-            self._rule = make(self.cascade, counts, exploration=self.exploration)
+            names = ("answer", "skip", "exploration")
+            self._rule = belief_rule(self.cascade, counts, **{n: getattr(self, n) for n in names})
         self._fitted = counts.copy()
         self._source, self._turn_fitted = self._stored["cases"], self._turn
         self._next_fit = max(FIRST_FIT, math.ceil(GROWTH * counts.n_rounds))
