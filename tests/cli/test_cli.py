@@ -154,7 +154,7 @@ BAD = [
     (["--seed", "-1"], "seed must be a whole number >= 0, got -1"),
     (["--checkpoints", "0"], "checkpoints must be a whole number >= 1, got 0"),
     (["--jobs", "0"], "n_jobs must be"),
-    (["--csv", "none.csv", "--costs", "0,1"], "none.csv must be a log, no such file"),
+    (["--csv", "none.csv", "--costs", "0,1"], "none.csv cannot be read: no such file"),
     (["--csv", "none.csv"], "--csv needs --costs"),
     (["--csv", "none.csv", "--family", "split"], "must not be given together"),
     (["--csv", "none.csv", "--costs", "0", "--slip", "1"], "got 'slip'"),

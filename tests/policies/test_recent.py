@@ -81,7 +81,8 @@ def test_decisions_depend_on_what_was_told_alone(cascade):
         stage = policy.ask()
         if k % 10 == 0:
             assert twin(policy).ask() == stage
-            assert twin(policy).certificate() == policy.certificate()
+            # As text: a NaN is not equal to itself.
+            assert repr(twin(policy).certificate()) == repr(policy.certificate())
         tell(policy, case.told(policy, stage))
     assert policy.n_rounds == policy.counts.n_rounds == 600
     assert policy.certificate().comparisons[0].n_seen <= 64

@@ -21,7 +21,11 @@ class SqlStore:
         self.database = database
         self.url = database.url
         self.is_durable = database.is_durable
-        self.store_id, self.schema = prepare(database)
+        try:
+            self.store_id, self.schema = prepare(database)
+        except BaseException:
+            database.close()
+            raise
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
