@@ -1,6 +1,7 @@
 """A cascade that runs: answers, failures, learning, shadow cases, alarms, changes."""
 
 import asyncio
+import itertools
 import sys
 import threading
 
@@ -36,17 +37,24 @@ def runtime(n_stages=3, **settings):
     return Runtime("test", **given)
 
 
-def run(made, cases, **arguments):
+def fixed(stage, n_stages=3):
+    return sw.FixedStage(sw.Cascade([1] * n_stages, 10), stage=stage)
+
+
+def run(made, cases, keys=None):
+    """Answer cases one after the other and close the runtime."""
+
     async def play():
         async with made:
-            return [await made.run(case, **arguments) for case in cases]
+            given = zip(cases, keys or itertools.repeat(None), strict=False)
+            return [await made.run(case, key=key) for case, key in given]
 
     return asyncio.run(play())
 
 
 def test_an_answer_and_how_it_came_about():
-    made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=1))
-    (result,) = run(made, [0b10], key="visit-1")
+    made = runtime(policy=fixed(1))
+    (result,) = run(made, [0b10], ["visit-1"])
     assert result.answer == 1
     assert result.stage == 1
     assert result.cost == 2.0
@@ -75,8 +83,7 @@ def test_a_stage_that_fails_is_missing_and_another_one_answers(on_failure, stage
         raise TimeoutError
 
     stages = [bit(0), Stage(fails, cost=1, name="broken"), bit(2)]
-    fixed = sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=1)
-    made = runtime(stages=stages, policy=fixed, on_failure=on_failure)
+    made = runtime(stages=stages, policy=fixed(1), on_failure=on_failure)
     (result,) = run(made, [0b101])
     assert result.stage == stage
     assert result.is_fallback
@@ -116,7 +123,7 @@ def test_an_error_in_the_comparison_names_the_stage_and_loses_no_case():
 
 
 def test_shadow_cases_show_every_pair_after_the_answer():
-    made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=0), shadow=1.0)
+    made = runtime(policy=fixed(0), shadow=1.0)
     (result,) = run(made, [0b110])
     assert result.outputs == (0,)
     assert result.cost == 1.0
@@ -126,7 +133,7 @@ def test_shadow_cases_show_every_pair_after_the_answer():
 
 def test_the_share_of_shadow_cases():
     """Of 4,000 cases 400 are expected; beyond 5.2 deviations once in ten million."""
-    made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=0), shadow=0.1)
+    made = runtime(policy=fixed(0), shadow=0.1)
     results = run(made, [0] * 4000)
     assert abs(sum(result.is_shadow for result in results) - 400) < 100
 
@@ -162,8 +169,7 @@ def test_stages_that_run_anyway_can_run_together(speculate, most):
         return case
 
     stages = [Stage(slow, cost=1, name=f"s{k}") for k in range(3)]
-    fixed = sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=2)
-    made = runtime(stages=stages, policy=fixed, speculate=speculate)
+    made = runtime(stages=stages, policy=fixed(2), speculate=speculate)
     (result,) = run(made, [1])
     assert seen == most
     assert result.cost == 3
@@ -171,8 +177,7 @@ def test_stages_that_run_anyway_can_run_together(speculate, most):
 
 
 def test_what_is_started_ahead_in_vain_is_counted():
-    fixed = sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=0)
-    made = runtime(policy=fixed, speculate=2)
+    made = runtime(policy=fixed(0), speculate=2)
     (result,) = run(made, [1])
     assert result.outputs == (1,)
     assert made.engine.speculated_cost == 2
@@ -381,19 +386,13 @@ class TestAlarms:
 
 
 class TestLabels:
-    def made(self, **settings):
-        fixed = sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=2)
-        return runtime(policy=fixed, labels=LabelSettings(keep=20, **settings))
+    def made(self):
+        return runtime(policy=fixed(2), labels=LabelSettings(keep=20))
 
     def test_only_cases_with_different_outputs_are_kept(self):
         made = self.made()
-
-        async def play():
-            for k, case in enumerate([0b000, 0b001, 0b111, 0b110]):
-                await made.run(case, key=f"case-{k}")
-
-        asyncio.run(play())
-        assert {case.key for case in made.labels.wanted(10)} == {"case-1", "case-3"}
+        run(made, [0b000, 0b001, 0b111, 0b110], "abcd")
+        assert {case.key for case in made.labels.wanted(10)} == {"b", "d"}
 
     def test_a_label_is_counted_once(self):
         made = self.made()
@@ -414,12 +413,7 @@ class TestLabels:
 
     def test_the_sample_is_bounded(self):
         made = self.made()
-
-        async def play():
-            for k in range(200):
-                await made.run(0b001, key=f"case-{k}")
-
-        asyncio.run(play())
+        run(made, [0b001] * 200, map(str, range(200)))
         assert len(made.labels.wanted(1000)) == 20
 
     def test_labels_are_bought_within_the_budget(self):
@@ -503,7 +497,7 @@ def test_a_full_journal_refuses_tells_and_never_answers(tmp_path, caplog):
 
 class TestTelling:
     def test_an_explanation_says_who_said_what_and_why_it_stopped(self):
-        made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=1))
+        made = runtime(policy=fixed(1))
         (result,) = run(made, [0b10])
         assert made.explain(result).splitlines() == [
             "The answer is 1: bit 0 said 0, bit 1 said 1. It cost 2.",
@@ -535,7 +529,7 @@ class TestElsewhere:
     """Stages that run in other programs: ask how far to go, tell what was seen."""
 
     def test_a_stage_before_the_case(self):
-        made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=1))
+        made = runtime(policy=fixed(1))
         assert made.ask() == 1
         made.tell((0, 1), is_random=True)
         assert made.learning.patterns() == {(0, 1): 1}
@@ -547,7 +541,7 @@ class TestElsewhere:
         assert made.ask([0, 0, 0]) == 2
 
     def test_a_stage_out_of_service_is_left_out(self):
-        made = runtime(policy=sw.FixedStage(sw.Cascade([1, 1, 1], 10), stage=2))
+        made = runtime(policy=fixed(2))
         made.engine.distrusted = frozenset({2})
         assert made.ask() == 1
 

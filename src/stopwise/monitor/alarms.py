@@ -19,9 +19,6 @@ class AlarmKind(Enum):
     BUDGET = "budget"
 
 
-# Kinds that mean that a stage looks broken.
-BROKEN = frozenset({AlarmKind.ODD_ONE_OUT, AlarmKind.ONE_ANSWER, AlarmKind.MISSING})
-
 _WORDS = {
     AlarmKind.ODD_ONE_OUT: "{stage} now disagrees with every other stage more than they do with "
     "each other: {before} before, {after} since ({n} cases)",
@@ -65,12 +62,7 @@ class Alarm:
     @property
     def opens_epoch(self) -> bool:
         """Whether what was learned before no longer counts, and the stage has to be judged anew."""
-        return self.kind in BROKEN or self.kind is AlarmKind.CHANGED
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether the stage looks broken, not only other than before."""
-        return self.kind in BROKEN
+        return self.kind not in (AlarmKind.STALE, AlarmKind.BUDGET)
 
     def describe(self, names: tuple[str, ...]) -> str:
         """Return the alarm in one sentence.
@@ -78,7 +70,7 @@ class Alarm:
         >>> Alarm(AlarmKind.MISSING, 60.0, 0.0, 1, -1, 0.01, 0.5, 40).describe(("small", "large"))
         "'large' often gives no answer: 1 % before, 50 % since (40 cases)"
         """
-        is_share = self.kind not in (AlarmKind.STALE, AlarmKind.BUDGET)
+        is_share = self.opens_epoch
         return _WORDS[self.kind].format(
             stage=repr(names[self.stage]) if self.stage >= 0 else "",
             other=repr(names[self.other]) if self.other >= 0 else "",

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stopwise.checks import finite_number, whole_number
-from stopwise.errors import SettingError
-
 
 @dataclass
 class Breaker:
@@ -36,8 +33,6 @@ class Breaker:
     clock: Callable[[], float]
 
     def __post_init__(self) -> None:
-        whole_number("failures", self.failures, SettingError, least=1)
-        finite_number("cooldown", self.cooldown, SettingError, zero=True)
         self.has_failed = False  # since a call last gave an answer
         self._in_a_row = 0
         self._opened: float | None = None

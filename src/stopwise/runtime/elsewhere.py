@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 
 from stopwise.errors import OutputsError
+from stopwise.outputs import check_outputs
 from stopwise.patterns import Pattern
 from stopwise.runtime.engine import Engine
 from stopwise.runtime.learning import Learning
@@ -53,7 +54,7 @@ class Elsewhere:
         take the place of those told before, within an epoch. ``is_random`` says that how far the
         case went did not depend on what its stages said, as for a stage that `ask` chose before it.
         """
-        told = self._checked(outputs)
+        _, told = check_outputs(outputs, self.learning.cascade)
         if key is not None:
             keyed = KeyedTell(self.name, key, case_text(told), amends=amend)
             (outcome,) = self.worker.tell_keyed([keyed])
@@ -76,11 +77,3 @@ class Elsewhere:
         """Exchange what was learned with other workers now; otherwise it happens now and then."""
         self.learning.sync()
         self.watching.synced()
-
-    def _checked(self, outputs: Sequence[Hashable]) -> Pattern:
-        if not 1 <= len(outputs) <= len(self.engine.stages):
-            raise OutputsError(
-                f"outputs must be those of the first 1 to {len(self.engine.stages)} stages, got "
-                f"{len(outputs)}"
-            )
-        return tuple(outputs)

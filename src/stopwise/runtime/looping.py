@@ -42,7 +42,7 @@ class LoopThread:
 
     def _started(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            if self._loop is None:
+            if self._loop is None or (self._thread and not self._thread.is_alive()):  # after a fork
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(
                     target=self._loop.run_forever, name="stopwise-runtime", daemon=True

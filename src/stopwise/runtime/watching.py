@@ -181,7 +181,7 @@ class Watching:
             if len(engine.stages) - len(engine.distrusted | {alarm.stage}) > 0:
                 self.set_distrusted(engine.distrusted | {alarm.stage})
                 name = engine.stages.names[alarm.stage]
-                logger.warning("%s: %r is out of service until trusted again", self._name, name)
+                logger.warning("%s: %r is run for shadow cases only from now on", self._name, name)
         self._noted(lambda: self._events.record("alarm", {**alarm.to_state(), "text": text}))
         if self._on_alarm is not None:
             try:
