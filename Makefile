@@ -42,7 +42,7 @@ serve-demo: $(call stamp,$(SERVE_EXTRAS)) ## Serve three fake chat models, one o
 	$(PY) -m examples.serve_demo
 
 test: check ## Check, then run the tests and every example in the documents
-	$(PY) -m pytest -n 3 --dist loadgroup
+	$(PY) -m pytest -n 3
 
 check: $(call stamp,$(TEST_EXTRAS)) ## Format, lint, types, import direction
 	$(PY) -m ruff format --check .
@@ -71,7 +71,7 @@ snapshots: $(call stamp,$(TEST_EXTRAS)) ## Renew the texts and counts that tests
 	RENEW=1 $(PY) -m pytest -q tests/paper/test_golden.py tests/test_examples.py
 
 slow: $(call stamp,$(SLOW_EXTRAS)) ## Run the tests marked slow
-	@$(PY) -m pytest -n 3 --dist loadgroup -m slow || { status=$$?; \
+	@$(PY) -m pytest -n 3 -m slow || { status=$$?; \
 	  [ $$status -eq 5 ] && echo "slow: no test is marked slow" || exit $$status; }
 
 clean: ## Remove .venv, caches and build products

@@ -14,16 +14,16 @@ settings.register_profile("explore", max_examples=2_000, deadline=None, print_bl
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-def pytest_collection_modifyitems(config, items):
-    """Keep what is slow to set up in one process of ``--dist loadgroup``.
+def pytest_xdist_make_scheduler(config, log):
+    """Keep the tests of a file in one process, and all of the paper: they share what is slow."""
+    from xdist.scheduler import LoadScopeScheduling
 
-    The tests of a file stay together, and so do all that compile most of the kernels.
-    """
-    if not config.pluginmanager.hasplugin("xdist"):
-        return
-    for item in items:
-        compiles = "quick" in getattr(item, "fixturenames", ()) or "simulation" in item.path.parts
-        item.add_marker(pytest.mark.xdist_group("kernels" if compiles else item.path.stem))
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.split("::")[0]
+            return "paper" if file.startswith("tests/paper/") else file
+
+    return ByFile(config, log)
 
 
 @pytest.fixture
