@@ -44,7 +44,7 @@ PAGES = {
     "compare.py": ("comparison.md", None),
     "drift.py": ("examples/drift.md", None),
     "live_cascade.py": ("examples/live.md", None),
-    "llm_cascade.py": ("examples/llm.md", 4),  # then one case, which may have a failed stage
+    "llm_cascade.py": ("examples/llm.md", 3),  # then one case, which may have a failed stage
     "triage_tree.py": ("examples/tree.md", None),
 }
 SERVERS = {"fake_chat_server.py": "openai", "serve_demo.py": "starlette"}
