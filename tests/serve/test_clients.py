@@ -10,8 +10,10 @@ import openai
 import pytest
 
 import stopwise as sw
+from stopwise.cli.serve import serve
 from stopwise.client import ServerError
 from stopwise.errors import SettingError
+from stopwise.serve.hosting import Host, stages_elsewhere
 from stopwise.serve.settings import load_settings
 from tests.serve.serving import NEW, free_port, running, serving, wait_for, wait_until_ready
 
@@ -146,13 +148,29 @@ def test_command_without_a_file_keeps_what_it_learned(tmp_path):
         out, err = stop(process)
     assert f"{url} serves triage" in out
     assert "Traceback" not in err
-    process = start(["--port", str(port)], tmp_path, url)
+    flags[3] = "0,1,20"
+    process = start([*flags, "--port", str(port)], tmp_path, url)
     try:
         assert client.tell(["x", "y"], key="1") == "repeated"
-        assert client.live()["n_cases"] == 1
+        live = client.live()
+        assert (live["n_cases"], live["stages"][2]["cost"]) == (1, 20)
     finally:
         stop(process)
     assert not list((tmp_path / "stopwise.db-journals").iterdir()), "a clean end leaves no journal"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"costs": "0,1", "mistake_cost": 2.0}, "needed together"),
+        ({"name": "a", "costs": "0;1", "mistake_cost": 2.0}, "--costs must look like"),
+        ({"port": 70_000}, "port must be at most 65535"),
+        ({"host": "0.0.0.0"}, "--tokens"),
+    ],
+)
+def test_flags_that_make_no_sense(given, words):
+    with pytest.raises(SettingError, match=words):
+        serve(**given)
 
 
 def test_settings_say_all_that_is_wrong(tmp_path):
@@ -189,6 +207,21 @@ def test_prices_of_configured_cascades_last_until_the_file_changes(tmp_path):
             seen = http.get("/api/cascades/local").json()
             prices.append((seen["mistake_cost"], seen["stages"][1]["cost"]))
     assert prices == [(77, 3), (77, 3), (60, 2)]
+
+
+def test_stages_are_those_of_the_file_unless_they_were_changed_since(tmp_path):
+    """Stages that run elsewhere may be changed over HTTP; the same configuration keeps that."""
+    url, seen = f"sqlite:///{tmp_path / 'a.db'}", []
+    for costs in ([0, 1], [0, 1], [0, 1, 5]):
+        host = Host(url, {"triage": {"stages": stages_elsewhere(costs), "mistake_cost": 9.0}})
+        triage = host.find("triage")
+        seen.append((triage.cascade.n_stages, sum(triage.learning.patterns().values())))
+        if not seen[1:]:
+            triage.add_stage(stages_elsewhere([2], ["last"])[0])
+        triage.tell(("x",))
+        host.worker.close()
+    assert seen == [(2, 0), (3, 1), (3, 2)]
+    assert triage.cascade.names[2] == "test 3"
 
 
 def test_changes_by_two_servers_at_once_are_both_kept(tmp_path):

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from stopwise.errors import SettingError
+from stopwise.errors import SettingError, StoreUnavailableError
 from stopwise.serve.app import ROUTES
 from stopwise.serve.guard import JsonLines, Limits
 from stopwise.serve.settings import ServerSettings
@@ -102,6 +102,24 @@ def test_tokens_expire():
     assert tokens.grant(token) is None
 
 
+def test_tokens_are_believed_while_the_store_is_away(monkeypatch):
+    now, store = [1000.0], open_store("memory://")
+    tokens = Tokens(store, clock=lambda: now[0])
+    token, unused = tokens.create("read", days=1), tokens.create("read", days=1)
+    assert tokens.grant(token)
+
+    def away(*place):
+        raise StoreUnavailableError("the store is away")
+
+    monkeypatch.setattr(store, "get", away)
+    now[0] += 3600
+    assert tokens.grant(token).scope == "read"
+    with pytest.raises(StoreUnavailableError):
+        tokens.grant(unused)
+    now[0] += 86400
+    assert tokens.grant(token) is None
+
+
 @pytest.mark.parametrize("settings", [{"scope": "all"}, {"scope": "read", "days": 0}])
 def test_tokens_refuse_nonsense(settings):
     with pytest.raises(SettingError):
@@ -139,6 +157,9 @@ def test_headers_on_every_answer(served, http):
         assert headers["referrer-policy"] == "no-referrer"
         assert headers["x-request-id"]
         assert not [name for name in headers if name.startswith("access-control")]
+    told = http.post(f"{BASE}/ask", json={}).headers
+    assert told["x-content-type-options"] == "nosniff"
+    assert told["x-request-id"]
     asked = {"origin": "https://evil.example", "access-control-request-method": "POST"}
     refused = http.options(BASE, headers=asked)
     assert not [name for name in refused.headers if name.startswith("access-control")]

@@ -15,12 +15,18 @@ _Config = Annotated[
     Path | None,
     typer.Argument(help="The server and its cascades in TOML.", show_default=False),
 ]
-_Host = Annotated[str, typer.Option(help="The address to listen on.")]
-_Port = Annotated[int, typer.Option(help="The port.")]
-_Store = Annotated[str, typer.Option(help="The URL of the store.")]
+_Host = Annotated[str, typer.Option(help="The address to listen on, 127.0.0.1 by default.")]
+_Port = Annotated[int, typer.Option(help="The port, 8080 by default.", show_default=False)]
+_Store = Annotated[
+    str, typer.Option(help="The URL of the store, sqlite:///stopwise.db by default.")
+]
+_Tokens = Annotated[bool, typer.Option("--tokens", help="Ask every request for a token.")]
 _Name = Annotated[str, typer.Option(help="Without a file: the name of one cascade.")]
 _Costs = Annotated[str, typer.Option(help="Without a file: what each test costs, as in 6,16,24.")]
-_MistakeCost = Annotated[float, typer.Option(help="Without a file: what a wrong answer costs.")]
+_MistakeCost = Annotated[
+    float,
+    typer.Option(help="Without a file: what a wrong answer costs.", show_default=False),
+]
 _Workers = Annotated[int, typer.Option(help="Processes on one store.", show_default=False)]
 _LogRequests = Annotated[bool, typer.Option("--log-requests", help="Log requests as JSON.")]
 _NewToken = Annotated[
@@ -33,6 +39,7 @@ def serve(
     host: _Host = "",
     port: _Port = -1,
     store: _Store = "",
+    tokens: _Tokens = False,
     name: _Name = "",
     costs: _Costs = "",
     mistake_cost: _MistakeCost = 0.0,
@@ -55,15 +62,19 @@ def serve(
         "host": host,
         "port": port if port >= 0 else None,
         "store": store,
+        "tokens": tokens or None,
         "workers": workers or None,
         "log_requests": log_requests or None,
     }
     changes = {key: value for key, value in given.items() if value not in (None, "")}
     cascade = {}
-    if name:
-        if not costs or mistake_cost <= 0:
-            raise SettingError("--name needs --costs and --mistake-cost")
-        prices = [float(cost) for cost in comma_separated(costs)]
+    if name or costs or mistake_cost:
+        if not (name and costs and mistake_cost):
+            raise SettingError("--name, --costs and --mistake-cost are needed together")
+        try:
+            prices = [float(cost) for cost in comma_separated(costs)]
+        except ValueError:
+            raise SettingError(f"--costs must look like 6,16,24, got {costs!r}") from None
         cascade = {"name": name, "costs": prices, "mistake_cost": mistake_cost}
     launch = Launch("" if config is None else str(config), changes, cascade)
     if new_token:

@@ -31,7 +31,7 @@ async def create_cascade(request: Request) -> Response:
         names=new.names,
         policy=new.policy,
     )
-    return answer(cascade_view(runtime), 201)
+    return answer(await asyncio.to_thread(cascade_view, runtime), 201)
 
 
 async def change(request: Request) -> Response:
@@ -78,7 +78,7 @@ async def remove_stage(request: Request) -> Response:
 
 async def _changed(request: Request, work: Callable[[Runtime], None]) -> dict[str, Any]:
     host, name = host_of(request), request.path_params["name"]
-    return cascade_view(await asyncio.to_thread(host.change, name, work))
+    return await asyncio.to_thread(lambda: cascade_view(host.change(name, work)))
 
 
 def _check_elsewhere(runtime: Runtime) -> None:
@@ -97,19 +97,21 @@ async def read_trail(request: Request) -> Response:
 
 async def list_tokens(request: Request) -> Response:
     """What each token allows; never the tokens themselves."""
-    grants = host_of(request).tokens.listed()
+    grants = await asyncio.to_thread(host_of(request).tokens.listed)
     return answer({"tokens": [msgspec.to_builtins(grant) for grant in grants]})
 
 
 async def create_token(request: Request) -> Response:
     """Make a token; this is the only time that it is shown."""
     new = await body_of(request, given.NewToken)
-    token = host_of(request).tokens.create(new.scope, note=new.note, days=new.days)
+    create = host_of(request).tokens.create
+    token = await asyncio.to_thread(create, new.scope, note=new.note, days=new.days)
     return answer({"token": token}, 201)
 
 
 async def revoke_token(request: Request) -> Response:
     """Make a token worthless."""
-    if not host_of(request).tokens.revoke(request.path_params["token_id"]):
-        raise ProblemError(404, "There is no such token", request.path_params["token_id"])
+    token_id = request.path_params["token_id"]
+    if not await asyncio.to_thread(host_of(request).tokens.revoke, token_id):
+        raise ProblemError(404, "There is no such token", f"got {token_id!r}")
     return Response(status_code=204)

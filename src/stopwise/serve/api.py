@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -14,24 +15,11 @@ from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
 from stopwise.serve import requests as given
 from stopwise.serve.hosting import Host, Told, runs_here
-from stopwise.serve.problems import ProblemError
-from stopwise.serve.views import cascade_view, history_view, live_view, what_if
+from stopwise.serve.problems import ProblemError, broken_rule
+from stopwise.serve.views import cascade_view, events_view, history_view, live_view, what_if
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
-_decoders = {
-    kind: msgspec.json.Decoder(kind)
-    for kind in (
-        given.Ask,
-        given.NewCascade,
-        given.NewLabel,
-        given.Change,
-        given.NewStage,
-        given.NewToken,
-        given.Run,
-        given.Tell,
-        given.TellMany,
-    )
-}
+_decoder = cache(msgspec.json.Decoder)
 
 
 def answer(told: Any, status: int = 200) -> Response:
@@ -41,7 +29,11 @@ def answer(told: Any, status: int = 200) -> Response:
 
 async def body_of(request: Request, kind: Any) -> Any:
     """Return the body of a request as a typed message."""
-    return _decoders[kind].decode(await request.body() or b"{}")
+    body = await request.body() or b"{}"
+    try:
+        return _decoder(kind).decode(body)
+    except msgspec.ValidationError as error:
+        raise broken_rule(error, body) from None
 
 
 def host_of(request: Request) -> Host:
@@ -58,12 +50,13 @@ def named(request: Request) -> Runtime:
 async def list_cascades(request: Request) -> Response:
     """All cascades, with their stages and prices."""
     host = host_of(request)
-    return answer({"cascades": [cascade_view(host.find(name)) for name in host.names]})
+    found = await asyncio.to_thread(lambda: [cascade_view(host.find(name)) for name in host.names])
+    return answer({"cascades": found})
 
 
 async def read_cascade(request: Request) -> Response:
     """One cascade, with its stages and prices."""
-    return answer(cascade_view(named(request)))
+    return answer(await asyncio.to_thread(cascade_view, named(request)))
 
 
 async def ask(request: Request) -> Response:
@@ -89,7 +82,7 @@ async def tell(request: Request) -> Response:
 
 
 async def tell_many(request: Request) -> Response:
-    """Count many cases, all or none; those with keys may be sent again."""
+    """Count many cases, or none if a rule is broken; those with keys may be sent again."""
     runtime, told = named(request), await body_of(request, given.TellMany)
     cases = [_told(runtime, case) for case in told.cases]
     return answer({"outcomes": await host_of(request).tell(cases)})
@@ -186,12 +179,7 @@ async def certificate(request: Request) -> Response:
 async def events(request: Request) -> Response:
     """Changes by the owner, alarms and epochs, oldest first."""
     store, name = host_of(request).store, named(request).name
-    found = [
-        {"what": "epoch began", **record.body, "kind": record.kind, "at": record.at}
-        for kind in ("event", "alarm", "epoch")
-        for record in store.records(kind, name)
-    ]
-    return answer({"events": sorted(found, key=lambda event: event["at"])})
+    return answer({"events": await asyncio.to_thread(events_view, store, name)})
 
 
 async def export(request: Request) -> Response:

@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stopwise.serve.api import answer, host_of, running
+from stopwise.serve.api import answer, body_of, host_of, running
 from stopwise.serve.hosting import runs_here
 from stopwise.serve.problems import ProblemError
 
@@ -30,12 +30,9 @@ class ChatRequest(msgspec.Struct):
     stream: bool = False
 
 
-_decode = msgspec.json.Decoder(ChatRequest).decode
-
-
 async def complete(request: Request) -> Response:
     """Answer the last message with the cascade that the model names."""
-    asked = _decode(await request.body())
+    asked = await body_of(request, ChatRequest)
     if asked.stream:
         raise ProblemError(422, "The request breaks a rule", "stream must be false")
     if not asked.messages:

@@ -19,9 +19,11 @@ from stopwise.serve.settings import is_loopback
 
 logger = logging.getLogger("stopwise.serve")
 
+# JSON is no page: nothing in it can run or link. What answers a POST is not kept by anybody.
+JSON_HEADERS = [(b"x-content-type-options", b"nosniff")]
 HEADERS = [
+    *JSON_HEADERS,
     (b"content-security-policy", b"default-src 'self'; frame-ancestors 'none'; base-uri 'none'"),
-    (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 ]
@@ -89,14 +91,15 @@ class Guard:
             most = self.limits.file_bytes
         started = time.perf_counter()
         status = size = 0
+        is_post = scope["method"] == "POST"
 
         async def sending(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = message["headers"]
-                if len(headers) <= 2:  # length and type alone
-                    headers += HEADERS
+                if is_post and (b"content-type", b"application/json") in headers:
+                    headers += JSON_HEADERS
                 else:
                     present = {name for name, _ in headers}
                     headers += [pair for pair in HEADERS if pair[0] not in present]

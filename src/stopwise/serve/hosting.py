@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,8 +13,10 @@ from typing import Any, NamedTuple
 from stopwise.checks import known_name
 from stopwise.errors import InputError, SettingError, StageError, StoreUnavailableError
 from stopwise.patterns import Pattern
+from stopwise.runtime.events import Events
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
+from stopwise.runtime.stages import Stages
 from stopwise.serve.gathering import Gatherer
 from stopwise.serve.problems import ProblemError
 from stopwise.serve.tokens import Tokens
@@ -30,6 +33,16 @@ async def runs_elsewhere(case: Any) -> Any:
 def runs_here(runtime: Runtime) -> bool:
     """Whether the server runs the stages of a cascade itself."""
     return all(c.stage.call is not runs_elsewhere for c in runtime.engine.stages.callers)
+
+
+def stages_elsewhere(costs: Sequence[float], names: Sequence[str] | None = None) -> list[Stage]:
+    """Return stages that clients run themselves."""
+    titles = names or [f"test {k + 1}" for k in range(len(costs))]
+    if len(titles) != len(costs) or len(set(titles)) != len(titles):
+        raise SettingError(
+            f"names must be as many as costs and differ, got {list(titles)} for {len(costs)}"
+        )
+    return [Stage(runs_elsewhere, cost=c, name=t) for t, c in zip(titles, costs, strict=True)]
 
 
 class Told(NamedTuple):
@@ -74,7 +87,7 @@ class Host:
         self._labels_read: dict[str, int] = {}
         self._lock, self._changing = threading.Lock(), threading.Lock()
         self._keyed: Gatherer[Told, str] = Gatherer(self._tell_keyed)
-        self._durable: Gatherer[Told, str] = Gatherer(self._tell_durably)
+        self._durable: Gatherer[Told, str] = Gatherer(self._tell_at_once)
         for name, settings in (cascades or {}).items():
             self._runtimes[name] = self._configured(name, settings)
         for record in self.store.cascades():
@@ -111,18 +124,12 @@ class Host:
     ) -> Runtime:
         """Add a cascade whose stages run elsewhere."""
         known_name("policy", policy, POLICIES, SettingError)
-        if not name or "/" in name or len(name) > 100:
-            raise SettingError(f"name must be 1 to 100 characters without '/', got {name!r}")
+        _check_name(name)
         with self._lock:
             record = self.store.cascade(name)
             if name in self._runtimes or (record is not None and record.version):
                 raise ProblemError(409, "The cascade exists already", f"got {name!r}")
-            titles = names or [f"test {k + 1}" for k in range(len(costs))]
-            if len(titles) != len(costs) or len(set(titles)) != len(titles):
-                raise SettingError(
-                    f"names must be as many as costs and differ, got {titles} for {len(costs)}"
-                )
-            runtime = self._made(name, titles, costs, mistake_cost, policy)
+            runtime = self._made(name, stages_elsewhere(costs, names), mistake_cost, policy)
             runtime.events.version("started", runtime.cascade)
             runtime.events.record("policy", {"policy": policy})
             self._runtimes[name] = runtime
@@ -139,19 +146,19 @@ class Host:
     async def tell(self, told: Sequence[Told]) -> list[str]:
         """Count cases; return for each ``counted``, ``repeated`` or ``conflict``.
 
-        Cases with keys are counted in one transaction with their keys. Others are in the journal
-        when this returns, and on the disk if the worker is durable.
+        Cases with keys are counted in one transaction with their keys, and first: if that fails,
+        all may be sent again. Others are in the journal when this returns, and on the disk if the
+        worker is durable.
         """
         keyed = [case for case in told if case.key is not None]
         plain = [case for case in told if case.key is None]
+        found = iter(await self._keyed.add(keyed) if keyed else [])
         if plain and self.worker.durability == "disk":
             await self._durable.add(plain)
-        else:
-            for case in plain:
-                case.runtime.tell(case.outputs, is_random=case.is_random)
-        if not keyed:
-            return ["counted"] * len(told)
-        found = iter(await self._keyed.add(keyed))
+        elif len(plain) == 1:
+            plain[0].runtime.tell(plain[0].outputs, is_random=plain[0].is_random)
+        elif plain:
+            self._tell_at_once(plain)
         return [next(found) if case.key is not None else "counted" for case in told]
 
     def _tell_keyed(self, told: list[Told]) -> list[str]:
@@ -164,8 +171,8 @@ class Host:
                 case.watch()
         return [outcome.value for outcome in found]
 
-    def _tell_durably(self, told: list[Told]) -> list[str]:
-        """Count cases with one wait for the disk for all of them."""
+    def _tell_at_once(self, told: list[Told]) -> list[str]:
+        """Count cases with one entry in the journal, and one wait for the disk, a cascade."""
         by_name: dict[str, list[Told]] = {}
         for case in told:
             by_name.setdefault(case.runtime.name, []).append(case)
@@ -214,19 +221,21 @@ class Host:
         record, runtime = self.store.cascade(name), self._runtimes.get(name)
         if runtime is None or record is None or record.version == self._versions.get(name):
             return
-        self._adopt(runtime, record.description)
+        with self._lock:
+            self._runtimes[name] = self._changed(runtime, record.description)
         self._versions[name] = record.version
 
-    def _adopt(self, runtime: Runtime, state: Mapping[str, Any]) -> None:
+    def _changed(self, runtime: Runtime, state: Mapping[str, Any]) -> Runtime:
+        """Return a cascade as its newest version in the store has it."""
         if state == runtime.cascade.to_state() or not state:
-            return
+            return runtime
         if list(state["names"]) == list(runtime.cascade.names):
             runtime.engine.stages.reprice(list(state["costs"]))
             runtime.mistake_cost = float(state["mistake_cost"])
             runtime.learning.rebuild(runtime.engine.stages.cascade(runtime.mistake_cost))
         elif not runs_here(runtime):
-            with self._lock:
-                self._runtimes[runtime.name] = self._from_state(runtime.name, state)
+            return self._from_state(runtime.name, state)
+        return runtime
 
     async def wait(self, seconds: float) -> None:
         """Wait for a time, but not for longer than the server lives."""
@@ -244,23 +253,21 @@ class Host:
 
     def _configured(self, name: str, settings: Mapping[str, Any]) -> Runtime:
         """Return a cascade of the configuration, with the changes made since that was changed."""
+        _check_name(name)
+        stages = Stages(settings["stages"], str, time.monotonic)
+        state = stages.cascade(settings.get("mistake_cost", 1.0)).to_state()
+        events, record = Events(self.worker, name), self.store.cascade(name)
+        is_read = record is not None and events.kept("configured") == state
+        if is_read and record is not None and record.description["names"] != state["names"]:
+            return self._from_state(name, record.description)  # changed over HTTP since
         made = Runtime(**{**settings, "name": name, "store": self.worker})
-        state, record = made.cascade.to_state(), self.store.cascade(name)
-        is_changed = record is None or record.description.get("names") != state["names"]
-        if record and not is_changed and made.events.kept("configured") == state:
-            self._adopt(made, record.description)
-        else:
-            made.events.keep("configured", state)
-            made.events.version("started", made.cascade)
+        if is_read and record is not None:
+            return self._changed(made, record.description)
+        events.keep("configured", state)
+        events.version("started", made.cascade)
         return made
 
-    def _made(
-        self, name: str, titles: list[str], costs: list[float], mistake_cost: float, policy: str
-    ) -> Runtime:
-        stages = [
-            Stage(runs_elsewhere, cost=cost, name=title)
-            for title, cost in zip(titles, costs, strict=True)
-        ]
+    def _made(self, name: str, stages: list[Stage], mistake_cost: float, policy: str) -> Runtime:
         return Runtime(
             name, stages=stages, mistake_cost=mistake_cost, policy=policy, store=self.worker
         )
@@ -270,8 +277,12 @@ class Host:
         records = self.store.records("policy", name, limit=1)
         policy = records[-1].body["policy"] if records else "beliefs"
         try:
-            return self._made(
-                name, list(state["names"]), list(state["costs"]), state["mistake_cost"], policy
-            )
+            stages = stages_elsewhere(state["costs"], state["names"])
+            return self._made(name, stages, state["mistake_cost"], policy)
         except (InputError, KeyError, TypeError) as error:
             raise SettingError(f"cascade {name!r} in the store cannot be used: {error}") from error
+
+
+def _check_name(name: str) -> None:
+    if not name or "/" in name or len(name) > 100:
+        raise SettingError(f"name must be 1 to 100 characters without '/', got {name!r}")

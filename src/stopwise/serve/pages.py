@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from stopwise.cascade import Cascade
-from stopwise.errors import SettingError
+from stopwise.errors import InputError, SettingError
 from stopwise.lists import comma_separated
 from stopwise.serve.api import answer, named
 from stopwise.serve.problems import ProblemError
@@ -69,7 +69,10 @@ async def audit_file(request: Request) -> Response:
 
 async def report(request: Request) -> Response:
     """The audit of what was seen: JSON, or the page with ``?format=html``."""
-    found = await asyncio.to_thread(named(request).report)
+    try:
+        found = await asyncio.to_thread(named(request).report)
+    except InputError as error:
+        raise ProblemError(409, "There is nothing to report yet", str(error)) from error
     if request.query_params.get("format") == "html":
         return _page(await asyncio.to_thread(found.to_html))
     return Response(found.to_json(), media_type="application/json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -18,6 +19,8 @@ from stopwise.errors import (
 )
 
 _encoder = msgspec.json.Encoder()
+# Characters of a value that a message repeats.
+MOST_SHOWN = 100
 
 
 class ProblemError(StopwiseError):
@@ -46,6 +49,29 @@ KINDS: list[tuple[type[Exception], int, str]] = [
     (StageError, 502, "No stage gave an answer"),
     (InputError, 422, "The request breaks a rule"),
 ]
+
+
+def broken_rule(error: msgspec.ValidationError, body: bytes) -> ProblemError:
+    """Return what to say of a body that breaks a rule: the name, the rule and the value.
+
+    >>> class Ask(msgspec.Struct):
+    ...     outputs: list[str]
+    >>> body = b'{"outputs": ["urgent", 3]}'
+    >>> try:
+    ...     msgspec.json.decode(body, type=Ask)
+    ... except msgspec.ValidationError as error:
+    ...     print(broken_rule(error, body))
+    outputs[1]: Expected `str`, got `int`; the value is 3
+    """
+    rule, _, place = str(error).partition(" - at `$")
+    name = place.strip(".`") or "body"
+    value = msgspec.json.decode(body)
+    for step in re.findall(r"[^.`\[\]]+", place):
+        value = value[int(step)] if isinstance(value, list) else value[step]
+    shown = _encoder.encode(value).decode()
+    shown = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]} …"
+    detail = f"{name}: {rule}; the value is {shown}"
+    return ProblemError(422, "The request breaks a rule", detail, name=name, value=shown)
 
 
 def response_for(error: Exception) -> Response:

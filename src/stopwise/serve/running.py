@@ -12,7 +12,8 @@ from typing import Any
 from stopwise.errors import SettingError
 from stopwise.serve import trail
 from stopwise.serve.settings import ServerSettings, load_settings
-from stopwise.store import Worker
+from stopwise.serve.tokens import Tokens
+from stopwise.store import Worker, open_store
 
 # How workers learn what they serve: they are fresh processes that import `app`.
 VARIABLE = "STOPWISE_SERVE"
@@ -34,18 +35,20 @@ class Launch:
 
     def host(self) -> Any:
         """Open the store and return its cascades."""
-        from stopwise.serve.hosting import Host
+        from stopwise.serve.hosting import Host, stages_elsewhere
 
         settings = self.settings
+        cascades = dict(settings.cascades)
+        if self.cascade:
+            stages = stages_elsewhere(self.cascade["costs"])
+            given = {"stages": stages, "mistake_cost": self.cascade["mistake_cost"]}
+            cascades[self.cascade["name"]] = given
         worker = Worker(
             settings.store,
             durability=settings.durability,
             directory=settings.journals or None,
         )
-        host = Host(worker, settings.cascades)
-        if self.cascade and self.cascade["name"] not in host.names:
-            host.create(**self.cascade)
-        return host
+        return Host(worker, cascades)
 
     def app(self) -> Any:
         """Return the application of one process."""
@@ -65,10 +68,10 @@ class Launch:
 
     def new_token(self, scope: str) -> str:
         """Make a token, note that, and return it."""
-        host = self.host()
-        token: str = host.tokens.create(scope, note="command line")
-        trail.write(host.store, "", who="command line", did=f"token {token.split('_')[1]}: {scope}")
-        host.worker.close()
+        with open_store(self.settings.store) as store:
+            token = Tokens(store).create(scope, note="command line")
+            did = f"token {token.split('_')[1]}: {scope}"
+            trail.write(store, "", who="command line", did=did)
         return token
 
     def run(self) -> None:
@@ -100,4 +103,5 @@ def app() -> Any:
         given = json.loads(os.environ[VARIABLE])
     except KeyError:
         raise SettingError(f"{VARIABLE} is not set: start the server by stopwise serve") from None
+    logging.captureWarnings(True)
     return Launch(**given).app()

@@ -51,12 +51,14 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         whole_number("port", self.port, SettingError, least=0)
+        if self.port > 65_535:
+            raise SettingError(f"port must be at most 65535, got {self.port}")
         whole_number("workers", self.workers, SettingError, least=1)
         known_name("durability", self.durability, ["memory", "process", "disk"], SettingError)
         if not self.tokens and not is_loopback(self.host):
             raise SettingError(
-                f"host {self.host!r} can be reached from outside: set tokens = true and make one "
-                "with stopwise serve --new-token admin, or listen on 127.0.0.1"
+                f"host {self.host!r} can be reached from outside: ask for tokens (tokens = true or "
+                "--tokens), which stopwise serve --new-token makes, or listen on 127.0.0.1"
             )
         if self.workers > 1 and self.store == "memory://":
             raise SettingError("workers must be 1 with a store in memory, which nobody can share")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from stopwise.checks import finite_number, known_name
-from stopwise.errors import SettingError
+from stopwise.errors import SettingError, StoreUnavailableError
 from stopwise.store import Record, Store
 
 SCOPES = ("read", "tell", "admin")
@@ -79,15 +79,30 @@ class Tokens:
         return [_grant(record) for record in self._store.records(KIND, "")]
 
     def grant(self, token: str) -> Grant | None:
-        """Return what a token allows, ``None`` if it is wrong, revoked or expired."""
+        """Return what a token allows, ``None`` if it is wrong, revoked or expired.
+
+        Without the store a token that was believed before still is, until it expires.
+        """
+        found = self.believed(token)
+        if found is not None:
+            return found
+        _, found = self._believed.get(token, (0.0, None))
+        try:
+            found = self._looked_up(token)
+        except StoreUnavailableError:
+            if found is None:
+                raise
+        if len(self._believed) > 10_000:
+            self._believed.clear()
+        self._believed[token] = (self._clock(), found)
+        return self.believed(token)
+
+    def believed(self, token: str) -> Grant | None:
+        """Return what a token allows if it was looked up a moment ago; this never waits."""
         now = self._clock()
-        known = self._believed.get(token)
-        if known is None or now - known[0] > BELIEVED:
-            if len(self._believed) > 10_000:
-                self._believed.clear()
-            known = self._believed[token] = (now, self._looked_up(token))
-        found = known[1]
-        return found if found is not None and now < found.expires else None
+        at, found = self._believed.get(token, (0.0, None))
+        is_good = found is not None and now - at <= BELIEVED and now < found.expires
+        return found if is_good else None
 
     def _looked_up(self, token: str) -> Grant | None:
         parts = token.split("_", 2)

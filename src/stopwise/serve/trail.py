@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 import uuid
@@ -23,7 +24,8 @@ async def note(request: Request, store: Store, who: str) -> None:
         asked: Any = json.loads(body) if body else None
     except ValueError:
         asked = body.decode(errors="replace")
-    write(
+    await asyncio.to_thread(
+        write,
         store,
         request.path_params.get("name", ""),
         who=who,

@@ -11,7 +11,7 @@ from stopwise.disagreement import sound_stage
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.telling import seen_table
 from stopwise.serve.hosting import runs_here
-from stopwise.store import read_case
+from stopwise.store import Store, read_case
 
 # Time buckets that a chart shows, the newest.
 MOST_BUCKETS = 500
@@ -109,8 +109,21 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
     }
 
 
+def events_view(store: Store, name: str) -> list[dict[str, Any]]:
+    """Return changes by the owner, alarms and epochs, oldest first."""
+    found = [
+        {"what": "epoch began", **record.body, "kind": record.kind, "at": record.at}
+        for kind in ("event", "alarm", "epoch")
+        for record in store.records(kind, name)
+    ]
+    return sorted(found, key=lambda event: float(event["at"]))
+
+
 def history_view(runtime: Runtime) -> dict[str, Any]:
-    """Return cases by stage and their cost in each time bucket, all epochs, oldest first."""
+    """Return cases by stage and their cost in each time bucket, all epochs, oldest first.
+
+    A bucket that is not over yet is left out, unless there are too few for a curve.
+    """
     K = runtime.cascade.n_stages
     cumulative = [math.fsum(runtime.cascade.prices[: k + 1]) for k in range(K)]
     by_bucket: dict[int, list[int]] = {}
@@ -119,6 +132,8 @@ def history_view(runtime: Runtime) -> dict[str, Any]:
         for text, times in row.counts.items():
             stopped[min(len(read_case(text).outputs), K) - 1] += times
     buckets = sorted(by_bucket)[-MOST_BUCKETS:]
+    if len(buckets) > 2 and buckets[-1] >= runtime.worker.bucket():
+        buckets.pop()
     costs = [
         1000 * sum(map(_product, by_bucket[b], cumulative)) / max(sum(by_bucket[b]), 1)
         for b in buckets

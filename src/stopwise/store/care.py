@@ -21,9 +21,13 @@ FORGET_SECONDS = 90 * 86_400.0
 """After that a worker that has left is forgotten when the store is compacted."""
 
 
-def cascades(tx: Transaction) -> list[CascadeRecord]:
-    """Return the current version of every cascade, by name."""
-    found = tx.run("SELECT cascade, version, epoch, layout FROM stopwise_cascades ORDER BY cascade")
+def cascades(tx: Transaction, name: str | None = None) -> list[CascadeRecord]:
+    """Return the current version of every cascade, by name, or of one alone."""
+    where = "" if name is None else "WHERE cascade = ?"
+    found = tx.run(
+        f"SELECT cascade, version, epoch, layout FROM stopwise_cascades {where} ORDER BY cascade",
+        () if name is None else (name,),
+    )
     return [describe_cascade(tx, Heading(*row)) for row in found]
 
 

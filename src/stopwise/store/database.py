@@ -15,10 +15,7 @@ class Transaction(Protocol):
     """What follows a SELECT to keep others from changing its rows: ``FOR UPDATE``, or nothing."""
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run a statement and return its rows, if it has any."""
-
-    def changed(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """Run a statement and return how many rows it changed."""
+        """Run a statement and return its rows, if it is a SELECT or is RETURNING any."""
 
     def now(self) -> float:
         """Return the clock that all who use the database share."""

@@ -156,11 +156,6 @@ class PostgresTransaction:
         self._cursor.execute(sql.replace("?", "%s").encode(), values)
         return self._cursor.fetchall() if self._cursor.description else []
 
-    def changed(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """Run a statement and return how many rows it changed."""
-        self._cursor.execute(sql.replace("?", "%s").encode(), values)
-        return self._cursor.rowcount
-
     def now(self) -> float:
         """Return the clock of the server."""
         return self._now

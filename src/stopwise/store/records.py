@@ -46,9 +46,10 @@ def put_record(tx: Transaction, record: Record, *, replace: bool, keep: int | No
         "DO UPDATE SET at = excluded.at, revision = excluded.revision, "
         "body = excluded.body, checksum = excluded.checksum"
     )
-    written = tx.changed(
+    written = tx.run(
         "INSERT INTO stopwise_records VALUES (?, ?, ?, ?, ?, ?, ?) "
-        f"ON CONFLICT (kind, cascade, record_key) {update if replace else 'DO NOTHING'}",
+        f"ON CONFLICT (kind, cascade, record_key) {update if replace else 'DO NOTHING'} "
+        "RETURNING 1",
         (*place, record.at, tx.revision(), *sealed(record.body, *place)),
     )
     if keep is not None:

@@ -50,7 +50,7 @@ class SqlStore:
 
     def cascade(self, name: str) -> base.CascadeRecord | None:
         """Return the current version of one cascade, if it is known."""
-        return next((known for known in self.cascades() if known.name == name), None)
+        return next(iter(self.database.read(lambda tx: care.cascades(tx, name))), None)
 
     def put_cascade(self, name: str, description: Mapping[str, Any]) -> base.CascadeRecord:
         """Add a version of a cascade, unless the current one is described alike."""
@@ -93,9 +93,9 @@ class SqlStore:
         def work(tx: Transaction) -> None:
             now = tx.now()
             # First of all: whoever takes over now waits here, and then finds all of it done.
-            done = tx.changed(
+            done = tx.run(
                 "UPDATE stopwise_workers SET position = ?, lease_until = ?, folded_at = ? "
-                "WHERE worker = ? AND generation = ? AND position <= ?",
+                "WHERE worker = ? AND generation = ? AND position <= ? RETURNING 1",
                 (position, now + seconds, now, lease.worker, lease.generation, position),
             )
             if not done:
@@ -181,11 +181,9 @@ class SqlStore:
 
     def delete(self, kind: str, cascade: str, key: str) -> bool:
         """Remove one record; return whether it existed."""
-        where = "WHERE kind = ? AND cascade = ? AND record_key = ?"
+        where = "WHERE kind = ? AND cascade = ? AND record_key = ? RETURNING 1"
         values = (kind, cascade, key)
-        return self.write(
-            lambda tx: bool(tx.changed(f"DELETE FROM stopwise_records {where}", values))
-        )
+        return bool(self.write(lambda tx: tx.run(f"DELETE FROM stopwise_records {where}", values)))
 
     def info(self) -> base.StoreInfo:
         """Return sizes and versions, and what to know about the database."""

@@ -187,10 +187,6 @@ class SqliteTransaction:
         """Run a statement and return its rows."""
         return self._connection.execute(sql, values).fetchall()
 
-    def changed(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """Run a statement and return how many rows it changed."""
-        return self._connection.execute(sql, values).rowcount
-
     def revision(self) -> int:
         """Return the number of this transaction: writers are alone, so a counter will do."""
         if self._revision is None:

@@ -147,15 +147,16 @@ function lastCases(live) {
 
 function charts(parts, live, past, events) {
   const names = live.stages.map((stage) => stage.name);
-  const legend = (titles) => h("ul", { class: "legend" }, titles.map((title, k) => h("li", { class: `c${k % 6}` }, title)));
+  // A test has one colour in all charts.
+  const legend = (titles) => h("ul", { class: "legend" }, titles.map((title, k) => h("li", { class: k < names.length ? `c${k % 6}` : "ink" }, title)));
   const marks = events.filter((event) => event.kind !== "event");
   const wait = `A curve needs two spans of ${number(live.bucket_seconds / 60, 1)} min with cases.`;
   const draw = (place, titles, rows) => {
     const chart = h("div", { class: "chart", role: "img", "aria-label": `${titles.join(", ")} over time` });
     place.replaceChildren(legend(titles), chart);
-    timeChart(chart, titles, rows, { marks, wait });
+    timeChart(chart, titles, rows, { colours: titles.map((_, k) => k < names.length ? `--s${k % 6}` : "--ink"), marks, wait });
   };
   draw(parts.traffic, names, [past.at, ...past.stopped]);
   const fixed = live.fixed_cost_per_1000.map((cost) => past.at.map(() => cost));
-  draw(parts.cost, ["as decided", ...names.map((name) => `always ${name}`)], [past.at, past.cost_per_1000, ...fixed]);
+  draw(parts.cost, [...names.map((name) => `always ${name}`), "as decided"], [past.at, ...fixed, past.cost_per_1000]);
 }

@@ -2,7 +2,7 @@
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-export function timeChart(place, names, rows, { marks, wait }) {
+export function timeChart(place, names, rows, { colours, marks, wait }) {
   if (rows[0].length < 2) { place.textContent = wait; place.className = "quiet"; return; }
   const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
   const drawMarks = (plot) => {
@@ -23,7 +23,7 @@ export function timeChart(place, names, rows, { marks, wait }) {
     height: 220,
     cursor: { show: false },
     axes: [{ ...axis, space: 80 }, { ...axis, size: 60, values: (_, ticks) => ticks.map((y) => y.toLocaleString("en")) }],
-    series: [{}, ...names.map((label, k) => ({ label, stroke: colour(`--s${k % 6}`), width: 2, points: { show: false } }))],
+    series: [{}, ...names.map((label, k) => ({ label, stroke: colour(colours[k]), width: 2, points: { show: false } }))],
     hooks: { draw: [drawMarks] },
   }, rows, place);
 }
