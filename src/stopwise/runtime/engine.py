@@ -9,7 +9,7 @@ from typing import Any
 from stopwise.errors import StageError
 from stopwise.patterns import Pattern
 from stopwise.runtime.calling import Caller, Outcome
-from stopwise.runtime.learning import Course
+from stopwise.runtime.course import Course
 from stopwise.runtime.result import Failure, Result
 from stopwise.runtime.stages import Stages
 

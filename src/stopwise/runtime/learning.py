@@ -12,7 +12,7 @@ from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
 from stopwise.patterns import Pattern
-from stopwise.policies.stopping_policy import Decision
+from stopwise.runtime.course import Course
 from stopwise.runtime.stages import rearranged
 from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
 
@@ -52,30 +52,6 @@ def policy_maker(policy: Any) -> Callable[[Cascade], Any]:
         )
     kind, settings = type(policy), {name: getattr(policy, name) for name in policy.settings}
     return lambda cascade: kind(cascade, **settings)
-
-
-class Course:
-    """How far one case goes: a stage that was chosen before it, or a look after each output."""
-
-    __slots__ = ("_decide", "_policy", "layout", "stage")
-
-    def __init__(self, policy: Any, stage: int | None, layout: int, *, explores: bool) -> None:
-        self._policy = policy
-        self._decide = None if stage is not None else policy.next if explores else policy.recommend
-        self.stage = stage
-        self.layout = layout
-
-    def goes_on(self, outputs: list[Hashable]) -> bool:
-        """Whether to run one more stage after these outputs."""
-        if self.stage is not None:
-            return len(outputs) <= self.stage
-        return self._decide(outputs) is not Decision.STOP  # type: ignore[misc]
-
-    def certain(self, outputs: list[Hashable]) -> int:
-        """Return the last stage that is run whatever the next outputs say."""
-        if self.stage is not None:
-            return self.stage
-        return self._policy.ask(outputs) if outputs else 0
 
 
 class Learning:

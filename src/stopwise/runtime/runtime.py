@@ -19,11 +19,12 @@ from stopwise.runtime.background import Background
 from stopwise.runtime.calling import Caller, Outcome
 from stopwise.runtime.changes import Changes
 from stopwise.runtime.comparing import Normalise, as_it_is
+from stopwise.runtime.course import Course
 from stopwise.runtime.elsewhere import Elsewhere
 from stopwise.runtime.engine import Engine, told_outputs
 from stopwise.runtime.events import Events
 from stopwise.runtime.labelling import Labels, LabelSettings
-from stopwise.runtime.learning import Course, Learning, policy_maker
+from stopwise.runtime.learning import Learning, policy_maker
 from stopwise.runtime.lifetime import Lifetime
 from stopwise.runtime.looping import LoopThread
 from stopwise.runtime.many import run_many
