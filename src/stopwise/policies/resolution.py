@@ -190,8 +190,12 @@ def resolving_choice(
     """Return the stage to play after ``n_rounds`` and for how many rounds that is certain."""
     horizon = epoch_end(n_rounds)
     zone = zone_until(zone, horizon)
-    best, least = least_doubted(prices, seen, disagreed, zone)
     own = len(prices) - 1
+    # While nothing can rule out the last stage, whatever looks best, there is no more to ask.
+    rounds = open_for(prices, seen, disagreed, own, NOTHING, horizon, zone)
+    if rounds > 0:
+        return own, min(rounds, horizon - n_rounds)
+    best, least = least_doubted(prices, seen, disagreed, zone)
     while own > best:
         found, _ = ruled_out_by(prices, seen, disagreed, own, best, least, horizon, zone)
         if found == NOTHING:
@@ -266,23 +270,29 @@ def open_for(
 ) -> int:
     """Return for how many rounds j must be bought, and at j, if ``best`` is not in doubt.
 
-    No pair (m, j) may rule it out, and no later stage may seem the cheaper one.
+    No pair (m, j) may rule it out, and no later stage may seem the cheaper one. If ``best`` is
+    NOTHING it may be any stage; 0 if some pair has the evidence that one of them needs.
     """
     rounds = FOREVER
     for m in range(j + 1, len(prices)):
         if pays(prices, seen, disagreed, j, m, zone):
             return 1
     for m in range(j):
-        extra = 0.0 if m == best else math.log(len(prices))
+        extra = 0.0 if m == best or best == NOTHING else math.log(len(prices))
         n, d, bar = seen[j][m], disagreed[j][m], prices[j][m]
         bar += width(bar, zone)
-        if n == 0 or bar >= 1:
-            return 1
+        if bar >= 1:
+            return 0
+        if n == 0:
+            rounds = min(rounds, 1)
+            continue
         # An agreeing case adds ln((1 - p) / (1 - bar)), p a share between those before and after
         # it, and lowers the demand by at most 2 / n. In n / 4 cases the share falls by a fifth.
         missing = demanded_evidence(horizon, n) + extra
         if d < n * bar:
             missing -= n * bernoulli_kl(d / n, bar)
+        if missing <= 0:
+            return 0
         most = max(math.log1p(-0.8 * d / n) - math.log1p(-bar), 0.0) + 2 / n
-        rounds = min(rounds, int(min(missing / most * HAIR, n / 4)))
+        rounds = min(rounds, max(int(min(missing / most * HAIR, n / 4)), 1))
     return rounds
