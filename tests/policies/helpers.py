@@ -1,17 +1,20 @@
 """Every policy in several settings, and what the tests of all of them need."""
 
-import json
 from functools import partial
-from typing import NamedTuple
-
-import numpy as np
 
 import stopwise as sw
-from stopwise.policies.batches import parts
+from stopwise.policies.contract import (  # noqa: F401
+    CHAIN,
+    LONG,
+    Case,
+    draw_cases,
+    play,
+    tell,
+    told_as,
+    twin,
+)
 from stopwise.policies.registry import POLICIES, policy_class
 
-CHAIN = sw.Cascade([0.0, 0.15, 0.1], names=["quick", "slow", "all"])
-LONG = sw.Cascade([0.01, 0.1, 0.0, 0.3, 0.05])
 TREE = sw.Cascade([0, 0.125, 0.125, 0.25], parents=[None, 0, 0, 1])
 
 # Every stage policy of the registry with its defaults: name -> factory(cascade). A new policy is
@@ -33,55 +36,16 @@ FACTORIES = {
 }
 
 
-class Case(NamedTuple):
-    """What all tests would answer to one case, and the truth that only Supervised is told."""
-
-    outputs: tuple
-    label: object
-
-    def told(self, policy, stage):
-        """The case as ``policy`` is told it when it was stopped at ``stage``."""
-        shown = tuple(self.outputs[test] for test in policy.cascade.path(stage))
-        return told_as(policy, shown, self.label, stage)
-
-
-def told_as(policy, shown, label=1, stage=None):
-    """Outputs as a case of ``policy``: with the label and the stage where they are needed."""
-    label = (label,) if policy.needs_label else ()
-    stage = () if policy.cascade.is_chain else (stage,)
-    return (shown, *label, *stage) if label or stage else shown
-
-
-def tell(policy, case):
-    """Tell what `told_as` made."""
-    policy.tell(**parts(case, policy._case_names()))
-
-
-def twin(policy):
-    """A policy rebuilt from the state of another one, as it comes out of JSON."""
-    return sw.policy_from_state(json.loads(json.dumps(policy.to_state(), allow_nan=False)))
-
-
-def play(policy, cases):
-    """The stages at which a policy stops the cases, each told before the next is asked."""
-    stages = []
-    for case in cases:
-        stages.append(policy.ask())
-        tell(policy, case.told(policy, stages[-1]))
-    return stages
-
-
-def draw_cases(n_stages, n, seed, *, missing=0.0):
-    """Cases with binary outputs that err less and less often, some outputs missing."""
-    rng = np.random.default_rng(seed)
-    errors = np.sort(rng.random(n_stages) * 0.6)[::-1]
-    labels = rng.integers(2, size=n)
-    outputs = labels[:, None] ^ (rng.random((n, n_stages)) < errors)
-    gone = rng.random((n, n_stages)) < missing
-    return [
-        Case(tuple(None if g else int(y) for y, g in zip(row, lost, strict=True)), int(label))
-        for row, lost, label in zip(outputs, gone, labels, strict=True)
-    ]
+# Likewise of those that look at outputs.
+STOPPING = {
+    name: policy_class(name).with_defaults
+    for name in POLICIES
+    if issubclass(policy_class(name), sw.StoppingPolicy)
+} | {
+    "OutputConditional-memory": lambda c: sw.OutputConditional(c, memory=8_000),
+    "BeliefStopping-memory": lambda c: sw.BeliefStopping(c, memory=8_000, seed=2),
+    "BeliefStopping-believed": lambda c: sw.BeliefStopping(c, answer="believed", seed=1),
+}
 
 
 def sample_cases(instance, n, seed):

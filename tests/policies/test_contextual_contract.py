@@ -16,25 +16,12 @@ from stopwise.errors import (
     StateError,
 )
 from tests.policies.contextual_helpers import FACTORIES, draw_cases, play
-from tests.policies.helpers import CHAIN, LONG, TREE, twin
+from tests.policies.helpers import CHAIN, TREE, twin
 
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 
 
 # Asking
-
-
-@every
-@pytest.mark.parametrize("cascade", [CHAIN, LONG], ids=["K=3", "K=5"])
-def test_asks_are_stages(make, cascade):
-    policy = make(cascade, 3)
-    cases = draw_cases(cascade.n_stages, 3, 300, 0)
-    stages = play(policy, cases)
-    assert all(type(stage) is int and 0 <= stage < cascade.n_stages for stage in stages)
-    assert len(set(stages)) > 1
-    assert policy.n_rounds == 300
-    for _, context in cases[:20]:
-        assert policy.recommend(context) in range(cascade.n_stages)
 
 
 @every
@@ -74,20 +61,6 @@ def test_the_warm_up_goes_to_the_end():
 
 
 # Telling
-
-
-@every
-def test_a_batch_is_its_cases_one_by_one(make):
-    rng = np.random.default_rng(0)
-    told = [
-        (outputs[: rng.integers(1, 6)], context)
-        for outputs, context in draw_cases(5, 2, 150, 4, missing=0.1)
-    ]
-    one, other = make(LONG, 2), make(LONG, 2)
-    for outputs, context in told:
-        one.tell(outputs, context)
-    other.tell_many(case for case in told)
-    assert one.to_state() == other.to_state()
 
 
 @every
@@ -194,37 +167,7 @@ def test_missing_outputs_are_not_seen():
     assert policy.n_rounds == 3
 
 
-@every
-def test_one_stage_is_no_choice(make):
-    policy = make(sw.Cascade([0.3]), 2)
-    assert set(play(policy, [((0,), [0.1, 0.2])] * 60)) == {0}
-    assert twin(policy).ask([1, 2]) == policy.recommend([3, 4]) == 0
-
-
 # Saving
-
-
-@every
-@pytest.mark.parametrize("missing", [0.0, 0.15])
-def test_a_state_goes_on_identically(make, missing):
-    cases = draw_cases(5, 3, 320, 7, missing=missing)
-    policy = make(LONG, 3)
-    for n in (0, 4, 35, 200):  # before, within, just after and long after the warm-up
-        play(policy, cases[policy.n_rounds : n])
-        other = twin(policy)
-        assert type(other) is type(policy)
-        assert other.to_state() == policy.to_state()
-        assert play(copy.deepcopy(policy), cases[n:]) == play(other, cases[n:])
-
-
-@every
-def test_a_state_is_a_copy(make):
-    policy = make(CHAIN, 2)
-    play(policy, draw_cases(3, 2, 80, 8))
-    state = policy.to_state()
-    before = json.dumps(state)
-    play(policy, draw_cases(3, 2, 30, 9))
-    assert json.dumps(state) == before
 
 
 def spoilt(state, *path, value):

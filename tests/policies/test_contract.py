@@ -27,7 +27,6 @@ from tests.policies.helpers import (
     tell,
     told_as,
     twin,
-    without,
 )
 from tests.strategies import seeds
 
@@ -50,16 +49,6 @@ def scattered(policy, cases, seed):
 
 
 @every
-@pytest.mark.parametrize("cascade", [CHAIN, LONG], ids=["K=3", "K=5"])
-def test_asks_are_stages(make, cascade):
-    policy = make(cascade)
-    stages = play(policy, draw_cases(cascade.n_stages, 400, 0))
-    assert all(type(stage) is int and 0 <= stage < cascade.n_stages for stage in stages)
-    assert 0 <= policy.recommend() < cascade.n_stages
-    assert policy.n_rounds == 400
-
-
-@every
 @pytest.mark.parametrize("seed", range(3))
 def test_looking_changes_nothing(make, seed):
     watched, left_alone = make(CHAIN), make(CHAIN)
@@ -74,17 +63,6 @@ def test_looking_changes_nothing(make, seed):
         tell(watched, case.told(watched, stage))
         tell(left_alone, case.told(left_alone, stage))
     assert watched.to_state() == left_alone.to_state()
-
-
-@every
-def test_asking_changes_nothing_but_the_generator(make):
-    policy = make(CHAIN)
-    play(policy, draw_cases(3, 50, 1))
-    before = policy.to_state()
-    policy.ask_many(7)
-    after = policy.to_state()
-    assert without(after, "generator") == without(before, "generator")
-    assert (after == before) == (not policy.draws)
 
 
 @every
@@ -217,37 +195,6 @@ def test_rows_of_an_array_are_a_batch(make):
     one.tell_many(rows)
     other.tell_many([tuple(row) for row in rows.tolist()])
     assert one.to_state() == other.to_state()
-
-
-def broken_batches(policy):
-    good = Case((0, 1, 1), 1).told(policy, 2)
-    bad = told_as(policy, (0, 1, 1, 0))
-
-    def breaks_off():
-        yield good
-        raise RuntimeError("the log ends here")
-
-    yield [good, good, bad], OutputsError
-    yield [bad, good], OutputsError
-    yield [good, None], OutputsError
-    yield {good: 3, bad: 1}, OutputsError
-    for times in (0, -2, 1.5, True, "3", None):
-        yield {good: 2, Case((1, 1), 1).told(policy, 1): times}, OutputsError
-    yield breaks_off(), RuntimeError
-
-
-@every
-def test_a_batch_is_taken_whole_or_not_at_all(make):
-    policy, other = make(CHAIN), make(CHAIN)
-    cases = draw_cases(3, 260, 6)
-    play(policy, cases[:60])
-    play(other, cases[:60])
-    for batch, error in broken_batches(policy):
-        before = policy.to_state()
-        with pytest.raises(error):
-            policy.tell_many(batch)
-        assert policy.to_state() == before
-    assert play(policy, cases[60:]) == play(other, cases[60:])
 
 
 class Moody:
@@ -406,53 +353,7 @@ def test_a_case_that_shows_nothing_is_a_round(make):
     assert twin(policy).ask() == policy.ask()
 
 
-@every
-def test_nothing_is_ever_shown(make):
-    policy = make(CHAIN)
-    blank = Case((None, None, None), 1)
-    for _ in range(200):
-        stage = policy.ask()
-        assert stage in range(3)
-        tell(policy, blank.told(policy, stage))
-    assert policy.n_rounds == 200
-    assert not policy.counts.n_seen.any()
-    assert policy.recommend() in range(3)
-
-
 # States
-
-
-@every
-def test_a_saved_policy_goes_on_as_if_nothing_had_happened(make):
-    cases = draw_cases(3, 700, 11)
-    policy = make(CHAIN)
-    stages, saved, in_mid_hold = [], [], 0
-    for k, case in enumerate(cases):
-        if k in (0, 1, 2, 20, 37, 150, 151, 310):
-            saved.append((k, json.dumps(policy.to_state(), allow_nan=False)))
-        stages.append(policy.ask())
-        in_mid_hold += policy.hold() > 1
-        tell(policy, case.told(policy, stages[-1]))
-    for k, text in saved:
-        restored = sw.policy_from_state(json.loads(text))
-        assert type(restored) is type(policy)
-        assert repr(restored) == repr(make(CHAIN))
-        assert json.dumps(restored.to_state()) == text
-        assert play(restored, cases[k:]) == stages[k:]
-        assert restored.to_state() == policy.to_state()
-    assert in_mid_hold or policy.hold() == 1
-
-
-@every
-def test_a_state_is_apart_from_its_policy(make):
-    policy = make(CHAIN)
-    play(policy, draw_cases(3, 50, 12))
-    state = policy.to_state()
-    kept = copy.deepcopy(state)
-    restored = sw.policy_from_state(state)
-    play(policy, draw_cases(3, 50, 13))
-    play(restored, draw_cases(3, 50, 14))
-    assert state == kept
 
 
 def altered(state, path, value):
@@ -469,25 +370,11 @@ def altered(state, path, value):
 
 
 DAMAGES = {
-    "policy missing": (["policy"], ...),
-    "version missing": (["version"], ...),
-    "cascade missing": (["cascade"], ...),
-    "settings missing": (["settings"], ...),
     "counts missing": (["statistics", "pairs"], ...),
-    "policy unknown": (["policy"], "Oracle"),
     "policy abstract": (["policy"], "Policy"),
-    "policy a list": (["policy"], ["Resolve"]),
-    "policy None": (["policy"], None),
-    "version later": (["version"], 3),
-    "version True": (["version"], True),
-    "unknown key": (["colour"], "red"),
-    "version a string": (["version"], "1"),
     "cascade a tree": (["cascade"], TREE.to_state()),
-    "cascade too short": (["cascade"], Cascade([0.0, 1.0]).to_state()),
     "cascade a list": (["cascade"], [0.1, 0.2]),
     "negative cost": (["cascade", "costs"], [0.0, -1.0, 0.1]),
-    "settings None": (["settings"], None),
-    "unknown setting": (["settings", "colour"], "red"),
     "counts None": (["statistics", "pairs"], None),
     "counts empty": (["statistics", "pairs"], {}),
     "seen missing": (["statistics", "pairs", "seen"], ...),
@@ -563,28 +450,6 @@ def test_what_is_not_a_state_is_refused(state):
 
 
 @merging
-@pytest.mark.parametrize("seed", range(3))
-def test_merged_learners_know_what_both_know(make, seed):
-    one, other, all_told = make(LONG), make(LONG), make(LONG)
-    cases = draw_cases(5, 400, seed, missing=0.05)
-    for policy, part in ((one, cases[:150]), (other, cases[150:300])):
-        for case in part:
-            told = case.told(policy, policy.ask())
-            tell(policy, told)
-            tell(all_told, told)
-    # Told in the middle of a decision: what is pending has to be merged too.
-    before = copy.deepcopy((one, other))
-    merged = one.merge(other)
-    assert without(merged.to_state(), "generator") == without(all_told.to_state(), "generator")
-    assert merged.n_rounds == 300
-    if not merged.draws:
-        assert play(merged, cases[300:]) == play(all_told, cases[300:])
-    for kept, policy in zip(before, (one, other), strict=True):
-        assert policy.to_state() == kept.to_state()
-        assert play(policy, cases[300:]) == play(kept, cases[300:])
-
-
-@merging
 def test_a_learner_merges_with_itself_and_with_a_new_one(make):
     policy = make(CHAIN)
     play(policy, draw_cases(3, 70, 17))
@@ -607,11 +472,6 @@ def test_learners_of_other_settings_are_not_merged(make):
     for other in others:
         with pytest.raises(SettingError, match="equal settings"):
             policy.merge(other)
-
-
-def test_strong_dominance_is_not_merged():
-    with pytest.raises(SettingError, match="do not add up"):
-        sw.StrongDominance(CHAIN).merge(sw.StrongDominance(CHAIN))
 
 
 # Construction
@@ -656,27 +516,6 @@ def test_trees_are_refused_where_no_case_is_complete():
 def test_bad_settings_are_refused(policy, given, message):
     with pytest.raises(SettingError, match=message):
         policy(CHAIN, **given)
-
-
-@every
-def test_settings_are_public_and_in_the_repr(make):
-    policy = make(CHAIN)
-    for name in policy.settings:
-        assert f"{name}={getattr(policy, name)!r}" in repr(policy)
-    assert policy.cascade == CHAIN
-    assert repr(CHAIN) in repr(policy)
-
-
-@every
-def test_a_cascade_of_one_test(make):
-    single = Cascade([0.3])
-    policy = make(single)
-    for case in draw_cases(1, 100, 18):
-        assert policy.ask() == policy.recommend() == 0
-        assert policy.hold() >= 1
-        tell(policy, case.told(policy, 0))
-    assert twin(policy).ask() == 0
-    assert policy.n_rounds == 100
 
 
 @every

@@ -186,15 +186,6 @@ def test_a_damaged_start_is_refused(make):
 # Attributes
 
 
-@every
-def test_cascade_and_settings_are_read_only(make):
-    policy = make(CHAIN)
-    for name in ("cascade", *policy.settings):
-        with pytest.raises(AttributeError, match=f"{name} of a .* is read-only"):
-            setattr(policy, name, getattr(policy, name))
-    assert policy.cascade is CHAIN
-
-
 # Threads
 
 

@@ -12,6 +12,7 @@ from stopwise.cascade import Cascade, FloatArray
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import ContextError, OutputsError, SettingError, StateError
 from stopwise.outputs import Outputs
+from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.context_checks import (
     LARGEST,
     LARGEST_UNSCALED,
@@ -204,8 +205,14 @@ class ContextualPolicy(Learner):
             )
 
     @abstractmethod
+    def compiled_rule(self) -> ContextualRule:
+        """Return the rule, as it is played here and as simulations compile it."""
+
     def _choose(self, context: list[float]) -> int:
         """Return the stage for a context that was checked."""
+        choose = self.compiled_rule().choose
+        n_stages = self.cascade.n_stages
+        return choose(self._model, n_stages, context, self.exploration, self._rng)
 
     def _new_model(self) -> Model:
         K, d = self.cascade.n_stages, self.n_features

@@ -34,12 +34,8 @@ class ContextualResolve(ContextualPolicy):
     """
 
     def compiled_rule(self) -> ContextualRule:
-        """Return the rule as simulations compile it."""
+        """Return the rule, as it is played here and as simulations compile it."""
         return ContextualRule(_choose)
-
-    def _choose(self, context: list[float]) -> int:
-        bonus = growing_bonus(self.exploration, self.n_rounds)
-        return resolving_stage(self._model, self.cascade.n_stages, context, bonus)
 
 
 def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: Any) -> int:

@@ -57,12 +57,8 @@ class ContextualThompson(ContextualPolicy):
         self.reseed(seed)
 
     def compiled_rule(self) -> ContextualRule:
-        """Return the rule as simulations compile it."""
+        """Return the rule, as it is played here and as simulations compile it."""
         return ContextualRule(_choose)
-
-    def _choose(self, context: list[float]) -> int:
-        n_stages = self.cascade.n_stages
-        return sampled_stage(self._model, n_stages, context, self.exploration, self._rng)
 
 
 def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: Any) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.policies.contextual_rules import covered_stage, growing_bonus, optimistic_stage
+from stopwise.policies.contextual_rules import covered_stage, growing_bonus
 from stopwise.policies.pair_models import Model
 
 
@@ -34,12 +34,8 @@ class ContextualWeakDominance(ContextualPolicy):
     """
 
     def compiled_rule(self) -> ContextualRule:
-        """Return the rule as simulations compile it."""
+        """Return the rule, as it is played here and as simulations compile it."""
         return ContextualRule(_choose)
-
-    def _choose(self, context: list[float]) -> int:
-        bonus = growing_bonus(self.exploration, self.n_rounds)
-        return optimistic_stage(self._model, self.cascade.n_stages, context, bonus)
 
 
 def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: Any) -> int:

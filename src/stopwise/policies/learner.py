@@ -263,7 +263,7 @@ class Learner(ABC):
     @classmethod
     def _read_settings(cls, settings: Any) -> dict[str, Any]:
         """Return saved settings as arguments of the class."""
-        return dict(settings)
+        return {**settings}
 
     def _read(self, statistics: Any) -> dict[str, Any]:
         if not isinstance(statistics, dict) or set(statistics) != set(self._stored):

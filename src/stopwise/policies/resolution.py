@@ -278,7 +278,7 @@ def open_for(
         if pays(prices, seen, disagreed, j, m, zone):
             return 1
     for m in range(j):
-        extra = 0.0 if m == best or best == NOTHING else math.log(len(prices))
+        extra = 0.0 if best in (m, NOTHING) else math.log(len(prices))
         n, d, bar = seen[j][m], disagreed[j][m], prices[j][m]
         bar += width(bar, zone)
         if bar >= 1:
