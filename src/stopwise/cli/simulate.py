@@ -77,7 +77,7 @@ _Tests = Annotated[
 _Policies = Annotated[
     str,
     _run(
-        help=f"Separated by commas, out of {', '.join(POLICIES)}. The last two may have a number: "
+        help=f"Separated by commas, out of {', '.join(POLICIES)}. Some may have a number: "
         "explore-then-commit:500 looks at 500 cases, fixed-stage:2 stops at stage 2."
     ),
 ]
