@@ -211,6 +211,13 @@ def test_health(http):
         ("POST", f"{BASE}/tell", b'{"outputs": ["\xff"]}', 400),
         ("POST", f"{BASE}/ask", b'{"outputs": ["x","x","x","x"]}', 422),
         ("POST", f"{BASE}/ask", b'{"n": 0}', 422),
+        pytest.param(
+            "POST",
+            "/api/cascades/local/run",
+            b'{"case": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+            400,
+            id="deep",
+        ),
         ("POST", f"{BASE}/labels", b'{"key": "nobody", "label": "x"}', 422),
         ("GET", f"{BASE}/labels?n=x", b"", 422),
         ("GET", f"{BASE}/labels?n=-1", b"", 422),

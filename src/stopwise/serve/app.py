@@ -34,7 +34,15 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 # Those that are not listed are failures of the server and re-raised, to be logged.
 HANDLERS: dict[Any, Any] = dict.fromkeys(
-    (StopwiseError, msgspec.MsgspecError, UnicodeDecodeError, HTTPException, Exception), handle
+    (
+        StopwiseError,
+        msgspec.MsgspecError,
+        UnicodeDecodeError,
+        RecursionError,
+        HTTPException,
+        Exception,
+    ),
+    handle,
 )
 
 

@@ -44,6 +44,7 @@ KINDS: list[tuple[type[Exception], int, str]] = [
     (msgspec.ValidationError, 422, "The request breaks a rule"),
     (msgspec.DecodeError, 400, "The body is not JSON"),
     (UnicodeDecodeError, 400, "The body is not UTF-8"),
+    (RecursionError, 400, "The body is nested too deeply"),
     (JournalFullError, 507, "There is no room to count the case"),
     (StoreUnavailableError, 503, "The store cannot be reached"),
     (StageError, 502, "No stage gave an answer"),
