@@ -154,12 +154,11 @@ class PatternTable:
         renamed[order] = np.arange(len(shown))
         renamed[MISSING] = MISSING
         table = renamed[table]
-        by_value = _lexical(table, len(shown) + 1)
-        table, counts = table[by_value], counts[by_value]
-        fresh = np.ones(len(table), dtype=bool)
-        fresh[1:] = (table[1:] != table[:-1]).any(axis=1)
-        starts = np.flatnonzero(fresh)
-        table, counts = table[starts], np.add.reduceat(counts, starts) if len(starts) else counts
+        numbers = row_numbers(table)
+        by_value = np.argsort(numbers, kind="stable")  # fast where they are in order already
+        starts = np.flatnonzero(np.diff(numbers[by_value], prepend=-1))
+        table, counts = table[by_value][starts], counts[by_value]
+        counts = np.add.reduceat(counts, starts) if len(starts) else counts
         blank = (table == MISSING).all(axis=1)
         return cls(
             read_only(table[~blank]),
@@ -288,11 +287,16 @@ class PatternTable:
         return replace(found, classes=classes, n_blank=self.n_blank, agreement_only=True)
 
 
-def _lexical(table: IntArray, base: int) -> IntArray:
-    """Return the order of rows by their codes -1, …, ``base`` - 2, the first column first."""
-    K = table.shape[1]
-    if base**K >= 2**63:
-        return np.asarray(np.lexsort(table.T[::-1]))
-    # One number a row sorts faster than many keys.
-    keys = (table + 1) @ np.array([base ** (K - 1 - k) for k in range(K)])
-    return np.argsort(keys, kind="stable")  # which is fast where they are in order already
+def row_numbers(rows: IntArray) -> IntArray:
+    """Return a number for each row of codes >= -1: equal rows share it, later rows have more.
+
+    >>> row_numbers(np.array([[0, 1], [-1, 2], [0, 1]])).tolist()
+    [6, 3, 6]
+    """
+    numbers, n_numbers = np.zeros(len(rows), dtype=np.int64), 1
+    for column in rows.T + 1:
+        base = int(column.max(initial=0)) + 1
+        if n_numbers * base >= 2**63:
+            numbers, n_numbers = np.unique(numbers, return_inverse=True)[1], len(rows)
+        numbers, n_numbers = numbers * base + column, n_numbers * base
+    return numbers

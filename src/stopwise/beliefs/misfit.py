@@ -33,6 +33,7 @@ MAX_CASES, MAX_CELLS = 5_000, 50_000  # cases, and patterns x hidden classes; el
 CASES_A_PARAMETER, MAX_PARAMETERS = 20, 400  # else scores are taken together
 LEAST_INFORMATION = 0.3  # of a score, to count
 LEAST_LEFT = 1e-3  # of the variance of a score, for a pair to be testable
+RIDGE = 1e-9  # a column: some scores are combinations of others
 
 
 @dataclass(frozen=True)
@@ -176,14 +177,14 @@ def _deviations(
     n = float(counts.sum())
     chances = hidden.chances(codes).reshape(len(codes), -1)
     root = np.sqrt(counts)
-    explained = _orthonormal(root[:, None] * _own_scores(hidden, codes, chances, n))
-    found = {}
-    for pair, score in _pair_scores(hidden, codes, chances):
-        whole = root * score
-        left = whole - explained @ (explained.T @ whole)
-        if float(left @ left) > LEAST_LEFT * float(whole @ whole):
-            found[pair] = (float(root @ left), n)
-    return found
+    scores = dict(_pair_scores(hidden, codes, chances))
+    if not scores:
+        return {}
+    whole = root[:, None] * np.stack([*scores.values()], axis=1)
+    left = _unexplained(whole, root[:, None] * _own_scores(hidden, codes, chances, n))
+    testable = (left**2).sum(axis=0) > LEAST_LEFT * (whole**2).sum(axis=0)
+    sums = zip(scores, (root @ left).tolist(), testable.tolist(), strict=True)
+    return {pair: (total, n) for pair, total, is_testable in sums if is_testable}
 
 
 def _pair_scores(
@@ -218,22 +219,24 @@ def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) 
         said = np.zeros((len(codes), M))
         said[rows, codes[rows, k]] = 1.0
         theta = tests[k].reshape(M, L)
-        scores = chances[:, None, :] * (said[:, :, None] - theta) * shown[:, None, None]
         if each:
+            scores = chances[:, None, :] * (said[:, :, None] - theta) * shown[:, None, None]
             found.append(scores[:, 1:].reshape(len(codes), -1))
             continue
-        by_answer = scores.reshape(len(codes), M, H, M)
-        right = np.einsum("raha->rha", by_answer)
+        given = chances * shown[:, None]
+        right = given.reshape(len(codes), H, M) * (
+            said[:, None, :] - np.einsum("aha->ha", tests[k])
+        )
         found.append(right.reshape(len(codes), L))
-        found.append(by_answer.sum(axis=(2, 3)) - right.sum(axis=1))
+        found.append(said - given @ theta.T - right.sum(axis=1))
     return np.concatenate(found, axis=1)
 
 
-def _orthonormal(columns: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of what the columns span; shape (R, rank)."""
-    scale = np.sqrt((columns**2).sum(axis=0))
+def _unexplained(whole: FloatArray, explaining: FloatArray) -> FloatArray:
+    """Return what regression on the columns of ``explaining`` leaves of those of ``whole``."""
+    scale = np.sqrt((explaining**2).sum(axis=0))
     told = scale > LEAST_INFORMATION  # no more than a class without cases has
-    columns = columns[:, told] / scale[told]
-    values, vectors = np.linalg.eigh(columns.T @ columns)
-    keep = values > 1e-9 * max(float(values[-1]), 1e-300) if len(values) else values > 0
-    return np.asarray(columns @ (vectors[:, keep] / np.sqrt(values[keep])))
+    columns = explaining[:, told] / scale[told]
+    gram = columns.T @ columns
+    np.fill_diagonal(gram, 1 + RIDGE * max(len(gram), 1))
+    return np.asarray(whole - columns @ np.linalg.solve(gram, columns.T @ whole))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
-from stopwise.cascade import FloatArray
-from stopwise.patterns import MISSING, PatternTable, agreement
+from stopwise.cascade import BoolArray, FloatArray, IntArray
+from stopwise.patterns import MISSING, PatternTable, row_numbers
 
 ENOUGH = 5.0  # cases expected in each cell, so that their squares follow the chi-square law
+LEAST_SUM = 2 * ENOUGH  # cases with and without an output: with fewer no two rows expect enough
 
 Cells = dict[Hashable, list[int]]  # in how many cases a test did not run, and in how many it did
 
@@ -27,33 +28,34 @@ def dependence(
     agrees with whom among all these tests is tried too, and the smaller of both chances counts, as
     often as there are some. NaN where there is nothing to compare.
     """
-
-    def said(row: Sequence[int]) -> Hashable:
-        return tuple(row[len(given) :])
-
     columns = [*given, *on]
-    tried = [chance(_groups(histogram, test, columns, len(given), by)) for by in (said, agreement)]
+    rows = histogram.codes[:, columns]
+    alike = row_numbers(np.hstack([rows[:, : len(given)], rows == MISSING]))
+    tried = [
+        chance(_groups(alike, row_numbers(cells), histogram.shown[:, test], histogram.weights))
+        for cells in (rows[:, len(given) :], _agreement(rows))
+    ]
     found = [p for p in tried if not math.isnan(p)]
     return min(1.0, len(found) * min(found)) if found else math.nan
 
 
-def _groups(
-    histogram: PatternTable,
-    test: int,
-    columns: Sequence[int],
-    n_given: int,
-    by: Callable[[Sequence[int]], Hashable],
-) -> Iterable[Cells]:
-    """Return the groups of cases that are alike, each sorted by what is to be compared."""
+def _agreement(rows: IntArray) -> IntArray:
+    """Return `patterns.agreement` of each row of codes."""
+    places = np.empty_like(rows)
+    for k in range(rows.shape[1]):
+        places[:, k] = (rows[:, : k + 1] == rows[:, k, None]).argmax(axis=1)
+    return places
+
+
+def _groups(alike: IntArray, cells: IntArray, ran: BoolArray, weights: IntArray) -> Iterable[Cells]:
+    """Return the groups of cases that are alike, if large enough, by what is to be compared."""
+    _, group = np.unique(alike, return_inverse=True)
+    sums = [np.bincount(group, weights * there) for there in (~ran, ran)]
+    (kept,) = np.nonzero(np.minimum(*sums)[group] >= LEAST_SUM)
     groups: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    for row, ran, n in zip(
-        histogram.codes[:, columns].tolist(),
-        histogram.shown[:, test].tolist(),
-        histogram.weights.tolist(),
-        strict=True,
-    ):
-        alike = (*row[:n_given], *(y == MISSING for y in row))
-        groups[alike][by(row)][ran] += n
+    found = (values[kept].tolist() for values in (group, cells, ran, weights))
+    for g, cell, there, n in zip(*found, strict=True):
+        groups[g][cell][there] += n
     return groups.values()
 
 
@@ -62,7 +64,7 @@ def chance(groups: Iterable[Cells]) -> float:
     square, freedom = 0.0, 0
     for cells in groups:
         sums = [sum(column) for column in zip(*cells.values(), strict=True)]
-        if min(sums) < 2 * ENOUGH:  # then no two rows expect enough
+        if min(sums) < LEAST_SUM:
             continue
         table = _pooled(np.array(list(cells.values()), dtype=np.float64))
         expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 from stopwise.auditing.assumptions import LabelSpace
@@ -12,6 +13,7 @@ from stopwise.cascade import Cascade
 from stopwise.patterns import MISSING, PatternTable
 
 MAX_TRIALS = 4096  # of outputs in place of missing ones
+OTHER = -2  # stands for all outputs that are no label, or none that matters
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ def contradicts(pattern: list[int], cascade: Cascade, possible: set[int], unseen
     """
     if unseen:
         return False
-    return not any(_stays_right(pattern, cascade, y) for y in possible)
+    # A label that no test gives was never right, so no answer to it can turn wrong.
+    return possible.issubset(pattern) and not _staying(pattern, cascade, possible)
 
 
 def strong_dominance(
@@ -74,18 +77,37 @@ def strong_dominance(
 
 
 def _may_contradict(row: list[int], cascade: Cascade, possible: set[int]) -> bool:
-    """Whether some outputs in place of the missing ones contradict; taken to be so if too many."""
-    gaps = [k for k, y in enumerate(row) if y == MISSING]
-    values = [*possible, -2]  # one that is no label stands for all of these
-    if len(values) ** len(gaps) > MAX_TRIALS:
+    """Whether some outputs in place of the missing ones contradict; taken to be so if too many.
+
+    Labels that the shown outputs rule out stay ruled out, so only the others matter.
+    """
+    gaps = row.count(MISSING)
+    if len(possible.difference(row)) > gaps:
+        return False
+    rest = sorted(_staying(row, cascade, possible))
+    if (len(rest) + 1) ** gaps > MAX_TRIALS:
         return True
-    for filled in product(values, repeat=len(gaps)):
-        trial = row.copy()
+    places = {MISSING: MISSING, **{y: place for place, y in enumerate(rest)}}
+    return _tried(tuple(places.get(y, OTHER) for y in row), cascade, len(rest))
+
+
+@lru_cache(maxsize=1 << 14)
+def _tried(row: tuple[int, ...], cascade: Cascade, n_labels: int) -> bool:
+    """Whether with some outputs in place of the missing ones none of the labels stays right."""
+    gaps = [k for k, y in enumerate(row) if y == MISSING]
+    labels = set(range(n_labels))
+    for filled in product([*labels, OTHER], repeat=len(gaps)):
+        trial = [*row]
         for k, y in zip(gaps, filled, strict=True):
             trial[k] = y
-        if contradicts(trial, cascade, possible, False):
+        if contradicts(trial, cascade, labels, False):
             return True
     return False
+
+
+def _staying(pattern: list[int], cascade: Cascade, labels: set[int]) -> set[int]:
+    """Return the labels under which every right answer stays right."""
+    return {y for y in labels if y not in pattern or _stays_right(pattern, cascade, y)}
 
 
 def _stays_right(pattern: list[int], cascade: Cascade, label: int) -> bool:

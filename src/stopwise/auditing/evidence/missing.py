@@ -11,9 +11,9 @@ import numpy as np
 from stopwise.auditing.evidence.dependence import dependence
 from stopwise.auditing.evidence.pair_bounds import path_pairs
 from stopwise.auditing.interval import Interval
-from stopwise.cascade import Cascade, read_only
+from stopwise.cascade import Cascade, IntArray, read_only
 from stopwise.disagreement import sound_stage
-from stopwise.patterns import MISSING, PatternTable
+from stopwise.patterns import MISSING, PatternTable, row_numbers
 
 SUSPICIOUS = 0.01  # a p-value below this, split over all tests, counts as "depends on outputs"
 NEGLIGIBLE = 0.01  # an adjusted share that is open by no more than this is given as one number
@@ -185,22 +185,33 @@ def completed_law(histogram: PatternTable) -> PatternTable:
     holes = sorted(
         set(range(len(rows))) - set(full.tolist()), key=lambda r: -int(histogram.shown[r].sum())
     )
-    alike: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]] = {}
+    heirs_of = _heirs(histogram, full, holes)
     for r in holes:
-        where = tuple(np.flatnonzero(histogram.shown[r]).tolist())
-        if where not in alike:
-            index: dict[tuple[int, ...], list[int]] = defaultdict(list)
-            for f, key in zip(full.tolist(), rows[full][:, where].tolist(), strict=True):
-                index[tuple(key)].append(f)
-            alike[where] = index
-        heirs = alike[where].get(tuple(rows[r, where].tolist()), [])
-        if heirs:
+        heirs = heirs_of[r]
+        if len(heirs):
             mass[heirs] *= 1 + mass[r] / mass[heirs].sum()
             mass[r] = 0.0
     kept = np.flatnonzero(mass > 0)
     return PatternTable(
         read_only(rows[kept]), read_only(mass[kept]), histogram.classes, histogram.cascade
     )
+
+
+def _heirs(histogram: PatternTable, full: IntArray, holes: list[int]) -> dict[int, IntArray]:
+    """Return for each row in ``holes`` the rows in ``full`` that show the same where it does."""
+    same_gaps: dict[bytes, list[int]] = defaultdict(list)
+    for r in holes:
+        same_gaps[histogram.shown[r].tobytes()].append(r)
+    found = {}
+    for rows in same_gaps.values():
+        shown = histogram.codes[:, histogram.shown[rows[0]]]
+        numbers = row_numbers(shown[np.append(full, rows)])
+        known, sought = numbers[: len(full)], numbers[len(full) :]
+        order = np.argsort(known, kind="stable")
+        first, last = (np.searchsorted(known[order], sought, side) for side in ("left", "right"))
+        for r, i, j in zip(rows, first.tolist(), last.tolist(), strict=True):
+            found[r] = full[order[i:j]]
+    return found
 
 
 def _disagreement_in(law: PatternTable, i: int, j: int) -> Interval:
