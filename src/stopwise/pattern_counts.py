@@ -15,13 +15,16 @@ from stopwise.errors import InputError, LogError, OutputsError, StateError
 from stopwise.outputs import Outputs, check_outputs
 from stopwise.patterns import Pattern, PatternTable, flip_flops
 
+MAX_LETTERS = 10_000_000  # of all the texts that one table of patterns keeps
+
 
 class PatternCounts:
     """How often each output pattern was seen: the finest thing that unlabelled cases can tell.
 
     A pattern has one entry a stage, ``None`` where the test was not run or gave nothing. At most
-    ``max_patterns`` distinct patterns are kept; cases with further ones are counted in
-    ``n_other``, and still enter the pair counts and the flip-flop rate, which stay exact.
+    ``max_patterns`` distinct patterns are kept, with at most `MAX_LETTERS` letters of text; cases
+    with further ones are counted in ``n_other``, and still enter the pair counts and the flip-flop
+    rate, which stay exact.
 
     >>> counts = PatternCounts(Cascade(costs=[1, 2, 3]))
     >>> counts.add([0, 1, 0])
@@ -34,6 +37,7 @@ class PatternCounts:
         self.cascade = cascade
         self.max_patterns = whole_number("max_patterns", max_patterns, InputError, least=1)
         self.table: dict[Pattern, int] = {}
+        self._letters = 0
         self.pairs = PairCounts(cascade)
         self.n_other = 0
         self.n_complete = 0
@@ -55,10 +59,13 @@ class PatternCounts:
     def _count(self, pattern: Pattern, times: int) -> None:
         if not times:
             return
-        if pattern in self.table or len(self.table) < self.max_patterns:
-            self.table[pattern] = self.table.get(pattern, 0) + times
-        else:
-            self.n_other += times
+        if pattern not in self.table:
+            size = n_letters(pattern)
+            if len(self.table) >= self.max_patterns or self._letters + size > MAX_LETTERS:
+                self.n_other += times
+                return
+            self._letters += size
+        self.table[pattern] = self.table.get(pattern, 0) + times
 
     @property
     def flip_flop_rate(self) -> float:
@@ -101,7 +108,7 @@ class PatternCounts:
         if self.n_other:
             raise LogError(
                 f"pattern counts must hold every pattern, got {self.n_other} cases beyond the "
-                f"first {self.max_patterns} patterns"
+                f"first {len(self.table)} patterns"
             )
         return PatternTable.from_rows(self.table, self.table.values(), self.cascade)
 
@@ -122,6 +129,7 @@ class PatternCounts:
             counts.n_complete = _whole(state["n_complete"])
             counts.n_flip_flopped = _whole(state["n_flip_flopped"])
             counts.table = {tuple(pattern): _whole(times) for pattern, times in state["table"]}
+            counts._letters = sum(map(n_letters, counts.table))
             counts.pairs = PairCounts.from_state(state["pairs"], cascade)
         except StateError:
             raise
@@ -134,6 +142,11 @@ class PatternCounts:
         if not counts.n_flip_flopped <= counts.n_complete <= counts.pairs.n_rounds:
             raise StateError("pattern counts must have flip-flopped <= complete <= all cases")
         return counts
+
+
+def n_letters(outputs: Outputs) -> int:
+    """Return how long the texts among ``outputs`` are."""
+    return sum(len(y) for y in outputs if isinstance(y, str))
 
 
 def plain_output(output: Hashable) -> str | int | float | None:

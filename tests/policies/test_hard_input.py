@@ -11,6 +11,7 @@ import pytest
 
 import stopwise as sw
 from stopwise.errors import CascadeError, OutputsError, OutputsWarning, SettingError, StateError
+from stopwise.pattern_counts import PatternCounts
 from tests.policies.helpers import CHAIN, FACTORIES, LONG, draw_cases, play, twin
 
 LEARNERS = FACTORIES | {"OutputConditional": sw.OutputConditional}
@@ -222,8 +223,6 @@ def test_threads_neither_lose_nor_invent_cases(name):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_long_texts_take_no_memory(name):
     policy = LEARNERS[name](CHAIN)
-    if name == "OutputConditional":
-        policy = sw.OutputConditional(CHAIN, max_prefixes=0)
     tracemalloc.start()
     for k in range(600):
         text = f"{k:06d}" * 5_000  # 30 kB each, 54 MB in all
@@ -232,6 +231,24 @@ def test_long_texts_take_no_memory(name):
     tracemalloc.stop()
     assert most < 8_000_000
     assert policy.n_rounds == 600
+
+
+@pytest.mark.parametrize("made", [sw.BeliefStopping, PatternCounts])
+def test_tables_of_long_texts_are_bounded_too(made):
+    table = made(CHAIN)
+    count = table.add if made is PatternCounts else table.tell
+    tracemalloc.start()
+    for k in range(400):
+        text = f"{k:06d}" * 5_000  # 30 kB each, 36 MB in all
+        count((text, text + "a", text + "b"))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 16_000_000
+    if made is PatternCounts:
+        assert (len(table.table), table.n_other) == (111, 289)
+    else:
+        assert sum(table._counts.n_other) == 289
+        assert twin(table).to_state() == table.to_state()
 
 
 @pytest.mark.parametrize("costs", [[0, 1e154, 1e154], [1e307] * 3])

@@ -237,8 +237,15 @@ def test_what_cannot_be_saved_is_refused_at_once():
     FACTORIES["agreement"](CHAIN).tell([sw.Decision.STOP, ("a", 1)])  # which counts no outputs
 
 
-def test_whether_a_last_test_was_run_has_to_be_said():
-    policy = sw.OutputConditional(CHAIN)
+@pytest.mark.parametrize("kind", [sw.OutputConditional, sw.BeliefStopping])
+def test_whether_a_last_test_was_run_has_to_be_said(kind):
+    many = kind(CHAIN)
+    many.tell_many({(0, None, None): 2})  # whoever has counted knows what was run
+    with pytest.warns(OutputsWarning, match="outputs end with None"):
+        many.tell_many(iter([[0], [0, None, None]]))
+    many.tell_many([[0, None, None]])  # warned once
+    assert many.n_stopped == (1, 0, 4)
+    policy = kind(CHAIN)
     with pytest.warns(OutputsWarning, match="outputs end with None"):
         policy.tell([0, None, None])
     policy.tell([0, None, None])  # warned once

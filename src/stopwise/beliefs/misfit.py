@@ -227,6 +227,9 @@ def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) 
         right = given.reshape(len(codes), H, M) * (
             said[:, None, :] - np.einsum("aha->ha", tests[k])
         )
+        if n < 2 * (L + K * (L + M)):  # still too many: one for all right answers of a test
+            found.append(right.sum(axis=(1, 2))[:, None])
+            continue
         found.append(right.reshape(len(codes), L))
         found.append(said - given @ theta.T - right.sum(axis=1))
     return np.concatenate(found, axis=1)

@@ -10,7 +10,7 @@ from typing import Any
 from stopwise.cascade import Cascade
 from stopwise.errors import InputError, StateError
 from stopwise.outputs import Told
-from stopwise.pattern_counts import plain_output
+from stopwise.pattern_counts import MAX_LETTERS, n_letters, plain_output
 from stopwise.patterns import standing_answer
 
 Case = tuple[Told, Hashable]
@@ -19,8 +19,9 @@ Case = tuple[Told, Hashable]
 class CaseCounts:
     """How often each case was told: its outputs, as far as it was run, and its label or ``None``.
 
-    At most ``max_patterns`` different ones are kept. Cases beyond them are counted in ``n_other``
-    by how far they were run, and nothing is learned from them.
+    At most ``max_patterns`` different ones are kept, with at most `MAX_LETTERS` letters of text.
+    Cases beyond them are counted in ``n_other`` by how far they were run, and nothing is learned
+    from them.
 
     >>> counts = CaseCounts(Cascade(costs=[1, 2]), max_patterns=100)
     >>> counts.add((("a", "b"), None), 3)
@@ -33,6 +34,7 @@ class CaseCounts:
         self.cascade = cascade
         self.max_patterns = max_patterns
         self.table: dict[Case, int] = {}
+        self._letters = 0
         self.n_other = [0] * cascade.n_stages
         self.n_rounds = 0
         self.n_labels = 0
@@ -51,12 +53,19 @@ class CaseCounts:
 
     def add(self, case: Case, times: int) -> None:
         """Count a case, checked before."""
-        if case in self.table or len(self.table) < self.max_patterns:
+        if case in self.table or self._has_room(case):
+            if case not in self.table:
+                self._letters += _letters(case)
             self.table[case] = self.table.get(case, 0) + times
             self.n_labels += times * (case[1] is not None)
         else:
             self.n_other[len(case[0]) - 1] += times
         self.n_rounds += times
+
+    def _has_room(self, case: Case) -> bool:
+        """Whether one more case may be kept."""
+        fits = self._letters + _letters(case) <= MAX_LETTERS
+        return fits and len(self.table) < self.max_patterns
 
     @property
     def n_stopped(self) -> tuple[int, ...]:
@@ -91,7 +100,7 @@ class CaseCounts:
         return self + CaseCounts(self.cascade, max_patterns=self.max_patterns)
 
     def __add__(self, other: CaseCounts) -> CaseCounts:
-        """Return what both have counted; beyond ``max_patterns`` the rarest go to ``n_other``."""
+        """Return what both have counted; beyond the limits the rarest go to ``n_other``."""
         return self._combined(other, add)
 
     def __sub__(self, other: CaseCounts) -> CaseCounts:
@@ -109,7 +118,7 @@ class CaseCounts:
         for case, times in other.table.items():
             table[case] = operation(table.get(case, 0), times)
         kept = [(case, times) for case, times in table.items() if times]
-        if len(kept) > self.max_patterns:
+        if len(kept) > self.max_patterns or sum(_letters(case) for case, _ in kept) > MAX_LETTERS:
             kept.sort(key=lambda row: (-row[1], repr(row[0])))
         for case, times in kept:
             total.add(case, times)
@@ -138,7 +147,7 @@ class CaseCounts:
         counts.n_rounds = sum(counts.n_other)
         for outputs, label, times in state["cases"]:
             case = check(outputs, label=label)
-            if case in counts.table or len(counts.table) == max_patterns:
+            if case in counts.table or not counts._has_room(case):
                 raise StateError(f"case counts must be of at most {max_patterns} different cases")
             counts.add(case, _whole(times, 1))
         return counts
@@ -146,6 +155,11 @@ class CaseCounts:
 
 def _whole_if_so(value: float) -> float:
     return int(value) if value == int(value) else value
+
+
+def _letters(case: Case) -> int:
+    told, label = case
+    return n_letters((*told, label))
 
 
 def _whole(value: Any, least: int) -> int:

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 from stopwise.cascade import Cascade
 from stopwise.errors import InputError, StateError
 from stopwise.outputs import check_outputs
-from stopwise.pattern_counts import plain_output
+from stopwise.pattern_counts import n_letters, plain_output
 from stopwise.patterns import Pattern, agreement, standing_answer
+
+MAX_LETTERS = 10_000  # of a prefix with counts of its own
 
 
 class Followed(NamedTuple):
@@ -52,10 +54,11 @@ class Place(NamedTuple):
 class PrefixCounts:
     """How often each prefix of outputs was followed, and how often that changed the answer.
 
-    The first ``max_prefixes`` prefixes that were followed have counts of their own. Those that go
-    beyond one of them are pooled by which of their outputs agree, in at most ``max_places`` places;
-    what goes beyond these is not counted. A place tells all places on the way to it: so which cases
-    come to it depends on nothing that is hidden in it.
+    The first ``max_prefixes`` prefixes that were followed have counts of their own, unless their
+    texts have more than `MAX_LETTERS` letters. Those that go beyond one of them are pooled by which
+    of their outputs agree, in at most ``max_places`` places; what goes beyond these is not counted.
+    A place tells all places on the way to it: so which cases come to it depends on nothing that is
+    hidden in it.
 
     Counts of two machines add up, in any order, if together they have no more than ``max_prefixes``
     of their own. Otherwise the most frequent prefixes stay, and a pool is left out where the sum
@@ -92,6 +95,9 @@ class PrefixCounts:
         """Whether no further prefix gets counts of its own."""
         return len(self._exact) >= self.max_prefixes
 
+    def _has_room(self, prefix: Pattern) -> bool:
+        return not self.is_full and n_letters(prefix) <= MAX_LETTERS
+
     def place(self, prefix: Pattern) -> Place:
         """Return where a prefix is counted, or would be."""
         if prefix in self._exact:
@@ -103,7 +109,7 @@ class PrefixCounts:
         n = len(known)
         while n and known[:n] not in self._exact:
             n -= 1
-        if n == len(pattern) - 1 and not self.is_full:
+        if n == len(pattern) - 1 and self._has_room(known):
             n += 1
         return Place(known[:n], pattern)
 
@@ -116,7 +122,9 @@ class PrefixCounts:
         if place.is_pooled:
             return Place(place.known, pattern)
         known = (*place.known, standing_answer(place.known) if confirmed else None)
-        return self._exact.get(known) or Place(place.known if self.is_full else known, pattern)
+        return self._exact.get(known) or Place(
+            known if self._has_room(known) else place.known, pattern
+        )
 
     def of(self, place: Place) -> Followed:
         """Return the counts at a place."""

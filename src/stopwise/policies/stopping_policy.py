@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -48,22 +49,36 @@ class StoppingPolicy(Learner):
         right answer, for policies that learn from it.
         """
         case = self._checked(outputs, stage=stage, label=label)
-        if (
-            stage is None
-            and not self._warned
-            and type(outputs) in (list, tuple)
-            and len(outputs) > 1
-            and outputs[-1] is None
-        ):
-            self._warned = True
-            warnings.warn(
-                f"outputs end with None, got {outputs!r}: counted as a test that ran and gave "
-                "nothing. Leave out tests that were not run, or give the stage",
-                OutputsWarning,
-                stacklevel=2,
-            )
+        if stage is None:
+            self._watch_the_end(outputs)
         with self._lock:
             self._take(case, 1)
+
+    def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
+        """Take in many cases at once, in any order, or a mapping from cases to how often.
+
+        All or nothing: if one of them is refused none is taken. Of rows, but not of a mapping that
+        somebody has counted, a ``None`` at the end gets the warning of `tell`.
+        """
+        if isinstance(batch, Iterator):
+            batch = list(batch)
+        super().tell_many(batch)
+        if not isinstance(batch, Mapping):
+            for outputs in batch:
+                self._watch_the_end(outputs)
+
+    def _watch_the_end(self, outputs: Any) -> None:
+        """Warn once of outputs that end with None: the last test may not have been run."""
+        if self._warned or type(outputs) not in (list, tuple):
+            return
+        if len(outputs) > 1 and outputs[-1] is None:
+            self._warned = True
+            warnings.warn(
+                f"outputs end with None, got {outputs!r:.200}: counted as a test that ran and gave "
+                "nothing. Leave out tests that were not run, or give the stage",
+                OutputsWarning,
+                stacklevel=3,
+            )
 
     @property
     def n_rounds(self) -> int:
