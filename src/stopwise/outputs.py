@@ -150,7 +150,7 @@ def present(value: Any) -> Hashable:
 def rank(value: Hashable) -> tuple[bool, float, str]:
     """Numbers in their order, then all else by name."""
     if isinstance(value, (bool, int, float)):
-        return (False, float(value), "")
+        return (False, value, "")  # as a float a large whole number is another one, or none
     return (True, 0.0, str(value))
 
 

@@ -152,9 +152,11 @@ def n_letters(outputs: Outputs) -> int:
 def plain_output(output: Hashable) -> str | int | float | None:
     """Return ``output`` as a value that JSON knows."""
     value = output.item() if isinstance(output, np.generic) else output
-    if value is None or isinstance(value, (str, int, float)):
+    if value is None or isinstance(value, (str, int)):
         return value
-    raise OutputsError(f"outputs must be text, numbers or None to be saved, got {output!r}")
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise OutputsError(f"outputs must be text, finite numbers or None to be saved, got {output!r}")
 
 
 def _whole(value: Any) -> int:

@@ -1,6 +1,7 @@
 """What learners meet in real life: frames, nulls, spellings, odd integers, threads, long texts."""
 
 import json
+import math
 import sys
 import threading
 import tracemalloc
@@ -262,3 +263,32 @@ def test_absurd_prices_are_refused(costs):
 def test_the_most_extreme_prices_are_played(name, costs):
     policy = FACTORIES[name](sw.Cascade(costs))
     assert set(play(policy, draw_cases(3, 60, 1))) <= {0, 1, 2}
+
+
+def nested(depth):
+    found = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+@pytest.mark.parametrize("value", [nested(5_000), 10**5_000], ids=["deep", "long"])
+@pytest.mark.parametrize("place", ["policy", "version", "cascade", "settings", "statistics"])
+def test_what_cannot_even_be_shown_is_refused(place, value):
+    state = sw.OutputConditional(CHAIN).to_state()
+    with pytest.raises(StateError):
+        sw.policy_from_state({**state, place: value})
+    if place in ("cascade", "statistics"):
+        inner = next(iter(state[place]))
+        with pytest.raises(StateError):
+            sw.policy_from_state({**state, place: {**state[place], inner: value}})
+
+
+def test_outputs_of_any_size_are_saved_or_refused():
+    policy = sw.OutputConditional(CHAIN)
+    with pytest.raises(OutputsError, match="finite numbers"):
+        policy.tell([math.inf, 1, 1])
+    assert policy.n_rounds == 0
+    counts = PatternCounts(CHAIN)
+    counts.add([10**400, 2, 1])
+    assert counts.to_table().classes == (1, 2, 10**400)

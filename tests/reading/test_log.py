@@ -3,6 +3,7 @@
 import sqlite3
 import sys
 from collections import Counter
+from contextlib import closing
 
 import ibis
 import numpy as np
@@ -269,3 +270,22 @@ def test_an_array_has_no_names(settings, match):
     array = np.array(ROWS, dtype=object)
     with pytest.raises(LogError, match=match):
         open_log(array, CASCADE, **settings)
+
+
+@pytest.mark.parametrize(
+    ("declared", "values"), [("boolean", [0, 1, 2]), ("date", [0, 1]), ("timestamp", [0, 1])]
+)
+def test_sqlite_columns_that_hold_something_else_are_refused(declared, values, tmp_path):
+    """Ibis reads 2 as true, and small numbers as one day."""
+    path = tmp_path / "log.sqlite"
+    with closing(sqlite3.connect(path)) as con, con:
+        con.execute(f"create table log (a {declared}, b {declared})")
+        con.executemany("insert into log values (?, ?)", [(v, v) for v in values])
+    with pytest.raises(LogError, match="'a' must hold what it is declared to hold"):
+        open_log(path).table()
+    found = open_log(path, query="select cast(a as integer) a, cast(b as integer) b from log")
+    assert found.table().classes == tuple(values)
+    with closing(sqlite3.connect(path)) as con, con:
+        con.execute("delete from log where a > 1")
+    if declared == "boolean":
+        assert open_log(path).table().classes == (0, 1)

@@ -35,16 +35,19 @@ def policy_from_state(state: Any, *, classes: tuple[type, ...] = ()) -> Any:
     if not isinstance(state, dict) or "policy" not in state:
         raise StateError(f"state must be a dict that to_state() made, got {type(state).__name__}")
     version, name = state.get("version"), state["policy"]
-    if type(version) is not int or not 1 <= version <= STATE_VERSION:
-        raise StateError(f"state must have version 1 to {STATE_VERSION}, got {version!r}")
-    own = {cls.__name__: cls for cls in classes}
-    kind: Any = own[name] if isinstance(name, str) and name in own else policy_class(name)
     try:
+        if type(version) is not int or not 1 <= version <= STATE_VERSION:
+            raise StateError(f"state must have version 1 to {STATE_VERSION}, got {version!r}")
+        own = {cls.__name__: cls for cls in classes}
+        kind: Any = own[name] if isinstance(name, str) and name in own else policy_class(name)
         return kind._rebuilt(_from_version_1(state) if version == 1 else state)
     except StateError:
         raise
+    except RecursionError:
+        raise StateError("state cannot be read: it is nested too deeply") from None
     except (InputError, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise StateError(f"state of {name} cannot be read: {error!r}") from error
+        shown = name if isinstance(name, str) else "a policy"
+        raise StateError(f"state of {shown} cannot be read: {error!r}") from error
 
 
 def _from_version_1(state: dict[str, Any]) -> dict[str, Any]:

@@ -46,7 +46,8 @@ def check_no_scores(n_values: Sequence[int], n_cases: int, columns: Sequence[str
 def check_log(table: PatternTable) -> None:
     """Raise `LogError` where a log cannot be audited: empty, constant, labels that look alike."""
     if not table.n_cases:
-        rows = f"{table.n_blank} rows without any" if table.n_blank else "a header and no rows"
+        n = table.n_blank
+        rows = f"{n} row{'s' * (n > 1)} without any" if n else "a header and no rows"
         raise LogError(f"the log must have at least one case with an output, got {rows}")
     if table.agreement_only:  # which has counted no values that could be looked at
         return
@@ -56,9 +57,11 @@ def check_log(table: PatternTable) -> None:
         if not given[k]:
             raise LogError(f"test {name!r} must have outputs, got none in {table.n_cases}")
         if len(given[k]) == 1 and k > 0:  # a first test may be "always no"; the audit mentions it
+            n = table.n_observed[k]
             raise LogError(
-                f"test {name!r} must tell cases apart, got {table.value(given[k][0])!r} in all "
-                f"{table.n_observed[k]} cases: leave it out, or see if it is the right column"
+                f"test {name!r} must tell cases apart, got {table.value(given[k][0])!r} in "
+                f"{f'all {n} cases' if n > 1 else 'one case'}: leave it out, or see if it is the "
+                "right column"
             )
     first = 1 if _own_words(given) else 0
     for k in range(table.n_stages):

@@ -124,6 +124,27 @@ class IbisRows:
         return self.table
 
 
+class SqliteRows(IbisRows):
+    """Rows of SQLite, in which a column may hold what it is not declared to hold."""
+
+    def groups(self, columns: Sequence[str], limit: int) -> Columns:
+        """Return distinct rows, or raise `LogError` where Ibis would read one value as another."""
+        for name in columns:
+            column, kind = self.table[name], self.table[name].type()
+            if kind.is_boolean():
+                odd = ~column.cast("int64").isin([0, 1])
+            elif kind.is_temporal():
+                odd = column.typeof() != "text"
+            else:
+                continue
+            if self.table.filter(odd & column.notnull()).count().to_pyarrow().as_py():
+                raise LogError(
+                    f"column {name!r} must hold what it is declared to hold, got numbers in "
+                    f"one of type {kind}: CAST it in a query"
+                )
+        return super().groups(columns, limit)
+
+
 @contextmanager
 def engine_errors(place: str) -> Iterator[None]:
     """Turn what an engine raises, of whatever type, into one line of `LogError`.

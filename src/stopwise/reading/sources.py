@@ -16,6 +16,7 @@ from stopwise.reading.engine import (
     DuckRows,
     IbisRows,
     Rows,
+    SqliteRows,
     check_names,
     engine_errors,
     load_duckdb,
@@ -113,8 +114,8 @@ def _from_sqlite(path: Path, table: str | None, query: str | None) -> IbisRows:
     weakref.finalize(con, con.con.close)  # Ibis leaves it open, of which Python 3.13 warns
     # Ibis makes a view of a query, and SQLite a view of nothing but one SELECT.
     if query is not None:
-        return IbisRows(con.sql(query))
-    return IbisRows(con.table(_table(path, table, con.list_tables())))
+        return SqliteRows(con.sql(query))
+    return SqliteRows(con.table(_table(path, table, con.list_tables())))
 
 
 def _table(path: Path, table: str | None, known: list[str]) -> str:

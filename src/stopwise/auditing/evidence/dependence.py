@@ -73,9 +73,9 @@ def chance(groups: Iterable[Cells]) -> float:
             freedom += len(table) - 1
     if not freedom:
         return math.nan
-    from scipy.stats import chi2
+    from scipy.special import chdtrc
 
-    return float(chi2.sf(square, freedom))
+    return float(chdtrc(freedom, square))
 
 
 def _pooled(table: FloatArray) -> FloatArray:
