@@ -217,7 +217,7 @@ def test_labels_that_json_does_not_know_are_counted_but_not_saved(label):
     counts.add([label, "b", label])
     assert counts.table == {(label, "b", label): 1}
     assert counts.flip_flop_rate == 1
-    with pytest.raises(OutputsError, match="must be text, numbers or None to be saved, got"):
+    with pytest.raises(OutputsError, match="must be text, finite numbers or None to be saved, got"):
         counts.to_state()
 
 

@@ -103,7 +103,7 @@ def test_bad_outputs_are_refused_and_nothing_changes(outputs):
 def test_what_cannot_be_saved_is_refused():
     policy = BeliefStopping(CASCADE)
     for outputs, label in (([(0, 1)], None), ([0], (0, 1))):
-        with pytest.raises(OutputsError, match="text, numbers or None to be saved"):
+        with pytest.raises(OutputsError, match="text, finite numbers or None to be saved"):
             policy.tell(outputs, label=label)
     assert policy.n_rounds == 0
 

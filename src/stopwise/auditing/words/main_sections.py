@@ -10,7 +10,7 @@ import numpy as np
 from stopwise.auditing.advice import NextStep
 from stopwise.auditing.labels.label_evidence import LabelEvidence
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.words.numbers import amount, cleaned, count, percent, whole_percent
+from stopwise.auditing.words.numbers import amount, cleaned, count, counted, percent, whole_percent
 from stopwise.auditing.words.wording import money, n_said, name, one_line, quoted
 
 LEAST_SAVED = 0.01  # of the cost, to be worth a table
@@ -121,8 +121,8 @@ def _labels_given(report: AuditReport, labels: LabelEvidence) -> Section:
         )
     return Section(
         "What your labels say",
-        f"{labels.n_labels:,} labels, {telling} of cases on which the tests disagree. In {n:,} "
-        "cases a step corrects so many answers more than it spoils:",
+        f"{counted(labels.n_labels, 'label')}, {telling} of cases on which the tests disagree. "
+        f"In {n:,} cases a step corrects so many answers more than it spoils:",
         ("step", "estimate", "range", "pays from"),
         tuple(rows),
     )

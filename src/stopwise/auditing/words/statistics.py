@@ -15,6 +15,7 @@ from stopwise.auditing.rules import Rule
 from stopwise.auditing.words.main_sections import Section
 from stopwise.auditing.words.numbers import (
     cleaned,
+    counted,
     figure,
     percent,
     rounded,
@@ -136,8 +137,8 @@ def _labels(report: AuditReport) -> Iterator[Section]:
     dominance = HOLDS[labels.weak_dominance]
     yield Section(
         "Labels: all pairs",
-        f"{labels.n_labels:,} labels, {labels.n_telling:,} of them of cases on which tests "
-        f"disagree. May be cheapest by them: {names(report, labels.possible_stages)}. Weak "
+        f"{counted(labels.n_labels, 'label')}, {labels.n_telling:,} of them of cases on which "
+        f"tests disagree. May be cheapest by them: {names(report, labels.possible_stages)}. Weak "
         f"dominance {dominance}. The intervals hold for a number of labels that was fixed "
         "beforehand.",
         ("more wrong answers in", "than in", "estimate", "interval", "price of going on"),

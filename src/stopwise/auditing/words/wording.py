@@ -67,13 +67,13 @@ NEXT = {
     NextStep.MORE_CASES: "Next: nothing for these cases; {more} would make sure that it holds for "
     "new cases too.",
     NextStep.LABEL: "Next: {surer}label {n} on which the tests disagree (--plan-labels {number} "
-    "draws them) and audit again with --labels.",
+    "draws {them}) and audit again with --labels.",
     NextStep.LABEL_PLAN: "Next: fill in the label column of the plan and audit again with "
     "--labels; any part of it will do.",
     NextStep.RUN_ALL_TESTS: "Next: run all tests on some cases drawn at random and audit these. "
     "Too many outputs are missing for labels to help.",
-    NextStep.NO_HELP: "Next: nothing; no case shows the tests in question disagree, so labels "
-    "would not help.",
+    NextStep.NO_HELP: "Next: nothing; the tests in question disagree in no case, so labels would "
+    "not help.",
 }
 WARNING = {
     WarningKind.OUTLIER: "{tests} disagrees with every other test in at least {share} of the "
@@ -81,13 +81,13 @@ WARNING = {
     WarningKind.RULES_DISAGREE: "Two rules that need no labels disagree: they would stop after "
     "{tests}.",
     WarningKind.FEW_CASES: "There are only {cases} to go by.",
-    WarningKind.GAPS: "{cases} lack some output. What is missing may be anything.",
+    WarningKind.GAPS: "Some output is missing in {cases}. What is missing may be anything.",
     WarningKind.GAPS_BY_OUTPUTS: "Whether {tests} ran depends on other outputs, so the cases in "
-    "which it ran are not typical. What is missing may be anything.",
+    "which that happened are not typical. What is missing may be anything.",
     WarningKind.GAPS_BY_TRUTH: "Whether {tests} ran depends on the right answer, as the labels "
     "show, so nothing in this log makes up for what is missing.",
-    WarningKind.MISFIT: "{tests} make the same mistakes more often than chance has it, so the "
-    "estimates are not to be trusted.",
+    WarningKind.MISFIT: "{tests} make the same mistakes more often than chance explains, so "
+    "the estimates are not to be trusted.",
     WarningKind.ODD_VALUES: "Slips or gaps? These count as answers: {values}.",
     WarningKind.CONSTANT: "{tests} always says {values}.",
     WarningKind.OWN_WORDS: "{tests} never gives an answer that another test gives, so stopping "
@@ -214,7 +214,10 @@ def next_words(report: AuditReport) -> str:
     more = "more cases" if math.isinf(n) else f"about {_cases(rounded(n), 'more case')}"
     number = "" if math.isinf(n) else f"{n:.0f}"
     surer = "" if advice.certainty is Certainty.GUESS else "to be surer, "
-    return NEXT[advice.next_step].format(n=_cases(n), number=number, more=more, surer=surer)
+    them = "it" if n == 1 else "them"
+    return NEXT[advice.next_step].format(
+        n=_cases(n), number=number, more=more, surer=surer, them=them
+    )
 
 
 def n_said(report: AuditReport) -> int:
