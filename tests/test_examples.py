@@ -33,7 +33,7 @@ RUNS = {
 # The stories that only print: what each needs, and a line that the documents count on.
 STORIES = {
     "compare.py": ("crowdkit", "Resolve, told outputs only"),
-    "drift.py": ("stopwise", "'large' and 'medium' disagree otherwise than before"),
+    "drift.py": ("stopwise", "how often 'large' and 'medium' disagree has changed"),
     "live_cascade.py": ("stopwise", f"{'Out of service':34s} doctor"),
     "scikit_cascade.py": ("sklearn", "the cascade"),
     "llm_cascade.py": ("openai", "Worth a label: ['Ticket"),

@@ -25,7 +25,7 @@ _WORDS = {
     AlarmKind.ONE_ANSWER: "{stage} gives the same answer to nearly every case: {before} before, "
     "{after} since ({n} cases)",
     AlarmKind.MISSING: "{stage} often gives no answer: {before} before, {after} since ({n} cases)",
-    AlarmKind.CHANGED: "{stage} and {other} disagree otherwise than before: {before} before, "
+    AlarmKind.CHANGED: "how often {stage} and {other} disagree has changed: {before} before, "
     "{after} since ({n} cases)",
     AlarmKind.STALE: "{stage} was last compared with an earlier stage {after} seconds ago",
     AlarmKind.BUDGET: "the last day cost {after}, the budget for a day is {before}",

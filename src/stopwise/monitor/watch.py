@@ -202,7 +202,7 @@ class Monitor:
         return [alarm]
 
     def _changed_steps(self, weights: FloatArray, now: float) -> list[Alarm]:
-        """Look for a stage that answers otherwise than before, given what came before it."""
+        """Look for a stage that answers differently than before, given what came before it."""
         stages = np.array(self._steps.stages)
         if len(self._buckets) < 2 or not len(stages):
             return []

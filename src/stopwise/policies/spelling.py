@@ -21,7 +21,7 @@ class Spelling:
         self._is_over = False
 
     def watch(self, told: Told) -> None:
-        """Warn if an output is written otherwise than before: it counts as disagreement."""
+        """Warn if an output is written in another way than before: it counts as disagreement."""
         if self._is_over:
             return
         for output in told:
