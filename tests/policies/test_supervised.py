@@ -17,7 +17,7 @@ def labelled_algorithm_2(C, cases, exploration=1.5):
     """Algorithm 2 with γ̂_i - γ̂_j, over the cases that showed both, in place of p̂_ij."""
     K = len(C)
     history, played = [], []
-    for t, (Y, label) in enumerate(cases, start=1):
+    for t, (Y, label, _) in enumerate(cases, start=1):
         stage = K - 1
         for i in range(K - 1) if t > 1 else ():
 
