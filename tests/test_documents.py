@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import logging
 import re
 import shlex
 import subprocess
@@ -117,6 +118,7 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     yield tmp_path
+    logging.getLogger("stopwise").setLevel(logging.NOTSET)  # which a program may have changed
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
 

@@ -141,6 +141,7 @@ def test_outputs_of_very_many_values_are_pooled_by_agreement():
     assert policy.conclude(["x", "x", "y"])[1] > policy.conclude(["x", "y", "y"])[1]
 
 
+@pytest.mark.filterwarnings("ignore:outputs end with None")
 def test_degenerate_cases_have_an_answer():
     for rows in (
         [(0, 0, 0)] * 40,
