@@ -18,7 +18,6 @@ from stopwise.outputs import Outputs, present, rank
 
 MISSING = -1
 BLOCK = 1 << 20  # comparisons at a time
-
 Row = Sequence[Hashable]
 Pattern = tuple[Hashable, ...]
 Blocks = tuple[int, ...]  # who agrees with whom, in codes
@@ -43,8 +42,7 @@ def flip_flops(outputs: Outputs) -> bool:
 def agreement(outputs: Outputs, *, missing: Hashable = None) -> tuple[Any, ...]:
     """Return which outputs are equal and nothing else: for each the place of the first like it.
 
-    A missing output, ``None`` or in codes -1, stays what it is. The agreement of a prefix is a
-    prefix of the agreement.
+    A missing output, ``None`` or in codes -1, stays what it is. A prefix agrees as the whole does.
 
     >>> agreement(["cat", "dog", None, "cat"]), agreement([7, 3, -1, 3], missing=MISSING)
     ((0, 1, None, 0), (0, 1, -1, 1))

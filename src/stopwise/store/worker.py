@@ -32,10 +32,7 @@ from stopwise.store.opening import journals_beside, open_store
 from stopwise.store.shared import SharedCounts
 
 Durability = Literal["memory", "process", "disk"]
-
-# A journal that the store has counted is cut when it is longer than that.
-_CUT_BYTES = 1_000_000
-
+_CUT_BYTES = 1_000_000  # a journal that the store has counted is cut when it is longer
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
