@@ -1,16 +1,13 @@
 """The page in a real browser: nothing overflows, overlaps, runs or loads; print and contrast."""
 
-import shutil
 from functools import cache
 
 import pytest
 
 from examples.pages import PAGES
+from tests.serve.browsing import chromium
 
-CHROMIUM = shutil.which("chromium")
 WIDTHS = (390, 768, 1200)
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium")
 
 OVERFLOW = """() => {
   const wide = [...document.querySelectorAll('body *')].filter(e =>
@@ -60,11 +57,8 @@ def html(name):
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture
