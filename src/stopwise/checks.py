@@ -41,6 +41,6 @@ def known_name(what: str, name: str, known: Iterable[str], error: type[InputErro
         return name
     from difflib import get_close_matches
 
-    near = get_close_matches(name, names, n=1)
+    near = get_close_matches(str(name), names, n=1)
     hint = f": did you mean {near[0]!r}?" if near else ""
     raise error(f"{what} must be one of {', '.join(names)}, got {name!r}{hint}")

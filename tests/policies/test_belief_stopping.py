@@ -158,6 +158,21 @@ def test_degenerate_cases_have_an_answer():
             assert not math.isnan(policy.conclude(outputs)[1]) or policy.model is None
 
 
+def test_before_the_first_output_the_first_test_is_run():
+    policy = BeliefStopping(CASCADE, seed=0)
+    policy.tell_many([(0, 0, 0), (1, 1, 1), (0, 1, 1), (1, 1, 0)] * 30)
+    assert policy.model is not None
+    assert (policy.choose(), policy.next([]), policy.ask()) == (0, CONTINUE, 0)
+    assert policy.recommend([]) == CONTINUE
+    assert policy.conclude([]) == (None, 1.0)
+    assert policy.chance_to_go_on([]) == 1
+
+
+def test_an_answer_of_no_known_kind_is_refused():
+    with pytest.raises(SettingError, match="answer must be one of last, believed, got None"):
+        BeliefStopping(CASCADE, answer=None)
+
+
 # Learning
 
 

@@ -198,6 +198,8 @@ class ChainRule(BeliefRule):
         return representative_cases(prefix_levels(self._cases, len(self._codes.classes)))
 
     def _decide(self, codes: list[int]) -> Choice:
+        if not codes:
+            return Choice(0, MISSING, 1.0)  # nothing was run: there is no answer yet
         known = self._decided.get(tuple(codes))
         if known is not None:
             return known[0]
@@ -216,7 +218,7 @@ class ChainRule(BeliefRule):
         return Choice(k + 1 if goes_on else STOP, answer, error)
 
     def _explores(self, outputs: Told, codes: list[int]) -> bool:
-        if len(outputs) == 1:
+        if len(outputs) <= 1:
             return False
         before = self.after(outputs[:-1])
         return before.explores or before.test == STOP
