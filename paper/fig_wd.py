@@ -28,8 +28,8 @@ from paper.drawing import (
     styled,
 )
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table
+from paper.random_instances import random_weak
 from stopwise.problem.families import dominance_sweep
-from stopwise.problem.random_instances import random_weak
 
 NAME = "fig-wd"
 TITLE = "Figure 4: the phase transition where weak dominance is lost"

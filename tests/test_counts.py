@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paper.random_instances import random_costs, random_instance, random_tree
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
 from stopwise.errors import InputError, OutputsError, StateError
 from stopwise.pattern_counts import PatternCounts
 from stopwise.policies import Resolve
-from stopwise.problem.random_instances import random_costs, random_instance, random_tree
 from tests.strategies import cascades, hoeffding, told_cases
 
 CHAIN = Cascade([0, 0.125, 0.125], names=["a", "b", "c"])

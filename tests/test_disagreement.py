@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paper.random_instances import random_costs
 from stopwise.cascade import TOLERANCE, Cascade
 from stopwise.disagreement import (
     dominance_ratio,
@@ -16,7 +17,6 @@ from stopwise.disagreement import (
     sound_stage,
 )
 from stopwise.errors import InputError
-from stopwise.problem.random_instances import random_costs
 from tests.strategies import cascades, disagreements
 
 CHAIN = Cascade([0, 0.125, 0.125], names=["a", "b", "c"])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paper.random_instances import random_costs, random_instance
 from stopwise.cascade import Cascade
 from stopwise.errors import InputError, OutputsError, StateError
 from stopwise.pattern_counts import PatternCounts
@@ -17,7 +18,6 @@ from stopwise.patterns import (
     flip_flops,
     n_changes,
 )
-from stopwise.problem.random_instances import random_costs, random_instance
 from tests.strategies import cascades, hoeffding, told_cases
 
 CHAIN = Cascade([1, 2, 3])

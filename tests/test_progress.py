@@ -20,15 +20,15 @@ def impatience(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
-def shown(monkeypatch, *, stderr, show=True):
+def shown(monkeypatch, *, stderr, show=True, total=4, until="1/4"):
     """What is written to stderr by work that lasts until a bar is there, or a moment."""
     patience = time.monotonic() + (20 if show and stderr.isatty() else 0.1)
     # Not in a fixture: pytest puts its own stderr in place when the test starts.
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", stderr)
-        with Progress(4, "simulating", show=show) as bar:
+        with Progress(total, "simulating", show=show) as bar:
             bar.advance()
-            while "1/4" not in stderr.getvalue() and time.monotonic() < patience:
+            while until not in stderr.getvalue() and time.monotonic() < patience:
                 time.sleep(0.01)
             bar.advance(2)
     return stderr.getvalue()
@@ -41,6 +41,27 @@ def test_long_work_shows_a_bar(monkeypatch):
     assert "3/4" in written
 
 
+def test_work_of_unknown_length_shows_a_spinner_and_removes_it(monkeypatch):
+    written = shown(monkeypatch, stderr=Terminal(), total=None, until="simulating")
+    assert "simulating" in written
+    assert "/" not in written
+    assert written.rstrip().endswith(
+        ("\x1b[2K", "\x1b[?25h")
+    )  # the line is erased, the cursor back
+
+
+def test_an_error_goes_through_and_the_bar_ends(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with pytest.raises(ValueError, match="no"), Progress(None, "simulating"):  # noqa: PT012
+        time.sleep(0.2)
+        raise ValueError("no")
+    length = len(terminal.getvalue())
+    assert length
+    time.sleep(0.3)
+    assert len(terminal.getvalue()) == length
+
+
 def test_short_work_shows_nothing(monkeypatch):
     monkeypatch.setattr(progress, "DELAY", 60)
     terminal = Terminal()
@@ -50,12 +71,9 @@ def test_short_work_shows_nothing(monkeypatch):
     assert terminal.getvalue() == ""
 
 
-def test_nothing_is_shown_to_who_does_not_want_it(monkeypatch):
-    assert shown(monkeypatch, stderr=Terminal(), show=False) == ""
-
-
-def test_nothing_is_shown_where_there_is_no_terminal(monkeypatch):
-    assert shown(monkeypatch, stderr=io.StringIO()) == ""
+@pytest.mark.parametrize(("stderr", "show"), [(Terminal(), False), (io.StringIO(), True)])
+def test_nothing_is_shown_where_unwanted_or_without_a_terminal(monkeypatch, stderr, show):
+    assert shown(monkeypatch, stderr=stderr, show=show) == ""
 
 
 def test_rich_is_not_needed(monkeypatch):

@@ -1,10 +1,9 @@
-"""A progress bar for work that takes long, on a terminal; nothing anywhere else."""
+"""A progress bar or a spinner for work that takes long, on a terminal; nothing anywhere else."""
 
 from __future__ import annotations
 
 import sys
 import threading
-from types import TracebackType
 from typing import Any, Self
 
 # Seconds of silence: what is over sooner needs no bar.
@@ -19,14 +18,14 @@ class Progress:
     Parameters
     ----------
     total
-        The number of steps.
+        The number of steps; ``None`` where they are not known: then a spinner is shown.
     what
         What is going on, in a word before the bar.
     show
         Whether a bar is wanted at all.
     """
 
-    def __init__(self, total: int, what: str, *, show: bool = True) -> None:
+    def __init__(self, total: int | None, what: str, *, show: bool = True) -> None:
         self._total = total
         self._what = what
         self._done = 0
@@ -41,12 +40,7 @@ class Progress:
             self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._timer.cancel()
         with self._lock:
             self._shows = False
@@ -64,14 +58,23 @@ class Progress:
         """Start the bar; in the thread of the timer, so that one long step shows as well."""
         try:
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                SpinnerColumn,
+                TimeElapsedColumn,
+            )
             from rich.progress import Progress as Bar
         except ImportError:
             return
         with self._lock:
             if not self._shows:
                 return
-            columns = (self._what, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            if self._total is None:
+                columns: tuple[Any, ...] = (SpinnerColumn(), self._what)
+            else:
+                columns = (self._what, BarColumn(), MofNCompleteColumn())
+            console = Console(stderr=True)
+            self._bar = Bar(*columns, TimeElapsedColumn(), console=console, transient=True)
             self._bar.add_task(self._what, total=self._total, completed=self._done)
             self._bar.start()

@@ -11,6 +11,7 @@ from paper.monitoring import (
     SideObservationBandit,
     gaps_of,
 )
+from paper.random_instances import random_costs, random_tree
 from paper.reduction import (
     SensorSelection,
     bandit_feedback,
@@ -22,7 +23,6 @@ from stopwise.cascade import Cascade
 from stopwise.errors import InstanceError, OutputsError
 from stopwise.problem import Instance
 from stopwise.problem.families import nested_errors
-from stopwise.problem.random_instances import random_costs, random_tree
 from stopwise.theory.plan import expected_regret
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import stopwise as sw
+from paper.random_instances import random_weak
 from stopwise.cascade import Cascade
 from stopwise.problem.families import nested_errors
-from stopwise.problem.random_instances import random_weak
 from tests.policies.helpers import draw_cases, play, sample_cases
 
 CHAIN = Cascade([0, 0.25, 0.25])

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import rel_entr
 
 import stopwise as sw
+from paper.random_instances import random_instance, random_weak
 from stopwise.cascade import Cascade
 from stopwise.errors import CascadeError, SettingError
 from stopwise.policies.resolution import demanded_evidence, epoch_end
@@ -16,7 +17,6 @@ from stopwise.problem.families import (
     nested_errors,
     relaxed_errors,
 )
-from stopwise.problem.random_instances import random_instance, random_weak
 from tests.policies.helpers import Case, draw_cases, play, regret, sample_cases
 
 

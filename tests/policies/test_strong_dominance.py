@@ -8,10 +8,10 @@ import pytest
 
 import stopwise as sw
 from paper.monitoring import FeedbackGraph
+from paper.random_instances import random_instance, random_strong
 from paper.side_observation import SideObservationPolicy
 from stopwise.cascade import Cascade
 from stopwise.problem.families import nested_errors
-from stopwise.problem.random_instances import random_instance, random_strong
 from stopwise.theory.plan import cheapest_plan
 from tests.policies.helpers import play, sample_cases, twin
 

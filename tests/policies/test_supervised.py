@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import stopwise as sw
+from paper.random_instances import random_costs, random_instance
 from stopwise.cascade import Cascade
 from stopwise.errors import OutputsError
 from stopwise.problem.families import complement, nested_errors
-from stopwise.problem.random_instances import random_costs, random_instance
 from tests.policies.helpers import Case, draw_cases, play, regret, sample_cases, tell
 
 

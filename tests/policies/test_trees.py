@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stopwise as sw
+from paper.random_instances import random_strong_tree, random_tree, random_weak_tree
 from paper.triage_tree import worlds
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
@@ -25,7 +26,6 @@ from stopwise.policies.tree_resolution import (
 from stopwise.policies.walk import optimistic_walk, steepest_walk
 from stopwise.problem.families import nested_errors
 from stopwise.problem.instance import Instance
-from stopwise.problem.random_instances import random_strong_tree, random_tree, random_weak_tree
 from stopwise.theory.divergence import bernoulli_kl
 from tests.policies.helpers import (
     FACTORIES,

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import stopwise as sw
+from paper.random_instances import random_costs, random_instance, random_weak
 from stopwise.cascade import Cascade
 from stopwise.problem.families import nested_errors, relaxed_errors
-from stopwise.problem.random_instances import random_costs, random_instance, random_weak
 from tests.policies.helpers import play, regret, sample_cases
 
 

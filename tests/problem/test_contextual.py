@@ -8,7 +8,6 @@ from scipy.special import expit
 import stopwise as sw
 from stopwise.errors import CascadeError, InstanceError
 from stopwise.problem.contextual_laws import (
-    GivenContexts,
     LogisticPairs,
     NestedErrors,
     UniformContexts,
@@ -125,16 +124,6 @@ def test_average_gaps_and_the_best_fixed_stage():
     assert world.average_gaps.min() > 0.01
 
 
-def test_given_contexts_are_drawn_alike():
-    law = NestedErrors([[-2.0, 0.3, 0.1]])
-    rows = [[0.0, 1.0], [2.0, -1.0], [0.5, 0.5]]
-    world = sw.ContextualInstance(law, GivenContexts(rows), sw.Cascade([0, 0.1]))
-    drawn = world.draw_contexts(3000, np.random.default_rng(0))
-    counts = [(drawn == row).all(axis=1).sum() for row in rows]
-    assert sum(counts) == 3000
-    assert min(counts) > 800
-
-
 @pytest.mark.parametrize(
     ("make", "match"),
     [
@@ -193,8 +182,6 @@ def test_parts_of_another_kind_are_refused():
     for bad in ([[0.0]], law):
         with pytest.raises(InstanceError, match="contexts must have n_features, draw and extremes"):
             sw.ContextualInstance(law, bad, cascade)
-    with pytest.raises(InstanceError, match=r"rows must be finite, at most 1e\+100 in size"):
-        GivenContexts([[1e165]])
     with pytest.raises(InstanceError, match=r"theta must be finite, at most 1e\+100 in size"):
         NestedErrors([[-2.0, 1e300]])
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paper.random_instances import random_costs, random_instance, random_tree
 from stopwise.cascade import Cascade
 from stopwise.errors import InstanceError
 from stopwise.problem.instance import Instance
-from stopwise.problem.random_instances import random_costs, random_instance, random_tree
 from tests.strategies import hoeffding, instances, seeds
 
 TWO = Cascade([0, 0.25])

@@ -16,6 +16,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import binom
 
+from paper.random_instances import (
+    random_costs,
+    random_instance,
+    random_neither,
+    random_ordered,
+    random_strong,
+    random_tree,
+    random_weak,
+)
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
 from stopwise.disagreement import sound_stage
@@ -26,15 +35,6 @@ from stopwise.problem.families import (
     relaxed_errors,
 )
 from stopwise.problem.instance import Instance
-from stopwise.problem.random_instances import (
-    random_costs,
-    random_instance,
-    random_neither,
-    random_ordered,
-    random_strong,
-    random_tree,
-    random_weak,
-)
 from tests.strategies import hoeffding, instances, seeds
 
 

@@ -3,9 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stopwise.cascade import Cascade
-from stopwise.errors import InstanceError
-from stopwise.problem.random_instances import (
+from paper.random_instances import (
     random_costs,
     random_instance,
     random_neither,
@@ -16,6 +14,8 @@ from stopwise.problem.random_instances import (
     random_weak,
     random_weak_tree,
 )
+from stopwise.cascade import Cascade
+from stopwise.errors import InstanceError
 from tests.strategies import seeds
 
 stages = st.integers(1, 6)

@@ -3,8 +3,8 @@ import pytest
 from scipy import stats
 
 import stopwise as sw
+from paper.random_instances import random_instance
 from stopwise.problem.families import nested_errors, relaxed_errors
-from stopwise.problem.random_instances import random_instance
 from stopwise.simulation.events import Cases, EventPlay
 from stopwise.simulation.world import World
 from tests.policies.helpers import FACTORIES

@@ -11,10 +11,7 @@ import pytest
 from scipy import stats
 
 import stopwise as sw
-from stopwise.policies import posterior_chances
-from stopwise.policies.compiled_rule import CompiledRule, declared_rule, pair_tables
-from stopwise.problem.families import relaxed_errors
-from stopwise.problem.random_instances import (
+from paper.random_instances import (
     random_instance,
     random_neither,
     random_ordered,
@@ -24,6 +21,9 @@ from stopwise.problem.random_instances import (
     random_weak,
     random_weak_tree,
 )
+from stopwise.policies import posterior_chances
+from stopwise.policies.compiled_rule import CompiledRule, declared_rule, pair_tables
+from stopwise.problem.families import relaxed_errors
 from stopwise.simulation import compiled, compiled_play, draws
 from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.world import World

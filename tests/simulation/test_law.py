@@ -13,9 +13,9 @@ import pytest
 from scipy import stats
 
 import stopwise as sw
+from paper.random_instances import random_neither
 from stopwise.policies.compiled_rule import declared_rule
 from stopwise.problem.families import nested_errors, relaxed_errors
-from stopwise.problem.random_instances import random_neither
 from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.events import EventPlay
 from stopwise.simulation.world import World

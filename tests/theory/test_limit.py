@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from paper.random_instances import random_weak
 from stopwise.cascade import Cascade
 from stopwise.disagreement import dominated_pairs
 from stopwise.errors import SettingError
 from stopwise.problem.families import nested_errors, relaxed_errors
-from stopwise.problem.random_instances import random_weak
 from stopwise.theory.bounds import resolution_constant
 from stopwise.theory.divergence import bernoulli_kl
 from stopwise.theory.limit import weak_dominance_limit

@@ -13,15 +13,7 @@ from typing import Annotated
 
 import typer
 
-from stopwise.auditing.assumptions import (
-    Assumption,
-    ErrsWithin,
-    MissingAtRandom,
-    NeverRight,
-    Ordered,
-    Prevalence,
-    UnseenLabel,
-)
+from stopwise.auditing import assumptions as assume
 from stopwise.auditing.labels.label_files import CASE
 from stopwise.auditing.labels.sheet import (
     LABEL,
@@ -35,10 +27,10 @@ from stopwise.auditing.run import audit as run_audit
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.cli.printing import say, visible
-from stopwise.cli.waiting import waiting
 from stopwise.errors import InputError, SettingError
 from stopwise.files import check_target, draft
 from stopwise.lists import comma_separated
+from stopwise.progress import Progress
 from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
 
@@ -160,7 +152,7 @@ def audit(
     _check_targets({option: path for option, path in targets.items() if path}, log, labels)
     if plan_labels:
         check_old_sheet(plan_out, label_column)
-    with waiting(visible(f"auditing {Path(log).name}")):
+    with Progress(None, visible(f"auditing {Path(log).name}")):
         open_source = partial(
             open_log, log, table=table or None, query=query or None, case_id=case_id or None
         )
@@ -172,10 +164,11 @@ def audit(
         shown += names if show_outputs else []
         if plan_labels:
             _check_sheet_columns([case_id or CASE, *shown])
-        assumptions = _assumptions(ordered, errs_at_most or [], prevalence or [])
-        assumptions += [NeverRight(*never_right)] if never_right else []
-        assumptions += [UnseenLabel()] if unseen_label else []
-        assumptions += [MissingAtRandom()] if missing_at_random else []
+        assumptions: list[assume.Assumption] = [assume.Ordered()] if ordered else []
+        assumptions += _bounds_on_rates(errs_at_most or [], prevalence or [])
+        assumptions += [assume.NeverRight(*never_right)] if never_right else []
+        assumptions += [assume.UnseenLabel()] if unseen_label else []
+        assumptions += [assume.MissingAtRandom()] if missing_at_random else []
         price = _number("--mistake-cost", mistake_cost, mistake_cost)
         report = run_audit(
             opened,
@@ -210,16 +203,16 @@ def _json_text(report: AuditReport) -> str:
     return text
 
 
-def _assumptions(ordered: bool, errs_at_most: list[str], prevalence: list[str]) -> list[Assumption]:
-    taken: list[Assumption] = [Ordered()] if ordered else []
+def _bounds_on_rates(errs_at_most: list[str], prevalence: list[str]) -> list[assume.Assumption]:
+    taken: list[assume.Assumption] = []
     for text in errs_at_most:
         name, _, rate = text.rpartition("=")
-        taken.append(ErrsWithin(name, _number("--errs-at-most", rate, text)))
+        taken.append(assume.ErrsWithin(name, _number("--errs-at-most", rate, text)))
     for text in prevalence:
         value, _, band = text.rpartition("=")
         low, _, high = band.partition(":")
         ends = [_number("--prevalence", end, text) for end in (low, high)]
-        taken.append(Prevalence(value, *ends))
+        taken.append(assume.Prevalence(value, *ends))
     return taken
 
 

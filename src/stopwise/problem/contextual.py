@@ -48,7 +48,7 @@ class ContextualInstance:
     law
         The law of label and outputs given a context: `NestedErrors`, `LogisticPairs`, or another.
     contexts
-        The law of contexts: `UniformContexts`, `GivenContexts`, or another.
+        The law of contexts: `UniformContexts`, or another.
     cascade
         The tests and what they cost; a chain.
     only_weakly_dominant

@@ -70,29 +70,6 @@ class UniformContexts:
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class GivenContexts:
-    """A table of contexts, shape (n, d), one as likely as the other."""
-
-    rows: FloatArray
-
-    def __init__(self, rows: Any) -> None:
-        object.__setattr__(self, "rows", _table("rows", rows))
-
-    @property
-    def n_features(self) -> int:
-        """The length of a context."""
-        return int(self.rows.shape[1])
-
-    def draw(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw ``n`` contexts; shape (n, d)."""
-        return self.rows[rng.integers(len(self.rows), size=n)]
-
-    def extremes(self) -> FloatArray:
-        """Return all of them."""
-        return self.rows
-
-
-@dataclass(frozen=True, init=False, eq=False)
 class NestedErrors:
     """Strong dominance given x: a right answer stays right, each step mends σ(θ_i·x) of the cases.
 
