@@ -1,10 +1,10 @@
 """The page in a real browser: nothing overflows, overlaps, runs or loads; print and contrast."""
 
-from functools import cache
+import sys
 
 import pytest
 
-from examples.pages import PAGES
+from examples import pages
 from tests.serve.browsing import chromium
 
 WIDTHS = (390, 768, 1200)
@@ -50,9 +50,15 @@ CONTRAST = """() => {
 }"""
 
 
-@cache
-def html(name):
-    return PAGES[name]().to_html()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Every page of the example, as the example saves them."""
+    written = tmp_path_factory.mktemp("pages")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["pages", str(written)])
+        pages.main()
+    assert {path.stem for path in written.iterdir()} == set(pages.PAGES)
+    return written
 
 
 @pytest.fixture(scope="module")
@@ -62,49 +68,41 @@ def browser():
 
 
 @pytest.fixture
-def show(browser, tmp_path):
-    contexts = []
+def show(browser, folder):
+    page = browser.new_page(viewport={"width": WIDTHS[-1], "height": 900}, color_scheme="light")
+    page.wrong = []
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.on("console", lambda said: page.wrong.append(said.text))
+    page.on("request", lambda r: None if r.url.startswith("file:") else page.wrong.append(r.url))
 
-    def opened(name, width=1200, scheme="light"):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.wrong = []
-        page.on("pageerror", lambda error: page.wrong.append(str(error)))
-        page.on("console", lambda said: page.wrong.append(said.text))
-        page.on(
-            "request", lambda r: None if r.url.startswith("file:") else page.wrong.append(r.url)
-        )
-        path = tmp_path / f"{name}.html"
-        path.write_text(html(name), encoding="utf-8")
-        page.goto(path.as_uri())
+    def opened(name):
+        page.goto((folder / f"{name}.html").as_uri())
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    page.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_every_width(name, show):
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_a_page_fits_every_width_and_is_readable_and_printed_on_two_sheets(name, show):
+    page = show(name)
+    pdf = page.pdf(format="A4")
+    assert sum(pdf.count(b"/Type /Page" + end) for end in (b"\n", b" ", b"/")) <= 2
     for width in WIDTHS:
-        page = show(name, width)
+        page.set_viewport_size({"width": width, "height": 900})
         beyond, wide = page.evaluate(OVERFLOW)
         assert beyond <= 0, (width, wide)
         assert not wide, width
         assert page.evaluate(OVERLAPS) == [], width
         assert page.evaluate(CLIPPED) == [], width
-        assert page.wrong == []
-        page.locator("summary").click()
-        assert page.evaluate(OVERFLOW)[0] <= 0, width
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["proven", "likely", "guess", "labelled"])
-def test_text_can_be_read_in_light_and_dark(name, scheme, show):
-    page = show(name, scheme=scheme)
     page.locator("summary").click()
-    assert page.evaluate(CONTRAST) == []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(OVERFLOW)[0] <= 0, width
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(CONTRAST) == [], scheme
+    assert page.wrong == []
 
 
 def test_names_and_values_run_nothing(show):
@@ -112,14 +110,6 @@ def test_names_and_values_run_nothing(show):
     page.mouse.move(200, 200)
     assert page.evaluate("window.ran") is None
     assert page.wrong == []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_prints_on_two_sheets(name, show):
-    pdf = show(name).pdf(format="A4")
-    assert (
-        pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") + pdf.count(b"/Type /Page/") <= 2
-    )
 
 
 def test_a_keyboard_reaches_the_fold_and_the_tables(show):
