@@ -7,17 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from paper import contexts_data
+from paper import contexts_data, drawing
 from paper.contenders import CHECKPOINTS, curve, slope_interval, slope_told
 from paper.contexts_data import WITH, WITHOUT
-from paper.drawing import (
-    REGRET,
-    ROUNDS,
-    draw_curve,
-    legend_below,
-    new_figure,
-    styled,
-)
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, above, all_of, below
 from stopwise.cascade import Cascade
 from stopwise.policies import (
@@ -106,19 +98,19 @@ def run(scale: Scale) -> Result:
     return Result(NAME, parameters, numbers)
 
 
-@styled
+@drawing.styled
 def figure(result: Result) -> dict[str, Any]:
     """Draw regret over time, and cost + error above the best fixed stage over λ."""
-    sheet, axes = new_figure(1, 3, width=10.0, height=3.8)
+    sheet, axes = drawing.new_figure(1, 3, width=10.0, height=3.8)
     left = axes[0]
     for label, numbers in result.numbers["curves"].items():
-        draw_curve(left, label, numbers)
+        drawing.draw_curve(left, label, numbers)
     left.set_xscale("log")
     left.set_yscale("log")
     left.set_xlim(50, result.numbers["curves"]["Resolve"]["rounds"][-1])
     left.set_ylim(bottom=3)
-    left.set_xlabel(ROUNDS)
-    left.set_ylabel(REGRET)
+    left.set_xlabel(drawing.ROUNDS)
+    left.set_ylabel(drawing.REGRET)
     left.set_title("best stage differs by context")
     for axis, (name, cell) in zip(axes[1:], result.numbers["data"].items(), strict=True):
         for way, colour in ((WITH, style_of("ContextualResolve").colour), (WITHOUT, BROWN)):
@@ -131,7 +123,7 @@ def figure(result: Result) -> dict[str, Any]:
         axis.set_xlabel("λ (mistakes a dollar)")
         axis.set_title(f"{name}, held-out patients")
     axes[1].set_ylabel("cost + error above the best fixed stage")
-    legend_below(sheet, axes, columns=4)
+    drawing.legend_below(sheet, axes, columns=4)
     return {"contexts": sheet}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from paper import drawing
 from paper.contenders import (
     ALGORITHM_1,
     CHECKPOINTS,
@@ -19,16 +20,6 @@ from paper.contenders import (
     slope_interval,
     slope_told,
     told_regret,
-)
-from paper.drawing import (
-    REGRET,
-    ROUNDS,
-    draw_curve,
-    from_zero,
-    guide,
-    legend_below,
-    new_figure,
-    styled,
 )
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, Verdict, all_of, below
 from stopwise.cascade import Cascade
@@ -79,35 +70,37 @@ def _cell(rates: tuple[float, ...], costs: tuple[float, ...], scale: Scale) -> J
     }
 
 
-@styled
+@drawing.styled
 def figure(result: Result) -> dict[str, Any]:
     """Draw one panel a setting."""
-    sheet, axes = new_figure(2, 2, height=5.2, sharex=True)
+    sheet, axes = drawing.new_figure(2, 2, height=5.2, sharex=True)
     for axis, cell in zip(axes, result.numbers["settings"], strict=True):
         _draw(axis, cell)
         axis.set_title(_named(cell))
-        from_zero(axis)
+        drawing.from_zero(axis)
     for axis in axes[2:]:
-        axis.set_xlabel(ROUNDS)
+        axis.set_xlabel(drawing.ROUNDS)
     for axis in axes[::2]:
-        axis.set_ylabel(REGRET)
-    legend_below(sheet, axes)
-    tied, (axis,) = new_figure(width=4.6, height=3.2)
+        axis.set_ylabel(drawing.REGRET)
+    drawing.legend_below(sheet, axes)
+    tied, (axis,) = drawing.new_figure(width=4.6, height=3.2)
     _draw(axis, result.numbers["tied"])
     axis.set_yscale("log")
     axis.set_xlim(left=10)
-    axis.set_xlabel(ROUNDS)
-    axis.set_ylabel(REGRET)
+    axis.set_xlabel(drawing.ROUNDS)
+    axis.set_ylabel(drawing.REGRET)
     axis.set_title("two best stages; Δ = (0, 0, 4.94)")
-    legend_below(tied, [axis], columns=1)
+    drawing.legend_below(tied, [axis], columns=1)
     return {"fig-sd": sheet, "fig-sd-tied": tied}
 
 
 def _draw(axis: Any, cell: JSON) -> None:
     numbers = cell["curve"]
-    draw_curve(axis, ALGORITHM_1.label, numbers, linestyle="-")
+    drawing.draw_curve(axis, ALGORITHM_1.label, numbers, linestyle="-")
     times = [t for t in numbers["rounds"] if t > 1]
-    guide(axis, times, [cell["constant"] * math.log(t) for t in times], LIMIT, ":", color=INK)
+    drawing.guide(
+        axis, times, [cell["constant"] * math.log(t) for t in times], LIMIT, ":", color=INK
+    )
     if cell["constant"] == 0:
         axis.annotate("limit 0", (times[-1], 0), (0, 4), textcoords="offset points",
                       color=INK, fontsize=8, ha="right")  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from paper import drawing
 from paper.contenders import (
     ALGORITHM_1,
     ALGORITHM_2,
@@ -15,17 +16,6 @@ from paper.contenders import (
     Contender,
     described,
     play,
-)
-from paper.drawing import (
-    REGRET_A_ROUND,
-    draw_band,
-    draw_line,
-    from_zero,
-    guide,
-    legend_below,
-    new_figure,
-    shade,
-    styled,
 )
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table
 from paper.random_instances import random_weak
@@ -59,35 +49,35 @@ def run(scale: Scale) -> Result:
     return Result(NAME, {**parameters, "total_cost": TOTAL_COST, "slip": 0.1}, numbers)
 
 
-@styled
+@drawing.styled
 def figure(result: Result) -> dict[str, Any]:
     """Draw the sweep at three horizons, and the three policies at one."""
     numbers = result.numbers
-    sheet, axes = new_figure(1, 2, height=3.5, sharey=True)
+    sheet, axes = drawing.new_figure(1, 2, height=3.5, sharey=True)
     x = numbers["ratios"]
     for (T, sweep), dashes in zip(_by_horizon(numbers), (":", "--", "-"), strict=True):
         label = ALGORITHM_2.label
         named = f"{label}, T = {T:,}"
-        draw_line(axes[0], label, x, sweep["mean"], linestyle=dashes, label=named)
-        draw_band(axes[0], label, x, sweep["low"], sweep["high"])
+        drawing.draw_line(axes[0], label, x, sweep["mean"], linestyle=dashes, label=named)
+        drawing.draw_band(axes[0], label, x, sweep["low"], sweep["high"])
     axes[0].set_title("Algorithm 2 as runs get longer")
     T = result.parameters["horizon"]
     for label in (ALGORITHM_2.label, RESOLVE.label, ALGORITHM_1.label):
         sweep = _a_round(numbers[label], -1)
         named = f"{label}, T = {T:,}" if label == ALGORITHM_2.label else label
-        draw_line(axes[1], label, x, sweep["mean"], marker="o", markersize=3, label=named)
-        draw_band(axes[1], label, x, sweep["low"], sweep["high"])
+        drawing.draw_line(axes[1], label, x, sweep["mean"], marker="o", markersize=3, label=named)
+        drawing.draw_band(axes[1], label, x, sweep["low"], sweep["high"])
     axes[1].set_title(f"three learners, T = {T:,}")
     for axis in axes:
         gaps = [truth["gaps"][2] for truth in numbers["truth"]]
-        guide(axis, numbers["ratios"], gaps, "always going to test 3")
-        shade(axis, RATIOS[0], 1.0, "weak dominance fails")
+        drawing.guide(axis, numbers["ratios"], gaps, "always going to test 3")
+        drawing.shade(axis, RATIOS[0], 1.0, "weak dominance fails")
         axis.axvline(1.0, color="black", linewidth=0.8)
         axis.set_xlabel("ρ = (C₃ − C₂) / P(Y² ≠ Y³)")
         axis.set_xlim(RATIOS[0], RATIOS[-1])
-        from_zero(axis)
-    axes[0].set_ylabel(REGRET_A_ROUND)
-    legend_below(sheet, axes, columns=3)
+        drawing.from_zero(axis)
+    axes[0].set_ylabel(drawing.REGRET_A_ROUND)
+    drawing.legend_below(sheet, axes, columns=3)
     return {"fig-wd": sheet}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from paper import drawing
 from paper.contenders import (
     ALGORITHM_1,
     ALGORITHM_2,
@@ -24,16 +25,6 @@ from paper.contenders import (
     slope_interval,
     slope_told,
     told_regret,
-)
-from paper.drawing import (
-    REGRET,
-    ROUNDS,
-    draw_curve,
-    from_zero,
-    guide,
-    legend_below,
-    new_figure,
-    styled,
 )
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, Verdict, all_of, below
 from stopwise.cascade import Cascade
@@ -87,30 +78,30 @@ def run(scale: Scale) -> Result:
     return Result(NAME, parameters, numbers)
 
 
-@styled
+@drawing.styled
 def figure(result: Result) -> dict[str, Any]:
     """Draw one figure a flaw: the mean with its band, and the single runs, a panel a policy."""
     sheets = {}
     for part in ("step", "stuck"):
         cells = result.numbers[part]["contenders"]
-        sheet, axes = new_figure(1, 2, height=3.4, sharex=True, sharey=True)
+        sheet, axes = drawing.new_figure(1, 2, height=3.4, sharex=True, sharey=True)
         for axis, (label, cell) in zip(axes, cells.items(), strict=True):
             colour = style_of(STYLES[label]).colour
             thin = {"color": colour, "alpha": 0.4, "linewidth": 0.7}
             for single in cell["runs"]:
                 axis.plot(cell["rounds"], single, **thin, label=f"{label}, single runs")
-            draw_curve(axis, label, cell, label=f"{label}, mean")
+            drawing.draw_curve(axis, label, cell, label=f"{label}, mean")
             axis.set_title(f"{label}: {cell['n_wrong']} of {len(cell['runs'])} runs end wrong")
-            axis.set_xlabel(ROUNDS)
+            axis.set_xlabel(drawing.ROUNDS)
             if part == "stuck":  # a hundred times more regret in some runs than in others
                 axis.set_xscale("log")
                 axis.set_yscale("log")
                 axis.set_xlim(100, cell["rounds"][-1])
                 axis.set_ylim(bottom=10)
         if part == "step":
-            from_zero(axes[0])
-        axes[0].set_ylabel(REGRET)
-        legend_below(sheet, axes, columns=2)
+            drawing.from_zero(axes[0])
+        axes[0].set_ylabel(drawing.REGRET)
+        drawing.legend_below(sheet, axes, columns=2)
         sheets[f"misprint-{part}"] = sheet
     sheets["algorithm-2-exponent"] = _draw_exponents(result)
     return sheets
@@ -118,7 +109,7 @@ def figure(result: Result) -> dict[str, Any]:
 
 def _draw_exponents(result: Result) -> Any:
     numbers = result.numbers["exponent"]
-    sheet, (axis,) = new_figure(width=5.0, height=3.2)
+    sheet, (axis,) = drawing.new_figure(width=5.0, height=3.2)
     for label, cell in numbers["contenders"].items():
         style = style_of(STYLES[label])
         half = np.array(cell["slope"]) - np.array(cell["low"])
@@ -126,12 +117,12 @@ def _draw_exponents(result: Result) -> Any:
                       color=style.colour, label=f"{label}, simulated")  # fmt: skip
     x = np.linspace(THIRD_COSTS[0] - 0.02, THIRD_COSTS[-1] + 0.02, 200)
     named = "predicted: 1 − 1.5 kl(c₂, p₁₂) / m₂₃²"
-    guide(axis, x, [predicted_exponent(c) for c in x], named, "-", color=INK)
+    drawing.guide(axis, x, [predicted_exponent(c) for c in x], named, "-", color=INK)
     axis.set_xlabel("cost of test 3")
     axis.set_ylabel("exponent of the regret")
     axis.set_ylim(-0.1, 1.05)
     axis.set_title(f"slope of log regret over the last decade, T = {numbers['horizon']:,}")
-    legend_below(sheet, [axis], columns=1)
+    drawing.legend_below(sheet, [axis], columns=1)
     return sheet
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from paper import drawing
 from paper.contenders import (
     ALGORITHM_2,
     CHECKPOINTS,
@@ -18,20 +19,6 @@ from paper.contenders import (
     ratio_interval,
     slope_told,
     told_regret,
-)
-from paper.drawing import (
-    REGRET,
-    REGRET_A_ROUND,
-    ROUNDS,
-    draw_band,
-    draw_curve,
-    draw_line,
-    from_zero,
-    guide,
-    legend_below,
-    new_figure,
-    shade,
-    styled,
 )
 from paper.experiment import JSON, Result, Scale, Table
 from paper.over_prices import dominance_line, failing_spans, limit_regret, limit_stage, priced
@@ -126,53 +113,53 @@ def _times(ours: list[FloatArray], theirs: list[FloatArray], holds: list[bool]) 
     }
 
 
-@styled
+@drawing.styled
 def draw(result: Result) -> dict[str, Any]:
     """Draw regret over time at one λ, and regret, its ratio and the dominance ratio over λ."""
-    sheet, axes = new_figure(2, 2, height=6.0)
+    sheet, axes = drawing.new_figure(2, 2, height=6.0)
     over_time, a_round, times, dominance = axes
     for label, numbers in result.numbers["curves"].items():
-        draw_curve(over_time, label, numbers)
+        drawing.draw_curve(over_time, label, numbers)
     over_time.set_xscale("log")
-    over_time.set_xlabel(ROUNDS)
-    over_time.set_ylabel(REGRET)
+    over_time.set_xlabel(drawing.ROUNDS)
+    over_time.set_ylabel(drawing.REGRET)
     best = result.numbers["truth"]["best_stage"]
     over_time.set_title(f"λ = {result.parameters['lambda']:g}, best: stage {best}")
 
     sweep = result.numbers["sweep"]
     x = np.array(sweep["lambda"])
     for label in (c.label for c in SWEPT):
-        draw_line(a_round, label, x, sweep[label])
+        drawing.draw_line(a_round, label, x, sweep[label])
     line = sweep["limit_line"]
     named = "disagreement rule (T → ∞)"
-    guide(a_round, line["lambda"], line["regret"], named, (0, (1, 1)), color=WINE, zorder=3)
-    a_round.set_ylabel(REGRET_A_ROUND)
+    drawing.guide(a_round, line["lambda"], line["regret"], named, (0, (1, 1)), color=WINE, zorder=3)
+    a_round.set_ylabel(drawing.REGRET_A_ROUND)
     a_round.set_title(f"over λ, after T = {sweep['horizon']:,} rounds")
     for label, cell in sweep["times_labels"].items():
         at = x[cell["places"]]
-        draw_line(times, label, at, cell["ratio"])
-        draw_band(times, label, at, cell["low"], cell["high"])
-    guide(times, LAMBDAS, [1, 1], "as with labels")
+        drawing.draw_line(times, label, at, cell["ratio"])
+        drawing.draw_band(times, label, at, cell["low"], cell["high"])
+    drawing.guide(times, LAMBDAS, [1, 1], "as with labels")
     times.set_yscale("log")
     times.set_ylabel("regret, times that with labels")
     times.set_title("without labels against with labels")
     line = sweep["ratio_line"]
     ratio = [np.nan if value is None else value for value in line["ratio"]]
-    guide(dominance, line["lambda"], ratio, "dominance ratio ρ", "-", color=INK)
-    guide(dominance, LAMBDAS, [1, 1], "weak dominance: ρ ≥ 1")
+    drawing.guide(dominance, line["lambda"], ratio, "dominance ratio ρ", "-", color=INK)
+    drawing.guide(dominance, LAMBDAS, [1, 1], "weak dominance: ρ ≥ 1")
     dominance.set_yscale("log")
     dominance.set_ylabel("ρ")
     dominance.set_title("weak dominance over λ")
     for axis in axes[1:]:
         for low, high in sweep["failing"]:
-            shade(axis, low, high, "weak dominance fails")
+            drawing.shade(axis, low, high, "weak dominance fails")
         axis.axvline(result.parameters["lambda"], color=INK, linewidth=0.8, label="λ, top left")
         axis.set_xscale("log")
         axis.set_xlim(*LAMBDAS)
         axis.set_xlabel("λ (mistakes a dollar)")
     for axis in axes[:2]:
-        from_zero(axis)
-    legend_below(sheet, axes, columns=3)
+        drawing.from_zero(axis)
+    drawing.legend_below(sheet, axes, columns=3)
     return {result.name: sheet}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from paper import drawing
 from paper.contenders import (
     ALGORITHM_1,
     ALGORITHM_2,
@@ -22,14 +23,6 @@ from paper.contenders import (
     slope_interval,
     slope_told,
     told_slopes,
-)
-from paper.drawing import (
-    REGRET,
-    ROUNDS,
-    draw_curve,
-    legend_below,
-    new_figure,
-    styled,
 )
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, all_of, below
 from stopwise.cascade import Cascade
@@ -81,21 +74,21 @@ def run(scale: Scale) -> Result:
     return Result(NAME, parameters, numbers)
 
 
-@styled
+@drawing.styled
 def figure(result: Result) -> dict[str, Any]:
     """Draw the regret of each policy, and where Resolve and Algorithm 2 sent the cases."""
-    sheet, axes = new_figure(1, 2, height=3.4)
+    sheet, axes = drawing.new_figure(1, 2, height=3.4)
     for axis, (name, cell) in zip(axes, result.numbers.items(), strict=True):
         for label, numbers in cell["curves"].items():
-            draw_curve(axis, label, numbers)
+            drawing.draw_curve(axis, label, numbers)
         axis.set_xscale("log")
         axis.set_yscale("symlog", linthresh=1)
         axis.set_ylim(bottom=0)
-        axis.set_xlabel(ROUNDS)
+        axis.set_xlabel(drawing.ROUNDS)
         axis.set_title(f"{name}; best: {NAMES[cell['truth']['best_stage'] - 1]}")
-    axes[0].set_ylabel(REGRET)
-    legend_below(sheet, axes, columns=5)
-    trees, panels = new_figure(2, 2, height=6.4)
+    axes[0].set_ylabel(drawing.REGRET)
+    drawing.legend_below(sheet, axes, columns=5)
+    trees, panels = drawing.new_figure(2, 2, height=6.4)
     for k, (name, cell) in enumerate(result.numbers.items()):
         cascade = Cascade(cell["costs"], names=NAMES, parents=PARENTS)
         for panel, contender in zip(panels[k::2], (ALGORITHM_2, RESOLVE), strict=True):
