@@ -46,7 +46,7 @@ class Runtime(Changes, Elsewhere, Lifetime):
     Parameters
     ----------
     name
-        Under which the store keeps what is learned.
+        The name under which the store keeps what is learned.
     stages
         `Stage` objects or plain functions, cheapest first.
     mistake_cost
@@ -67,17 +67,17 @@ class Runtime(Changes, Elsewhere, Lifetime):
         n: n more stages are started ahead; what they cost in vain is in
         ``engine.speculated_cost``.
     monitor
-        How watchful to be about changes.
+        Which changes raise an alarm, and how many false alarms to accept.
     labels
         Which cases to keep for labelling, and whether to buy labels.
     on_alarm
         Called with every `Alarm`, after it was logged.
     sharing
-        Time spans and sizes of exchanging counts with the store.
+        How often counts are exchanged with the store, and how much is kept in between.
     seed
-        Of the shadow share.
+        The seed of the generator that draws the shadow cases.
     clock
-        Wall time in seconds.
+        A function that returns the wall time in seconds.
     """
 
     def __init__(  # noqa: PLR0913  # all but two have defaults and names
