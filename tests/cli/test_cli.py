@@ -145,7 +145,7 @@ BAD = [
     (["--policies", "weak-dominence"], "did you mean 'weak-dominance'?"),
     (["--policies", ","], "policies must be a mapping from names, not empty"),
     (["--policies", "fixed-stage:9"], "must name one of the 3 stages, got 9"),
-    (["--costs", "0,x"], "--costs must be numbers separated by commas, got '0,x'"),
+    (["--costs", "0,x"], "--costs must look like 6,16,24, got '0,x'"),
     (["--costs", "0,nan,1"], "costs must be finite"),
     (["--costs", "0,0.1"], "error_rates must have one entry a stage"),
     (["--slip", "0.1"], "family 'synthetic' takes"),

@@ -253,7 +253,7 @@ def test_text_outputs_and_bad_features():
     for features, match in [
         ([[1], [2]], "shape"),
         ([1, 2, 3], "shape"),
-        ([[1], [np.nan], [3]], "finite.*row 2, feature 1"),
+        ([[1], [np.nan], [3]], "finite.*row 2, column 1"),
         ([["x"], [1], [2]], "numbers"),
     ]:
         with pytest.raises(InstanceError, match=match):

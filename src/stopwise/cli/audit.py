@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +25,7 @@ from stopwise.auditing.report import AuditReport
 from stopwise.auditing.run import audit as run_audit
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
+from stopwise.cli.numbers import number, numbers, share
 from stopwise.cli.printing import say, visible
 from stopwise.errors import InputError, SettingError
 from stopwise.files import check_target, draft
@@ -34,12 +34,6 @@ from stopwise.progress import Progress
 from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
 
-FORMS = {
-    "--confidence": "0.95",
-    "--costs": "6,16,24",
-    "--errs-at-most": "all=0.02",
-    "--mistake-cost": "1000",
-}
 SHEETS = {".json": sheet_json, ".jsonl": sheet_jsonl}
 
 _log = partial(typer.Option, rich_help_panel="The log", show_default=False)
@@ -47,97 +41,86 @@ _bounds = partial(typer.Option, rich_help_panel="What to take for granted", show
 _labels = partial(typer.Option, rich_help_panel="Labels", show_default=False)
 _result = partial(typer.Option, rich_help_panel="What comes out", show_default=False)
 
-_Log = Annotated[
-    str,
-    typer.Argument(
-        help="CSV or Parquet (a file, a folder, a glob), or a DuckDB or SQLite file.",
-        show_default=False,
-    ),
-]
-_Tests = Annotated[
-    str,
-    _log(
-        help="The columns of the tests in order, as in history,insulin,all (default: all columns); "
-        "quote a name with a comma as in CSV."
-    ),
-]
-_Costs = Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")]
-_Cumulative = Annotated[
-    bool, _log("--cumulative-costs", help="--costs are those of all tests up to each one.")
-]
-_MistakeCost = Annotated[str, _log(help="What a wrong answer costs, in the same unit.")]
-_Table = Annotated[str, _log(help="The table of a database file.")]
-_Query = Annotated[str, _log(help="SQL that selects the rows; a CSV or Parquet is FROM log.")]
-_Id = Annotated[str, _log("--id", help="The column that names a case (default: the row number).")]
-_Ordered = Annotated[
-    bool, _bounds("--ordered", help="Each test errs at most as often as the one before.")
-]
-_ErrsAtMost = Annotated[
-    list[str] | None, _bounds(help="A test errs at most so often, as in all=0.02; repeat.")
-]
-_Prevalence = Annotated[
-    list[str] | None,
-    _bounds(help="How often a value is right, as in yes=0.1:0.3; repeat."),
-]
-_NeverRight = Annotated[
-    list[str] | None, _bounds(help="An output that is no answer, such as abstain; repeat.")
-]
-_UnseenLabel = Annotated[
-    bool, _bounds("--unseen-label", help="The right answer may be a value that no test gives.")
-]
-_AtRandom = Annotated[
-    bool,
-    _bounds("--missing-at-random", help="Gaps depend on nothing but the outputs before them."),
-]
-_Labels = Annotated[
-    Path | None,
-    _labels(help="Labels for some cases: the columns of the tests or --id, and --label-column."),
-]
-_LabelColumn = Annotated[str, _labels(help="The column with the right answer (default: label).")]
-_PlanLabels = Annotated[
-    int, _labels(help="Choose this many cases to label; those with --labels count.")
-]
-_PlanOut = Annotated[
-    Path,
-    _labels(help="Where the cases to label go, .csv, .json or .jsonl (default: to-label.csv)."),
-]
-_Show = Annotated[str, _labels(help="Columns to show to whoever labels, as in text,age.")]
-_ShowOutputs = Annotated[
-    bool, _labels("--show-outputs", help="Show what the tests said, too; it may sway who labels.")
-]
-_Seed = Annotated[int, _labels(help="For drawing the cases to label.")]
-_Confidence = Annotated[str, _result(help="With which all intervals hold (default: 0.95).")]
-_Out = Annotated[Path | None, _result(help="Write the report, an HTML page.")]
-_Details = Annotated[bool, _result("--details", help="Print all that the advice rests on.")]
-_Json = Annotated[bool, _result("--json", help="Print JSON, in which stages count from 0.")]
-
 
 def audit(
-    log: _Log,
-    costs: _Costs,
-    mistake_cost: _MistakeCost,
-    tests: _Tests = "",
-    cumulative_costs: _Cumulative = False,
-    table: _Table = "",
-    query: _Query = "",
-    case_id: _Id = "",
-    ordered: _Ordered = False,
-    errs_at_most: _ErrsAtMost = None,
-    prevalence: _Prevalence = None,
-    never_right: _NeverRight = None,
-    unseen_label: _UnseenLabel = False,
-    missing_at_random: _AtRandom = False,
-    labels: _Labels = None,
-    label_column: _LabelColumn = "label",
-    plan_labels: _PlanLabels = 0,
-    plan_out: _PlanOut = Path("to-label.csv"),
-    show: _Show = "",
-    show_outputs: _ShowOutputs = False,
-    seed: _Seed = 0,
-    confidence: _Confidence = "0.95",
-    out: _Out = None,
-    details: _Details = False,
-    as_json: _Json = False,
+    log: Annotated[
+        str,
+        typer.Argument(
+            help="CSV or Parquet (a file, a folder, a glob), or a DuckDB or SQLite file.",
+            show_default=False,
+        ),
+    ],
+    costs: Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")],
+    mistake_cost: Annotated[str, _log(help="What a wrong answer costs, in the same unit.")],
+    tests: Annotated[
+        str,
+        _log(
+            help="The columns of the tests in order, as in history,insulin,all (default: all "
+            "columns); quote a name with a comma as in CSV."
+        ),
+    ] = "",
+    cumulative_costs: Annotated[
+        bool, _log("--cumulative-costs", help="--costs are those of all tests up to each one.")
+    ] = False,
+    table: Annotated[str, _log(help="The table of a database file.")] = "",
+    query: Annotated[
+        str, _log(help="SQL that selects the rows; a CSV or Parquet is FROM log.")
+    ] = "",
+    case_id: Annotated[
+        str, _log("--id", help="The column that names a case (default: the row number).")
+    ] = "",
+    ordered: Annotated[
+        bool, _bounds("--ordered", help="Each test errs at most as often as the one before.")
+    ] = False,
+    errs_at_most: Annotated[
+        list[str] | None, _bounds(help="A test errs at most so often, as in all=0.02; repeat.")
+    ] = None,
+    prevalence: Annotated[
+        list[str] | None,
+        _bounds(help="How often a value is right, as in yes=0.1:0.3; repeat."),
+    ] = None,
+    never_right: Annotated[
+        list[str] | None, _bounds(help="An output that is no answer, such as abstain; repeat.")
+    ] = None,
+    unseen_label: Annotated[
+        bool, _bounds("--unseen-label", help="The right answer may be a value that no test gives.")
+    ] = False,
+    missing_at_random: Annotated[
+        bool,
+        _bounds("--missing-at-random", help="Gaps depend on nothing but the outputs before them."),
+    ] = False,
+    labels: Annotated[
+        Path | None,
+        _labels(
+            help="Labels for some cases: the columns of the tests or --id, and --label-column."
+        ),
+    ] = None,
+    label_column: Annotated[
+        str, _labels(help="The column with the right answer (default: label).")
+    ] = "label",
+    plan_labels: Annotated[
+        int, _labels(help="Choose this many cases to label; those with --labels count.")
+    ] = 0,
+    plan_out: Annotated[
+        Path,
+        _labels(help="Where the cases to label go, .csv, .json or .jsonl (default: to-label.csv)."),
+    ] = Path("to-label.csv"),
+    show: Annotated[str, _labels(help="Columns to show to whoever labels, as in text,age.")] = "",
+    show_outputs: Annotated[
+        bool,
+        _labels("--show-outputs", help="Show what the tests said, too; it may sway who labels."),
+    ] = False,
+    seed: Annotated[int, _labels(help="For drawing the cases to label.")] = 0,
+    confidence: Annotated[
+        str, _result(help="With which all intervals hold (default: 0.95).")
+    ] = "0.95",
+    out: Annotated[Path | None, _result(help="Write the report, an HTML page.")] = None,
+    details: Annotated[
+        bool, _result("--details", help="Print all that the advice rests on.")
+    ] = False,
+    as_json: Annotated[
+        bool, _result("--json", help="Print JSON, in which stages count from 0.")
+    ] = False,
 ) -> None:
     """Say where to stop from a log of outputs without labels, how sure that is, and why.
 
@@ -169,7 +152,7 @@ def audit(
         assumptions += [assume.NeverRight(*never_right)] if never_right else []
         assumptions += [assume.UnseenLabel()] if unseen_label else []
         assumptions += [assume.MissingAtRandom()] if missing_at_random else []
-        price = _number("--mistake-cost", mistake_cost, mistake_cost)
+        price = number("--mistake-cost", mistake_cost)
         report = run_audit(
             opened,
             Cascade(_costs(costs, names, cumulative_costs), price, names),
@@ -178,7 +161,7 @@ def audit(
             label_column=label_column,
             n_planned=plan_labels,
             show=shown if plan_labels else (),
-            confidence=_share("--confidence", confidence),
+            confidence=share("--confidence", confidence),
             seed=seed,
         )
         texts = {out: report.to_html()} if out is not None else {}
@@ -207,11 +190,11 @@ def _bounds_on_rates(errs_at_most: list[str], prevalence: list[str]) -> list[ass
     taken: list[assume.Assumption] = []
     for text in errs_at_most:
         name, _, rate = text.rpartition("=")
-        taken.append(assume.ErrsWithin(name, _number("--errs-at-most", rate, text)))
+        taken.append(assume.ErrsWithin(name, number("--errs-at-most", rate, text)))
     for text in prevalence:
         value, _, band = text.rpartition("=")
         low, _, high = band.partition(":")
-        ends = [_number("--prevalence", end, text) for end in (low, high)]
+        ends = [number("--prevalence", end, text) for end in (low, high)]
         taken.append(assume.Prevalence(value, *ends))
     return taken
 
@@ -227,7 +210,7 @@ def _check_sheet_columns(columns: list[str]) -> None:
 
 
 def _costs(text: str, names: list[str], are_cumulative: bool) -> list[float]:
-    costs = [_number("--costs", part, text) for part in comma_separated(text)]
+    costs = numbers("--costs", text)
     if len(costs) != len(names):
         shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
         raise SettingError(
@@ -240,37 +223,6 @@ def _costs(text: str, names: list[str], are_cumulative: bool) -> list[float]:
     if min(steps) < 0:
         raise SettingError(f"--cumulative-costs must not fall from test to test, got {text!r}")
     return steps
-
-
-def _number(option: str, part: str, text: str) -> float:
-    """Return a number that a user typed, or say how to write it."""
-    try:
-        return float(part)
-    except ValueError:
-        form = FORMS.get(option, "yes=0.1:0.3")
-        raise SettingError(f"{option} must look like {form}, got {text!r}{_hint(part)}") from None
-
-
-def _hint(part: str) -> str:
-    """Guess what was meant by a number with a currency, a percent sign or separators."""
-    bare = part.strip().strip("$€£¥").strip()
-    if bare.endswith("%"):
-        with suppress(ValueError):
-            return f": write {float(bare[:-1]) / 100:g} for {part.strip()}"
-    if re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d+,\d{1,2}", bare):
-        bare = bare.replace(".", "").replace(",", ".")
-    bare = bare.replace(",", "").replace("'", "").replace(" ", "")
-    with suppress(ValueError):
-        return f": write {float(bare):.15g}, without signs and separators"
-    return ""
-
-
-def _share(option: str, text: str) -> float:
-    """Return a share between 0 and 1; 95 and 95% get a hint."""
-    value = _number(option, text, text)
-    if 1 < value < 100:
-        raise SettingError(f"{option} must lie in (0, 1), got {text}: write {value / 100:g}")
-    return value
 
 
 def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> None:

@@ -9,10 +9,8 @@ import typer
 
 from stopwise.runtime.config import check_config
 
-_Config = Annotated[Path, typer.Argument(help="The cascade, described in TOML.")]
 
-
-def check(config: _Config) -> None:
+def check(config: Annotated[Path, typer.Argument(help="The cascade, described in TOML.")]) -> None:
     """Say what is wrong with the description of a cascade in TOML.
 
     Functions are imported and secrets looked up, but nothing is called and no store is opened.

@@ -17,25 +17,22 @@ from stopwise.runtime.many import run_many
 from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
 
-_Config = Annotated[Path, typer.Argument(help="The cascade, described in TOML.")]
-_Input = Annotated[
-    Path, typer.Option("--input", help="A JSON object or text a line: the cases to answer.")
-]
-_Output = Annotated[
-    Path, typer.Option("--output", help="Where the answers go, a JSON object a line.")
-]
-_Key = Annotated[str, typer.Option(help="The field that names a case; else its line number.")]
-_Field = Annotated[str, typer.Option(help="The field that holds the case; else the whole line.")]
-_Jobs = Annotated[int, typer.Option(help="How many cases are under way at once.")]
-
 
 def run(
-    config: _Config,
-    input_: _Input,
-    output: _Output,
-    key: _Key = "key",
-    field: _Field = "",
-    concurrency: _Jobs = 100,
+    config: Annotated[Path, typer.Argument(help="The cascade, described in TOML.")],
+    input_: Annotated[
+        Path, typer.Option("--input", help="A JSON object or text a line: the cases to answer.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", help="Where the answers go, a JSON object a line.")
+    ],
+    key: Annotated[
+        str, typer.Option(help="The field that names a case; else its line number.")
+    ] = "key",
+    field: Annotated[
+        str, typer.Option(help="The field that holds the case; else the whole line.")
+    ] = "",
+    concurrency: Annotated[int, typer.Option(help="How many cases are under way at once.")] = 100,
 ) -> None:
     """Answer a file of cases with a cascade described in TOML; resumable by key.
 

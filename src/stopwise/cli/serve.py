@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from stopwise.cli.numbers import numbers
 from stopwise.errors import MissingExtraError, SettingError
-from stopwise.lists import comma_separated
 from stopwise.serve.running import Launch
 
-_Config = Annotated[
-    Path | None,
-    typer.Argument(help="The server and its cascades in TOML.", show_default=False),
-]
-_Host = Annotated[str, typer.Option(help="The address to listen on, 127.0.0.1 by default.")]
-_Port = Annotated[int, typer.Option(help="The port, 8080 by default.", show_default=False)]
-_Store = Annotated[
-    str, typer.Option(help="The URL of the store, sqlite:///stopwise.db by default.")
-]
-_Tokens = Annotated[bool, typer.Option("--tokens", help="Ask every request for a token.")]
-_Name = Annotated[str, typer.Option(help="Without a file: the name of one cascade.")]
-_Costs = Annotated[str, typer.Option(help="Without a file: what each test costs, as in 6,16,24.")]
-_MistakeCost = Annotated[
-    float,
-    typer.Option(help="Without a file: what a wrong answer costs.", show_default=False),
-]
-_Workers = Annotated[int, typer.Option(help="Processes on one store.", show_default=False)]
-_LogRequests = Annotated[bool, typer.Option("--log-requests", help="Log requests as JSON.")]
-_NewToken = Annotated[
-    str, typer.Option(help="Make a token for read, tell or admin, print it once, and end.")
-]
+_option = partial(typer.Option, show_default=False)
 
 
 def serve(
-    config: _Config = None,
-    host: _Host = "",
-    port: _Port = -1,
-    store: _Store = "",
-    tokens: _Tokens = False,
-    name: _Name = "",
-    costs: _Costs = "",
-    mistake_cost: _MistakeCost = 0.0,
-    workers: _Workers = 0,
-    log_requests: _LogRequests = False,
-    new_token: _NewToken = "",
+    config: Annotated[
+        Path | None,
+        typer.Argument(help="The server and its cascades in TOML.", show_default=False),
+    ] = None,
+    host: Annotated[str, _option(help="The address to listen on, 127.0.0.1 by default.")] = "",
+    port: Annotated[int, _option(help="The port, 8080 by default.")] = -1,
+    store: Annotated[
+        str, _option(help="The URL of the store, sqlite:///stopwise.db by default.")
+    ] = "",
+    tokens: Annotated[bool, _option("--tokens", help="Ask every request for a token.")] = False,
+    name: Annotated[str, _option(help="Without a file: the name of one cascade.")] = "",
+    costs: Annotated[
+        str, _option(help="Without a file: what each test costs, as in 6,16,24.")
+    ] = "",
+    mistake_cost: Annotated[
+        float,
+        _option(help="Without a file: what a wrong answer costs."),
+    ] = 0.0,
+    workers: Annotated[int, _option(help="Processes on one store.")] = 0,
+    log_requests: Annotated[bool, _option("--log-requests", help="Log requests as JSON.")] = False,
+    new_token: Annotated[
+        str, _option(help="Make a token for read, tell or admin, print it once, and end.")
+    ] = "",
 ) -> None:
     """Serve cascades over HTTP, with a dashboard.
 
@@ -71,10 +64,7 @@ def serve(
     if name or costs or mistake_cost:
         if not (name and costs and mistake_cost):
             raise SettingError("--name, --costs and --mistake-cost are needed together")
-        try:
-            prices = [float(cost) for cost in comma_separated(costs)]
-        except ValueError:
-            raise SettingError(f"--costs must look like 6,16,24, got {costs!r}") from None
+        prices = numbers("--costs", costs)
         cascade = {"name": name, "costs": prices, "mistake_cost": mistake_cost}
     launch = Launch("" if config is None else str(config), changes, cascade)
     if new_token:

@@ -15,6 +15,7 @@ import typer
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.cli import INTERRUPTED
+from stopwise.cli.numbers import numbers
 from stopwise.cli.printing import say
 from stopwise.errors import InputError, SettingError
 from stopwise.extras import load_extra
@@ -39,81 +40,69 @@ _run = partial(typer.Option, rich_help_panel="The run")
 _result = partial(typer.Option, rich_help_panel="What comes out", show_default=False)
 
 _FAMILIES = "\n\n".join(f"{name}: {family.about}." for name, family in FAMILIES.items())
-_Family = Annotated[
-    str, _world(help=f"Where cases come from (synthetic by default).\n\n{_FAMILIES}")
-]
-_Costs = Annotated[str, _world(help="The price of each test, as in 0,0.1,0.1; also for --csv.")]
-_MistakeCost = Annotated[
-    float | None,
-    _world(help="The price of a wrong answer in the same unit (1 by default); also for --csv."),
-]
-_Parents = Annotated[
-    str,
-    _world(
-        help="For a tree: the number of the test just before each, 0 for the first, as in 0,1,1,3; "
-        "also for --csv."
-    ),
-]
-_ErrorRates = Annotated[str, _world(help="How often each test errs, as in 0.4,0.1,0.05.")]
-_Prevalence = Annotated[float | None, _world(help="How often the label is 1.")]
-_Slip = Annotated[float | None, _world(help="How often a later test spoils a right answer.")]
-_Ratio = Annotated[str, _world(help="Dominance ratios, one world each, as in 0.8,1,1.2.")]
-_TotalCost = Annotated[float | None, _world(help="What all tests cost together.")]
-_Epsilon = Annotated[float | None, _world(help="How far apart the two laws are.")]
-_Csv = Annotated[
-    Path | None,
-    _table(
-        help="A header, one column a test, one with the label; rows are drawn with replacement."
-    ),
-]
-_Label = Annotated[str, _table(help="The column with the right answer.")]
-_Tests = Annotated[
-    str,
-    _table(
-        help="The columns of the tests in order, as in a,b,c; by default all but --label's.",
-        show_default=False,
-    ),
-]
-_Policies = Annotated[
-    str,
-    _run(
-        help=f"Separated by commas, out of {', '.join(POLICIES)}. Some may have a number: "
-        "explore-then-commit:500 looks at 500 cases, fixed-stage:2 stops at stage 2."
-    ),
-]
-_Horizon = Annotated[int, _run(help="The number of rounds.")]
-_Replications = Annotated[int, _run(help="How often to play them.")]
-_Seed = Annotated[int, _run(help="The same seed gives the same numbers.")]
-_Checkpoints = Annotated[int, _run(help="The number of points on a curve.")]
-_Jobs = Annotated[int, _run(help="The number of processes; -1 for one a core.")]
-_Figure = Annotated[Path | None, _result(help="Draw the regret: a .png, .pdf or .svg file.")]
-_Save = Annotated[Path | None, _result(help="Write every trace to this directory, as .npz.")]
-_Json = Annotated[bool, _result("--json", help="Print JSON, in which stages count from 0.")]
 
 
 def simulate(
-    family: _Family = "",
-    costs: _Costs = "",
-    mistake_cost: _MistakeCost = None,
-    parents: _Parents = "",
-    error_rates: _ErrorRates = "",
-    prevalence: _Prevalence = None,
-    slip: _Slip = None,
-    ratio: _Ratio = "",
-    total_cost: _TotalCost = None,
-    epsilon: _Epsilon = None,
-    csv: _Csv = None,
-    label: _Label = "y",
-    tests: _Tests = "",
-    policies: _Policies = "weak-dominance,resolve",
-    horizon: _Horizon = 100_000,
-    replications: _Replications = 20,
-    seed: _Seed = 0,
-    checkpoints: _Checkpoints = 100,
-    jobs: _Jobs = 1,
-    figure: _Figure = None,
-    save: _Save = None,
-    as_json: _Json = False,
+    family: Annotated[
+        str, _world(help=f"Where cases come from (synthetic by default).\n\n{_FAMILIES}")
+    ] = "",
+    costs: Annotated[
+        str, _world(help="The price of each test, as in 0,0.1,0.1; also for --csv.")
+    ] = "",
+    mistake_cost: Annotated[
+        float | None,
+        _world(help="The price of a wrong answer in the same unit (1 by default); also for --csv."),
+    ] = None,
+    parents: Annotated[
+        str,
+        _world(
+            help="For a tree: the number of the test just before each, 0 for the first, as in "
+            "0,1,1,3; also for --csv."
+        ),
+    ] = "",
+    error_rates: Annotated[str, _world(help="How often each test errs, as in 0.4,0.1,0.05.")] = "",
+    prevalence: Annotated[float | None, _world(help="How often the label is 1.")] = None,
+    slip: Annotated[
+        float | None, _world(help="How often a later test spoils a right answer.")
+    ] = None,
+    ratio: Annotated[str, _world(help="Dominance ratios, one world each, as in 0.8,1,1.2.")] = "",
+    total_cost: Annotated[float | None, _world(help="What all tests cost together.")] = None,
+    epsilon: Annotated[float | None, _world(help="How far apart the two laws are.")] = None,
+    csv: Annotated[
+        Path | None,
+        _table(
+            help="A header, one column a test, one with the label; rows are drawn with replacement."
+        ),
+    ] = None,
+    label: Annotated[str, _table(help="The column with the right answer.")] = "y",
+    tests: Annotated[
+        str,
+        _table(
+            help="The columns of the tests in order, as in a,b,c; by default all but --label's.",
+            show_default=False,
+        ),
+    ] = "",
+    policies: Annotated[
+        str,
+        _run(
+            help=f"Separated by commas, out of {', '.join(POLICIES)}. Some may have a number: "
+            "explore-then-commit:500 looks at 500 cases, fixed-stage:2 stops at stage 2."
+        ),
+    ] = "weak-dominance,resolve",
+    horizon: Annotated[int, _run(help="The number of rounds.")] = 100_000,
+    replications: Annotated[int, _run(help="How often to play them.")] = 20,
+    seed: Annotated[int, _run(help="The same seed gives the same numbers.")] = 0,
+    checkpoints: Annotated[int, _run(help="The number of points on a curve.")] = 100,
+    jobs: Annotated[int, _run(help="The number of processes; -1 for one a core.")] = 1,
+    figure: Annotated[
+        Path | None, _result(help="Draw the regret: a .png, .pdf or .svg file.")
+    ] = None,
+    save: Annotated[
+        Path | None, _result(help="Write every trace to this directory, as .npz.")
+    ] = None,
+    as_json: Annotated[
+        bool, _result("--json", help="Print JSON, in which stages count from 0.")
+    ] = False,
 ) -> None:
     """Play policies where the truth is known; print their regret and where they stopped.
 
@@ -129,13 +118,13 @@ def simulate(
     stopwise simulate --csv cases.csv --label y --costs 6,16,24 --mistake-cost 1000
     """
     given = {
-        "costs": _numbers("--costs", costs),
+        "costs": numbers("--costs", costs) or None,
         "mistake_cost": mistake_cost,
         "parents": _tests_before(parents),
-        "error_rates": _numbers("--error-rates", error_rates),
+        "error_rates": numbers("--error-rates", error_rates) or None,
         "prevalence": prevalence,
         "slip": slip,
-        "ratio": _numbers("--ratio", ratio),
+        "ratio": numbers("--ratio", ratio) or None,
         "total_cost": total_cost,
         "epsilon": epsilon,
     }
@@ -159,13 +148,6 @@ def simulate(
     _write(result, figure, save)
     say(_as_json(result, horizon, seed) if as_json else result.table())
     _note_interruption(result, replications * len(worlds) * len(learners))
-
-
-def _numbers(option: str, text: str) -> list[float] | None:
-    try:
-        return [float(number) for number in comma_separated(text)] or None
-    except ValueError:
-        raise SettingError(f"{option} must be numbers separated by commas, got {text!r}") from None
 
 
 def _tests_before(text: str) -> list[int | None] | None:

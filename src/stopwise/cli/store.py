@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from stopwise.store import StoreInfo
 
 DAY = 86_400
+_argument = partial(typer.Argument, show_default=False)
+_option = partial(typer.Option, show_default=False)
 
 
 class Action(StrEnum):
@@ -30,55 +33,36 @@ class Action(StrEnum):
     import_ = "import"
 
 
-_Action = Annotated[
-    Action,
-    typer.Argument(
-        help="info: what is in it. check: put damaged rows into quarantine and name them. compact: "
-        "merge the rows of workers that have left. export and import: lines of JSON.",
-        show_default=False,
-    ),
-]
-_Url = Annotated[
-    str,
-    typer.Argument(
-        metavar="URL",
-        help="sqlite:///file.db or postgresql://user@host/name.",
-        show_default=False,
-    ),
-]
-_File = Annotated[
-    Path | None,
-    typer.Option(
-        "--file",
-        "-f",
-        help="Where an export goes or an import comes from; by default the standard streams.",
-        show_default=False,
-    ),
-]
-_Keep = Annotated[
-    int | None,
-    typer.Option(
-        help="compact: drop counts of past epochs that are older than this many days.",
-        min=0,
-        show_default=False,
-    ),
-]
-_KeepKeys = Annotated[
-    int | None,
-    typer.Option(
-        help="compact: forget keys of tells that are older than this many days.",
-        min=0,
-        show_default=False,
-    ),
-]
-
-
 def store(
-    action: _Action,
-    url: _Url,
-    file: _File = None,
-    keep_days: _Keep = None,
-    keep_key_days: _KeepKeys = None,
+    action: Annotated[
+        Action,
+        _argument(
+            help="info: what is in it. check: put damaged rows into quarantine and name them. "
+            "compact: merge the rows of workers that have left. export and import: lines of JSON."
+        ),
+    ],
+    url: Annotated[
+        str,
+        _argument(metavar="URL", help="sqlite:///file.db or postgresql://user@host/name."),
+    ],
+    file: Annotated[
+        Path | None,
+        _option(
+            "--file",
+            "-f",
+            help="Where an export goes or an import comes from; by default the standard streams.",
+        ),
+    ] = None,
+    keep_days: Annotated[
+        int | None,
+        _option(
+            help="compact: drop counts of past epochs that are older than this many days.", min=0
+        ),
+    ] = None,
+    keep_key_days: Annotated[
+        int | None,
+        _option(help="compact: forget keys of tells that are older than this many days.", min=0),
+    ] = None,
 ) -> None:
     """Look at a store, mend it, shrink it, or move it."""
     from stopwise.store import open_store

@@ -100,7 +100,8 @@ class StoppingProblem:
         chance = float(weights.sum())
         error = float(weights @ ~instance.is_right[rows, stage]) / chance
         if stage == instance.cascade.n_stages - 1:
-            return self._keep(prefix, Prefix(chance, error, 0.0, 0.0, np.inf, ()))
+            self.prefixes[prefix] = Prefix(chance, error, 0.0, 0.0, np.inf, ())
+            return self.prefixes[prefix]
         price = float(instance.cascade.costs[stage + 1])
         groups: dict[Pattern, list[int]] = {}
         for r in rows.tolist():
@@ -110,11 +111,8 @@ class StoppingProblem:
         change = 1 - same.chance / chance if same else 1.0
         gain = gain_of_going_on(change, price, same.gain if same else 0.0)
         going_on = price + sum(p.chance * p.value for p in below.values()) / chance
-        return self._keep(prefix, Prefix(chance, error, change, gain, going_on, tuple(below)))
-
-    def _keep(self, prefix: Pattern, node: Prefix) -> Prefix:
-        self.prefixes[prefix] = node
-        return node
+        self.prefixes[prefix] = Prefix(chance, error, change, gain, going_on, tuple(below))
+        return self.prefixes[prefix]
 
     def stops_at_best(self, prefix: Pattern) -> bool:
         """Whether the best rule stops at a prefix; where both are as good, it does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -70,31 +70,46 @@ class UniformContexts:
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class NestedErrors:
-    """Strong dominance given x: a right answer stays right, each step mends σ(θ_i·x) of the cases.
-
-    Then P(Y^i ≠ Y^j | x) = γ_i(x) - γ_j(x) is the sum of the steps from i to j: exactly logistic
-    for neighbours, not for other pairs, where a logistic model is only near the truth.
+class LogisticLaw:
+    """Logistic coefficients and the error rate of the last test: what both laws below have.
 
     Parameters
     ----------
     theta
-        One row for each step from a test to the next, the constant first; shape (K - 1, 1 + d).
+        One row a log odds that is linear in the features, the constant first.
     last_error
-        The error rate of the last test, whatever the context.
+        The error rate of the last test, whatever the context; below ``largest_error``.
     """
 
     theta: FloatArray
     last_error: float
+    largest_error: ClassVar[float] = 1.0
 
     def __init__(self, theta: Any, *, last_error: float = 0.05) -> None:
-        object.__setattr__(self, "theta", _table("theta", theta))
-        object.__setattr__(self, "last_error", _share("last_error", last_error, 1.0))
+        table = checked_table("theta", theta)
+        if not table.size:
+            raise InstanceError(f"theta must be a finite table, not empty, got shape {table.shape}")
+        if isinstance(last_error, (bool, str)) or not 0 <= last_error < self.largest_error:
+            raise InstanceError(
+                f"last_error must lie in [0, {self.largest_error:g}), got {last_error!r}"
+            )
+        object.__setattr__(self, "theta", read_only(np.array(table)))
+        object.__setattr__(self, "last_error", float(last_error))
 
     @property
     def n_features(self) -> int:
         """The length of a context."""
         return int(self.theta.shape[1]) - 1
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class NestedErrors(LogisticLaw):
+    """Strong dominance given x: a right answer stays right, each step mends σ(θ_i·x) of the cases.
+
+    Then P(Y^i ≠ Y^j | x) = γ_i(x) - γ_j(x) is the sum of the steps from i to j: exactly logistic
+    for neighbours, not for other pairs, where a logistic model is only near the truth. ``theta``
+    has one row for each step from a test to the next; shape (K - 1, 1 + d).
+    """
 
     @property
     def is_wrong(self) -> IntArray:
@@ -111,37 +126,22 @@ class NestedErrors:
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class LogisticPairs:
+class LogisticPairs(LogisticLaw):
     """Two or three tests of which every pair disagrees with probability σ(θ_ij·x), exactly.
 
     Of three answers at most one is odd: test 1 with probability (p_12 + p_13 - p_23) / 2, and so
     on, which must be >= 0 (triangle inequality). The label is the last test's answer, or with
     probability e = ``last_error`` the other, so γ_i(x) = e + (1 - 2 e) p_iK(x): the last test errs
-    least, but a right answer may be spoilt in between.
-
-    Parameters
-    ----------
-    theta
-        One row a pair, in the order (1, 2), (1, 3), (2, 3), the constant first; shape (3, 1 + d),
-        or (1, 1 + d) for two tests.
-    last_error
-        The error rate of the last test, whatever the context.
+    least, but a right answer may be spoilt in between. ``theta`` has one row a pair, in the order
+    (1, 2), (1, 3), (2, 3); shape (3, 1 + d), or (1, 1 + d) for two tests.
     """
 
-    theta: FloatArray
-    last_error: float
+    largest_error = 0.5
 
     def __init__(self, theta: Any, *, last_error: float = 0.05) -> None:
-        table = _table("theta", theta)
-        if len(table) not in (1, 3):
-            raise InstanceError(f"theta must have 1 or 3 rows, one a pair, got {len(table)}")
-        object.__setattr__(self, "theta", table)
-        object.__setattr__(self, "last_error", _share("last_error", last_error, 0.5))
-
-    @property
-    def n_features(self) -> int:
-        """The length of a context."""
-        return int(self.theta.shape[1]) - 1
+        super().__init__(theta, last_error=last_error)
+        if len(self.theta) not in (1, 3):
+            raise InstanceError(f"theta must have 1 or 3 rows, one a pair, got {len(self.theta)}")
 
     @property
     def is_wrong(self) -> IntArray:
@@ -183,13 +183,6 @@ def _checked_chances(chances: FloatArray, contexts: FloatArray) -> FloatArray:
     return np.maximum(chances, 0.0)
 
 
-def _table(name: str, rows: Any) -> FloatArray:
-    table = checked_table(name, rows)
-    if not table.size:
-        raise InstanceError(f"{name} must be a finite table, not empty, got shape {table.shape}")
-    return read_only(np.array(table))
-
-
 def checked_table(name: str, rows: Any) -> FloatArray:
     """Return rows of numbers of a sensible size as an array, or raise `InstanceError`."""
     try:
@@ -206,9 +199,3 @@ def checked_table(name: str, rows: Any) -> FloatArray:
             f"got {float(table[row, column])!r} at row {row + 1}, column {column + 1}"
         )
     return table
-
-
-def _share(name: str, value: Any, largest: float) -> float:
-    if isinstance(value, (bool, str)) or not 0 <= value < largest:
-        raise InstanceError(f"{name} must lie in [0, {largest:g}), got {value!r}")
-    return float(value)

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
+from stopwise.cascade import Cascade, FloatArray, read_only
 from stopwise.errors import InstanceError
 from stopwise.problem.contextual import ContextualCases
+from stopwise.problem.contextual_laws import checked_table
+from stopwise.problem.instance import coded_outcomes
 from stopwise.problem.recording import Recording
 
 # A context must have come up so often for its best stage to be known at all.
@@ -58,9 +60,14 @@ class ContextualRecording(Recording):
         super().__init__(outputs, labels, cascade)
         if not cascade.is_chain:
             raise InstanceError(f"cascade must be a chain, got a tree: {cascade!r}")
-        self.features = _features(features, len(self))
+        self.features = read_only(checked_table("features", features).copy())
+        if len(self.features) != len(self):
+            raise InstanceError(
+                f"features must have shape ({len(self)}, d), got {self.features.shape}"
+            )
         self.per_context = bool(per_context)
-        self._codes, self._labels = _coded(self.outputs, self.labels)
+        codes, _ = coded_outcomes(self.labels, self.outputs, cascade.n_stages)
+        self._labels, self._codes = codes[:, 0], codes[:, 1:]
         self._gaps = read_only(self._gaps_per_context() if per_context else self._excess())
 
     @classmethod
@@ -69,28 +76,20 @@ class ContextualRecording(Recording):
         path: str | Path,
         cascade: Cascade,
         *,
-        label: str | None = "y",
-        tests: Sequence[str] | None = None,
         features: Sequence[str] = (),
         per_context: bool = False,
+        **columns: Any,
     ) -> ContextualRecording:
-        """Read a CSV file with a header: columns of features, of tests, and one with the label.
+        """Read a file as `Recording.from_csv` does, with ``features``, columns of numbers, as well.
 
-        Parameters
-        ----------
-        path, cascade, label, tests
-            As in `Recording.from_csv`, but the columns of the tests have to be named.
-        features
-            The columns of the context, all numbers.
-        per_context
-            As for the class.
+        ``columns`` are ``label`` and ``tests``; the tests have to be named.
         """
-        if tests is None or not features:
+        if columns.get("tests") is None or not features:
             raise InstanceError(f"tests and features of {path} must be named, column by column")
-        answers = Recording.from_csv(path, cascade, label=label, tests=tests)
+        answers = Recording.from_csv(path, cascade, **columns)
         # Read like the answers of so many tests, then taken as numbers.
-        columns = Cascade([0.0] * len(features))
-        known = Recording.from_csv(path, columns, label=None, tests=features)
+        free = Cascade([0.0] * len(features))
+        known = Recording.from_csv(path, free, label=None, tests=features)
         return cls(answers.outputs, answers.labels, known.outputs, cascade, per_context=per_context)
 
     def __repr__(self) -> str:
@@ -142,32 +141,3 @@ class ContextualRecording(Recording):
         np.add.at(sums, group, self.row_costs)
         means = sums / sizes[:, None]
         return np.asarray((means - means.min(axis=1, keepdims=True))[group])
-
-
-def _features(features: Any, n: int) -> FloatArray:
-    try:
-        table = np.array(features, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InstanceError("features must be a table of numbers") from None
-    if table.ndim != 2 or len(table) != n:
-        raise InstanceError(f"features must have shape ({n}, d), got {table.shape}")
-    bad = np.argwhere(~np.isfinite(table))
-    if len(bad):
-        row, column = map(int, bad[0])
-        raise InstanceError(
-            f"features must be finite, got {float(table[row, column])!r} at row {row + 1}, "
-            f"feature {column + 1}"
-        )
-    return read_only(table)
-
-
-def _coded(outputs: Any, labels: Any) -> tuple[IntArray, IntArray]:
-    """Return outputs and labels as codes, equal where they were equal."""
-    codes: dict[Any, int] = {}
-
-    def code(value: Any) -> int:
-        return codes.setdefault(value, len(codes))
-
-    shown = [[code(value) for value in row] for row in outputs.tolist()]
-    truth = [code(value) for value in labels.tolist()]
-    return np.array(shown, dtype=np.int64), np.array(truth, dtype=np.int64)

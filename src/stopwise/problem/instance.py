@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -93,18 +94,8 @@ class Instance:
     @classmethod
     def from_outcomes(cls, labels: Any, outputs: Any, cascade: Cascade) -> Instance:
         """Build the empirical instance of recorded cases: labels (n,), outputs (n, K)."""
-        # As objects: beside a text NumPy would turn 1 into "1" and a missing NaN into "nan".
-        truth = np.asarray(labels, dtype=object)
-        shown = np.asarray(outputs, dtype=object)
-        if truth.ndim != 1 or len(truth) == 0:
-            raise InstanceError(f"labels must be a non-empty vector, got shape {truth.shape}")
-        if shown.shape != (len(truth), cascade.n_stages):
-            raise InstanceError(
-                f"outputs must have shape ({len(truth)}, {cascade.n_stages}), got {shown.shape}"
-            )
-        table = [(y, *row) for y, row in zip(truth.tolist(), shown.tolist(), strict=True)]
-        codes, classes = _coded(table)
-        return cls._build(codes, np.ones(len(table)), classes, cascade)
+        codes, classes = coded_outcomes(labels, outputs, cascade.n_stages)
+        return cls._build(codes, np.ones(len(codes)), classes, cascade)
 
     @classmethod
     def _build(
@@ -234,7 +225,24 @@ class Instance:
         return self.labels[rows], self.outputs[rows]
 
 
+def coded_outcomes(
+    labels: Any, outputs: Any, n_stages: int
+) -> tuple[IntArray, tuple[Hashable, ...]]:
+    """Return recorded cases as rows (label, outputs…) of indices into their classes, or raise."""
+    # As objects: beside a text NumPy would turn 1 into "1" and a missing NaN into "nan".
+    truth = np.asarray(labels, dtype=object)
+    shown = np.asarray(outputs, dtype=object)
+    if truth.ndim != 1 or len(truth) == 0:
+        raise InstanceError(f"labels must be a non-empty vector, got shape {truth.shape}")
+    if shown.shape != (len(truth), n_stages):
+        raise InstanceError(
+            f"outputs must have shape ({len(truth)}, {n_stages}), got {shown.shape}"
+        )
+    return _coded([(y, *row) for y, row in zip(truth.tolist(), shown.tolist(), strict=True)])
+
+
 def _coded(table: list[tuple[Hashable, ...]]) -> tuple[IntArray, tuple[Hashable, ...]]:
+    """Return rows as indices into their classes, which are sorted where that is possible."""
     if not table:
         raise InstanceError("patterns must not be empty")
     codes: dict[Hashable, int] = {}
@@ -252,17 +260,12 @@ def _coded(table: list[tuple[Hashable, ...]]) -> tuple[IntArray, tuple[Hashable,
                     "give a missing answer a name of its own"
                 )
             coded[r, k] = codes.setdefault(value, len(codes))
-    order = _sorted_if_possible(list(codes))
-    places = {value: place for place, value in enumerate(order)}
-    rank = np.array([places[value] for value in codes], dtype=np.int64)
-    return rank[coded], tuple(order)
-
-
-def _sorted_if_possible(values: list[Any]) -> list[Any]:
-    try:
-        return sorted(values)
-    except TypeError:  # labels of mixed types keep the order in which they came
-        return values
+    classes: list[Any] = list(codes)
+    with suppress(TypeError):  # labels of mixed types keep the order in which they came
+        classes = sorted(classes)
+    rank = np.empty(len(classes), dtype=np.int64)
+    rank[[codes[value] for value in classes]] = np.arange(len(classes))
+    return rank[coded], tuple(classes)
 
 
 def _checked_weights(weights: Iterable[float], n: int) -> FloatArray:

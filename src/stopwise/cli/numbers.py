@@ -1,0 +1,56 @@
+"""Numbers that a user types as options, with a hint where they cannot be read."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+from stopwise.errors import SettingError
+from stopwise.lists import comma_separated
+
+FORMS = {
+    "--confidence": "0.95",
+    "--costs": "6,16,24",
+    "--error-rates": "0.4,0.1,0.05",
+    "--errs-at-most": "all=0.02",
+    "--mistake-cost": "1000",
+    "--prevalence": "yes=0.1:0.3",
+    "--ratio": "0.8,1,1.2",
+}
+
+
+def number(option: str, part: str, text: str = "") -> float:
+    """Return a number that is a ``part`` of the ``text`` of an option, or say how to write it."""
+    try:
+        return float(part)
+    except ValueError:
+        raise SettingError(
+            f"{option} must look like {FORMS[option]}, got {text or part!r}{_hint(part)}"
+        ) from None
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """Return numbers that are separated by commas."""
+    return [number(option, part, text) for part in comma_separated(text)]
+
+
+def share(option: str, text: str) -> float:
+    """Return a share between 0 and 1; 95 and 95% get a hint."""
+    value = number(option, text)
+    if 1 < value < 100:
+        raise SettingError(f"{option} must lie in (0, 1), got {text}: write {value / 100:g}")
+    return value
+
+
+def _hint(part: str) -> str:
+    """Guess what was meant by a number with a currency, a percent sign or separators."""
+    bare = part.strip().strip("$€£¥").strip()
+    if bare.endswith("%"):
+        with suppress(ValueError):
+            return f": write {float(bare[:-1]) / 100:g} for {part.strip()}"
+    if re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d+,\d{1,2}", bare):
+        bare = bare.replace(".", "").replace(",", ".")
+    bare = bare.replace(",", "").replace("'", "").replace(" ", "")
+    with suppress(ValueError):
+        return f": write {float(bare):.15g}, without signs and separators"
+    return ""
