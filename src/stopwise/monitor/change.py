@@ -10,7 +10,6 @@ dense the traffic is.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +25,7 @@ YEAR = 365.25 * 24 * 3600.0
 class Change:
     """A share that changed: from ``before`` to ``after``, at about the cut with this index.
 
-    ``log_evidence`` is ln(w · e) at that cut; from 0 on it is an alarm.
+    ``log_evidence`` is ln(w · e) at that cut, at least 0.
     """
 
     stream: int
@@ -35,11 +34,6 @@ class Change:
     after: float
     n_after: int
     log_evidence: float
-
-    @property
-    def is_alarm(self) -> bool:
-        """Whether the evidence is as strong as the budget of false alarms asks for."""
-        return self.log_evidence >= 0
 
 
 def strongest_step(hits: Any, seen: Any, log_weights: FloatArray) -> tuple[int, float]:
@@ -57,32 +51,27 @@ def strongest_step(hits: Any, seen: Any, log_weights: FloatArray) -> tuple[int, 
     return best + 1, float(evidence[best])
 
 
-def strongest_changes(hits: Any, seen: Any, log_weights: FloatArray) -> list[Change]:
-    """Return for each stream the cut with the strongest evidence of a change.
+def changes_found(hits: Any, seen: Any, log_weights: FloatArray) -> list[Change]:
+    """Return the streams with enough evidence of a change, each at its strongest cut.
 
     ``log_weights`` are the logarithms of the cuts' shares of the budget; shape (B - 1,).
 
     >>> hits, seen = np.array([[10], [9], [40], [41]]), np.full((4, 1), 100)
-    >>> (change,) = strongest_changes(hits, seen, np.full(3, -12.0))
-    >>> change.cut, change.before, change.after, change.is_alarm
-    (2, 0.095, 0.405, True)
+    >>> (change,) = changes_found(hits, seen, np.full(3, -12.0))
+    >>> change.cut, change.before, change.after
+    (2, 0.095, 0.405)
     """
     if len(hits) < 2:
         return []
     evidence = log_e_values(hits, seen) + log_weights[:, None]
-    d, n = np.cumsum(hits, axis=0), np.cumsum(seen, axis=0)
     found = []
-    for stream, row in enumerate(evidence.argmax(axis=0).tolist()):
-        yes, all_before = float(d[row, stream]), float(n[row, stream])
-        later, all_after = float(d[-1, stream]) - yes, float(n[-1, stream]) - all_before
+    for stream in np.flatnonzero(evidence.max(axis=0) >= 0).tolist():
+        cut = int(evidence[:, stream].argmax()) + 1
+        (yes, later), (n, n_after) = (
+            (float(of[:cut, stream].sum()), float(of[cut:, stream].sum())) for of in (hits, seen)
+        )
+        strength = float(evidence[cut - 1, stream])
         found.append(
-            Change(
-                stream=stream,
-                cut=row + 1,
-                before=yes / all_before if all_before else math.nan,
-                after=later / all_after if all_after else math.nan,
-                n_after=int(all_after),
-                log_evidence=float(evidence[row, stream]),
-            )
+            Change(stream, cut, yes / max(n, 1), later / max(n_after, 1), int(n_after), strength)
         )
     return found

@@ -13,7 +13,7 @@ from stopwise.cascade import FloatArray
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 from stopwise.monitor.alarms import Alarm, AlarmKind
-from stopwise.monitor.change import YEAR, Change, strongest_changes, strongest_step
+from stopwise.monitor.change import YEAR, Change, changes_found, strongest_step
 from stopwise.monitor.history import Bucket, Steps, Streams, merge_old
 from stopwise.monitor.oddity import kappa, odd_one_out
 from stopwise.patterns import Pattern
@@ -107,7 +107,10 @@ class Monitor:
     def observe(
         self, outputs: Pattern, now: float, *, times: int = 1, is_random: bool = True
     ) -> list[Alarm]:
-        """Take in a case and return what it makes noticed, usually nothing."""
+        """Take in a case and return what it makes noticed, usually nothing.
+
+        What time has brought about is said at the end of a bucket; see `tick`.
+        """
         self._n_open += times
         if is_random:
             self._open.add(outputs, times)
@@ -115,13 +118,13 @@ class Monitor:
                 self._compared_at, self._is_stale = now, False
             if len(self.common) < self.streams.n_stages:
                 self._learn_common(outputs, times)
-        else:
+        elif len(outputs) > 1:
             self._steps.count(outputs, times, self._open.step_hits, self._open.step_seen)
-        age = now - self._open.start
-        enough = max(self.settings.bucket_cases, self._n_closed // 20)
-        if age < self.settings.bucket_seconds and self._n_open < enough:
+        n, settings = self._n_open, self.settings
+        is_young = now - self._open.start < settings.bucket_seconds
+        if is_young and (n < settings.bucket_cases or n < self._n_closed // 20):
             return []
-        return self._close(now)
+        return self._close(now) + self.tick(now)
 
     def resume(self, before: Mapping[Pattern, int], *, since: float, now: float) -> None:
         """Go on from random cases that an earlier process saw until ``since``.
@@ -193,7 +196,7 @@ class Monitor:
         hits = np.array([b.hits for b in self._buckets])
         seen = np.array([b.seen for b in self._buckets])
         weights = np.array([b.log_weight for b in self._buckets[1:]])
-        changes = [c for c in strongest_changes(hits, seen, weights) if c.is_alarm]
+        changes = changes_found(hits, seen, weights)
         if not changes:
             return self._changed_steps(weights, now)
         strongest = max(changes, key=lambda c: c.log_evidence)

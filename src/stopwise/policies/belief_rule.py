@@ -43,6 +43,8 @@ class Entry(NamedTuple):
     explores
         Whether the rule never comes here: someone ran on so as to learn, and runs to the end. Never
         so without exploration.
+    further
+        The first test that can still be run, ``None`` if all were.
     """
 
     test: int
@@ -50,6 +52,7 @@ class Entry(NamedTuple):
     answer: Hashable
     error: float
     explores: bool
+    further: int | None
 
 
 def left_to_run(outputs: Told, n_tests: int, *, skip: bool) -> list[int]:
@@ -116,7 +119,9 @@ class BeliefRule(ABC):
         price = float(self.costs[left].sum())
         chance = 1.0 if explores or price <= spent else float(spent / price)
         value = self._value(answer, outputs, codes)
-        return Entry(test, chance if left else 0.0, value, error, explores)
+        if not left:
+            return Entry(test, 0.0, value, error, explores, None)
+        return Entry(test, chance, value, error, explores, left[0])
 
     def _as_usual(self, outputs: Told) -> Choice:
         """Return what to do after a value never seen: its test errs as it does on the whole."""

@@ -121,9 +121,9 @@ class BeliefStopping(StoppingPolicy):
             return next(iter(self._left(self._prefix(outputs_so_far))), None)
         if entry.test >= 0 and not entry.explores:
             return entry.test
-        if entry.chance >= 1 or (entry.chance and self._rng.random() < entry.chance):
-            return self._left(self._prefix(outputs_so_far))[0]
-        return None
+        chance = entry.chance
+        runs_on = chance >= 1 or (chance and self._rng.random() < chance)
+        return entry.further if runs_on else None
 
     def ask(self, outputs_so_far: Outputs = ()) -> int:
         """Return the stage up to which to run the tests of a case before looking again.
@@ -194,14 +194,17 @@ class BeliefStopping(StoppingPolicy):
         """Take in a case as every policy does; one like it that was told before is not checked."""
         if stage is None and label is None and type(outputs) is tuple:
             case = outputs, None
-            try:
-                is_known = case in self._counts.table and outputs[-1] is not None
-            except TypeError:  # an output that cannot be hashed: refused below
-                is_known = False
-            if is_known:
-                with self._lock:
-                    self._take(case, 1)
-                return
+            with self._lock:
+                counts = self._stored["cases"]
+                is_usual = counts is self._source and self.memory is None
+                try:
+                    n = counts.table.get(case, 0) if is_usual else 0
+                except TypeError:  # an output that cannot be hashed: refused below
+                    n = 0
+                if n and outputs[-1] is not None and counts.n_rounds + 1 < self._next_fit:
+                    counts.table[case] = n + 1
+                    counts.n_rounds += 1
+                    return
         super().tell(outputs, stage=stage, label=label)
 
     def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
@@ -244,14 +247,12 @@ class BeliefStopping(StoppingPolicy):
         self._next_labels = math.ceil(GROWTH * counts.n_labels) + 1
 
     def _entry(self, outputs_so_far: Outputs) -> Entry | None:
-        rule = self._rule_in_force()
+        rule = self._rule if self._source is self._stored["cases"] else self._rule_in_force()
         if rule is not None and type(outputs_so_far) in (tuple, list):  # else it is checked first
             try:
-                entry = rule.known.get(tuple(outputs_so_far))
-            except TypeError:  # an output that cannot be hashed: refused below
-                entry = None
-            if entry is not None:
-                return entry
+                return rule.known[tuple(outputs_so_far)]
+            except (KeyError, TypeError):  # not worked out yet, or not hashable: refused below
+                pass
         told = self._prefix(outputs_so_far)
         if rule is None:
             return None

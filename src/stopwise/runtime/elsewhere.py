@@ -30,14 +30,15 @@ class Elsewhere:
 
         The stage already reached means: stop. Stages out of service are left out at the end.
         """
-        with self.learning.lock:
-            course = self.learning.start()
-        outputs = list(outputs_so_far)
-        stage = len(outputs) - 1 if outputs and not course.goes_on(outputs) else len(outputs)
-        stage = max(stage, course.stage if course.stage is not None else stage)
-        while stage > max(len(outputs) - 1, 0) and stage in self.engine.distrusted:
+        learning, outputs = self.learning, list(outputs_so_far)
+        with learning.lock:
+            course = learning.start()
+        reached, stage = len(outputs) - 1, course.stage
+        if stage is None:
+            stage = reached + 1 if not outputs or course.goes_on(outputs) else reached
+        while stage in self.engine.distrusted and stage > max(reached, 0):
             stage -= 1
-        return min(stage, len(self.engine.stages) - 1)
+        return min(max(stage, reached), learning.cascade.n_stages - 1)
 
     def tell(
         self,

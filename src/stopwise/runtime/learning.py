@@ -130,7 +130,11 @@ class Learning:
 
         When this returns, the case is as safe as the store's durability says.
         """
-        self._watch_for_free_text(outputs)
+        self._watched.add(outputs)
+        self._n_watched += 1
+        if self._n_watched == WATCHED:  # outputs that never repeat can be compared with nothing
+            self._is_free_text = len(self._watched) > WATCHED * 0.9
+            self._n_watched, self._watched = 0, set()
         if self._is_free_text:
             raise OutputsError(FREE_TEXT)
         self.check_current()
@@ -142,14 +146,6 @@ class Learning:
         """Raise `SettingError` if another process has changed the stages."""
         if self._is_outdated:
             raise SettingError(OUTDATED)
-
-    def _watch_for_free_text(self, outputs: Pattern) -> None:
-        """Look whether outputs repeat: those that never do can be compared with nothing."""
-        self._n_watched += 1
-        self._watched.add(outputs)
-        if self._n_watched == WATCHED:
-            self._is_free_text = len(self._watched) > WATCHED * 0.9
-            self._n_watched, self._watched = 0, set()
 
     def label(self, key: str, outputs: Pattern, label: Hashable, *, epoch: int) -> bool:
         """Take in the right answer of a case that was counted; return whether that is news.

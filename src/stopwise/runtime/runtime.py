@@ -213,7 +213,7 @@ class Runtime(Changes, Elsewhere, Lifetime):
                 result = result._replace(is_shadow=True)
                 self.background.start(self._run_shadow(case, list(outcomes), course, callers, key))
             else:
-                self._learn(outcomes, course)
+                self._learn(outcomes, course, result)
                 if self.labels.is_on:
                     self.labels.offer(key, case, result.outputs)
             if not self._is_alone and learning.counts.is_due:
@@ -256,12 +256,22 @@ class Runtime(Changes, Elsewhere, Lifetime):
             self._learn(outcomes, course, is_shadow=is_shadow)
         self.labels.offer(key, case, tuple(outcome.output for outcome in outcomes))
 
-    def _learn(self, outcomes: list[Outcome], course: Course, *, is_shadow: bool = False) -> None:
+    def _learn(
+        self,
+        outcomes: list[Outcome],
+        course: Course,
+        result: Result | None = None,
+        *,
+        is_shadow: bool = False,
+    ) -> None:
         """Count what a case showed, unless nothing was or its stages exist no more."""
         learning = self.learning
-        if not outcomes:
-            return
-        outputs, shown = told_outputs(outcomes)
+        if result is not None and not result.failures:  # nothing was skipped
+            outputs, cost = result.outputs, result.cost
+            shown = len(outputs)
+        else:
+            outputs, shown = told_outputs(outcomes)
+            cost = sum([outcome.cost for outcome in outcomes])
         with learning.lock:
             if course.layout != learning.layout or not outputs:
                 return
@@ -273,7 +283,6 @@ class Runtime(Changes, Elsewhere, Lifetime):
                 return
             self.recent.append((self.clock(), outputs))
             is_random = is_shadow or course.stage is not None
-            cost = sum([outcome.cost for outcome in outcomes])
             self.watching.see(outputs[:shown], cost, is_random=is_random)
 
     def _not_counted(self, error: Exception) -> None:

@@ -145,11 +145,10 @@ class Watching:
         ``is_random`` says that how far it went did not depend on what its stages said.
         """
         now = self._clock()
-        alarms = self.monitor.spend(cost, now)
-        if outputs:
-            alarms += self.monitor.observe(outputs, now, is_random=is_random)
-        alarms += self.monitor.tick(now)
-        for alarm in alarms:
+        if self._settings.daily_budget is not None:
+            for alarm in self.monitor.spend(cost, now):
+                self._react(alarm)
+        for alarm in self.monitor.observe(outputs, now, is_random=is_random) if outputs else ():
             self._react(alarm)
         if self._engine.distrusted and is_random and len(outputs) == self.monitor.n_stages:
             self._n_complete += 1

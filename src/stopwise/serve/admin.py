@@ -14,7 +14,7 @@ from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
 from stopwise.serve import requests as given
 from stopwise.serve import trail
-from stopwise.serve.api import answer, body_of, host_of
+from stopwise.serve.api import Json, body_of, host_of
 from stopwise.serve.hosting import runs_elsewhere, runs_here
 from stopwise.serve.problems import ProblemError
 from stopwise.serve.views import cascade_view
@@ -31,7 +31,7 @@ async def create_cascade(request: Request) -> Response:
         names=new.names,
         policy=new.policy,
     )
-    return answer(await asyncio.to_thread(cascade_view, runtime), 201)
+    return Json(await asyncio.to_thread(cascade_view, runtime), 201)
 
 
 async def change(request: Request) -> Response:
@@ -49,7 +49,7 @@ async def change(request: Request) -> Response:
         if new.is_frozen is not None:
             runtime.freeze(frozen=new.is_frozen)
 
-    return answer(await _changed(request, work))
+    return Json(await _changed(request, work))
 
 
 async def add_stage(request: Request) -> Response:
@@ -63,7 +63,7 @@ async def add_stage(request: Request) -> Response:
             raise ProblemError(409, "The stage exists already", f"got {new.name!r}", name="name")
         runtime.add_stage(stage, before=new.before)
 
-    return answer(await _changed(request, work), 201)
+    return Json(await _changed(request, work), 201)
 
 
 async def remove_stage(request: Request) -> Response:
@@ -73,7 +73,7 @@ async def remove_stage(request: Request) -> Response:
         _check_elsewhere(runtime)
         runtime.remove_stage(request.path_params["stage"])
 
-    return answer(await _changed(request, work))
+    return Json(await _changed(request, work))
 
 
 async def _changed(request: Request, work: Callable[[Runtime], None]) -> dict[str, Any]:
@@ -92,13 +92,13 @@ def _check_elsewhere(runtime: Runtime) -> None:
 
 async def read_trail(request: Request) -> Response:
     """Who changed what, oldest first."""
-    return answer({"changes": await asyncio.to_thread(trail.read, host_of(request).store)})
+    return Json({"changes": await asyncio.to_thread(trail.read, host_of(request).store)})
 
 
 async def list_tokens(request: Request) -> Response:
     """What each token allows; never the tokens themselves."""
     grants = await asyncio.to_thread(host_of(request).tokens.listed)
-    return answer({"tokens": [msgspec.to_builtins(grant) for grant in grants]})
+    return Json({"tokens": [msgspec.to_builtins(grant) for grant in grants]})
 
 
 async def create_token(request: Request) -> Response:
@@ -106,7 +106,7 @@ async def create_token(request: Request) -> Response:
     new = await body_of(request, given.NewToken)
     create = host_of(request).tokens.create
     token = await asyncio.to_thread(create, new.scope, note=new.note, days=new.days)
-    return answer({"token": token}, 201)
+    return Json({"token": token}, 201)
 
 
 async def revoke_token(request: Request) -> Response:

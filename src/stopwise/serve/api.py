@@ -22,9 +22,17 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode
 _decoder = cache(msgspec.json.Decoder)
 
 
-def answer(told: Any, status: int = 200) -> Response:
-    """Return JSON."""
-    return Response(_encode(told), status, media_type="application/json")
+class Json(Response):
+    """An answer in JSON."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the body."""
+        return _encode(content)
+
+    def init_headers(self, headers: Any = None) -> None:
+        """Set the two headers that there are."""
+        length = b"%d" % len(self.body)
+        self.raw_headers = [(b"content-length", length), (b"content-type", b"application/json")]
 
 
 async def body_of(request: Request, kind: Any) -> Any:
@@ -38,7 +46,7 @@ async def body_of(request: Request, kind: Any) -> Any:
 
 def host_of(request: Request) -> Host:
     """Return the cascades of this server."""
-    host: Host = request.app.state.host
+    host: Host = request.scope["state"]["host"]
     return host
 
 
@@ -51,12 +59,12 @@ async def list_cascades(request: Request) -> Response:
     """All cascades, with their stages and prices."""
     host = host_of(request)
     found = await asyncio.to_thread(lambda: [cascade_view(host.find(name)) for name in host.names])
-    return answer({"cascades": found})
+    return Json({"cascades": found})
 
 
 async def read_cascade(request: Request) -> Response:
     """One cascade, with its stages and prices."""
-    return answer(await asyncio.to_thread(cascade_view, named(request)))
+    return Json(await asyncio.to_thread(cascade_view, named(request)))
 
 
 async def ask(request: Request) -> Response:
@@ -65,9 +73,9 @@ async def ask(request: Request) -> Response:
     outputs = asked.outputs
     check_length(runtime, outputs)
     if asked.n > 1:
-        return answer({"stages": [runtime.ask(outputs) for _ in range(asked.n)]})
+        return Json({"stages": [runtime.ask(outputs) for _ in range(asked.n)]})
     stage = runtime.ask(outputs)
-    return answer({"stage": stage, "stop": bool(outputs) and stage < len(outputs)})
+    return Json({"stage": stage, "stop": bool(outputs) and stage < len(outputs)})
 
 
 async def tell(request: Request) -> Response:
@@ -78,14 +86,14 @@ async def tell(request: Request) -> Response:
         raise ProblemError(
             409, "The key belongs to another case", f"got {told.key!r} with other outputs"
         )
-    return answer({"outcome": outcome})
+    return Json({"outcome": outcome})
 
 
 async def tell_many(request: Request) -> Response:
     """Count many cases, or none if a rule is broken; those with keys may be sent again."""
     runtime, told = named(request), await body_of(request, given.TellMany)
     cases = [_told(runtime, case) for case in told.cases]
-    return answer({"outcomes": await host_of(request).tell(cases)})
+    return Json({"outcomes": await host_of(request).tell(cases)})
 
 
 def _told(runtime: Runtime, case: given.Tell) -> Told:
@@ -111,7 +119,7 @@ async def run(request: Request) -> Response:
         running(request, request.path_params["name"]),
         await body_of(request, given.Run),
     )
-    return answer(result_view(await runtime.run(asked.case, key=asked.key), runtime))
+    return Json(result_view(await runtime.run(asked.case, key=asked.key), runtime))
 
 
 def running(request: Request, name: str) -> Runtime:
@@ -156,14 +164,14 @@ async def wanted_labels(request: Request) -> Response:
         {"key": case.key, "case": case.case, **({"outputs": list(case.outputs)} if shows else {})}
         for case in await asyncio.to_thread(runtime.labels.wanted, min(n, 1000))
     ]
-    return answer({"cases": cases, "n_labels": runtime.labels.n_labels})
+    return Json({"cases": cases, "n_labels": runtime.labels.n_labels})
 
 
 async def add_label(request: Request) -> Response:
     """Take in the right answer of a case that was kept."""
     runtime, new = named(request), await body_of(request, given.NewLabel)
     await asyncio.to_thread(runtime.labels.add, new.key, new.label)
-    return answer({"n_labels": runtime.labels.n_labels})
+    return Json({"n_labels": runtime.labels.n_labels})
 
 
 async def certificate(request: Request) -> Response:
@@ -173,28 +181,28 @@ async def certificate(request: Request) -> Response:
         raise ProblemError(
             404, "There is no certificate", f"{type(policy).__name__} decides by belief, not proof"
         )
-    return answer({"text": str(policy.certificate())})
+    return Json({"text": str(policy.certificate())})
 
 
 async def events(request: Request) -> Response:
     """Changes by the owner, alarms and epochs, oldest first."""
     store, name = host_of(request).store, named(request).name
-    return answer({"events": await asyncio.to_thread(events_view, store, name)})
+    return Json({"events": await asyncio.to_thread(events_view, store, name)})
 
 
 async def export(request: Request) -> Response:
     """All cases of the current epoch with their counts."""
-    return answer({"cases": host_of(request).export(named(request))})
+    return Json({"cases": host_of(request).export(named(request))})
 
 
 async def live(request: Request) -> Response:
     """What the dashboard shows of a cascade at this moment."""
-    return answer(await asyncio.to_thread(live_view, named(request)))
+    return Json(await asyncio.to_thread(live_view, named(request)))
 
 
 async def history(request: Request) -> Response:
     """Cases by stage and their cost over time."""
-    return answer(await asyncio.to_thread(history_view, named(request)))
+    return Json(await asyncio.to_thread(history_view, named(request)))
 
 
 async def if_a_mistake_cost(request: Request) -> Response:
@@ -205,4 +213,4 @@ async def if_a_mistake_cost(request: Request) -> Response:
         price = 0.0
     if not 0 < price < float("inf"):
         raise ProblemError(422, "The request breaks a rule", "mistake_cost must be a number > 0")
-    return answer(await asyncio.to_thread(what_if, named(request), price))
+    return Json(await asyncio.to_thread(what_if, named(request), price))

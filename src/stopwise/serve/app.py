@@ -109,10 +109,10 @@ def create_app(
     """
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
         _end_streams_on_signals(host)
         syncing = asyncio.create_task(host.sync_for_ever())
-        yield
+        yield {"host": host, "audits": OrderedDict()}
         syncing.cancel()
         with suppress(asyncio.CancelledError):
             await syncing
@@ -125,7 +125,7 @@ def create_app(
     document = openapi(ROUTES)
 
     async def describe(request: Request) -> Response:
-        return api.answer(document)
+        return api.Json(document)
 
     routes += [Route("/openapi.json", describe), Route("/audits/{key}", pages.audit_page)]
     routes += [Route("/static/{path:path}", pages.static)]
@@ -134,8 +134,6 @@ def create_app(
     ]
     routes += [Route("/healthz", _healthy), Route("/readyz", _ready)]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=HANDLERS)
-    app.state.host = host
-    app.state.audits = OrderedDict()
     actions = {
         path.rpartition("/")[2]: _guarded(handler, scope, needs_token)
         for _, path, scope, handler in ROUTES[:2]
@@ -171,14 +169,14 @@ def _guarded(handler: Handler, scope: str, needs_token: bool) -> Handler:
 
 
 async def _healthy(request: Request) -> Response:
-    return api.answer({"status": "alive"})
+    return api.Json({"status": "alive"})
 
 
 async def _ready(request: Request) -> Response:
     """Whether the store can be reached."""
     host = api.host_of(request)
     await asyncio.to_thread(host.store.now)
-    return api.answer({"status": "ready", "cascades": len(host.names)})
+    return api.Json({"status": "ready", "cascades": len(host.names)})
 
 
 def _end_streams_on_signals(host: Host) -> None:

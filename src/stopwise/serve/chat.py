@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stopwise.serve.api import answer, body_of, host_of, running
+from stopwise.serve.api import Json, body_of, host_of, running
 from stopwise.serve.hosting import runs_here
 from stopwise.serve.problems import ProblemError
 
@@ -40,7 +40,7 @@ async def complete(request: Request) -> Response:
     runtime = running(request, asked.model)
     result = await runtime.run(_text(asked.messages[-1].content))
     message = {"role": "assistant", "content": str(result.answer)}
-    return answer(
+    return Json(
         {
             "id": f"chatcmpl-{uuid.uuid4().hex}",
             "object": "chat.completion",
@@ -75,4 +75,4 @@ async def list_models(request: Request) -> Response:
         for name in host.names
         if runs_here(host.find(name))
     ]
-    return answer({"object": "list", "data": models})
+    return Json({"object": "list", "data": models})

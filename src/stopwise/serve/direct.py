@@ -52,16 +52,13 @@ class Direct:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        parts = str(scope.get("path", "")).split("/")
-        if len(parts) != 5 or parts[1:3] != ["api", "cascades"] or scope["method"] != "POST":
+        base, _, last = scope.get("path", "").rpartition("/")
+        folder, _, name = base.rpartition("/")
+        action = self._actions.get(last) if folder == "/api/cascades" and name else None
+        if action is None or scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
-        action = self._actions.get(parts[4])
-        if action is None or not parts[3]:
-            await self.app(scope, receive, send)
-            return
-        scope["app"] = self.app
-        scope["path_params"] = {"name": parts[3]}
+        scope["path_params"] = {"name": name}
         try:
             answered = await action(WholeRequest(scope, receive))
         except ClientDisconnect:

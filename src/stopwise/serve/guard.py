@@ -7,6 +7,7 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from itertools import count
 from urllib.parse import urlsplit
@@ -72,7 +73,7 @@ class Guard:
         self._is_local = is_local
         self._logs = log_requests
         self._left: dict[str, tuple[float, float]] = {}
-        self._prefix = secrets.token_hex(4)
+        self._prefix = secrets.token_hex(4).encode()
         self._number = count(1)
         self._good_hosts: set[bytes] = set()
 
@@ -82,9 +83,9 @@ class Guard:
             await self.app(scope, receive, send)
             return
         given = dict(scope["headers"])
-        request_id = given.get(b"x-request-id", b"")
-        if not _REQUEST_ID.fullmatch(request_id):
-            request_id = f"{self._prefix}-{next(self._number):x}".encode()
+        request_id = given.get(b"x-request-id")
+        if request_id is None or not _REQUEST_ID.fullmatch(request_id):
+            request_id = b"%b-%x" % (self._prefix, next(self._number))
         scope["request_id"] = request_id.decode()
         most = self.limits.body_bytes
         if scope["path"] == "/api/audit":
@@ -93,7 +94,7 @@ class Guard:
         status = size = 0
         is_post = scope["method"] == "POST"
 
-        async def sending(message: Message) -> None:
+        def sending(message: Message) -> Awaitable[None]:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -104,7 +105,7 @@ class Guard:
                     present = {name for name, _ in headers}
                     headers += [pair for pair in HEADERS if pair[0] not in present]
                 headers.append((b"x-request-id", request_id))
-            await send(message)
+            return send(message)
 
         async def limited() -> Message:
             nonlocal size
@@ -114,12 +115,13 @@ class Guard:
                 raise ProblemError(*_too_large(most))
             return message
 
+        is_chunked = b"content-length" not in given or b"transfer-encoding" in given
         refused = self._refusal(scope, given, most)
         try:
             if refused is not None:
                 await refused(scope, receive, sending)
             else:
-                await self.app(scope, limited, sending)
+                await self.app(scope, limited if is_chunked else receive, sending)
         finally:
             if self._logs or status >= 500:
                 seconds = time.perf_counter() - started

@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, Response
 from stopwise.cascade import Cascade
 from stopwise.errors import InputError, SettingError
 from stopwise.lists import comma_separated
-from stopwise.serve.api import answer, named
+from stopwise.serve.api import Json, named
 from stopwise.serve.problems import ProblemError
 
 STATIC = Path(__file__).parent / "static"
@@ -59,12 +59,12 @@ async def audit_file(request: Request) -> Response:
         asked.get("tests", ""),
         Path(asked.get("name", "log.csv")).name or "log.csv",
     )
-    kept: OrderedDict[str, str] = request.app.state.audits
+    kept: OrderedDict[str, str] = request.scope["state"]["audits"]
     key = secrets.token_urlsafe(16)
     kept[key] = page
     while len(kept) > KEPT:
         kept.popitem(last=False)
-    return answer({"summary": text, "page": f"/audits/{key}"})
+    return Json({"summary": text, "page": f"/audits/{key}"})
 
 
 async def report(request: Request) -> Response:
@@ -80,7 +80,7 @@ async def report(request: Request) -> Response:
 
 async def audit_page(request: Request) -> Response:
     """A report that was made for a file; its address is known to who sent the file alone."""
-    page = request.app.state.audits.get(request.path_params["key"])
+    page = request.scope["state"]["audits"].get(request.path_params["key"])
     if page is None:
         raise ProblemError(404, "There is no such report", "reports are kept for a while only")
     return _page(page)
