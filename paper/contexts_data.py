@@ -12,7 +12,7 @@ from paper.sensors import HEART, PIMA, Sensors, out_of_fold
 from stopwise.cascade import Cascade, FloatArray, IntArray
 from stopwise.policies import ContextualResolve
 from stopwise.problem.contextual_recording import ContextualRecording
-from stopwise.simulation.run import learned
+from stopwise.simulation.run import prepare_job
 
 # For each data set the weights of a dollar between which the best fixed stage changes.
 DATA = {"PIMA": (PIMA, (5e-4, 1.5e-2)), "Heart": (HEART, (3e-5, 3e-3))}
@@ -78,6 +78,14 @@ def _chosen(
         with_[held] = [policy_then.recommend(x) for x in world.features[held]]
         without[held] = _limit(known, world.cascade)
     return {WITH: with_, WITHOUT: without}
+
+
+def learned(world: Any, policy: Any, *, rounds: int, seed: int = 0) -> Any:
+    """Return a copy of a contextual policy that has played in a world."""
+    job = prepare_job(world, policy, rounds, 1, seed, checkpoints=1, count_errors=False)
+    player = job.player(0)
+    player.play(job.worlds[0], job.rounds)
+    return player.learner()
 
 
 def part(world: ContextualRecording, rows: IntArray) -> ContextualRecording:

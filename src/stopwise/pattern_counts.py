@@ -124,11 +124,13 @@ class PatternCounts:
     def from_state(cls, state: Any, cascade: Cascade) -> PatternCounts:
         """Build the counts that `to_state` described, or raise `StateError`."""
         try:
-            counts = cls(cascade, max_patterns=_whole(state["max_patterns"]))
-            counts.n_other = _whole(state["n_other"])
-            counts.n_complete = _whole(state["n_complete"])
-            counts.n_flip_flopped = _whole(state["n_flip_flopped"])
-            counts.table = {tuple(pattern): _whole(times) for pattern, times in state["table"]}
+            counts = cls(cascade, max_patterns=state["max_patterns"])
+            for name in ("n_other", "n_complete", "n_flip_flopped"):
+                setattr(counts, name, whole_number(name, state[name], StateError, least=0))
+            counts.table = {
+                tuple(pattern): whole_number("times", times, StateError, least=0)
+                for pattern, times in state["table"]
+            }
             counts._letters = sum(map(n_letters, counts.table))
             counts.pairs = PairCounts.from_state(state["pairs"], cascade)
         except StateError:
@@ -157,9 +159,3 @@ def plain_output(output: Hashable) -> str | int | float | None:
     if isinstance(value, float) and math.isfinite(value):
         return value
     raise OutputsError(f"outputs must be text, finite numbers or None to be saved, got {output!r}")
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise StateError(f"pattern counts must be whole numbers >= 0, got {value!r}")
-    return value

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 import stopwise as sw
-from stopwise.simulation.run import learned
+from paper.contexts_data import learned
 from tests.policies.contextual_helpers import draw_cases, pairs_world, play
 
 CASCADE = sw.Cascade([0.0, 0.12, 0.05, 0.2])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stopwise as sw
+from paper.contexts_data import learned
 from stopwise.errors import ContextError, InputError, SettingError, StateError
 from stopwise.policies.compiled_rule import declared_rule
 from stopwise.policies.pair_models import MEMORY
@@ -16,7 +17,6 @@ from stopwise.simulation import compiled
 from stopwise.simulation.cases import CasePlay, CompiledContextual, asked_stages
 from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.palette import STYLES, style_of
-from stopwise.simulation.run import learned
 from tests.policies.contextual_helpers import FACTORIES, nested_world, pairs_world
 from tests.policies.helpers import FACTORIES as PLAIN
 

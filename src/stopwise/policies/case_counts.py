@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable
+from functools import partial
 from operator import add, sub
 from typing import Any
 
 from stopwise.cascade import Cascade
+from stopwise.checks import whole_number
 from stopwise.errors import InputError, StateError
 from stopwise.outputs import Told
 from stopwise.pattern_counts import MAX_LETTERS, n_letters, plain_output
@@ -143,13 +145,14 @@ class CaseCounts:
         counts = cls(cascade, max_patterns=max_patterns)
         if set(state) != {"cases", "other"} or len(state["other"]) != cascade.n_stages:
             raise StateError(f"case counts must be cases and {cascade.n_stages} others")
-        counts.n_other = [_whole(n, 0) for n in state["other"]]
+        whole = partial(whole_number, "case counts", error=StateError)
+        counts.n_other = [whole(n, least=0) for n in state["other"]]
         counts.n_rounds = sum(counts.n_other)
         for outputs, label, times in state["cases"]:
             case = check(outputs, label=label)
             if case in counts.table or not counts._has_room(case):
                 raise StateError(f"case counts must be of at most {max_patterns} different cases")
-            counts.add(case, _whole(times, 1))
+            counts.add(case, whole(times, least=1))
         return counts
 
 
@@ -160,9 +163,3 @@ def _whole_if_so(value: float) -> float:
 def _letters(case: Case) -> int:
     told, label = case
     return n_letters((*told, label))
-
-
-def _whole(value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise StateError(f"case counts must be whole numbers >= {least}, got {value!r}")
-    return value

@@ -20,7 +20,7 @@ from stopwise.policies.context_checks import (
     check_memory,
     checked_memory,
 )
-from stopwise.policies.contextual_rules import optimistic_stage
+from stopwise.policies.contextual_rules import covered_stage
 from stopwise.policies.learner import Learner
 from stopwise.policies.logistic import chances, log_odds
 from stopwise.policies.optimism import price_rows
@@ -134,7 +134,7 @@ class ContextualPolicy(Learner):
         """
         features = self._checked_context(context)
         with self._lock:
-            return optimistic_stage(self._model, self.cascade.n_stages, features, 0.0)
+            return covered_stage(self._model, self.cascade.n_stages, features, 0.0, False, None)
 
     def disagreement(self, context: Any) -> FloatArray:
         """Return P(Y^i ≠ Y^j | context) as estimated now; shape (K, K), 1/2 before the warm-up."""

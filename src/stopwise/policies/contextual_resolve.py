@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.policies.contextual_rules import growing_bonus, resolving_stage
-from stopwise.policies.pair_models import Model
+from stopwise.policies.contextual_rules import growing_bonus
+from stopwise.policies.pair_models import Model, is_warm, outlook
+
+REFUTED = -1
 
 
 class ContextualResolve(ContextualPolicy):
@@ -39,5 +42,26 @@ class ContextualResolve(ContextualPolicy):
 
 
 def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: Any) -> int:
+    """Return the first stage that is not refuted, or the deepest stage that may refute it.
+
+    Stage i is refuted by j if C_j - C_i is below a lower bound on P(Y^i ≠ Y^j | x). If the prices
+    cover all pairs of i, it is played; otherwise the deepest j for which neither is known.
+    """
+    last = n_stages - 1
+    if not is_warm(model):
+        return last
     bonus = growing_bonus(exploration, model.counts[0])
-    return resolving_stage(model, n_stages, context, bonus)
+    spares, spreads = outlook(model, context)
+    for i in range(last):
+        deepest = i
+        for j in range(i + 1, n_stages):
+            p = j * (j - 1) // 2 + i
+            deviation = math.sqrt(bonus * spreads[p])
+            if -deviation <= spares[p] < deviation or model.seen[p] == 0:
+                deepest = j
+            elif spares[p] < 0:
+                deepest = REFUTED
+                break
+        if deepest != REFUTED:
+            return deepest
+    return last

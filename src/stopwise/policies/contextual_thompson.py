@@ -9,7 +9,7 @@ import numpy as np
 from stopwise.cascade import Cascade
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.policies.contextual_rules import sampled_stage
+from stopwise.policies.contextual_rules import covered_stage
 from stopwise.policies.pair_models import Model
 
 
@@ -62,4 +62,4 @@ class ContextualThompson(ContextualPolicy):
 
 
 def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: Any) -> int:
-    return sampled_stage(model, n_stages, context, exploration, rng)
+    return covered_stage(model, n_stages, context, exploration, True, rng)

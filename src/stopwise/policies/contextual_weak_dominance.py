@@ -26,10 +26,9 @@ class ContextualWeakDominance(ContextualPolicy):
 
     >>> from stopwise import Cascade
     >>> policy = ContextualWeakDominance(Cascade(costs=[0.0, 0.3]), 1, warm_up=10)
-    >>> for k in range(400):  # the tests disagree where the feature is positive
-    ...     x = [(k % 7) - 3]
-    ...     policy.tell([0, int(x[0] > 0)][: policy.ask(x) + 1], x)
-    >>> policy.ask([-3]), policy.ask([3])
+    >>> cases = [((0, int(x > 0)), [x]) for x in (-2, -1, 1, 2)]  # they disagree where x > 0
+    >>> policy.tell_many(cases * 50)
+    >>> policy.ask([-2]), policy.ask([2])
     (0, 1)
     """
 

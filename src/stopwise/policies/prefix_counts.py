@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from operator import add, sub
 from typing import Any, NamedTuple
 
 from stopwise.cascade import Cascade
+from stopwise.checks import whole_number
 from stopwise.errors import InputError, StateError
 from stopwise.outputs import check_outputs
 from stopwise.pattern_counts import n_letters, plain_output
 from stopwise.patterns import Pattern, agreement, standing_answer
 
 MAX_LETTERS = 10_000  # of a prefix with counts of its own
+_read = partial(whole_number, "prefix counts", error=StateError, least=0)
 
 
 class Followed(NamedTuple):
@@ -236,7 +239,7 @@ class PrefixCounts:
     def from_state(cls, state: Any, cascade: Cascade, *, max_prefixes: int) -> PrefixCounts:
         """Build the counts that `to_state` described, or raise `StateError`."""
         counts = cls(cascade, max_prefixes=max_prefixes)
-        counts.n_stopped = [_whole(n) for n in state["stopped"]]
+        counts.n_stopped = [_read(n) for n in state["stopped"]]
         if len(counts.n_stopped) != cascade.n_stages:
             raise StateError(f"prefix counts must have {cascade.n_stages} stages")
         for known, rest, times, changed, missing in state["prefixes"]:
@@ -244,7 +247,7 @@ class PrefixCounts:
                 check_outputs(known, cascade)
             pattern = (*agreement(known), *rest)
             place = Place(tuple(known), pattern)
-            followed = Followed(_whole(times), _whole(changed), _whole(missing))
+            followed = Followed(_read(times), _read(changed), _read(missing))
             if not 1 <= len(pattern) < cascade.n_stages or agreement(pattern) != pattern:
                 raise StateError(f"prefix counts must be of prefixes, got {known!r} and {rest!r}")
             if not followed.changed + followed.missing <= followed.times <= counts.n_rounds:
@@ -253,9 +256,3 @@ class PrefixCounts:
                 raise StateError(f"prefix counts must have one place for {known!r} and {rest!r}")
             counts._count(place, followed, add)
         return counts
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise StateError(f"prefix counts must be whole numbers >= 0, got {value!r}")
-    return value

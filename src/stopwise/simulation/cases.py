@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import Cascade, FloatArray, IntArray
+from stopwise.cascade import FloatArray, IntArray
 from stopwise.errors import SettingError
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
@@ -37,11 +37,7 @@ class CaseWorld:
 
     def __init__(self, environment: ContextualInstance | ContextualRecording) -> None:
         self.environment = environment
-
-    @property
-    def cascade(self) -> Cascade:
-        """The tests and what they cost."""
-        return self.environment.cascade
+        self.cascade = environment.cascade
 
     @property
     def gaps(self) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.errors import InputError, MissingExtraError, StateError
+from stopwise.extras import load_extra
 from stopwise.files import draft
 from stopwise.simulation.trace import Trace
 
@@ -110,13 +111,13 @@ def _read_npz(path: Path) -> Trace:
 
 
 def _write_parquet(trace: Trace, path: Path) -> None:
-    pa, parquet = _arrow()
-    table = pa.table(trace.columns())
+    parquet = load_extra("pyarrow.parquet", extra="frames", purpose="Parquet")
+    table = load_extra("pyarrow", extra="frames", purpose="Parquet").table(trace.columns())
     parquet.write_table(table.replace_schema_metadata({ABOUT: _about(trace)}), path)
 
 
 def _read_parquet(path: Path) -> Trace:
-    _, parquet = _arrow()
+    parquet = load_extra("pyarrow.parquet", extra="frames", purpose="Parquet")
     # As a file and not a dataset, which would take a directory too.
     with path.open("rb") as file:
         table = parquet.read_table(file)
@@ -128,12 +129,3 @@ def _read_parquet(path: Path) -> Trace:
     errors = columns["errors"].reshape(R, n) if "errors" in columns else None
     regret = columns["regret"].reshape(R, n)
     return _rebuilt(about, columns["round"][:n], stops, errors, regret)
-
-
-def _arrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("Parquet needs pyarrow: pip install '.[frames]'") from None
-    return pa, parquet

@@ -90,14 +90,7 @@ def simulate(  # noqa: PLR0913  # all by keyword
     array([      1,    1000, 1000000])
     """
     job = prepare_job(
-        environment,
-        policy,
-        horizon=horizon,
-        replications=replications,
-        seed=seed,
-        checkpoints=checkpoints,
-        change_points=change_points,
-        count_errors=count_errors,
+        environment, policy, horizon, replications, seed, checkpoints, count_errors, change_points
     )
     (played,) = play_jobs([job], n_jobs, progress=progress)
     return job.trace(played)
@@ -106,7 +99,6 @@ def simulate(  # noqa: PLR0913  # all by keyword
 def prepare_job(
     environment: Environment | list[Environment],
     policy: PolicyOrFactory,
-    *,
     horizon: int,
     replications: int,
     seed: int,
@@ -114,7 +106,7 @@ def prepare_job(
     count_errors: bool,
     change_points: Sequence[int] = (),
 ) -> Job:
-    """Check everything that was asked for, so that nothing is refused half-way."""
+    """Check everything that `simulate` was asked for, so that nothing is refused half-way."""
     last = whole_number("horizon", horizon, SettingError, least=1)
     if last > MAX_HORIZON:
         raise SettingError(f"horizon must be <= 2**53, got {last}")
@@ -144,22 +136,6 @@ def prepare_job(
     if rule is not None and not warn_if_slow():
         rule = None
     return Job(worlds, changes, learner, rule, rounds, start, range(R), count_errors)
-
-
-def learned(environment: Environment, policy: Any, *, rounds: int, seed: int = 0) -> Any:
-    """Return a copy of a contextual policy that has played in a world, to look at or to use."""
-    job = prepare_job(
-        environment,
-        policy,
-        horizon=rounds,
-        replications=1,
-        seed=seed,
-        checkpoints=1,
-        count_errors=False,
-    )
-    player = job.player(0)
-    player.play(job.worlds[0], job.rounds)
-    return player.learner()
 
 
 def _world(environment: Environment, policy: Any, count_errors: bool) -> AnyWorld:

@@ -135,13 +135,7 @@ def sweep(  # noqa: PLR0913  # all by keyword
     worlds = {str(e): _plain(world) for e, world in environments.items()}
     jobs = {
         (str(e), str(p)): prepare_job(
-            environment,
-            policy,
-            horizon=horizon,
-            replications=replications,
-            seed=seed,
-            checkpoints=checkpoints,
-            count_errors=count_errors,
+            environment, policy, horizon, replications, seed, checkpoints, count_errors
         )
         for e, environment in environments.items()
         for p, policy in policies.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,34 +10,13 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
-from stopwise.errors import InputError, MissingExtraError
+from stopwise.errors import InputError
+from stopwise.extras import load_extra
 from stopwise.simulation.palette import style_of
 
 
-class Replicated(ABC):
-    """Replications with a regret at each checkpoint: their mean, and how sure it is."""
-
-    @property
-    @abstractmethod
-    def regret(self) -> FloatArray:
-        """The regret up to each checkpoint; shape (replications, n)."""
-
-    def mean_regret(self) -> FloatArray:
-        """Return the mean regret at each checkpoint; shape (n,)."""
-        return np.asarray(self.regret.mean(axis=0))
-
-    def half_width(self, level: float = 0.95) -> FloatArray:
-        """Return how far `interval` reaches to each side; infinite with one replication."""
-        return half_width_of(self.regret, level)
-
-    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
-        """Return a confidence interval for the mean regret at each checkpoint (Student's t)."""
-        mean, half = self.mean_regret(), self.half_width(level)
-        return mean - half, mean + half
-
-
 @dataclass(frozen=True, eq=False)
-class Trace(Replicated):
+class Trace:
     """Where a policy stopped up to each checkpoint, in each replication.
 
     Parameters
@@ -133,6 +111,19 @@ class Trace(Replicated):
             return self.given_regret
         return np.asarray(self.stops @ self.gaps, dtype=np.float64)
 
+    def mean_regret(self) -> FloatArray:
+        """Return the mean regret at each checkpoint; shape (n,)."""
+        return np.asarray(self.regret.mean(axis=0))
+
+    def half_width(self, level: float = 0.95) -> FloatArray:
+        """Return how far `interval` reaches to each side; infinite with one replication."""
+        return half_width_of(self.regret, level)
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return a confidence interval for the mean regret at each checkpoint (Student's t)."""
+        mean, half = self.mean_regret(), self.half_width(level)
+        return mean - half, mean + half
+
     @property
     def realised_costs(self) -> FloatArray:
         """What was really paid, prices and mistakes, in error units; shape (replications, n)."""
@@ -147,10 +138,7 @@ class Trace(Replicated):
 
     def to_frame(self) -> Any:
         """Return a pandas table, one row a replication and checkpoint; stages count from 1."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError("to_frame needs pandas: pip install '.[frames]'") from None
+        pd = load_extra("pandas", extra="frames", purpose="to_frame")
         return pd.DataFrame({"policy": self.policy, **self.columns()})
 
     def columns(self) -> dict[str, Any]:
@@ -211,10 +199,7 @@ class Trace(Replicated):
 
 
 def _new_axes() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtraError("plot needs matplotlib: pip install '.[plot]'") from None
+    plt = load_extra("matplotlib.pyplot", extra="plot", purpose="plot")
     return plt.subplots(layout="constrained")[1]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stopwise.cascade import Cascade, FloatArray, IntArray
+from stopwise.cascade import FloatArray, IntArray
 from stopwise.policies.base import Policy
 from stopwise.problem.instance import Instance
 from stopwise.simulation.draws import alias_table
@@ -44,6 +45,7 @@ class Played(NamedTuple):
         return Played(self.stops[checkpoints], self.wrong[checkpoints], self.regret[checkpoints])
 
 
+@dataclass(eq=False)
 class View:
     """What playing one stage can show: its distinct cases and how often each comes up.
 
@@ -64,26 +66,19 @@ class View:
         For each pattern of the instance the case it looks like.
     """
 
-    def __init__(
-        self,
-        stage: int,
-        outputs: IntArray,
-        labels: IntArray,
-        probabilities: FloatArray,
-        examples: IntArray,
-        of_pattern: IntArray,
-    ) -> None:
-        self.stage = stage
-        self.outputs = outputs
-        self.labels = labels
-        self.probabilities = probabilities
-        self.examples = examples
-        self.of_pattern = of_pattern
-        self.wrong = (outputs[:, -1] != labels).astype(np.int64)
-        length = outputs.shape[1]
+    stage: int
+    outputs: IntArray
+    labels: IntArray
+    probabilities: FloatArray
+    examples: IntArray
+    of_pattern: IntArray
+
+    def __post_init__(self) -> None:
+        self.wrong = (self.outputs[:, -1] != self.labels).astype(np.int64)
+        length = self.outputs.shape[1]
         self._rows = [slice(b * (b - 1) // 2, b * (b + 1) // 2) for b in range(length)]
-        self._told = [tuple(row) for row in outputs.tolist()]
-        self._labels = labels.tolist()
+        self._told = [tuple(row) for row in self.outputs.tolist()]
+        self._labels = self.labels.tolist()
 
     @cached_property
     def pairs(self) -> FloatArray:
@@ -143,19 +138,11 @@ class World:
 
     def __init__(self, instance: Instance, *, labelled: bool = False) -> None:
         self.instance = instance
+        self.cascade = instance.cascade
+        self.gaps = instance.gaps
         self.labelled = labelled
         self._views: dict[int, View] = {}
         self._rows: dict[bool, Rows] = {}
-
-    @property
-    def cascade(self) -> Cascade:
-        """The tests and what they cost."""
-        return self.instance.cascade
-
-    @property
-    def gaps(self) -> FloatArray:
-        """What stopping at each stage costs more than stopping at the best one."""
-        return self.instance.gaps
 
     def view(self, stage: int) -> View:
         """Return what playing ``stage`` can show."""

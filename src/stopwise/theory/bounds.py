@@ -137,10 +137,8 @@ def finite_time_bound(
 
     Parameters
     ----------
-    gaps
-        Δ_k for each stage, >= 0; at least one is 0.
-    cascade
-        A chain or a tree.
+    gaps, cascade
+        As in `plan_within`.
     horizon
         T >= 1.
     alpha
