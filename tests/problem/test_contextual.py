@@ -254,6 +254,7 @@ def test_text_outputs_and_bad_features():
         ([[1], [2]], "shape"),
         ([1, 2, 3], "shape"),
         ([[1], [np.nan], [3]], "finite.*row 2, column 1"),
+        ([[1], [1e165], [3]], r"at most 1e\+100 in size"),
         ([["x"], [1], [2]], "numbers"),
     ]:
         with pytest.raises(InstanceError, match=match):

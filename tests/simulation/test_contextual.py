@@ -251,25 +251,21 @@ class Late:
         return np.full((n, 1), 2e3 if self.blocks > 1 else 0.5)
 
 
-@pytest.mark.parametrize(
-    ("size", "warm_up", "match"),
-    [(1e5, 0, "at most 1000 in size if warm_up is 0"), (1e165, 50, r"finite, at most 1e\+100")],
-)
-def test_what_a_policy_refuses_when_asked_is_refused_in_a_simulation(size, warm_up, match):
+def test_what_a_policy_refuses_when_asked_is_refused_in_a_simulation():
     cascade, rng = sw.Cascade([0, 0.1]), np.random.default_rng(0)
     recording = sw.ContextualRecording(
         rng.integers(2, size=(200, 2)),
         rng.integers(2, size=200),
-        np.column_stack([np.zeros(200), rng.normal(size=200) * size]),
+        np.column_stack([np.zeros(200), rng.normal(size=200) * 1e5]),
         cascade,
     )
-    policy = sw.ContextualResolve(cascade, 2, warm_up=warm_up)
+    policy = sw.ContextualResolve(cascade, 2, warm_up=0)
     for play in (
         lambda: asked_stages(copy.deepcopy(policy), recording.draw(2000, rng)),
         lambda: sw.simulate(recording, policy, horizon=2000, replications=1),
         lambda: learned(recording, policy, rounds=200),
     ):
-        with pytest.raises(ContextError, match=match):
+        with pytest.raises(ContextError, match="at most 1000 in size if warm_up is 0"):
             play()
     sw.simulate(recording, sw.Resolve, horizon=200, replications=1)  # does not look at them
 
