@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -123,14 +124,12 @@ class PatternCounts:
     @classmethod
     def from_state(cls, state: Any, cascade: Cascade) -> PatternCounts:
         """Build the counts that `to_state` described, or raise `StateError`."""
+        whole = partial(whole_number, "pattern counts", error=StateError, least=0)
         try:
             counts = cls(cascade, max_patterns=state["max_patterns"])
             for name in ("n_other", "n_complete", "n_flip_flopped"):
-                setattr(counts, name, whole_number(name, state[name], StateError, least=0))
-            counts.table = {
-                tuple(pattern): whole_number("times", times, StateError, least=0)
-                for pattern, times in state["table"]
-            }
+                setattr(counts, name, whole(state[name]))
+            counts.table = {tuple(pattern): whole(times) for pattern, times in state["table"]}
             counts._letters = sum(map(n_letters, counts.table))
             counts.pairs = PairCounts.from_state(state["pairs"], cascade)
         except StateError:
