@@ -228,6 +228,10 @@ BAD = [
         "must be at most 1e+100, got costs that sum to 1e+300 and mistake_cost 1e-300",
     ),
     (
+        {"costs": [1], "mistake_cost": 1e101},
+        "mistake_cost and costs / mistake_cost must be at most 1e+100, got costs that sum to 1.0",
+    ),
+    (
         {"costs": [1, 2], "names": ["a"]},
         "names must have one entry a test, got 1 for 2 costs",
     ),

@@ -81,9 +81,9 @@ class Cascade:
         scale = _number("mistake_cost", mistake_cost)
         if not (scale > 0 and math.isfinite(scale)):
             raise CascadeError(f"mistake_cost must be > 0 and finite, got {mistake_cost!r}")
-        if not sum(prices) / scale <= LARGEST_COST:  # false for NaN as well
+        if scale > LARGEST_COST or not sum(prices) / scale <= LARGEST_COST:  # false for NaN as well
             raise CascadeError(
-                f"costs / mistake_cost must be at most {LARGEST_COST:g}, "
+                f"mistake_cost and costs / mistake_cost must be at most {LARGEST_COST:g}, "
                 f"got costs that sum to {sum(prices)!r} and mistake_cost {scale!r}"
             )
         object.__setattr__(self, "prices", prices)

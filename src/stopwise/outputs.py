@@ -174,7 +174,7 @@ def looks_like(value: Hashable) -> Hashable:
     for number in (int, float):  # as a float a large whole number would be another one
         with suppress(ValueError):
             found = number(text)
-            return found if math.isfinite(found) else text
+            return found if number is int or math.isfinite(found) else text
     return {"true": 1, "false": 0}.get(text, text)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,14 @@ def test_few_independent_worlds_are_refuted():
 def test_false_alarms_are_as_rare_as_the_level_says(n, accuracies, n_classes):
     """Of 100 at a level of 5 %, more than 13 are in one run of a thousand."""
     assert (p_values(100, n, accuracies, n_classes) < 0.05).sum() <= 13
+
+
+def test_very_many_cases_cost_no_more_than_their_patterns():
+    """Drawn case by case, as many as these fill any memory."""
+    outputs, _ = independent(np.random.default_rng(2), 2_000, [0.65, 0.7, 0.8, 0.85])
+    table = table_of(outputs)
+    many = replace(table, weights=table.weights * 10**9)
+    assert LatentClasses.fit(many).misfit.is_testable
 
 
 def test_three_tests_with_two_values_cannot_be_refuted():

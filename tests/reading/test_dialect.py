@@ -4,8 +4,10 @@ import csv
 import gzip
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,6 +100,28 @@ LINES = {
     "more columns": "a,b,c\n1,2,3\n1,2,4\n",
     "no end": "a,b\n1,2",
 }
+CUT_OFF = {"log.csv.gz": gzip.compress, "log.csv.zst": partial(pa.compress, codec="zstd")}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("within", ["\n", "\r\n", "\r"])
+def test_a_line_break_in_a_name_ends_no_line(end, within, tmp_path):
+    """Nor does it say how lines end, by which the engine would find no rows at all."""
+    (tmp_path / "log.csv").write_text(f'a,"b{within}c"{end}1,2{end}', newline="")
+    assert open_log(tmp_path / "log.csv").rows() == [("1", "2")]
+
+
+@pytest.mark.parametrize("name", CUT_OFF)
+def test_a_compressed_file_that_is_cut_off_is_refused(name, tmp_path):
+    """The engine would read the rows that are left."""
+    whole = bytes(CUT_OFF[name](b"a,b\n" + b"0,0\n1,0\n" * 50_000))
+    path = tmp_path / name
+    path.write_bytes(whole)
+    assert open_log(path, PAIR).table().n_cases == 100_000
+    for left in (len(whole) // 2, len(whole) - 4):
+        path.write_bytes(whole[:left])
+        with pytest.raises(LogError, match="cannot be read"):
+            open_log(path, PAIR).table()
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -121,7 +145,7 @@ def test_a_column_without_a_name_is_left_out(log, tmp_path):
     assert open_log(tmp_path / "log.csv").columns == ("a", "b")
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
 @pytest.mark.parametrize("name", ["log[1]", "lo?", "*", "l[!x]g"])
 def test_a_path_that_exists_is_that_path(name, kind, tmp_path):
     """And no glob, which would read other files."""
@@ -130,7 +154,7 @@ def test_a_path_that_exists_is_that_path(name, kind, tmp_path):
             folder.mkdir(exist_ok=True)
             frame = pd.DataFrame({"a": [answer], "b": [answer]})
             path = folder / f"{stem}.{kind}"
-            frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+            frame.to_parquet(path) if kind == "parquet" else frame.to_csv(path, index=False)
     for source in (tmp_path / f"{name}.{kind}", tmp_path / name / f"{name}.{kind}"):
         assert patterns(open_log(source, PAIR).table()) == {("right", "right"): 1}
     assert open_log(tmp_path / name, PAIR).table().n_cases == 3

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from stopwise.beliefs.em import Design, Fits, fit_all
 from stopwise.beliefs.hidden import Hidden
 from stopwise.beliefs.strength import Complexity
 from stopwise.cascade import FloatArray, IntArray
-from stopwise.patterns import MISSING
+from stopwise.patterns import MISSING, row_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,7 @@ LEVEL = 0.01  # at which the model is refuted
 N_DRAWS = 20
 FIRST_CYCLES, CYCLES = 20, 6  # of the fit to the table; of one to a drawn table, from there
 MAX_CASES, MAX_CELLS = 5_000, 50_000  # cases, and patterns x hidden classes; else a sample
+MAX_CASES_OF_FEW = 10_000_000  # where patterns are few, and drawn at once
 CASES_A_PARAMETER, MAX_PARAMETERS = 20, 400  # else scores are taken together
 LEAST_INFORMATION = 0.3  # of a score, to count
 LEAST_LEFT = 1e-3  # of the variance of a score, for a pair to be testable
@@ -131,8 +132,12 @@ def _sampled(
 ) -> tuple[IntArray, FloatArray]:
     """Return the table, or a sample of its cases if it is large."""
     whole = np.rint(counts).astype(np.int64)
-    most = int(min(MAX_CASES, max(MAX_CELLS / n_hidden, 1_000)))
-    if whole.sum() > most and len(whole) * n_hidden > MAX_CELLS / 50:
+    n, most = int(whole.sum()), int(min(MAX_CASES, max(MAX_CELLS / n_hidden, 1_000)))
+    if len(whole) * n_hidden <= MAX_CELLS / 50:
+        most = MAX_CASES_OF_FEW
+    if n >= 10**9:  # beyond what NumPy draws without replacement
+        whole = rng.multinomial(most, whole / n)
+    elif n > most:
         whole = rng.multivariate_hypergeometric(whole, most, method="marginals")
     kept = whole > 0
     return codes[kept], whole[kept].astype(np.float64)
@@ -141,18 +146,31 @@ def _sampled(
 def _drawn(
     hidden: Hidden, codes: IntArray, counts: FloatArray, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
-    """Return a table drawn from the model, with outputs missing where they are in ``codes``."""
-    gaps = np.repeat(codes == MISSING, counts.astype(np.int64), axis=0)
-    prior = hidden.parameters[0] / hidden.parameters[0].sum()
-    classes = rng.choice(len(prior), size=len(gaps), p=prior)
+    """Return a table drawn from the model, with outputs missing where they are in ``codes``.
+
+    Cases that are alike so far are drawn at once, however many there are.
+    """
     K, M = len(hidden.tests), hidden.n_classes
-    chances = np.cumsum(hidden.parameters[1:].reshape(K, M, -1), axis=1)
-    rows = np.empty(gaps.shape, dtype=np.int64)
+    prior = hidden.parameters[0] / hidden.parameters[0].sum()
+    chances = hidden.parameters[1:].reshape(K, M, -1).transpose(0, 2, 1)
+    rows, n = _distinct(np.where(codes == MISSING, MISSING, 0), counts)
+    times = rng.multinomial(n.astype(np.int64), prior)
+    place, classes = np.nonzero(times)
+    rows, times = rows[place], times[place, classes]
     for k in range(K):
-        rows[:, k] = (rng.random(len(gaps))[:, None] > chances[k].T[classes]).sum(axis=1)
-    rows = np.where(gaps, MISSING, np.minimum(rows, M - 1))
-    distinct, times = np.unique(rows, axis=0, return_counts=True)
-    return distinct, times.astype(np.float64)
+        law = chances[k, classes]
+        law = np.where(rows[:, [k]] == MISSING, np.eye(1, M), law / law.sum(axis=1, keepdims=True))
+        drawn = rng.multinomial(times, law)
+        place, output = np.nonzero(drawn)
+        times, rows, classes = drawn[place, output], rows[place], classes[place]
+        rows[:, k] = np.where(rows[:, k] == MISSING, MISSING, output)
+    return _distinct(rows, times)
+
+
+def _distinct(rows: IntArray, counts: Any) -> tuple[IntArray, FloatArray]:
+    """Return each row once, with the sum of its counts."""
+    _, first, place = np.unique(row_numbers(rows), return_index=True, return_inverse=True)
+    return rows[first], np.asarray(np.bincount(place, weights=counts), dtype=np.float64)
 
 
 def _refitted(

@@ -7,9 +7,9 @@ import gzip
 import io
 import os
 import re
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -30,7 +30,7 @@ BLANKS = r"[ \t\n\r\v\f]*"
 # As columns of whole numbers with gaps are often written; 007 is a name, and so is 007.0.
 WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 SEPARATORS = ",;\t|"
-COMPRESSED = {".gz", ".zst"}
+COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 UNSEEN = "\x01\x02\x03\x04"  # separates nothing: every line is one cell
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -67,12 +67,14 @@ def without_fractions(column: Any) -> Any:
 
 
 class Header(NamedTuple):
-    """The first line of a text file: what separates its names, and how many blank lines precede."""
+    """The first line of a text file: what separates its names and ends it, what precedes it."""
 
     mark: str
     names: tuple[str, ...]
     n_blank: int = 0
     is_quoted: bool = False
+    end: str = "\n"
+    compression: str = "none"
 
 
 class TextFiles:
@@ -119,7 +121,7 @@ class TextFiles:
         header = next(iter(headers))
         if len(headers) > 1 or sorted(header.names) != sorted(columns) or header.is_quoted:
             return None
-        whole = Header(UNSEEN, ("line",), header.n_blank)
+        whole = header._replace(mark=UNSEEN, names=("line",))
         query = f"select line, count(*) from {self._read_csv(whole, list(self.headers), quote='')}"
         try:
             found = con.execute(f"{query} group by line limit {MAX_PATTERNS + 1}").fetchall()
@@ -145,6 +147,8 @@ class TextFiles:
             f"read_csv([{paths}], columns = {{{types}}}, auto_detect = false, header = true, "
             f"delim = {quoted(header.mark)}, quote = '{quote}', escape = '{quote}', comment = '', "
             # Where "" is a value, a cell in quotes is that value and a bare one is empty.
+            # Guessed wrongly by DuckDB: with a ? in the path, with another line break in a name.
+            f"compression = '{header.compression}', new_line = {header.end!r}, "
             f"skip = {header.n_blank}, allow_quoted_nulls = {str('' in self.cells.gaps).lower()})"
         )
 
@@ -164,20 +168,28 @@ def read_header(path: Path) -> Header:
     with opened(path) as lines:
         n_blank, line = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
         mark = max(SEPARATORS, key=_outside_quotes(line).count)
-        try:  # a name in quotes may have line breaks
-            names = next(csv.reader(_chained(line, lines), delimiter=mark, strict=True), [])
+        taken: list[str] = []  # a name in quotes may have line breaks
+        try:
+            rows = csv.reader(_noted(chain([line], lines), taken), delimiter=mark, strict=True)
+            names = next(rows, [])
         except csv.Error as error:
             raise LogError(f"{path} must have a header of names, got {line[:80]!r}") from error
+        compression = COMPRESSED.get(path.suffix.lower(), "none")
+        if compression != "none":  # DuckDB takes one that is cut off for a shorter one
+            while lines.buffer.read(1 << 20):
+                pass
     stripped = tuple(name.strip() for name in names)
     check_names(filter(None, stripped))
     if not any(stripped):
         raise LogError(f"{path} must have a header and at least one row, got no names")
-    return Header(mark, stripped, n_blank, '"' in line)
+    end = taken[-1][len(taken[-1].rstrip("\r\n")) :] or "\n"
+    return Header(mark, stripped, n_blank, '"' in line, end, compression)
 
 
-def _chained(line: str, lines: TextIO) -> Iterator[str]:
-    yield line
-    yield from lines
+def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    for line in lines:
+        taken.append(line)
+        yield line
 
 
 def _outside_quotes(line: str) -> str:

@@ -210,9 +210,31 @@ def test_what_label_studio_and_argilla_give_back_is_read(record, tmp_path):
     lines = [record, {"data": {"case": 6}, "annotations": []}]
     (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)))
     assert sw.audit(frame, CASCADE, labels=tmp_path / "labels.jsonl").facts.labels.n_labels == 1
-    (tmp_path / "labels.jsonl").write_text("no JSON")
-    with pytest.raises(LogError, match="cannot be read in line 1"):
-        sw.audit(frame, CASCADE, labels=tmp_path / "labels.jsonl")
+
+
+BROKEN = {
+    "no JSON": "line 1",
+    "[" * 10_000: "line 1",
+    '{"case": 1, "label": "x"}\n{"case": 2, "label": ["x"]}': "line 2: .* must be text or a number",
+    '{"case": "\\ud800", "label": "x"}': "surrogates not allowed",
+    b"\xff".decode("latin-1"): "line 0",
+    f'{{"case": 1, "label": {10**400}}}': "a value that some test gives",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
+def test_json_lines_that_cannot_be_labels_are_refused(text, tmp_path):
+    (tmp_path / "labels.jsonl").write_text(text, encoding="latin-1")
+    with pytest.raises(LogError, match=BROKEN[text]):
+        sw.audit(world()[1], CASCADE, labels=tmp_path / "labels.jsonl")
+
+
+def test_labels_of_several_kinds_are_read_as_text(tmp_path):
+    frame = pd.DataFrame({"a": [0, 1, 0] * 9, "b": [0, 0, 1] * 9, "c": [0, 0, 0] * 8 + [1, 0, 1]})
+    labels = [{"case": 1, "label": 0}, {"case": 2, "label": "1"}, {"case": 3, "label": False}]
+    (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
+    found = sw.audit(frame, CASCADE, labels=tmp_path / "labels.jsonl")
+    assert found.facts.labels.n_labels == 3
 
 
 def test_what_a_spreadsheet_would_compute_is_text_in_a_sheet(tmp_path):

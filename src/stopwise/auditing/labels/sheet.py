@@ -58,26 +58,31 @@ def read_jsonl(path: Path, column: str, case_id: str) -> Any:
     """
     import pyarrow as pa
 
-    ids, labels = [], []
-    text = path.read_text(encoding="utf-8")
-    is_list = text.lstrip().startswith("[")  # as Label Studio exports
-    for number, line in enumerate([text] if is_list else text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            records = json.loads(line)
-            found = [_id_and_label(r, column, case_id) for r in (records if is_list else [records])]
-        except (ValueError, AttributeError, LookupError, TypeError) as error:
-            raise LogError(f"{path} cannot be read in line {number}: {error!r}") from None
-        ids += [case for case, label in found if label is not None]
-        labels += [label for _, label in found if label is not None]
-    return pa.table({case_id: ids, column: labels})
+    ids, labels, number = [], [], 0
+    try:
+        text = path.read_text(encoding="utf-8")
+        is_list = text.lstrip().startswith("[")  # as Label Studio exports
+        for line in [text] if is_list else text.split("\n"):
+            number += 1
+            records: Any = json.loads(line if is_list else f"[{line}]")
+            for record in records:
+                case, label = _id_and_label(record, column, case_id)
+                if label is not None:
+                    ids.append(case)
+                    labels.append(label)
+        return pa.table({case_id: ids, column: pa.array(labels, pa.string())})
+    except (ValueError, AttributeError, LookupError, TypeError, RecursionError) as error:
+        raise LogError(f"{path} cannot be read in line {number}: {error!r}") from None
 
 
-def _id_and_label(record: dict[str, Any], column: str, case_id: str) -> tuple[str, Any]:
+def _id_and_label(record: dict[str, Any], column: str, case_id: str) -> tuple[str, str | None]:
+    """Return id and label as text, as a CSV file has them."""
     data = record.get("data") or record.get("metadata") or {}
     case = data.get(case_id, record.get(case_id, record.get("id")))
-    return str(case), _label_of(record, column)
+    label = _label_of(record, column)
+    if isinstance(label, (dict, list)):
+        raise TypeError(f"a label must be text or a number, got {label!r:.80}")
+    return str(case), None if label is None else str(label)
 
 
 def _label_of(record: dict[str, Any], column: str) -> Any:
