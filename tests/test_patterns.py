@@ -250,6 +250,9 @@ def state_with(**changes):
         state_with(table=[[[0, 1], 2]]),
         state_with(table=[[[0, 1, [1]], 2]]),
         state_with(table=[]),
+        state_with(table=[[[0, 1, 1], 2], [[1, 1, 1], 0]]),
+        state_with(table=[[[0, 1, 1], 1], [[0, 1, 0], 1]]),
+        state_with(table=[[[0, 1, math.inf], 2]]),
         state_with(pairs={}),
     ],
 )

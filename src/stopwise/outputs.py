@@ -44,14 +44,16 @@ def check_outputs(outputs: Any, cascade: Cascade, stage: int | None = None) -> t
     return stage, tuple(_output(y, node, cascade) for y, node in zip(told, path, strict=True))
 
 
-def check_label(label: Any) -> None:
-    """Raise `OutputsError` if no output could ever be found to equal ``label``."""
+def check_label(label: Any) -> Hashable:
+    """Return ``label``, or raise `OutputsError` if no output could ever be found to equal it."""
+    label = label.item() if isinstance(label, np.generic) else label
     try:
         comparable = hash(label) is not None and bool(label == label)  # noqa: PLR0124  # NaN
     except TypeError:
         comparable = False
     if not comparable:
         raise OutputsError(f"label must be hashable and equal itself, got {label!r}")
+    return label  # type: ignore[no-any-return]
 
 
 def check_totals(
@@ -117,6 +119,8 @@ def _output(output: Any, node: int, cascade: Cascade) -> Hashable:
     """Return an output that can be compared, ``None`` for a null, or raise `OutputsError`."""
     if hasattr(output, "as_py"):  # an Arrow scalar
         output = output.as_py()
+    elif isinstance(output, np.generic):  # which compares with a tuple or a huge number otherwise
+        output = output.item()
     if type(output).__name__ in ("NAType", "NaTType"):  # the nulls of pandas
         output = None
     place = f"at stage {node + 1} ({cascade.names[node]!r})"

@@ -129,7 +129,9 @@ class PatternCounts:
             counts = cls(cascade, max_patterns=state["max_patterns"])
             for name in ("n_other", "n_complete", "n_flip_flopped"):
                 setattr(counts, name, whole(state[name]))
-            counts.table = {tuple(pattern): whole(times) for pattern, times in state["table"]}
+            counts.table = {
+                tuple(map(plain_output, pattern)): whole(times) for pattern, times in state["table"]
+            }
             counts._letters = sum(map(n_letters, counts.table))
             counts.pairs = PairCounts.from_state(state["pairs"], cascade)
         except StateError:
@@ -142,6 +144,13 @@ class PatternCounts:
             raise StateError("pattern counts must add up to the number of cases")
         if not counts.n_flip_flopped <= counts.n_complete <= counts.pairs.n_rounds:
             raise StateError("pattern counts must have flip-flopped <= complete <= all cases")
+        if len(counts.table) > counts.max_patterns or 0 in counts.table.values():
+            raise StateError("pattern counts must have patterns that were seen, no more than kept")
+        kept = PatternTable.from_rows(counts.table, counts.table.values(), cascade)
+        for name in ("n_seen", "n_disagreed"):
+            rest = getattr(counts.pairs, name) - getattr(kept, name)
+            if (rest < 0).any() or (rest > counts.n_other).any():
+                raise StateError("pattern counts must be of the same cases as the pair counts")
         return counts
 
 

@@ -82,6 +82,16 @@ def test_outputs_that_differ_are_not_warned_of(make):
         tell(policy, outputs)
 
 
+@every
+def test_scalars_of_numpy_are_compared_as_plain_values(make):
+    """NumPy compares one with a tuple item by item, and with no number that a float cannot hold."""
+    policy = make(CHAIN)
+    tell(policy, [np.float32(0.5), 10**400])
+    tell(policy, [np.int64(1), 1])
+    assert policy.n_rounds == 2
+    json.dumps(policy.to_state())
+
+
 # Totals
 
 

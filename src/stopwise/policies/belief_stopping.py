@@ -185,7 +185,7 @@ class BeliefStopping(StoppingPolicy):
         """Return the outputs of a case and its label, or raise."""
         _, told = self._checked_outputs(outputs, stage)
         if label is not None:
-            check_label(label)
+            label = check_label(label)
         for value in (*told, label):  # they have to be saved
             plain_output(value)
         return self._stripped(told), label

@@ -80,8 +80,8 @@ class Supervised(Policy):
         played, told = self._checked_outputs(outputs, stage)
         if label is None:
             raise OutputsError("label must be given: this learner is told the right answer")
-        check_label(label)
-        return played, tuple(None if output is None else bool(output == label) for output in told)
+        right = check_label(label)
+        return played, tuple(None if output is None else bool(output == right) for output in told)
 
     def _read_statistic(self, name: str, saved: Any) -> PairCounts:
         return PairCounts.from_state(saved, self.cascade, counts_disagreement=name == "pairs")
