@@ -62,9 +62,12 @@ class Client:
         """Return the stage up to which to run a case; the one already reached means: stop."""
         return int(self._send("POST", "/ask", {"outputs": list(outputs_so_far)})["stage"])
 
-    def tell(self, outputs: Sequence[Any], *, key: str | None = None) -> str:
-        """Count a case; return ``counted``, or ``repeated`` if its key was told before."""
-        body = {"outputs": list(outputs), "key": key or uuid.uuid4().hex}
+    def tell(self, outputs: Sequence[Any], *, key: str | None = None, amend: bool = False) -> str:
+        """Count a case; return ``counted``, or ``repeated`` if its key was told before.
+
+        With ``amend`` other outputs take the place of those told under the key: ``amended``.
+        """
+        body = {"outputs": list(outputs), "key": key or uuid.uuid4().hex, "amend": amend}
         return str(self._send("POST", "/tell", body)["outcome"])
 
     def tell_many(self, cases: Sequence[Sequence[Any]]) -> list[str]:

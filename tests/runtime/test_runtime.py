@@ -288,6 +288,33 @@ class TestChanges:
                 new.sync()
                 assert new.learning.policy.n_rounds == 2
 
+    def test_what_the_owner_changes_holds_in_every_process(self, tmp_path):
+        """In one that runs and in one that starts; not in one whose program has other prices."""
+
+        def opened(mistake_cost=10):
+            return runtime(store=f"sqlite:///{tmp_path / 'triage.db'}", mistake_cost=mistake_cost)
+
+        def now(made):
+            return made.cascade.prices, made.cascade.mistake_cost, made.learning.is_frozen
+
+        with opened() as first, opened() as second:
+            first.set_costs([0, 5, 7])
+            first.set_mistake_cost(100)
+            first.freeze()
+            second.sync()
+            assert now(second) == now(first) == ((0, 5, 7), 100, True)
+            second.freeze(frozen=False)
+            first.sync()
+            assert now(first) == ((0, 5, 7), 100, False)
+            second.freeze()
+        with opened() as third:
+            assert now(third) == ((0, 5, 7), 100, True)
+        with opened(mistake_cost=30) as other:
+            assert now(other) == ((1, 1, 1), 30, True)
+            other.remove_stage(0)
+        with opened(mistake_cost=30) as again:
+            assert now(again) == ((1, 1, 1), 30, True)
+
     def test_every_change_is_an_event_with_a_version(self):
         made = runtime()
         made.set_mistake_cost(20)

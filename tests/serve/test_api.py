@@ -48,6 +48,9 @@ def test_keyed_tells_are_counted_once(http):
     assert http.post(f"{BASE}/tell", json=case).json() == {"outcome": "repeated"}
     other = http.post(f"{BASE}/tell", json={**case, "outputs": ["k", "z"]})
     assert (other.status_code, other.json()["status"]) == (409, 409)
+    late = {"outputs": ["k", "late"], "key": "case-0"}
+    http.post(f"{BASE}/tell", json={"outputs": ["k", "early"], "key": "case-0"})
+    assert http.post(f"{BASE}/tell", json={**late, "amend": True}).json() == {"outcome": "amended"}
     many = {"cases": [case, {"outputs": ["k"], "key": "case-2"}, {"outputs": ["k"]}]}
     told = http.post(f"{BASE}/tell-many", json=many).json()["outcomes"]
     assert told == ["repeated", "counted", "counted"]
@@ -57,7 +60,8 @@ def test_keyed_tells_are_counted_once(http):
         return {tuple(case["outputs"]): case["times"] for case in cases}
 
     wait_for(lambda: exported().get(("k", "k")) == 1 and exported().get(("k",)) == 2)
-    assert ("k", "z") not in exported()
+    wait_for(lambda: exported().get(("k", "late")) == 1)
+    assert not {("k", "z"), ("k", "early")} & set(exported())
 
 
 def test_many_at_once_are_each_counted_once(http):
@@ -128,6 +132,8 @@ def test_stages_change_as_versions(served):
         assert [stage["name"] for stage in gone["stages"]] == ["a", "c", "d"]
         assert http.delete(f"{base}/stages/b").status_code == 422
         assert http.get(f"{base}/live").json()["n_cases"] == 1
+        wait_for(lambda: http.get(f"{base}/history").json()["at"])
+        assert sum(map(sum, http.get(f"{base}/history").json()["stopped"])) == 1
         whats = [event["what"] for event in http.get(f"{base}/events").json()["events"]]
         assert whats[-4:] == ["epoch began", "stage added", "epoch began", "stage removed"]
         assert (
@@ -243,6 +249,8 @@ def test_health(http):
         ("PUT", "/api/cascades", b"", 405),
         ("POST", "/v1/chat/completions", b'{"model": "nobody", "messages": []}', 422),
         ("POST", "/api/audit?costs=1,2&mistake_cost=x", b"a,b\n1,2\n", 422),
+        ("POST", "/api/audit?costs=1,2&mistake_cost=9&name=mine.csv", b"a,b\n1,2,3\n", 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["x"], "amend": true}', 422),
         ("POST", "/api/tokens", b'{"scope": "everything"}', 422),
         ("DELETE", "/api/tokens/nobody", b"", 404),
     ],
@@ -257,6 +265,9 @@ def test_bad_requests_are_problems(http, method, path, body, status):
     assert told["detail"]
     if b'"n": 0' in body:
         assert (told["name"], told["value"]) == ("n", "0")
+    if "mine.csv" in path:
+        assert told["detail"].startswith("mine.csv cannot be read")
+        assert "/" not in told["detail"]
     assert http.get(f"{BASE}/live").json()["n_cases"] == before
 
 

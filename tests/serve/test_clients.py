@@ -27,6 +27,7 @@ def test_client(served):
     assert asked.ask(["x", "x", "x"]) == 2
     assert asked.tell(["x", "y"], key="again") == "counted"
     assert asked.tell(["x", "y"], key="again") == "repeated"
+    assert asked.tell(["x", "x"], key="again", amend=True) == "amended"
     assert asked.tell_many([["x"], ["x", "y"]]) == ["counted", "counted"]
     assert asked.live()["name"] == "triage"
     with pytest.raises(ServerError, match="first 3 stages") as refused:

@@ -110,7 +110,12 @@ def test_a_file_is_dropped_and_audited(told, watched):
     page.get_by_label("What each test costs").fill("1,2,3")
     page.get_by_label("What a wrong answer costs").fill("50")
     page.get_by_role("button", name="Audit").click()
-    page.wait_for_selector("pre")
+    page.wait_for_selector("#result h2")
+    page.set_viewport_size({"width": 390, "height": 800})
+    parts = "[...document.querySelectorAll('#result, #result *')]"
+    assert not page.evaluate(
+        f"{parts}.some(one => one.scrollWidth > one.clientWidth + 1 && one.clientWidth)"
+    )
     with page.expect_popup() as opened:
         page.get_by_role("link", name="Open the report").click()
     opened.value.wait_for_selector("h1")

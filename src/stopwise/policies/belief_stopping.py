@@ -193,16 +193,15 @@ class BeliefStopping(StoppingPolicy):
     def tell(self, outputs: Outputs, *, stage: int | None = None, label: Any = None) -> None:
         """Take in a case as every policy does; one like it that was told before is not checked."""
         if stage is None and label is None and type(outputs) is tuple:
-            case = outputs, None
             with self._lock:
                 counts = self._stored["cases"]
                 is_usual = counts is self._source and self.memory is None
                 try:
-                    n = counts.table.get(case, 0) if is_usual else 0
+                    n = counts.table.get((outputs, None), 0) if is_usual else 0
                 except TypeError:  # an output that cannot be hashed: refused below
                     n = 0
                 if n and outputs[-1] is not None and counts.n_rounds + 1 < self._next_fit:
-                    counts.table[case] = n + 1
+                    counts.table[outputs, None] = n + 1
                     counts.n_rounds += 1
                     return
         super().tell(outputs, stage=stage, label=label)

@@ -63,7 +63,8 @@ class Elsewhere:
                 raise OutputsError(f"case {key!r} was told before with other outputs, got {told!r}")
             if outcome is Outcome.REPEATED:
                 return False
-            self.sync()
+            self.learning.sync()
+            self.watching.synced()
             if outcome is Outcome.AMENDED:  # the monitor has seen the case
                 return True
         with self.learning.lock:
@@ -73,8 +74,3 @@ class Elsewhere:
             cost = float(sum(self.learning.cascade.prices[: len(told)]))
             self.watching.see(told, cost, is_random=is_random)
         return True
-
-    def sync(self) -> None:
-        """Exchange what was learned with other workers now; otherwise it happens now and then."""
-        self.learning.sync()
-        self.watching.synced()

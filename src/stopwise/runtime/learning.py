@@ -181,11 +181,11 @@ class Learning:
         believed, error = self.policy.conclude(outputs)
         return believed, None if math.isnan(error) else 1.0 - float(error)
 
-    def tell_patterns(self, patterns: Mapping[Pattern, int]) -> None:
-        """Count many cases at once, from a log or an earlier version of the cascade."""
+    def tell_patterns(self, patterns: Mapping[Pattern, int], *, is_past: bool = False) -> None:
+        """Count many cases at once; those of a log are past."""
         texts = case_texts(patterns)
         with self.lock:
-            self.counts.tell_many(texts)
+            self.counts.tell_many(texts, is_past=is_past)
             self.policy.tell_many(tellable(texts))
 
     def sync(self) -> None:
@@ -253,7 +253,7 @@ class Learning:
         """Begin an epoch that knows of these cases; what was counted before is kept apart."""
         with self.lock:
             self.counts.open_epoch(reason)
-            self.counts.tell_many(case_texts(patterns))
+            self.counts.tell_many(case_texts(patterns), is_past=True)
             self.rebuild(self.cascade)  # another worker may have begun the epoch and told it cases
 
     def change_stages(self, cascade: Cascade, before: Sequence[str | None], *, reason: str) -> None:
@@ -268,7 +268,7 @@ class Learning:
             counts.open_epoch(by_me)
             begun = counts.worker.store.get("epoch", counts.cascade, f"{counts.epoch:08d}")
             if begun is None or begun.body["reason"] == by_me:
-                counts.tell_many(case_texts(kept))
+                counts.tell_many(case_texts(kept), is_past=True)
             self.rebuild(cascade)
 
 

@@ -146,6 +146,7 @@ class Runtime(Changes, Elsewhere, Lifetime):
         self.background = Background(name)
         self._syncing: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
+        self._resume()
         if self.worker is not store:  # who shares a worker says so where it is so
             self.events.version("started", self.cascade)
 
@@ -161,7 +162,7 @@ class Runtime(Changes, Elsewhere, Lifetime):
         runtime = cls(name, **settings)
         table = open_log(log, runtime.cascade, tests=tests).table()
         if not runtime.learning.patterns():
-            runtime.learning.tell_patterns(patterns_of(table))
+            runtime.learning.tell_patterns(patterns_of(table), is_past=True)
         return runtime
 
     @property

@@ -98,6 +98,15 @@ class Stages:
         for caller, stage in zip(self.callers, made, strict=True):
             caller.stage = stage  # its circuit breaker and its limit stay as they are
 
+    def given(self, mistake_cost: float) -> dict[str, Any]:
+        """Return names and prices as plain data, with no price where each call has its own."""
+        costs = [caller.stage.cost for caller in self.callers]
+        return {
+            "names": list(self.names),
+            "costs": [None if callable(cost) else cost for cost in costs],
+            "mistake_cost": mistake_cost,
+        }
+
     def cascade(self, mistake_cost: float) -> Cascade:
         """Return the stages with their prices: fixed ones, or the mean so far."""
         return Cascade([caller.price for caller in self.callers], mistake_cost, self.names)

@@ -98,7 +98,9 @@ async def tell_many(request: Request) -> Response:
 
 def _told(runtime: Runtime, case: given.Tell) -> Told:
     check_length(runtime, case.outputs)
-    return Told(runtime, tuple(case.outputs), case.is_random, case.key)
+    if case.amend and case.key is None:
+        raise ProblemError(422, "The request breaks a rule", "amend needs a key", name="amend")
+    return Told(runtime, tuple(case.outputs), case.is_random, case.key, case.amend)
 
 
 def check_length(runtime: Runtime, outputs: Sequence[Any]) -> None:

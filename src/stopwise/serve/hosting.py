@@ -52,6 +52,7 @@ class Told(NamedTuple):
     outputs: Pattern
     is_random: bool
     key: str | None = None
+    amends: bool = False
 
     def watch(self) -> None:
         """Let the monitor and the list of last cases know of a case that was counted."""
@@ -83,7 +84,6 @@ class Host:
         self.tokens = Tokens(self.store)
         self.is_closing = False
         self._runtimes: dict[str, Runtime] = {}
-        self._versions: dict[str, int] = {}
         self._labels_read: dict[str, int] = {}
         self._lock, self._changing = threading.Lock(), threading.Lock()
         self._keyed: Gatherer[Told, str] = Gatherer(self._tell_keyed)
@@ -144,7 +144,7 @@ class Host:
             return runtime
 
     async def tell(self, told: Sequence[Told]) -> list[str]:
-        """Count cases; return for each ``counted``, ``repeated`` or ``conflict``.
+        """Count cases; return for each ``counted``, ``repeated``, ``amended``, ``conflict``.
 
         Cases with keys are counted in one transaction with their keys, and first: if that fails,
         all may be sent again. Others are in the journal when this returns, and on the disk if the
@@ -163,7 +163,8 @@ class Host:
 
     def _tell_keyed(self, told: list[Told]) -> list[str]:
         asked = [
-            KeyedTell(case.runtime.name, str(case.key), case_text(case.outputs)) for case in told
+            KeyedTell(case.runtime.name, str(case.key), case_text(case.outputs), amends=case.amends)
+            for case in told
         ]
         found = self.worker.tell_keyed(asked)
         for case, outcome in zip(told, found, strict=True):
@@ -219,23 +220,13 @@ class Host:
     def _catch_up(self, name: str) -> None:
         """Take over what another worker has changed; to be called with the lock on changes."""
         record, runtime = self.store.cascade(name), self._runtimes.get(name)
-        if runtime is None or record is None or record.version == self._versions.get(name):
+        if runtime is None or record is None or not record.description:
             return
-        with self._lock:
-            self._runtimes[name] = self._changed(runtime, record.description)
-        self._versions[name] = record.version
-
-    def _changed(self, runtime: Runtime, state: Mapping[str, Any]) -> Runtime:
-        """Return a cascade as its newest version in the store has it."""
-        if state == runtime.cascade.to_state() or not state:
-            return runtime
-        if list(state["names"]) == list(runtime.cascade.names):
-            runtime.engine.stages.reprice(list(state["costs"]))
-            runtime.mistake_cost = float(state["mistake_cost"])
-            runtime.learning.rebuild(runtime.engine.stages.cascade(runtime.mistake_cost))
+        if record.description["names"] == list(runtime.cascade.names):
+            runtime.follow()
         elif not runs_here(runtime):
-            return self._from_state(runtime.name, state)
-        return runtime
+            with self._lock:
+                self._runtimes[name] = self._from_state(name, record.description)
 
     async def wait(self, seconds: float) -> None:
         """Wait for a time, but not for longer than the server lives."""
@@ -261,10 +252,9 @@ class Host:
         if is_read and record is not None and record.description["names"] != state["names"]:
             return self._from_state(name, record.description)  # changed over HTTP since
         made = Runtime(**{**settings, "name": name, "store": self.worker})
-        if is_read and record is not None:
-            return self._changed(made, record.description)
-        events.keep("configured", state)
-        events.version("started", made.cascade)
+        if not is_read:
+            events.keep("configured", state)
+            events.version("started", made.cascade)
         return made
 
     def _made(self, name: str, stages: list[Stage], mistake_cost: float, policy: str) -> Runtime:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from stopwise.cascade import Cascade
-from stopwise.errors import InputError, SettingError
+from stopwise.errors import InputError, LogError, SettingError
 from stopwise.lists import comma_separated
 from stopwise.serve.api import Json, named
 from stopwise.serve.problems import ProblemError
@@ -48,23 +50,17 @@ async def static(request: Request) -> Response:
 
 
 async def audit_file(request: Request) -> Response:
-    """Audit a CSV file; the answer has the summary and where the page is."""
+    """Audit a CSV file; the answer has the advice, the summary and where the page is."""
     body = await request.body()
     asked = request.query_params
-    page, text = await asyncio.to_thread(
-        _audit,
-        body,
-        asked.get("costs", ""),
-        asked.get("mistake_cost", ""),
-        asked.get("tests", ""),
-        Path(asked.get("name", "log.csv")).name or "log.csv",
-    )
+    given = [asked.get(name, "") for name in ("costs", "mistake_cost", "tests", "name")]
+    page, told = await asyncio.to_thread(_audit, body, *given)
     kept: OrderedDict[str, str] = request.scope["state"]["audits"]
     key = secrets.token_urlsafe(16)
     kept[key] = page
     while len(kept) > KEPT:
         kept.popitem(last=False)
-    return Json({"summary": text, "page": f"/audits/{key}"})
+    return Json({**told, "page": f"/audits/{key}"})
 
 
 async def report(request: Request) -> Response:
@@ -91,8 +87,11 @@ def _page(html: str) -> Response:
     return Response(html, media_type="text/html", headers=headers)
 
 
-def _audit(body: bytes, costs: str, mistake_cost: str, tests: str, name: str) -> tuple[str, str]:
+def _audit(
+    body: bytes, costs: str, mistake_cost: str, tests: str, name: str
+) -> tuple[str, dict[str, Any]]:
     from stopwise.auditing.run import audit
+    from stopwise.auditing.words.wording import box
     from stopwise.reading import open_log
 
     try:
@@ -105,10 +104,14 @@ def _audit(body: bytes, costs: str, mistake_cost: str, tests: str, name: str) ->
     with TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
         path.write_bytes(body)
-        columns = comma_separated(tests) or list(open_log(path).columns)
-        if len(columns) != len(prices):
-            raise SettingError(
-                f"costs must have one price a test, got {len(prices)} for {', '.join(columns)}"
-            )
-        report = audit(path, Cascade(prices, price, columns), tests=columns)
-    return report.to_html(), report.summary()
+        try:
+            columns = comma_separated(tests) or list(open_log(path).columns)
+            if len(columns) != len(prices):
+                raise SettingError(
+                    f"costs must have one price a test, got {len(prices)} for {', '.join(columns)}"
+                )
+            report = audit(path, Cascade(prices, price, columns), tests=columns)
+        except LogError as error:  # the client knows the file by another name
+            said = str(error).replace(f"{folder}/", "")
+            raise LogError(said.replace(path.name, name[:100] or path.name)) from None
+    return report.to_html(), {"advice": asdict(box(report)), "summary": report.summary()}

@@ -53,11 +53,12 @@ class Ask(Message):
 
 
 class Tell(Message):
-    """What the stages said of one case; with a key it may be sent again."""
+    """What the stages said of one case; with a key it may be sent again, and amended."""
 
     outputs: Annotated[list[Output], msgspec.Meta(min_length=1, max_length=100)]
     key: Key | None = None
     is_random: bool = False
+    amend: bool = False
 
 
 class TellMany(Message):

@@ -127,7 +127,7 @@ def history_view(runtime: Runtime) -> dict[str, Any]:
     K = runtime.cascade.n_stages
     cumulative = [math.fsum(runtime.cascade.prices[: k + 1]) for k in range(K)]
     by_bucket: dict[int, list[int]] = {}
-    for row in runtime.worker.store.rows(runtime.name, epoch=-1):
+    for row in runtime.worker.store.rows(runtime.name, epoch=-1, since=0):  # not what is past
         stopped = by_bucket.setdefault(row.bucket, [0] * K)
         for text, times in row.counts.items():
             stopped[min(len(read_case(text).outputs), K) - 1] += times

@@ -17,7 +17,8 @@ from stopwise.store.base import (
 from stopwise.store.cases import Case, Counts, add_counts, case_text, read_case, tellable
 from stopwise.store.learner import SharedLearner
 from stopwise.store.opening import open_store
-from stopwise.store.shared import SharedCounts, Staleness, Update
+from stopwise.store.shared import SharedCounts
+from stopwise.store.view import Staleness, Update
 from stopwise.store.worker import Worker, WorkerSettings
 
 __all__ = [

@@ -6,44 +6,22 @@ import math
 import random
 import threading
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stopwise.checks import whole_number
 from stopwise.errors import OutputsError, StoreError, StoreUnavailableError
 from stopwise.store.adoption import Place
 from stopwise.store.cases import Counts, add_counts, case_text
-from stopwise.store.view import RECENT, View
+from stopwise.store.view import RECENT, Staleness, Update, View
 
 if TYPE_CHECKING:
     from stopwise.store.worker import Worker
 
+PAST = -1
+"""The bucket of cases that were seen before: in a log, or in an earlier epoch."""
 # Different cases that are counted in one bucket; outputs that never repeat are free text.
 MAX_CASES = 20_000
 _LONGEST_PAUSE = 30.0
-
-
-@dataclass(frozen=True)
-class Update:
-    """What a sync has brought from other workers.
-
-    ``added`` goes to the learner (`tellable`). With ``is_rebuild`` something was taken away, or a
-    new epoch has begun: then the learner is to be made anew from `SharedCounts.totals`.
-    """
-
-    epoch: int
-    is_rebuild: bool
-    added: Counts = field(default_factory=dict)
-    damaged: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Staleness:
-    """How far behind a worker is: seconds since it last read, own cases not yet in the store."""
-
-    seconds: float
-    n_unfolded: int
-    n_failures: int
 
 
 class SharedCounts:
@@ -106,8 +84,11 @@ class SharedCounts:
         if end and journal is not None:
             journal.flush(end)
 
-    def tell_many(self, counts: Mapping[str, int]) -> None:
-        """Count cases by their texts (`case_text`), written at once."""
+    def tell_many(self, counts: Mapping[str, int], *, is_past: bool = False) -> None:
+        """Count cases by their texts (`case_text`), written at once.
+
+        Those that are past are in the bucket `PAST`, so that nobody takes them for new ones.
+        """
         worker = self.worker
         for times in counts.values():
             whole_number("times", times, OutputsError, least=1)
@@ -115,11 +96,17 @@ class SharedCounts:
             if not self._from <= worker.clock() < self._until:
                 self._check_open()
                 self._turn()
-            self._check_room(len(counts.keys() - self._row.keys()))
+            place, row = self._place, self._row
+            if is_past:
+                place = (self.cascade, self.epoch, PAST)
+                row = worker.rows.setdefault(place, {})
+                worker.dirty.add(place)
+            self._check_room(row, len(counts.keys() - row.keys()))
             journal = worker.journal
             if journal is not None:
-                journal.append(b"".join(self._encode(text, n) for text, n in counts.items()))
-            add_counts(self._row, counts)
+                lines = [self._encode(place, text, n) for text, n in counts.items()]
+                journal.append(b"".join(lines))
+            add_counts(row, counts)
             self.n_told += sum(counts.values())
             end = journal.end if worker.is_flushing and journal is not None else 0
         if end and journal is not None:
@@ -199,7 +186,8 @@ class SharedCounts:
     def prune(self) -> None:
         """Keep own rows that are long past as a sum alone."""
         rows = self.worker.rows
-        own = sorted(place for place in rows if place[0] == self.cascade)
+        past = (self.cascade, self.epoch, PAST)
+        own = sorted(place for place in rows if place[0] == self.cascade and place != past)
         for place in own[: -2 * RECENT] if len(own) > 3 * RECENT else []:
             if place not in self.worker.dirty and place != self._place:
                 counts = rows.pop(place)
@@ -237,27 +225,27 @@ class SharedCounts:
         whole_number("times", times, OutputsError, least=1)
         text = case_text(outputs, stage=stage, label=label)
         if text not in self._row:
-            self._check_room(1)
+            self._check_room(self._row, 1)
         if len(self._lines) >= MAX_CASES:
             self._lines.clear()
-        entry = self._encode(text, times), text
+        entry = self._encode(self._place, text, times), text
         if isinstance(outputs, tuple):
             self._lines[outputs, stage, label, times] = entry
         return entry
 
-    def _encode(self, text: str, times: int) -> bytes:
+    def _encode(self, place: Place, text: str, times: int) -> bytes:
         if self.worker.journal is None:
             return b""
         from stopwise.store.journal import journal_line
 
-        return journal_line([*self._place, text, times])
+        return journal_line([*place, text, times])
 
     def _check_open(self) -> None:
         if self.worker.is_closed:
             raise StoreError(f"worker {self.worker.name!r} is closed: the case was not counted")
 
-    def _check_room(self, n_new: int) -> None:
-        if len(self._row) + n_new > MAX_CASES:
+    def _check_room(self, row: Counts, n_new: int) -> None:
+        if len(row) + n_new > MAX_CASES:
             raise OutputsError(
                 f"cases of {self.cascade!r} must repeat: more than {MAX_CASES} different ones "
                 f"within {self.worker.settings.bucket_seconds} s; are the outputs free text?"

@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from stopwise.store.base import Changes, Cursor
 from stopwise.store.cases import Counts, add_counts
 
 RECENT = 48
 """How many time buckets are remembered one by one; older ones are only remembered as a sum."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """What a sync has brought from other workers.
+
+    ``added`` goes to the learner (`tellable`). With ``is_rebuild`` something was taken away, or a
+    new epoch has begun: then the learner is to be made anew from `SharedCounts.totals`.
+    """
+
+    epoch: int
+    is_rebuild: bool
+    added: Counts = field(default_factory=dict)
+    damaged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Staleness:
+    """How far behind a worker is: seconds since it last read, own cases not yet in the store."""
+
+    seconds: float
+    n_unfolded: int
+    n_failures: int
 
 
 class View:
@@ -17,7 +42,7 @@ class View:
         self.total: Counts = {}
         self.cursor: Cursor | None = None
         self._rows: dict[tuple[int, str], Counts] = {}
-        self._settled = -1
+        self._settled = -2
 
     def forget(self) -> None:
         """Make the next changes complete ones."""
@@ -35,7 +60,7 @@ class View:
         if changes.is_complete:
             before, self.total = self.total, {}
             self._rows = {}
-            self._settled = -1
+            self._settled = -2
         added: Counts = {}
         for row in changes.rows:
             if row.worker != self.worker:

@@ -8,7 +8,7 @@ export async function audit(main) {
   let file = null;
   const name = h("p", { class: "quiet" }, "No file yet.");
   const error = h("p", { class: "error", role: "alert" });
-  const result = h("p", {});
+  const result = h("section", { id: "result", "aria-live": "polite" });
   const choose = (given) => { file = given; name.textContent = given ? `${given.name}, ${Math.ceil(given.size / 1024)} kB` : "No file yet."; };
   const input = h("input", { type: "file", accept: ".csv,text/csv", "aria-label": "A CSV file", onchange: () => choose(input.files[0] ?? null) });
   const drop = h("div", { class: "drop",
@@ -27,7 +27,9 @@ export async function audit(main) {
       if (!file) throw new Error("Choose a file first.");
       const query = new URLSearchParams({ costs: costs.value, mistake_cost: mistake.value, tests: tests.value, name: file.name });
       const found = await send("POST", `/api/audit?${query}`, await file.arrayBuffer(), "text/csv");
-      result.replaceChildren(h("pre", { class: "scroll" }, found.summary), h("a", { href: found.page, target: "_blank", rel: "noopener" }, "Open the report"));
+      const { certainty, title, reasons, warnings } = found.advice;
+      result.replaceChildren(h("h2", {}, title), h("p", { class: "quiet" }, certainty), ...reasons.map((text) => h("p", {}, text)),
+        ...warnings.map((text) => h("p", { class: "alarm" }, text)), h("a", { href: found.page, target: "_blank", rel: "noopener" }, "Open the report"));
     } catch (problem) { result.replaceChildren(); error.textContent = problem.message; }
   } },
   h("label", {}, "What each test costs ", costs), h("label", {}, "What a wrong answer costs ", mistake), h("label", {}, "Columns of the tests ", tests),
