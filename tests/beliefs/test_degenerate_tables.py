@@ -41,6 +41,14 @@ def test_degenerate_tables_have_an_answer(rows):
         assert model.explain()
 
 
+def test_counts_that_floats_cannot_add_have_an_answer():
+    table = replace(table_of(np.array([[1, 0, 2], [3, 2, -1]])), weights=np.array([2**53, 10]))
+    model = LatentClasses.fit(table)
+    assert model.n_cases == 2**53 + 10
+    np.testing.assert_allclose(model.confusion.sum(axis=2), 1)
+    assert sum(model.belief([1, 0]).values()) == pytest.approx(1)
+
+
 TABLE = table_of(np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]]))
 
 

@@ -105,7 +105,12 @@ def test_a_store_with_a_password_comes_from_elsewhere(folder, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("name = ", "is not TOML"), ("", "must have a name"), ('name = "a"', r"one \[\[stages\]\]")],
+    [
+        ("name = ", "is not TOML"),
+        ("a = " + "[" * 9_999, "nested too deeply"),
+        ("", "must have a name"),
+        ('name = "a"', r"one \[\[stages\]\]"),
+    ],
 )
 def test_files_that_describe_nothing(tmp_path, text, message):
     path = tmp_path / "c.toml"

@@ -80,6 +80,14 @@ def test_a_damaged_line_is_named_and_the_rest_is_read(journal):
     assert reader.damaged == [f"w.journal: line at {len(line(0))}: the checksum does not match"]
 
 
+def test_a_whole_line_that_is_no_tell_is_named_too(journal):
+    for record in (["c", 0, 0, "[0]", "1"], ["c", 0, 0, [0], 1], [1, 2], 7, {"a": 1}):
+        journal.append(journal_line(record))
+    journal.append(line(1))
+    found, reader = cases(journal.path)
+    assert (found, len(reader.damaged)) == (["[1]"], 5)
+
+
 def test_every_flipped_bit_is_noticed():
     good = line(7)
     for place in range(len(good) - 1):

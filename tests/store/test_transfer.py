@@ -1,10 +1,13 @@
 import json
+import math
 
 import pytest
 
 from stopwise.errors import InputError
 from stopwise.store import KeyedTell, Outcome, Record, Row, open_store, totals
 from stopwise.store.transfer import export_store, import_store
+
+COUNTS = {"cascade": "c", "epoch": 0, "bucket": 0, "worker": "w", "counts": {"[0]": 1}}
 
 
 def filled():
@@ -70,7 +73,25 @@ def test_two_stores_add_up():
         (['{"stopwise_export": 99}'], "must begin"),
         (["no JSON"], "line 1"),
         (['{"stopwise_export": 1, "store": "x"}', "[]"], "line 2"),
-        (['{"stopwise_export": 1, "store": "x"}', '{"type": "counts"}'], "cannot be read"),
+        (["[" * 100_000], "line 1"),
+        (['{"stopwise_export": 1}'], "'store'"),
+        *[
+            (['{"stopwise_export": 1, "store": "x"}', json.dumps(entry)], "cannot be read|finite")
+            for entry in (
+                {"type": "counts"},
+                {"type": "count", **COUNTS},
+                {"type": "counts", **COUNTS, "epoch": 0.5},
+                {"type": "counts", **COUNTS, "bucket": 2**64},
+                {"type": "counts", **COUNTS, "worker": "\ud800"},
+                *[
+                    {"type": "counts", **COUNTS, "counts": counts}
+                    for counts in ({"[0]": -1}, {"[0]": 1.5}, {"zzz": 1}, {"[0": 1}, {"5": 1})
+                ],
+                {"type": "cascade", "name": "c", "version": 10**30, "epoch": 0},
+                {"type": "key", "cascade": "c", "key": "k", "digest": "d", "at": math.nan},
+                {"type": "record", "kind": "label", "cascade": "c", "key": 1, "at": 1, "body": {}},
+            )
+        ],
     ],
 )
 def test_what_is_no_export_is_refused(lines, words):

@@ -13,6 +13,7 @@ from stopwise.errors import LogError
 from stopwise.patterns import MISSING, PatternTable, agreement
 
 LAW_CASES = 1e6  # what a law counts for: so many cases that no prior matters
+MOST_CASES = 1e9  # more say no more, and are not exact in sums
 LEAST_TESTS = 3  # that vary and were seen together; two tests fit many error rates
 
 
@@ -51,6 +52,7 @@ class Cases:
         is_law = not np.array_equal(counts, np.floor(counts))
         if is_law:
             counts = counts * (LAW_CASES / counts.sum())
+        counts = counts * min(1.0, MOST_CASES / counts.sum())
         codes = table.codes
         if table.agreement_only:
             codes, counts = _spread(codes, counts, len(table.classes))

@@ -198,7 +198,7 @@ class LatentClasses:
     @property
     def n_cases(self) -> float:
         """The number of cases it was fitted to; infinite for a law."""
-        return math.inf if self._told.is_law else float(self._told.counts.sum())
+        return math.inf if self._told.is_law else float(self.table.n_cases)
 
     @cached_property
     def _told(self) -> Cases:

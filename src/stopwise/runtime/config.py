@@ -121,6 +121,8 @@ def read_toml(path: Path | str) -> dict[str, Any]:
         raise SettingError(f"{path} is not TOML: {error}") from None
     except UnicodeDecodeError as error:
         raise SettingError(f"{path} must be UTF-8: {error}") from None
+    except RecursionError:
+        raise SettingError(f"{path} is nested too deeply") from None
 
 
 def load_runtime(path: Path | str) -> Runtime:

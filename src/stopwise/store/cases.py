@@ -60,6 +60,19 @@ def read_case(text: str) -> Case:
     return Case(tuple(told))
 
 
+def checked_case(text: str) -> str:
+    """Return the text of a case, or raise ``ValueError`` if it is none."""
+    try:
+        case = read_case(text)
+        is_case = text.startswith("[") and len(case.outputs) > 0
+        case_text(case.outputs, stage=case.stage, label=case.label)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        is_case = False
+    if not is_case:
+        raise ValueError(f"a case must be a list of outputs, got {text!r:.80}")
+    return text
+
+
 def tellable(counts: Mapping[str, int]) -> dict[Any, int]:
     """Return counts by case as ``tell_many`` takes them; cases with a label count without it.
 

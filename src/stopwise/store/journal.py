@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from stopwise.errors import JournalError, JournalFullError
 
@@ -244,9 +245,11 @@ class JournalReader:
         offset = max(0, position - start)
         while (stop := self._body.find(b"\n", offset) + 1) > 0:
             try:
-                record = read_line(self._body[offset:stop])
-                entry = Entry(*record)  # type: ignore[misc]
-            except (TypeError, ValueError) as error:
+                record: Any = read_line(self._body[offset:stop])
+                entry = Entry(*record)
+                if [*map(type, record)] != [str, int, int, str, int]:
+                    raise ValueError("it holds no tell")
+            except (TypeError, ValueError, RecursionError) as error:
                 self.damaged.append(f"{self.path.name}: line at {start + offset}: {error}")
             else:
                 yield entry

@@ -12,8 +12,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from stopwise.checks import MOST_CASES, finite_number, whole_number
 from stopwise.errors import InputError
 from stopwise.store.base import Record, Row
+from stopwise.store.cases import checked_case
 from stopwise.store.database import Transaction
 from stopwise.store.records import SELECT as RECORDS
 from stopwise.store.records import known_cascade, put_record, read_records
@@ -38,24 +40,25 @@ def import_store(store: SqlStore, lines: Iterable[str]) -> int:
     entries = [_parsed(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     if not entries or entries[0].get("stopwise_export") != FORMAT:
         raise InputError(f"an export of format {FORMAT} must begin with a line that says so")
-    source = entries[0]["store"]
+    kinds: dict[str, list[dict[str, Any]]] = {"cascade": [], "counts": [], "record": [], "key": []}
+    try:
+        source = _text(entries[0]["store"])
+        for entry in entries[1:]:
+            kinds[entry["type"]].append(entry)
+        heads = [
+            (_text(entry["name"]), _whole(entry["version"]), _whole(entry["epoch"]))
+            for entry in kinds["cascade"]
+        ]
+        rows = [_row(entry, source) for entry in kinds["counts"]]
+        records = [_record(entry) for entry in kinds["record"]]
+        keys = [
+            (*(_text(entry[name]) for name in ("cascade", "key", "digest")), _time(entry["at"]))
+            for entry in kinds["key"]
+        ]
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"the export has an entry that cannot be read: {error!r}") from error
     if source == store.store_id:
         raise InputError(f"the export came from this store ({source}): all of it is here already")
-    try:
-        rows = [_row(entry, source) for entry in entries if entry.get("type") == "counts"]
-        records = [_record(entry) for entry in entries if entry.get("type") == "record"]
-        heads = [
-            (str(entry["name"]), int(entry["version"]), int(entry["epoch"]))
-            for entry in entries
-            if entry.get("type") == "cascade"
-        ]
-        keys = [
-            (str(entry["cascade"]), str(entry["key"]), str(entry["digest"]), float(entry["at"]))
-            for entry in entries
-            if entry.get("type") == "key"
-        ]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the export has an entry that cannot be read: {error!r}") from error
 
     def work(tx: Transaction) -> None:
         for name, version, epoch in heads:
@@ -104,21 +107,44 @@ def _lines(tx: Transaction) -> list[str]:
 
 def _parsed(number: int, line: str) -> dict[str, Any]:
     try:
-        entry = json.loads(line)
-    except ValueError as error:
+        entry = json.loads(line, parse_constant=_finite)
+    except (ValueError, RecursionError) as error:
         raise InputError(f"line {number} of the export is no JSON: {error}") from None
     if not isinstance(entry, dict):
         raise InputError(f"line {number} of the export must be an object, got {line[:40]!r}")
     return entry
 
 
+def _finite(name: str) -> float:
+    raise ValueError(f"numbers must be finite, got {name}")
+
+
 def _row(entry: dict[str, Any], source: str) -> Row:
-    worker = str(entry["worker"])
-    counts = {str(case): int(times) for case, times in entry["counts"].items()}
+    worker = _text(entry["worker"])
+    counts = {checked_case(case): _whole(n) for case, n in entry["counts"].items()}
     name = worker if "@" in worker else f"{worker}@{source}"
-    return Row(str(entry["cascade"]), int(entry["epoch"]), int(entry["bucket"]), name, counts)
+    return Row(
+        _text(entry["cascade"]), _whole(entry["epoch"]), _whole(entry["bucket"]), name, counts
+    )
 
 
 def _record(entry: dict[str, Any]) -> Record:
-    kind, cascade, key = (str(entry[name]) for name in ("kind", "cascade", "key"))
-    return Record(kind, cascade, key, float(entry["at"]), dict(entry["body"]))
+    kind, cascade, key = (_text(entry[name]) for name in ("kind", "cascade", "key"))
+    return Record(kind, cascade, key, _time(entry["at"]), dict(entry["body"]))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError(f"text must be given, got {value!r:.40}")
+    value.encode()  # raises where there is half a character
+    return value
+
+
+def _whole(value: Any) -> int:
+    if whole_number("a count", value, InputError, least=0) > MOST_CASES:
+        raise ValueError(f"a count must be at most {MOST_CASES}, got {value!r:.40}")
+    return int(value)
+
+
+def _time(value: Any) -> float:
+    return finite_number("at", value, InputError, zero=True)
