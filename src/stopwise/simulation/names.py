@@ -12,14 +12,7 @@ from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
 from stopwise.policies.registry import POLICIES as REGISTRY
 from stopwise.policies.registry import command_line_name, policy_class
-from stopwise.problem.families import (
-    complement,
-    dominance_sweep,
-    indistinguishable_pair,
-    nested_errors,
-    relaxed_errors,
-    split_optimum,
-)
+from stopwise.problem import families
 from stopwise.problem.instance import Instance
 
 COSTS = (0.0, 0.1, 0.1)
@@ -37,12 +30,12 @@ class Family:
 
 def _synthetic(**settings: Any) -> dict[str, Instance]:
     cascade, rest = _priced(settings)
-    return {"synthetic": nested_errors(cascade, **rest)}
+    return {"synthetic": families.nested_errors(cascade, **rest)}
 
 
 def _relaxed(**settings: Any) -> dict[str, Instance]:
     cascade, rest = _priced(settings)
-    return {"relaxed": relaxed_errors(cascade, **rest)}
+    return {"relaxed": families.relaxed_errors(cascade, **rest)}
 
 
 def _priced(settings: dict[str, Any]) -> tuple[Cascade, dict[str, Any]]:
@@ -52,21 +45,21 @@ def _priced(settings: dict[str, Any]) -> tuple[Cascade, dict[str, Any]]:
 
 
 def _sweep(ratio: Sequence[float] = (0.8, 1.0, 1.2), **settings: Any) -> dict[str, Instance]:
-    return {f"ratio {r:g}": dominance_sweep(r, **settings) for r in ratio}
+    return {f"ratio {r:g}": families.dominance_sweep(r, **settings) for r in ratio}
 
 
 def _indistinguishable(epsilon: float = 0.01) -> dict[str, Instance]:
-    return dict(zip(("theta", "theta'"), indistinguishable_pair(epsilon), strict=True))
+    return dict(zip(("theta", "theta'"), families.indistinguishable_pair(epsilon), strict=True))
 
 
 def _split() -> dict[str, Instance]:
-    return {"split": split_optimum()}
+    return {"split": families.split_optimum()}
 
 
 def _complement(
     costs: Sequence[float] = (0.0, 0.5), mistake_cost: float = 1.0, prevalence: float = 0.5
 ) -> dict[str, Instance]:
-    return {"complement": complement(Cascade(costs, mistake_cost), prevalence=prevalence)}
+    return {"complement": families.complement(Cascade(costs, mistake_cost), prevalence=prevalence)}
 
 
 _PRICED = ("costs", "mistake_cost", "prevalence")
