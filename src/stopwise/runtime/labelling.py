@@ -12,12 +12,11 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 from stopwise.patterns import Pattern, standing_answer
-from stopwise.runtime.telling import seen_table
+from stopwise.policies.label_buying import LabelBuying
 from stopwise.store import Record
 
 if TYPE_CHECKING:
@@ -38,9 +37,9 @@ class LabelSettings:
     buy_label
         A function, sync or async, from a case to its label, or ``None`` if it has none.
     label_cost, budget
-        What one label costs and what all may cost, in the unit of the stages' costs. A label is
-        bought only where stages that may be best disagree, and only while all labels together
-        cost at most half of what the answers given are expected to have lost.
+        What one label costs and what all may cost, in the unit of the stages' costs. Which cases
+        are worth one, `stopwise.policies.label_buying` says: labels end when they have settled
+        which stages pay, and cost at most half of what not knowing it may have lost.
     """
 
     keep: int = 0
@@ -80,7 +79,6 @@ class Labels:
         self.is_on = settings.keep > 0 or settings.buy_label is not None
         self.labelled: set[str] = set()
         self.spent = 0.0
-        self.expected_loss = 0.0
         self._runtime = runtime
         if settings.buy_label is not None and not runtime.learning.has_belief:
             raise SettingError(
@@ -90,8 +88,8 @@ class Labels:
         self._waiting: dict[str, WantedCase] = {}
         self._labelled: Counter[Pattern] = Counter()
         self._n_offered = 0
-        self._n_affordable = 0
-        self._possible: tuple[int, ...] = ()
+        self._buying: LabelBuying | None = None
+        self._bought_in: tuple[int, Cascade] | None = None
         self._lock = threading.Lock()
         self._rng = random.Random(0)  # which cases are kept
         self._store, self._name = runtime.worker.store, runtime.name
@@ -108,14 +106,18 @@ class Labels:
     def offer(self, key: str | None, case: Any, outputs: Pattern) -> None:
         """Consider a case that was answered; most are not kept."""
         settings = self.settings
-        if not self.is_on or not _differ(outputs):
+        if not self.is_on:
             return
-        doubt = self._doubt(outputs)
-        self.expected_loss += doubt * self._runtime.mistake_cost
-        if settings.buy_label is not None and self._affords() and self._is_telling(outputs):
-            self.spent += settings.label_cost
-            self._runtime.background.start(self._buy(case, outputs))
-        elif settings.keep and key is not None:
+        if settings.buy_label is not None:
+            with self._lock:
+                buying = self._buying_now()
+                affords = self.spent + settings.label_cost <= settings.budget
+                buys = affords and buying.wants(outputs)
+                self.spent += settings.label_cost * buys
+            if buys:
+                self._runtime.background.start(self._buy(case, outputs, buying))
+                return
+        if settings.keep and key is not None and _differ(outputs):
             epoch = self._runtime.learning.counts.epoch
             self._keep(WantedCase(str(key), case, outputs, epoch))
 
@@ -203,23 +205,16 @@ class Labels:
         record = Record(KEPT, self._name, case.key, self._runtime.clock(), body)
         self._store.put(record, keep=self.settings.keep)
 
-    def _affords(self) -> bool:
-        after = self.spent + self.settings.label_cost
-        return after <= self.settings.budget and after <= self.expected_loss / 2
+    def _buying_now(self) -> LabelBuying:
+        """Return what buys labels for the stages, prices and epoch in force."""
+        learning = self._runtime.learning
+        state = learning.counts.epoch, learning.cascade
+        if self._buying is None or self._bought_in != state:
+            self._bought_in = state
+            self._buying = LabelBuying(learning.cascade, label_cost=self.settings.label_cost)
+        return self._buying
 
-    def _is_telling(self, outputs: Pattern) -> bool:
-        """Whether stages that may be best disagree, by what was known after 1, 2, 4, … cases."""
-        self._n_affordable += 1
-        if self._n_affordable & (self._n_affordable - 1) == 0:
-            from stopwise.auditing.bounds.regrets import possible_stages
-
-            learning = self._runtime.learning
-            table = seen_table(learning.patterns() or {outputs: 1}, learning.cascade)
-            differences = np.nan_to_num(table.disagreement, nan=1.0)
-            self._possible = possible_stages(differences, learning.cascade.cumulative_costs)
-        return _differ(tuple(y for k, y in enumerate(outputs) if k in self._possible))
-
-    async def _buy(self, case: Any, outputs: Pattern) -> None:
+    async def _buy(self, case: Any, outputs: Pattern, buying: LabelBuying) -> None:
         buy = self.settings.buy_label
         if buy is None:
             return
@@ -228,10 +223,14 @@ class Labels:
         try:
             label = await buy(case) if is_async else await asyncio.to_thread(buy, case)
         except BaseException:
-            self.spent -= self.settings.label_cost  # what was not delivered is not paid for
+            with self._lock:  # what was not delivered is not paid for
+                self.spent -= self.settings.label_cost
+                buying.refund()
             raise
         right = None if label is None else self._runtime.engine.stages.normalise(label)
         if right is not None:
+            with self._lock:
+                buying.take(outputs, right)
             key = f"bought-{self.n_labels}-{self._rng.getrandbits(64):x}"
             self._record(key, outputs, epoch, right)
 
