@@ -17,7 +17,7 @@ import numpy as np
 import stopwise as sw
 from benchmarks.bench_labels import World, read, worlds
 from stopwise.policies.label_buying import LabelBuying
-from stopwise.terminal import progress_bar
+from stopwise.progress import Progress
 
 LABEL_COSTS = (0.2, 1.0, 5.0)
 
@@ -31,7 +31,11 @@ class Streams:
         self.cascade, self.costs = cascade, cascade.cumulative_costs.tolist()
         self.rng = np.random.default_rng(seed)
         self.drawn = self.rng.integers(0, len(self.rows), horizon).tolist()
-        self.paid = -float((world.error_rates + cascade.cumulative_costs).min()) * horizon
+        best = int(np.argmin(world.error_rates + cascade.cumulative_costs))
+        self.paid = 0.0
+        for case in self.drawn:  # the best stage meets the same cases
+            self.stop(case, best)
+        self.paid = -self.paid
 
     def stop(self, case: int, stage: int) -> tuple[object, ...]:
         self.paid += self.costs[stage] + (self.rows[case][stage] != self.labels[case])
@@ -97,22 +101,22 @@ def by_belief(
 
 
 def every_case(world: World, cascade: sw.Cascade, cost: float, args: argparse.Namespace) -> float:
-    """All tests and the label of each case, until one stage is known to be best by ln T."""
+    """All tests and the label of each case, until the best stage is known but for .005."""
     streams = Streams(world, cascade, args.horizon, args.seed)
-    C, wrong = cascade.cumulative_costs, world.outputs != world.labels[:, None]
-    total, square, n = np.zeros(len(C)), np.zeros(len(C)), 0
+    C, wrong = cascade.cumulative_costs, 1.0 * (world.outputs != world.labels[:, None])
+    errors, squares = np.zeros(len(C)), np.zeros((len(C), len(C)))
     for n, case in enumerate(streams.drawn, start=1):
         streams.stop(case, len(C) - 1)
-        total += wrong[case] + C
-        best = int(np.argmin(total))
-        square += (wrong[case] - 1.0 * wrong[case][best]) ** 2
-        lead = (total - total[best]) / n - 0.005
-        width = np.sqrt(2 * square * math.log(args.horizon / n + 1)) / n + 3 / n
-        if n >= 10 and np.all((lead >= width) | (np.arange(len(C)) == best)):
+        errors += wrong[case]
+        squares += (wrong[case][:, None] - wrong[case]) ** 2
+        best = int(np.argmin(errors / n + C))
+        lead = errors / n + C - errors[best] / n - C[best] + 0.005
+        level = math.log(args.horizon / n + 1)
+        if n >= 10 and np.all(lead * n >= np.sqrt(2 * level * squares[best]) + level / 3):
             break
-    gap = float((world.error_rates + C)[best] - (world.error_rates + C).min())
-    paid = streams.paid + float((world.error_rates + C).min()) * (args.horizon - n)
-    return paid + gap * (args.horizon - n) + n * cost / cascade.mistake_cost
+    for case in streams.drawn[n:]:
+        streams.stop(case, best)
+    return streams.paid + n * cost / cascade.mistake_cost
 
 
 def row(world: World, cascade: sw.Cascade, args: argparse.Namespace) -> list[float]:
@@ -153,7 +157,7 @@ def main() -> None:
     found: dict[bool, list[list[float]]] = {False: [], True: []}
     chosen = dict(map(read, args.files) if args.files else worlds([]))
     print(f"{'beyond the best stage, in mistakes':34}" + "".join(f"{head:>10}" for head in HEADS))
-    with progress_bar(len(chosen) * args.prices, "label buying") as advance:
+    with Progress(len(chosen) * args.prices, "settings") as progress:
         for name, world in chosen.items():
             for scale in np.geomspace(0.01, 10, args.prices).tolist():
                 cascade = world.cascade(scale)
@@ -162,7 +166,7 @@ def main() -> None:
                 found[law.is_weakly_dominant()].append(cells)
                 mark = "weak" if law.is_weakly_dominant() else "-"
                 show(f"{name} {scale:.3g} {mark}", cells)
-                advance(1)
+                progress.advance()
     for is_weak, rows in found.items():
         if rows:
             title = f"mean of {len(rows)} {'with' if is_weak else 'without'} weak dominance"

@@ -35,7 +35,6 @@ class World:
         self.outputs, self.labels, self.costs = outputs, labels, costs
         counted = Counter(map(tuple, outputs.tolist()))
         self.histogram = PatternTable.from_rows(counted, counted.values(), sw.Cascade(costs))
-        self.differences = IdentifiedSet(observed_law(self.histogram)).largest_differences
         code = {value: c for c, value in enumerate(self.histogram.classes)}
         coded = np.vectorize(code.__getitem__)(outputs)
         self.groups: dict[tuple[int, ...], list[int]] = {}
@@ -54,6 +53,11 @@ class World:
             for group in plan.groups
             for case in rng.choice(self.groups[group.blocks], group.n_labels, replace=False)
         ]
+
+    @cached_property
+    def differences(self) -> np.ndarray:
+        """The most by which each test may be better than another."""
+        return IdentifiedSet(observed_law(self.histogram)).largest_differences
 
     @cached_property
     def model(self) -> sw.LatentClasses:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -65,12 +66,35 @@ def margins() -> dict[str, Instance]:
     return found
 
 
+def random_laws(n: int, seed: int) -> dict[str, Instance]:
+    """Laws drawn from Dirichlet's with 2 to 4 tests and answers, weakly dominant by .01 or more."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, Instance] = {}
+    while len(found) < n:
+        K, n_classes = rng.integers(2, 5, 2).tolist()
+        joint = rng.dirichlet(np.full(n_classes ** (K + 1), rng.choice([0.03, 0.1, 0.3])))
+        patterns = list(product(range(n_classes), repeat=K + 1))
+        costs = rng.dirichlet(np.ones(K)) * rng.choice([0.1, 0.3, 1.0, 2.0])
+        costs[0] = 0.0
+        law = Instance.from_patterns(patterns, joint, Cascade(costs=costs))
+        best, others = law.best_stage, np.sort(law.gaps)[1:]
+        if best < K - 1 and others[0] > 0.003 and margin(law) > 0.01:
+            found[f"random {len(found)} K={K} {n_classes} answers best {best + 1}"] = law
+    return found
+
+
+def margin(instance: Instance) -> float:
+    """By how much prices cover the disagreement beyond the best stage."""
+    best, C, p = instance.best_stage, instance.cascade.cumulative_costs, instance.disagreement
+    later = range(best + 1, instance.cascade.n_stages)
+    return float(min((C[j] - C[best] - p[best, j] for j in later), default=np.inf))
+
+
 def recorded(path: Path, step_costs: list[float], scales: list[float]) -> dict[str, Instance]:
     """A CSV with header y,s1,…,sK under several total costs, where weak dominance holds."""
     with path.open() as lines:
-        rows = list(csv.reader(lines))[1:]
-    outcomes = np.array(rows)
+        outcomes = np.array(list(csv.reader(lines))[1:])
     steps = np.array(step_costs) / sum(step_costs)
     law = Instance.from_outcomes(outcomes[:, 0], outcomes[:, 1:], Cascade(costs=steps))
     priced = {s: law.with_cascade(Cascade(costs=steps * s)) for s in scales}
-    return {f"{path.stem} x{s}": i for s, i in priced.items() if i.is_weakly_dominant()}
+    return {f"{path.stem} x{s:.3g}": i for s, i in priced.items() if i.is_weakly_dominant()}

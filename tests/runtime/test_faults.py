@@ -355,7 +355,7 @@ class TestLabels:
             raise ConnectionError("nobody there")
 
         made = self.made(buy_label=fails, label_cost=0.01, budget=1)
-        run(made, [0b001])
+        run(made, [0b001] * 20)
         assert made.labels.spent == 0
         assert "nobody there" in caplog.text
 

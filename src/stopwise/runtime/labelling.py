@@ -39,7 +39,7 @@ class LabelSettings:
     label_cost, budget
         What one label costs and what all may cost, in the unit of the stages' costs. Which cases
         are worth one, `stopwise.policies.label_buying` says: labels end when they have settled
-        which stages pay, and cost at most half of what not knowing it may have lost.
+        which stages pay, and cost at most a tenth of what not knowing it may have lost.
     """
 
     keep: int = 0
