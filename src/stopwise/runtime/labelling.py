@@ -78,7 +78,7 @@ class Labels:
         self.settings = settings
         self.is_on = settings.keep > 0 or settings.buy_label is not None
         self.labelled: set[str] = set()
-        self.spent = 0.0
+        self.n_bought = 0
         self._runtime = runtime
         if settings.buy_label is not None and not runtime.learning.has_belief:
             raise SettingError(
@@ -103,6 +103,11 @@ class Labels:
         """How many cases have a label, as far as it is known here."""
         return len(self.labelled)
 
+    @property
+    def spent(self) -> float:
+        """What the labels bought here have cost."""
+        return self.n_bought * self.settings.label_cost
+
     def offer(self, key: str | None, case: Any, outputs: Pattern) -> None:
         """Consider a case that was answered; most are not kept."""
         settings = self.settings
@@ -113,7 +118,7 @@ class Labels:
                 buying = self._buying_now()
                 affords = self.spent + settings.label_cost <= settings.budget
                 buys = affords and buying.wants(outputs)
-                self.spent += settings.label_cost * buys
+                self.n_bought += buys
             if buys:
                 self._runtime.background.start(self._buy(case, outputs, buying))
                 return
@@ -224,7 +229,7 @@ class Labels:
             label = await buy(case) if is_async else await asyncio.to_thread(buy, case)
         except BaseException:
             with self._lock:  # what was not delivered is not paid for
-                self.spent -= self.settings.label_cost
+                self.n_bought -= 1
                 buying.refund()
             raise
         right = None if label is None else self._runtime.engine.stages.normalise(label)
