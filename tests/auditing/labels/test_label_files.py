@@ -238,14 +238,16 @@ def test_labels_of_several_kinds_are_read_as_text(tmp_path):
 
 
 def test_what_a_spreadsheet_would_compute_is_text_in_a_sheet(tmp_path):
-    truth, frame = world(("=1+1", "@x", "-y"))
+    truth, frame = world(("=1+1", "'-y", "'-1"))
     log = frame.assign(id=["=cmd|" + str(k) for k in range(600)], text="+call")
-    settings = {"case_id": "id", "show": ["text", "a"]}
+    log = log.rename(columns={"id": "=id"})
+    settings = {"case_id": "=id", "show": ["text", "a", "b", "c"]}
     report = sw.audit(log, CASCADE, n_planned=30, **settings)
-    named = dict(zip(log.id, truth, strict=True))
+    named = dict(zip(log["=id"], truth, strict=True))
     done = [replace(case, label=named[case.case]) for case in report.planned_cases]
-    sheet = sheet_csv(done, ["id", "text", "a"])
-    assert not any(cell[:1] in "=+-@" for row in csv.reader(sheet.splitlines()) for cell in row)
+    sheet = sheet_csv(done, ["=id", "text", "a", "b", "c"])
+    cells = {cell for row in csv.reader(sheet.splitlines()) for cell in row}
+    assert not any(cell[:1] in "=+-@" for cell in cells)
     (tmp_path / "sheet.csv").write_text(sheet)
-    found = sw.audit(log, CASCADE, labels=tmp_path / "sheet.csv", case_id="id")
+    found = sw.audit(log, CASCADE, labels=tmp_path / "sheet.csv", case_id="=id")
     assert found.facts.labels.n_labels == 30

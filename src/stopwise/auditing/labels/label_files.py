@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 from stopwise.auditing.assumptions import LabelSpace
 from stopwise.auditing.labels.cases import LabelledCase
-from stopwise.auditing.labels.sheet import JSON, read_jsonl
+from stopwise.auditing.labels.sheet import FORMULA, JSON, read_jsonl
 from stopwise.errors import LogError
 from stopwise.outputs import matching, present
 from stopwise.patterns import PatternTable
@@ -86,10 +87,15 @@ def read_labels(
 
 
 def _without_apostrophes(table: Any) -> Any:
-    """Take off what a sheet puts before text that a spreadsheet would compute."""
-    texts = [name for name, kind in table.schema().items() if kind.is_string()]
-    mended = {name: table[name].re_replace(r"^'([=+\-@])", r"\1") for name in texts}
-    return table.mutate(**mended) if mended else table
+    """Take off what a sheet puts before text that a spreadsheet would compute, names too."""
+    quoted = f"^'({FORMULA})"
+    columns = {
+        re.sub(quoted, r"\1", name): table[name].re_replace(quoted, r"\1")
+        if kind.is_string()
+        else table[name]
+        for name, kind in table.schema().items()
+    }
+    return table.select(**columns)
 
 
 def _check_label(label: Any, histogram: PatternTable, space: LabelSpace) -> None:

@@ -15,7 +15,7 @@ from stopwise.errors import InputError, LogError
 
 LABEL = "label"
 JSON = (".jsonl", ".json")
-FORMULA = re.compile(r"^(?:[=@]|[+\-](?!\d))")  # what a spreadsheet would compute
+FORMULA = r"'*(?:[=@]|[+-]\D|[+-]$)"  # what a spreadsheet would compute, or looks as if mended
 
 
 def sheet_csv(cases: Sequence[PlannedCase], columns: Sequence[str]) -> str:
@@ -120,7 +120,7 @@ def check_old_sheet(path: Path, label_column: str) -> None:
 def _cell(value: object) -> str:
     """Return a cell of a CSV file; text that is empty or begins or ends blank is in quotes."""
     text = "" if value is None else str(value)
-    if isinstance(value, str) and FORMULA.match(value):
+    if isinstance(value, str) and re.match(FORMULA, value):
         text = "'" + text
     plain = value is None or (text == text.strip() != "" and not set(text) & set(',;|\t"\r\n'))
     return text if plain else '"' + text.replace('"', '""') + '"'
