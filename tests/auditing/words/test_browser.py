@@ -57,8 +57,12 @@ def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["pages", str(written)])
         pages.main()
-    assert {path.stem for path in written.iterdir()} == set(pages.PAGES)
     return written
+
+
+def test_the_example_writes_every_page(folder):
+    assert {path.stem for path in folder.iterdir()} == set(pages.PAGES)
+    assert all(path.stat().st_size > 10_000 for path in folder.iterdir())
 
 
 @pytest.fixture(scope="module")
