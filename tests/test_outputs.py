@@ -18,6 +18,13 @@ def test_outputs_may_be_any_sequence(outputs):
     assert check_outputs(outputs, CHAIN) == (1, (0, 1))
 
 
+class NeverEqual:
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return False
+
+
 BAD_OUTPUTS = [
     (CHAIN, {"outputs": []}, "outputs must be those of the first 1 to 3 tests, got 0"),
     (CHAIN, {"outputs": [0, 1, 0, 1]}, "outputs must be those of the first 1 to 3 tests, got 4"),
@@ -32,6 +39,7 @@ BAD_OUTPUTS = [
         {"outputs": [0, math.nan, 1]},
         "outputs must equal themselves, got nan at stage 2 ('b'): use None",
     ),
+    (CHAIN, {"outputs": [0, NeverEqual()]}, "outputs must equal themselves, got"),
     (CHAIN, {"outputs": "01"}, "outputs must be a sequence with one output a test, got '01'"),
     (CHAIN, {"outputs": b"01"}, "outputs must be a sequence with one output a test, got b'01'"),
     (CHAIN, {"outputs": 1}, "outputs must be a sequence with one output a test, got 1"),

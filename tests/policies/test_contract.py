@@ -8,13 +8,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import stopwise as sw
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
-from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
+from stopwise.errors import CascadeError, SettingError, StateError
+from stopwise.policies.registry import POLICIES
 from tests.policies.helpers import (
     CHAIN,
     FACTORIES,
@@ -28,7 +27,6 @@ from tests.policies.helpers import (
     told_as,
     twin,
 )
-from tests.strategies import seeds
 
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 unlabelled = pytest.mark.parametrize(
@@ -93,28 +91,27 @@ def test_counts_are_a_copy(make):
 
 
 @every
-@given(seed=seeds)
-@settings(max_examples=15)
-def test_the_order_of_tells_does_not_matter(make, seed):
+@pytest.mark.parametrize("seed", range(3))
+def test_order_and_batches_do_not_matter(make, seed):
     rng = np.random.default_rng(seed)
-    told = scattered(make(LONG), draw_cases(5, 40, rng, missing=0.1), rng)
-    one, other = make(LONG), make(LONG)
+    told = scattered(make(LONG), draw_cases(5, 100, rng, missing=0.1), rng)
+    one, other, mapped = make(LONG), make(LONG), make(LONG)
     for case in told:
         tell(one, case)
     for k in rng.permutation(len(told)):
         if k % 3 == 0 and not other.draws:
             other.ask()  # so that some are told in the middle of a decision
         tell(other, told[k])
-    assert order_free(one) == order_free(other)
+    mapped.tell_many({case: np.int64(times) for case, times in Counter(told).items()})
+    assert order_free(one) == order_free(other) == order_free(mapped)
     if not isinstance(one, sw.StrongDominance):
-        assert one.ask() == other.ask()
+        assert one.ask() == other.ask() == mapped.ask()
         assert one.recommend() == other.recommend()
 
 
 @every
-@pytest.mark.parametrize("missing", [0.0, 0.15])
-@pytest.mark.parametrize("seed", range(3))
-def test_decisions_depend_on_what_was_told_alone(make, missing, seed):
+@pytest.mark.parametrize(("seed", "missing"), [(0, 0.0), (1, 0.15)])
+def test_decisions_depend_on_what_was_told_alone(make, seed, missing):
     """Late, repeated and out-of-order tells: at any time a rebuilt policy would decide the same."""
     policy = make(CHAIN)
     rng = np.random.default_rng(seed)
@@ -136,7 +133,7 @@ def test_decisions_depend_on_what_was_told_alone(make, missing, seed):
 
 
 @every
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_late_tell_ends_a_hold(make, seed):
     """A policy that is told of another stage in mid-decision goes on as one that starts there."""
     policy = make(CHAIN)
@@ -153,27 +150,6 @@ def test_a_late_tell_ends_a_hold(make, seed):
             assert play(copy.deepcopy(policy), cases[600:]) == play(fresh, cases[600:])
             held += 1
     assert held > 0 or policy.hold() == 1
-
-
-@every
-def test_a_batch_is_its_cases_one_by_one(make):
-    for seed in range(5):
-        told = scattered(make(LONG), draw_cases(5, 200, seed, missing=0.1), seed)
-        one_by_one, listed, lazy = make(LONG), make(LONG), make(LONG)
-        for case in told:
-            tell(one_by_one, case)
-        listed.tell_many(told)
-        lazy.tell_many(case for case in told)
-        assert listed.to_state() == lazy.to_state() == one_by_one.to_state()
-
-        often = Counter(told)
-        grouped, mapped = make(LONG), make(LONG)
-        for case, times in often.items():
-            for _ in range(times):
-                tell(grouped, case)
-        mapped.tell_many({case: np.int64(times) for case, times in often.items()})
-        assert mapped.to_state() == grouped.to_state()
-        assert order_free(mapped) == order_free(one_by_one)
 
 
 @every
@@ -197,77 +173,6 @@ def test_rows_of_an_array_are_a_batch(make):
     assert one.to_state() == other.to_state()
 
 
-class Moody:
-    """Hashable, and never equal to anything, itself included."""
-
-    __hash__ = object.__hash__
-
-    def __eq__(self, other):
-        return False
-
-    def __ne__(self, other):
-        return True
-
-
-BAD_PREFIXES = [
-    (),
-    [],
-    (0, 1, 1, 0),
-    np.zeros((2, 2)),
-    np.zeros(0),
-    np.array(3),
-    "01",
-    b"01",
-    "",
-    None,
-    1,
-    2.5,
-    True,
-    object(),
-    ([0], 1),
-    (0, {1}),
-    [0, {"a": 1}],
-    (float("nan"), 1),
-    [0, float("nan")],
-    np.array([0.0, np.nan]),
-    (0, Moody()),
-]
-
-
-@every
-def test_bad_outputs_are_refused_and_nothing_changes(make):
-    policy, other = make(CHAIN), make(CHAIN)
-    cases = draw_cases(3, 300, 7)
-    for case in cases[:100]:
-        stage = other.ask()
-        tell(other, case.told(other, stage))
-        assert policy.ask() == stage
-        tell(policy, case.told(policy, stage))
-        if policy.n_rounds in (1, 40, 41, 99):
-            before = policy.to_state()
-            for bad in BAD_PREFIXES:
-                with pytest.raises(OutputsError):
-                    tell(policy, told_as(policy, bad, 1))
-                with pytest.raises(OutputsError):
-                    policy.tell_many([told_as(policy, bad, 1)])
-            assert policy.to_state() == before
-    assert play(policy, cases[100:]) == play(other, cases[100:])
-
-
-@every
-def test_refusals_say_what_is_wrong(make):
-    policy = make(CHAIN)
-    for outputs, message in [
-        ([], "first 1 to 3 tests, got 0"),
-        ([0] * 4, "first 1 to 3 tests, got 4"),
-        ("ab", "must be a sequence with one output a test, got 'ab'"),
-        ([0, [1]], r"hashable labels, got \[1\] at stage 2 \('slow'\)"),
-        ([float("nan")], r"equal themselves, got nan at stage 1 \('quick'\): use None"),
-    ]:
-        with pytest.raises(OutputsError, match=message):
-            tell(policy, told_as(policy, outputs, 1))
-
-
 NAMINGS = {
     "strings": {0: "no", 1: "yes"},
     "tuples": {0: (), 1: (1, ("b", None))},
@@ -283,7 +188,7 @@ NAMINGS = {
 @every
 @pytest.mark.parametrize("naming", NAMINGS.values(), ids=NAMINGS)
 def test_outputs_are_any_hashable_labels(make, naming):
-    cases = draw_cases(3, 250, 8)
+    cases = draw_cases(3, 150, 8)
     named = [Case(tuple(naming[y] for y in c.outputs), naming[c.label]) for c in cases]
     plain, policy = make(CHAIN), make(CHAIN)
     assert play(policy, named) == play(plain, cases)
@@ -303,7 +208,7 @@ CONTAINERS = {
 @pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
 def test_lists_tuples_and_arrays_are_equal(make, container):
     policy, other = make(CHAIN), make(CHAIN)
-    for case in draw_cases(3, 250, 9):
+    for case in draw_cases(3, 150, 9):
         stage = other.ask()
         assert policy.ask() == stage
         tell(other, case.told(other, stage))
@@ -313,18 +218,6 @@ def test_lists_tuples_and_arrays_are_equal(make, container):
 
 
 # Missing outputs
-
-
-@every
-def test_a_missing_output_leaves_its_pairs_alone(make):
-    policy = make(CHAIN)
-    policy.ask()
-    tell(policy, Case((0, None, 1), 1).told(policy, 2))
-    tell(policy, Case((None, 0), 0).told(policy, 1))
-    counts = policy.counts
-    assert counts.n_stopped.tolist() == [0, 1, 1]
-    assert counts.n_seen.tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
-    assert counts.n_disagreed.tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
 
 
 @every
@@ -339,18 +232,6 @@ def test_a_missing_output_is_missing_in_mid_decision(make):
             shown = tuple(None if y is None else y == case.label for y in shown)
         expected.add(shown)
     assert policy.counts == expected
-
-
-@every
-def test_a_case_that_shows_nothing_is_a_round(make):
-    policy = make(CHAIN)
-    for _ in range(30):
-        policy.ask()
-        tell(policy, Case((None,), 1).told(policy, 0))
-    assert policy.n_rounds == 30
-    assert policy.counts.n_stopped.tolist() == [30, 0, 0]
-    assert not policy.counts.n_seen.any()
-    assert twin(policy).ask() == policy.ask()
 
 
 # States
@@ -369,32 +250,32 @@ def altered(state, path, value):
     return state
 
 
-DAMAGES = {
-    "counts missing": (["statistics", "pairs"], ...),
-    "policy abstract": (["policy"], "Policy"),
-    "cascade a tree": (["cascade"], TREE.to_state()),
-    "cascade a list": (["cascade"], [0.1, 0.2]),
-    "negative cost": (["cascade", "costs"], [0.0, -1.0, 0.1]),
-    "counts None": (["statistics", "pairs"], None),
-    "counts empty": (["statistics", "pairs"], {}),
-    "seen missing": (["statistics", "pairs", "seen"], ...),
-    "stopped too short": (["statistics", "pairs", "stopped"], [50, 0]),
-    "negative stopped": (["statistics", "pairs", "stopped"], [-1, 0, 9]),
-    "negative seen": (["statistics", "pairs", "seen", 1], [-1, 5]),
-    "fractional": (["statistics", "pairs", "seen", 1], [1.5, 5]),
-    "boolean": (["statistics", "pairs", "stopped"], [True, 0, 9]),
-    "more disagreed than seen": (["statistics", "pairs", "disagreed", 2], [10**6, 0, 0]),
-}
+DAMAGES = [
+    (["statistics", "pairs"], ...),
+    (["policy"], "Policy"),
+    (["cascade"], TREE.to_state()),
+    (["cascade"], [0.1, 0.2]),
+    (["cascade", "costs"], [0.0, -1.0, 0.1]),
+    (["statistics", "pairs"], None),
+    (["statistics", "pairs"], {}),
+    (["statistics", "pairs", "seen"], ...),
+    (["statistics", "pairs", "stopped"], [50, 0]),
+    (["statistics", "pairs", "stopped"], [-1, 0, 9]),
+    (["statistics", "pairs", "seen", 1], [-1, 5]),
+    (["statistics", "pairs", "seen", 1], [1.5, 5]),
+    (["statistics", "pairs", "stopped"], [True, 0, 9]),
+    (["statistics", "pairs", "disagreed", 2], [10**6, 0, 0]),
+]
 
 
 @every
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_state_is_refused(make, damage):
+def test_a_damaged_state_is_refused(make):
     policy = make(CHAIN)
     play(policy, draw_cases(3, 50, 15))
     state = policy.to_state()
-    with pytest.raises(StateError):
-        sw.policy_from_state(altered(state, *damage))
+    for path, value in DAMAGES:
+        with pytest.raises(StateError):
+            sw.policy_from_state(altered(state, path, value))
     sw.policy_from_state(state)
 
 
@@ -561,10 +442,10 @@ def deep_size(root):
     return total
 
 
-@every
-def test_memory_does_not_grow_with_the_number_of_rounds(make):
+@pytest.mark.parametrize("name", [n for n in FACTORIES if n in POLICIES or n == "Resolve-memory"])
+def test_memory_does_not_grow_with_the_number_of_rounds(name):
     """Every case shows a pattern never seen before."""
-    policy = make(CHAIN)
+    policy = FACTORIES[name](CHAIN)
     tallies = not isinstance(policy, (sw.StrongDominance, sw.Supervised, sw.Thompson))
     n, step = (100_000, 14_000) if tallies else (4_000, 1_000)
     sizes, states = [], []
@@ -589,24 +470,3 @@ def test_the_state_of_fifty_tests_is_small(make):
     text = json.dumps(policy.to_state())
     assert len(text) < 200_000
     assert sw.policy_from_state(json.loads(text)).counts == policy.counts
-
-
-@st.composite
-def several_tells(draw):
-    outputs = st.sampled_from([0, 1, "a", None])
-    return draw(st.lists(st.lists(outputs, min_size=1, max_size=3), max_size=12))
-
-
-@every
-@given(told=several_tells())
-@settings(max_examples=25)
-def test_counts_are_those_of_the_cases_told(make, told):
-    policy, expected = make(CHAIN), PairCounts(CHAIN)
-    for k, outputs in enumerate(told):
-        if k % 2:
-            policy.ask()
-        tell(policy, Case(tuple(outputs), 1).told(policy, len(outputs) - 1))
-        if policy.needs_label:
-            outputs = [None if y is None else y == 1 for y in outputs]  # noqa: PLW2901
-        expected.add(outputs)
-    assert policy.counts == expected

@@ -164,13 +164,16 @@ def refute(policy, rng):
     return promised
 
 
-LEARNERS_TRIED = {"Resolve": 350, "Resolve-indifferent": 200, "WeakDominance": 200}
+# Holds that depend on the number of rounds alone need few.
+TRIED = {"Resolve": 150, "ExploreThenCommit": 10, "FixedStage": 5}
+SCALES = [SCALE, pytest.param(10 * SCALE, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_no_adversary_refutes_a_hold(name):
+@pytest.mark.parametrize("scale", SCALES)
+def test_no_adversary_refutes_a_hold(name, scale):
     rng = np.random.default_rng(sum(map(ord, name)))
-    tried = LEARNERS_TRIED.get(name, 80) * SCALE
+    tried = TRIED.get(name, 80) * scale
     promised = [
         refute(random_learner(rng, LEARNERS[name], labelled=name == "Supervised"), rng)
         for _ in range(tried)
@@ -182,22 +185,22 @@ def test_no_adversary_refutes_a_hold(name):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("seed", range(3 * SCALE))
-def test_holds_along_a_run_are_truthful(name, seed):
+def test_holds_along_a_run_are_truthful(name):
     """Random instances, played as they come; each decision is put to the adversary."""
-    rng = np.random.default_rng(seed)
-    K = int(rng.integers(2, 7))
-    costs = [0.0, *(pick(rng, (0.0, 0.02, 0.1, 0.3)) for _ in range(K - 1))]
-    policy = LEARNERS[name](rng, Cascade(costs))
-    cases = draw_cases(K, 2_000, seed, missing=pick(rng, (0.0, 0.05)))
-    played = 0
-    for _ in range(12):
-        stage = policy.ask()
-        rounds = min(refute(policy, rng), int(rng.integers(1, 300)), len(cases) - played)
-        for case in cases[played : played + rounds]:
-            assert policy.ask() == stage
-            tell(policy, case.told(policy, stage))
-        played += rounds
+    for seed in range(1 if name in TRIED and name != "Resolve" else 3 * SCALE):
+        rng = np.random.default_rng(seed)
+        K = int(rng.integers(2, 7))
+        costs = [0.0, *(pick(rng, (0.0, 0.02, 0.1, 0.3)) for _ in range(K - 1))]
+        policy = LEARNERS[name](rng, Cascade(costs))
+        cases = draw_cases(K, 2_000, seed, missing=pick(rng, (0.0, 0.05)))
+        played = 0
+        for _ in range(12):
+            stage = policy.ask()
+            rounds = min(refute(policy, rng), int(rng.integers(1, 300)), len(cases) - played)
+            for case in cases[played : played + rounds]:
+                assert policy.ask() == stage
+                tell(policy, case.told(policy, stage))
+            played += rounds
 
 
 @st.composite
@@ -212,9 +215,9 @@ def struggles(draw):
     return Cascade(costs), told, draw(st.lists(shown, min_size=1, max_size=5))
 
 
-@pytest.mark.parametrize("name", [n for n in FACTORIES if n != "Thompson"])
+@pytest.mark.parametrize("name", [n for n in FACTORIES if not n.startswith(("Thomp", "Fixed"))])
 @given(struggle=struggles())
-@settings(max_examples=50)
+@settings(max_examples=20)
 def test_a_chosen_adversary_does_not_refute_a_hold(name, struggle):
     cascade, told, shown = struggle
     policy = FACTORIES[name](cascade)

@@ -171,7 +171,9 @@ class PolicyContract:
         policy, cases = make(CHAIN), draw_cases(3, 130, 7)
         for part in (cases[:3], cases[3:70]):
             play(policy, part)
-            for bad in ((), (0, 1, 1, 0), "01", None, 1, ([0], 1), (float("nan"), 1)):
+            sized = (np.zeros((2, 2)), np.zeros(0), np.array(3), np.array([0.0, np.nan]))
+            plain = ((), (0, 1, 1, 0), "01", b"01", None, 2.5, object(), ([0], 1), (0, {1}))
+            for bad in (*plain, *sized, (float("nan"), 1)):
                 case = told_as(policy, bad)
                 _refused(policy, OutputsError, lambda case=case: tell(policy, case))
                 _refused(policy, OutputsError, lambda case=case: policy.tell_many([case]))
