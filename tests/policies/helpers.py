@@ -42,6 +42,10 @@ STOPPING = {
     for name in POLICIES
     if issubclass(policy_class(name), sw.StoppingPolicy)
 } | {
+    "OutputConditional-agreement": lambda c: sw.OutputConditional(c, max_prefixes=0),
+    "OutputConditional-indifferent": lambda c: sw.OutputConditional(
+        c, indifference=0.05 * c.mistake_cost
+    ),
     "OutputConditional-memory": lambda c: sw.OutputConditional(c, memory=8_000),
     "BeliefStopping-memory": lambda c: sw.BeliefStopping(c, memory=8_000, seed=2),
     "BeliefStopping-believed": lambda c: sw.BeliefStopping(c, answer="believed", seed=1),
@@ -73,3 +77,10 @@ def order_free(policy):
     if isinstance(policy, sw.StrongDominance):  # n_explored depends on it, and the printed average
         return without(state, "n_explored", *(["printed"] if policy.literal else []))
     return state
+
+
+def resolve_told(costs, rows, **given):
+    """A Resolve that has been told rows as often as they say."""
+    policy = sw.Resolve(sw.Cascade(costs), **given)
+    policy.tell_many(rows)
+    return policy

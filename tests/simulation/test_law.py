@@ -4,6 +4,10 @@ Each test compares two samples of runs, by the share of rounds at every stage an
 false-alarm rate is `FALSE_ALARM`, over all its comparisons: of means by the empirical Bernstein
 bound of Maurer and Pontil (2009), of laws by Kolmogorov and Smirnov, whose test is conservative for
 values with ties.
+
+Stepping in a kernel is the loop itself, stage by stage (test_kernels), wherever nothing is drawn
+to decide; so thousands of steps are what the slower ways are compared with: 1,000 runs against
+6,000 have the tolerance of 2,000 against 2,000.
 """
 
 import math
@@ -38,9 +42,9 @@ DECIDING = [
 ]
 
 
-def oracle(name, instance, horizon):
+def oracle(name, instance, horizon, runs):
     stops = []
-    for r in range(R):
+    for r in range(runs):
         policy = FACTORIES[name](instance.cascade)
         policy.reseed(10**6 + r)
         stages = play_rounds(policy, *instance.sample(horizon, r))
@@ -48,10 +52,10 @@ def oracle(name, instance, horizon):
     return np.array(stops)
 
 
-def events(name, instance, horizon):
+def events(name, instance, horizon, runs=R):
     world = World(instance, labelled=name.startswith("Supervised"))
     stops = []
-    for r in range(R):
+    for r in range(runs):
         policy = FACTORIES[name](instance.cascade)
         policy.reseed(10**6 + r)
         played = EventPlay(policy, np.random.default_rng(r)).play(world, np.array([horizon]))
@@ -59,10 +63,10 @@ def events(name, instance, horizon):
     return np.array(stops)
 
 
-def kernel(name, instance, horizon, *, jumps):
+def kernel(name, instance, horizon, *, jumps, runs=R):
     world = World(instance, labelled=name.startswith("Supervised"))
     rule = declared_rule(FACTORIES[name](instance.cascade))
-    seeds = range(R) if jumps else range(R, 2 * R)
+    seeds = range(runs) if jumps else range(runs, 2 * runs)
     plays = [CompiledPlay(rule, np.random.default_rng(seed), jumps=jumps) for seed in seeds]
     return np.array([play.play(world, np.array([horizon])).stops[-1] for play in plays])
 
@@ -95,7 +99,6 @@ def test_jumping_has_the_law_of_stepping(name, world):
 @pytest.mark.parametrize(
     ("name", "horizon"),
     [
-        ("ExploreThenCommit", 100),
         ("Resolve", 80),
         ("StrongDominance", 40),
         ("Supervised-eager", 80),
@@ -103,14 +106,21 @@ def test_jumping_has_the_law_of_stepping(name, world):
         ("WeakDominance-eager", 100),
     ],
 )
-def test_all_ways_have_the_law_of_the_loop(name, horizon):
+def test_events_have_the_law_of_stepping(name, horizon):
     instance = WORLDS["relaxed"]
-    slow = oracle(name, instance, horizon)
-    assert_same_law(events(name, instance, horizon), slow, instance, horizon)
-    if name not in ("ExploreThenCommit", "StrongDominance"):
-        for jumps in (True, False):
-            fast = kernel(name, instance, horizon, jumps=jumps)
-            assert_same_law(fast, slow, instance, horizon)
+    stepped = kernel(name, instance, horizon, jumps=False, runs=3 * R)
+    assert_same_law(events(name, instance, horizon, R // 2), stepped, instance, horizon)
+    if name == "Thompson":  # which draws other numbers in a kernel than in the loop
+        slow = oracle(name, instance, horizon, R // 2)
+        assert_same_law(slow, stepped, instance, horizon)
+        assert_same_law(slow, kernel(name, instance, horizon, jumps=True), instance, horizon)
+
+
+def test_events_have_the_law_of_the_loop():
+    """Of a policy without a kernel."""
+    name, instance, horizon = "ExploreThenCommit", WORLDS["relaxed"], 100
+    slow = oracle(name, instance, horizon, R // 2)
+    assert_same_law(events(name, instance, horizon, 3 * R), slow, instance, horizon)
 
 
 @pytest.mark.parametrize("name", ["Resolve", "WeakDominance-eager", "Supervised-eager"])
