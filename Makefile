@@ -12,6 +12,9 @@ SLOW_EXTRAS := $(TEST_EXTRAS),slow
 BENCH_EXTRAS := $(TEST_EXTRAS),bench
 DOCS_EXTRAS := all,docs
 
+# Tests start many processes, so compiled modules are kept whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 # A stamp carries the extras in its name: asking for others installs them.
 comma := ,
 stamp = $(VENV)/.installed-$(subst $(comma),-,$(1))

@@ -2,6 +2,7 @@ import os
 import sys
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from stopwise import cli
@@ -12,6 +13,19 @@ os.environ["MPLBACKEND"] = "Agg"
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("explore", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave files alone that have slow tests only, unless these are asked for."""
+    is_slow = collection_path.name.endswith("_slow.py")
+    return True if is_slow and config.option.markexpr == "not slow" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path, parent):
+    """Look for examples in the package alone: tests have none, and looking takes seconds."""
+    found = yield
+    return [node for node in found if not isinstance(node, DoctestModule)]
 
 
 def pytest_xdist_make_scheduler(config, log):

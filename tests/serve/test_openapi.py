@@ -1,6 +1,5 @@
 """The OpenAPI document describes the server: schemathesis sends what it allows and forbids."""
 
-import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
@@ -33,12 +32,4 @@ def check(case, url):
 @schema.parametrize()
 @settings(max_examples=1, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_the_document_says(case, served):
-    check(case, served.url)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::stopwise.errors.OutputsWarning")  # False beside "0", by chance
-@schema.parametrize()
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-def test_what_the_document_says_at_length(case, served):
     check(case, served.url)
