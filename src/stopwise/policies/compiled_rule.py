@@ -15,30 +15,18 @@ from stopwise.policies.optimism import price_rows
 
 
 class Tables(NamedTuple):
-    """What a rule over pairs decides by; pairs are indexed ``table[j, i]`` with i <= j.
+    """What a rule over pairs decides by; pairs are indexed ``table[j, i]`` with i <= j."""
 
-    Parameters
-    ----------
-    prices, seen, sums
-        C_j - C_i, how many cases showed i and j, and the sum that the rule averages over them.
-    stopped
-        How many cases were stopped at each stage.
-    parents, branches
-        The tree: the parent of each stage, and `Cascade.branches`.
-    settings
-        Numbers that the rule knows by their place; it may change them.
-    memory
-        Arrays that the rule may use as it likes; three dimensions.
-    """
-
+    # C_j - C_i, how many cases showed i and j, and the sum that the rule averages over them.
     prices: Any
     seen: Any
     sums: Any
-    stopped: Any
+    stopped: Any  # how many cases were stopped at each stage
+    # The tree: the parent of each stage, and `Cascade.branches`.
     parents: Any
     branches: Any
-    settings: Any
-    memory: Any
+    settings: Any  # numbers that the rule knows by their place; it may change them
+    memory: Any  # arrays that the rule may use as it likes; three dimensions
 
     def copy(self) -> Tables:
         """Return tables that can be changed without changing these."""
@@ -46,39 +34,22 @@ class Tables(NamedTuple):
 
 
 class CompiledRule(NamedTuple):
-    """A rule over pairs that numba compiles.
+    """A rule over pairs that numba compiles."""
 
-    Parameters
-    ----------
-    choose
-        ``choose(tables, n_rounds, rng)`` returns the stage to play and for how many rounds that is
-        certain. A plain function on numbers and arrays.
-    tables
-        What the policy knows now.
-    n_rounds
-        How many cases it was told.
-    counts_errors
-        Whether a case adds [i is wrong] - [j is wrong] to a sum, and not [i and j disagree].
-    each_round
-        Whether the rule decides anew in every round.
-    """
-
+    # ``choose(tables, n_rounds, rng)`` returns the stage to play and for how many rounds that is
+    # certain. A plain function on numbers and arrays.
     choose: Callable[[Any, int, Any], tuple[int, int]]
-    tables: Tables
-    n_rounds: int
+    tables: Tables  # what the policy knows now
+    n_rounds: int  # how many cases it was told
+    # Whether a case adds [i is wrong] - [j is wrong] to a sum, and not [i and j disagree].
     counts_errors: bool = False
-    each_round: bool = False
+    each_round: bool = False  # whether the rule decides anew in every round
 
 
 class ContextualRule(NamedTuple):
-    """A rule over the logistic models of pairs that numba compiles.
+    """A rule over the logistic models of pairs that numba compiles."""
 
-    Parameters
-    ----------
-    choose
-        ``choose(model, n_stages, context, exploration, rng)`` returns the stage to play.
-    """
-
+    # ``choose(model, n_stages, context, exploration, rng)`` returns the stage to play.
     choose: Callable[[Any, int, Any, float, Any], int]
 
 

@@ -24,26 +24,16 @@ CASES_A_COEFFICIENT = 10
 
 @dataclass(frozen=True)
 class PairFit:
-    """How well logistic disagreement in the features fits one pair of stages.
+    """How well logistic disagreement in the features fits one pair of stages."""
 
-    Parameters
-    ----------
-    shallow, deep
-        The two stages.
-    n_seen
-        How many cases showed both.
-    statistic, degrees
-        Rao's score statistic for squares and products of features, and its degrees of freedom.
-    p_value
-        How likely such a statistic or a larger one is for any pair if the model holds.
-    """
-
+    # The two stages.
     shallow: int
     deep: int
-    n_seen: int
+    n_seen: int  # how many cases showed both
+    # Rao's score statistic for squares and products of features, and its degrees of freedom.
     statistic: float
     degrees: int
-    p_value: float
+    p_value: float  # how likely such a statistic or a larger one is for any pair if the model holds
 
 
 def context_misfit(cases: Iterable[tuple[Any, Any]], cascade: Cascade) -> tuple[PairFit, ...]:

@@ -22,20 +22,11 @@ from stopwise.theory.stopping import gain_of_going_on
 
 @dataclass(frozen=True)
 class Outlook:
-    """The most that going on from a prefix can gain, in mistakes a case, labels unknown.
+    """The most that going on from a prefix can gain, in mistakes a case, labels unknown."""
 
-    Parameters
-    ----------
-    n_followed
-        How many cases went on from there.
-    estimate
-        By the observed shares; NaN if there are none.
-    low, high
-        What the evidence that `Resolve` would demand leaves possible.
-    """
-
-    n_followed: int
-    estimate: float
+    n_followed: int  # how many cases went on from there
+    estimate: float  # by the observed shares; NaN if there are none
+    # What the evidence that `Resolve` would demand leaves possible.
     low: float
     high: float
 

@@ -38,41 +38,26 @@ MEMORY = (
 
 
 class Model(NamedTuple):
-    """One logistic model a pair, and what scales the features; all arrays, or all lists.
+    """One logistic model a pair, and what scales the features; all arrays, or all lists."""
 
-    Parameters
-    ----------
-    theta, inverse
-        For each pair the coefficients, (P, D), and the inverse information, (P, D, D).
-    seen
-        How many cases showed each pair; (P,).
-    limits
-        For each pair the log odds of its price, C_j - C_i; (P,).
-    centre, scale, squares
-        What features are shifted and divided by, and the sums of squares from which the scale
-        comes; (d,) each.
-    held_contexts, held_pairs
-        The cases told before the scale was fixed; (warm-up, d) and (warm-up, P).
-    counts
-        The cases told, and those in which a feature had to be cut; (2,).
-    x, direction
-        Room for scaled features with the constant one, and for a step; (D,) each.
-    spares, spreads
-        Room for what a rule looks at, see `outlook`; (P,) each.
-    """
-
+    # For each pair the coefficients, (P, D), and the inverse information, (P, D, D).
     theta: Any
     inverse: Any
-    seen: Any
-    limits: Any
+    seen: Any  # how many cases showed each pair; (P,)
+    limits: Any  # for each pair the log odds of its price, C_j - C_i; (P,)
+    # What features are shifted and divided by, and the sums of squares from which the scale comes;
+    # (d,) each.
     centre: Any
     scale: Any
     squares: Any
+    # The cases told before the scale was fixed; (warm-up, d) and (warm-up, P).
     held_contexts: Any
     held_pairs: Any
-    counts: Any
+    counts: Any  # the cases told, and those in which a feature had to be cut; (2,)
+    # Room for scaled features with the constant one, and for a step; (D,) each.
     x: Any
     direction: Any
+    # Room for what a rule looks at, see `outlook`; (P,) each.
     spares: Any
     spreads: Any
 

@@ -18,18 +18,11 @@ Dashes = str | tuple[int, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a policy lives and how figures draw it.
+    """Where a policy lives and how figures draw it."""
 
-    Parameters
-    ----------
-    module
-        The module in `stopwise.policies`.
-    colour, dashes
-        The line in figures. Colours are those of Okabe and Ito, with darker relatives for policies
-        that look at features; dashes tell lines apart in grey.
-    """
-
-    module: str
+    module: str  # the module in `stopwise.policies`
+    # The line in figures. Colours are those of Okabe and Ito, with darker relatives for policies
+    # that look at features; dashes tell lines apart in grey.
     colour: str
     dashes: Dashes
 

@@ -21,30 +21,14 @@ Stops = Callable[[Pattern], float]
 
 @dataclass(frozen=True)
 class Prefix:
-    """What is true once a case has shown its first outputs.
+    """What is true once a case has shown its first outputs."""
 
-    Parameters
-    ----------
-    chance
-        The probability that a case shows them.
-    error
-        P(Y^i ≠ Y | they were seen): the chance that their last output is wrong.
-    change
-        P(Y^{i+1} ≠ Y^i | they were seen); 0 at the last stage.
-    gain
-        The most that going on can gain, whatever the labels are: ``gain_of_going_on``.
-    going_on
-        The least cost + error of going on, from here; infinite at the last stage.
-    children
-        The prefixes that are one output longer.
-    """
-
-    chance: float
-    error: float
-    change: float
-    gain: float
-    going_on: float
-    children: tuple[Pattern, ...]
+    chance: float  # the probability that a case shows them
+    error: float  # P(Y^i ≠ Y | they were seen): the chance that their last output is wrong
+    change: float  # P(Y^{i+1} ≠ Y^i | they were seen); 0 at the last stage
+    gain: float  # the most that going on can gain, whatever the labels are: ``gain_of_going_on``
+    going_on: float  # the least cost + error of going on, from here; infinite at the last stage
+    children: tuple[Pattern, ...]  # the prefixes that are one output longer
 
     @property
     def value(self) -> float:

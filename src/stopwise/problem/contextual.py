@@ -18,22 +18,14 @@ MOST_REDRAWS = 1_000
 
 
 class ContextualCases(NamedTuple):
-    """Cases drawn from an environment: what a learner may see, what is true, and what it costs.
+    """Cases drawn from an environment: what a learner may see, what is true, and what it costs."""
 
-    Parameters
-    ----------
-    contexts
-        The features of each case; shape (n, d).
-    labels, outputs
-        The right answer and the tests' answers, as codes; shapes (n,) and (n, K).
-    gaps
-        What stopping each case at each stage costs more, in expectation given its context, than
-        what regret is measured against; shape (n, K).
-    """
-
-    contexts: FloatArray
+    contexts: FloatArray  # the features of each case; shape (n, d)
+    # The right answer and the tests' answers, as codes; shapes (n,) and (n, K).
     labels: IntArray
     outputs: IntArray
+    # What stopping each case at each stage costs more, in expectation given its context, than what
+    # regret is measured against; shape (n, K).
     gaps: FloatArray
 
 

@@ -49,30 +49,15 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DuckRows:
-    """Rows that DuckDB reads.
+    """Rows that DuckDB reads."""
 
-    Parameters
-    ----------
-    con
-        The connection.
-    query
-        What selects the rows, with the values as they are.
-    columns
-        The names of the columns.
-    read
-        What a value stands for: a text file has gaps and numbers that are still text.
-    view
-        The view with the same rows and NULL for gaps; by default one of ``query``.
-    count
-        A faster way to count patterns.
-    """
-
-    con: Any
-    query: str
-    columns: list[str]
+    con: Any  # the connection
+    query: str  # what selects the rows, with the values as they are
+    columns: list[str]  # the names of the columns
+    # What a value stands for: a text file has gaps and numbers that are still text.
     read: Callable[[Any], Hashable] = present
-    view: str = ""
-    count: Counter | None = None
+    view: str = ""  # the view with the same rows and NULL for gaps; by default one of ``query``
+    count: Counter | None = None  # A faster way to count patterns
 
     def groups(self, columns: Sequence[str], limit: int) -> Columns:
         """Return distinct rows, column by column, the last one how often each occurs."""

@@ -10,15 +10,6 @@ from dataclasses import dataclass
 class Breaker:
     """Open after so many failures in a row; after ``cooldown`` seconds one probe is let through.
 
-    Parameters
-    ----------
-    failures
-        Failures in a row after which calls are no longer made.
-    cooldown
-        Seconds until one call is tried again. If it succeeds the breaker closes.
-    clock
-        Seconds that never go back.
-
     >>> now = 0.0
     >>> breaker = Breaker(failures=2, cooldown=10, clock=lambda: now)
     >>> breaker.failed(); breaker.failed(); breaker.allows()
@@ -28,9 +19,9 @@ class Breaker:
     (True, False)
     """
 
-    failures: int
-    cooldown: float
-    clock: Callable[[], float]
+    failures: int  # failures in a row after which calls are no longer made
+    cooldown: float  # seconds until one call is tried again; the breaker closes if it succeeds
+    clock: Callable[[], float]  # seconds that never go back
 
     def __post_init__(self) -> None:
         self.has_failed = False  # since a call last gave an answer

@@ -41,23 +41,13 @@ class UnavailableError(StageError):
 
 @dataclass
 class Caller:
-    """One stage, ready to be called by many cases at once.
+    """One stage, ready to be called by many cases at once."""
 
-    Parameters
-    ----------
-    stage
-        What to call and how often to try.
-    normalise
-        What counts as the same answer.
-    clock, sleep, rng
-        Seconds that never go back, how to wait, and what draws the length of waits.
-    on_new_mean
-        Called when the mean cost of a stage whose calls differ in price is worth another look.
-    """
-
-    stage: Stage
-    normalise: Normalise
+    stage: Stage  # what to call and how often to try
+    normalise: Normalise  # what counts as the same answer
+    # Seconds that never go back, how to wait, and what draws the length of waits.
     clock: Callable[[], float]
+    # Called when the mean cost of a stage whose calls differ in price is worth another look.
     on_new_mean: Callable[[], None] | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     rng: random.Random | None = None

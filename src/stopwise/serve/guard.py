@@ -33,18 +33,12 @@ _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a client may send.
+    """How much a client may send."""
 
-    Parameters
-    ----------
-    body_bytes, file_bytes
-        The size of a body, and of a file to be audited.
-    requests_per_second, burst
-        For each client address, on the average and at once.
-    """
-
+    # The size of a body, and of a file to be audited.
     body_bytes: int = 1_000_000
     file_bytes: int = 50_000_000
+    # For each client address, on the average and at once.
     requests_per_second: float = 10_000.0
     burst: int = 20_000
 

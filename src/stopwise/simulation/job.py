@@ -22,34 +22,19 @@ AnyWorld = World | StoppingWorld | CaseWorld
 
 @dataclass(frozen=True)
 class Job:
-    """Replications to be played, checked and self-contained: what goes to a worker.
+    """Replications to be played, checked and self-contained: what goes to a worker."""
 
-    Parameters
-    ----------
-    worlds
-        What is true, in the order of time.
-    changes
-        The rounds after which the next world begins, one fewer than there are worlds.
-    policy
-        The policy to copy for each replication.
-    rule
-        Its compiled rule, if there is one. Chosen once, so that all workers draw the same numbers.
-    rounds
-        The checkpoints, the horizon last.
-    seed, replications
-        Where randomness comes from, and which replications to play.
-    count_errors
-        Whether the trace tells how often the answer was wrong.
-    """
-
-    worlds: tuple[Any, ...]
+    worlds: tuple[Any, ...]  # what is true, in the order of time
+    # The rounds after which the next world begins, one fewer than there are worlds.
     changes: tuple[int, ...]
-    policy: Any
+    policy: Any  # the policy to copy for each replication
+    # Its compiled rule, if there is one. Chosen once, so that all workers draw the same numbers.
     rule: Any
-    rounds: IntArray
+    rounds: IntArray  # the checkpoints, the horizon last
+    # Where randomness comes from, and which replications to play.
     seed: int
     replications: range
-    count_errors: bool
+    count_errors: bool  # whether the trace tells how often the answer was wrong
 
     def play(self) -> Iterator[Played]:
         """Play the replications one after the other."""

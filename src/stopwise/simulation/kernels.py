@@ -25,58 +25,28 @@ choose: Any = None
 
 
 class Rows(NamedTuple):
-    """The patterns of a world: what each adds to the sums, and tables to draw them from.
+    """The patterns of a world: what each adds to the sums, and tables to draw them from."""
 
-    Parameters
-    ----------
-    adds
-        What each row adds to ``sums[j, i]``, by j, then i < j; shape (rows, K (K - 1) / 2).
-    is_wrong
-        Whether its answer at each stage is wrong; shape (rows, K).
-    keep, ends
-        The alias table of the rows. If it is empty the row of round t is row t.
-    alike
-        For each stage and row the first row that looks like it; shape (K, rows).
-    starts
-        Stage k shows the cases ``starts[k]`` to ``starts[k + 1] - 1``.
-    examples
-        For each of these cases a row that looks like it.
-    shares
-        The chance of each, given that none of those before it in the same stage came up.
-    """
-
-    adds: Any
-    is_wrong: Any
+    adds: Any  # what each row adds to ``sums[j, i]``, by j, then i < j; shape (rows, K (K - 1) / 2)
+    is_wrong: Any  # whether its answer at each stage is wrong; shape (rows, K)
+    # The alias table of the rows. If it is empty the row of round t is row t.
     keep: Any
     ends: Any
-    alike: Any
-    starts: Any
-    examples: Any
-    shares: Any
+    alike: Any  # for each stage and row the first row that looks like it; shape (K, rows)
+    starts: Any  # stage k shows the cases ``starts[k]`` to ``starts[k + 1] - 1``
+    examples: Any  # for each of these cases a row that looks like it
+    shares: Any  # the chance of each, given that none of those before it in the same stage came up
 
 
 class Run(NamedTuple):
-    """One replication.
+    """One replication."""
 
-    Parameters
-    ----------
-    is_chain
-        Whether the tests are a chain.
-    jumps
-        Whether to draw what a stretch shows as counts where that is cheaper than round by round.
-    known
-        How many cases the policy knew before the first round.
-    key
-        Where rows come from, one number a round.
-    totals
-        How often each stage was played so far and, last, how many answers were wrong.
-    """
-
-    is_chain: bool
+    is_chain: bool  # whether the tests are a chain
+    # Whether to draw what a stretch shows as counts where that is cheaper than round by round.
     jumps: bool
-    known: int
-    key: Any
-    totals: Any
+    known: int  # how many cases the policy knew before the first round
+    key: Any  # where rows come from, one number a round
+    totals: Any  # how often each stage was played so far and, last, how many answers were wrong
 
 
 def play(

@@ -16,21 +16,11 @@ from stopwise.simulation.kernels import Rows
 
 
 class Played(NamedTuple):
-    """What was played up to each of n checkpoints.
+    """What was played up to each of n checkpoints."""
 
-    Parameters
-    ----------
-    stops
-        How many cases were stopped at each stage; shape (n, K).
-    wrong
-        How many answers were wrong; shape (n,).
-    regret
-        The expected regret; shape (n,).
-    """
-
-    stops: IntArray
-    wrong: IntArray
-    regret: FloatArray
+    stops: IntArray  # how many cases were stopped at each stage; shape (n, K)
+    wrong: IntArray  # how many answers were wrong; shape (n,)
+    regret: FloatArray  # the expected regret; shape (n,)
 
     def then(self, later: Played) -> Played:
         """Return this and what was played after it, counted on from the last checkpoint."""
@@ -50,28 +40,16 @@ class View:
     """What playing one stage can show: its distinct cases and how often each comes up.
 
     Two cases in which the same outputs are equal are one: nobody here looks at more than that.
-
-    Parameters
-    ----------
-    stage
-        The stage played.
-    outputs, labels
-        The distinct cases, one a row: for each output the place where it occurs first. Labels are
-        at place 0, or left out if nobody asks for them.
-    probabilities
-        The chance of each.
-    examples
-        For each case a pattern of the instance that looks like it, as an index.
-    of_pattern
-        For each pattern of the instance the case it looks like.
     """
 
-    stage: int
+    stage: int  # the stage played
+    # The distinct cases, one a row: for each output the place where it occurs first. Labels are at
+    # place 0, or left out if nobody asks for them.
     outputs: IntArray
     labels: IntArray
-    probabilities: FloatArray
-    examples: IntArray
-    of_pattern: IntArray
+    probabilities: FloatArray  # the chance of each
+    examples: IntArray  # for each case a pattern of the instance that looks like it, as an index
+    of_pattern: IntArray  # for each pattern of the instance the case it looks like
 
     def __post_init__(self) -> None:
         self.wrong = (self.outputs[:, -1] != self.labels).astype(np.int64)

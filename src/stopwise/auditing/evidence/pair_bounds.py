@@ -20,32 +20,21 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class DisagreementBounds:
-    """Intervals for the disagreement of all pairs on a common path that hold together.
+    """Intervals for the disagreement of all pairs on a common path that hold together."""
 
-    Parameters
-    ----------
-    seen, disagreed
-        Counts for each pair; shape (K, K).
-    sequence
-        The confidence sequence of a single pair, its level divided among them.
-    low, high, middle
-        The ends of the intervals and the shares themselves; shape (K, K).
-    n_cases
-        The number of cases, with gaps or without.
-    biased
-        The pairs whose intervals allow the missing outputs to be anything.
-    adjusted
-        The pairs whose intervals take outputs to be missing by the outputs before them alone.
-    """
-
+    # Counts for each pair; shape (K, K).
     seen: IntArray
     disagreed: IntArray
+    # The confidence sequence of a single pair, its level divided among them.
     sequence: BettingSequence
+    # The ends of the intervals and the shares themselves; shape (K, K).
     low: FloatArray
     high: FloatArray
     middle: FloatArray
-    n_cases: float
+    n_cases: float  # the number of cases, with gaps or without
+    # The pairs whose intervals allow the missing outputs to be anything.
     biased: frozenset[Pair] = frozenset()
+    # The pairs whose intervals take outputs to be missing by the outputs before them alone.
     adjusted: frozenset[Pair] = frozenset()
 
     @classmethod

@@ -41,36 +41,19 @@ class LabelledCases:
     A stratum is a pattern or, where cases were drawn from all that agree in the same way, an
     agreement. Given the stratum, what a label says is which of the tests are right: those that
     gave some value, or none.
-
-    Parameters
-    ----------
-    losses
-        For each stratum and outcome which tests are wrong; NaN where a test gave nothing; shape
-        (S, O, K).
-    possible
-        Which outcomes a stratum has; shape (S, O).
-    counts
-        How often each was found; shape (S, O).
-    shares
-        The share of the log's cases in each stratum; shape (S,).
-    completed
-        The same if outputs are missing by chance given those shown, for estimates; shape (S,).
-    sizes
-        The number of cases in each stratum; shape (S,).
-    types
-        Strata with the same number here agree in the same way; shape (S,).
-    cascade
-        The tests.
     """
 
+    # For each stratum and outcome which tests are wrong; NaN where a test gave nothing; shape (S,
+    # O, K).
     losses: FloatArray
-    possible: BoolArray
-    counts: IntArray | FloatArray
-    shares: FloatArray
+    possible: BoolArray  # which outcomes a stratum has; shape (S, O)
+    counts: IntArray | FloatArray  # how often each was found; shape (S, O)
+    shares: FloatArray  # the share of the log's cases in each stratum; shape (S,)
+    # The same if outputs are missing by chance given those shown, for estimates; shape (S,).
     completed: FloatArray
-    sizes: IntArray
-    types: IntArray
-    cascade: Cascade
+    sizes: IntArray  # the number of cases in each stratum; shape (S,)
+    types: IntArray  # strata with the same number here agree in the same way; shape (S,)
+    cascade: Cascade  # the tests
 
     @property
     def n_labels(self) -> int:
