@@ -241,11 +241,11 @@ def test_what_a_spreadsheet_would_compute_is_text_in_a_sheet(tmp_path):
     truth, frame = world(("=1+1", "'-y", "'-1"))
     log = frame.assign(id=["=cmd|" + str(k) for k in range(600)], text="+call")
     log = log.rename(columns={"id": "=id"})
-    settings = {"case_id": "=id", "show": ["text", "a", "b", "c"]}
+    settings = {"case_id": "=id", "show": ["text", "a", "b"]}
     report = sw.audit(log, CASCADE, n_planned=30, **settings)
     named = dict(zip(log["=id"], truth, strict=True))
     done = [replace(case, label=named[case.case]) for case in report.planned_cases]
-    sheet = sheet_csv(done, ["=id", "text", "a", "b", "c"])
+    sheet = sheet_csv(done, ["=id", "text", "a", "b"])
     cells = {cell for row in csv.reader(sheet.splitlines()) for cell in row}
     assert not any(cell[:1] in "=+-@" for cell in cells)
     (tmp_path / "sheet.csv").write_text(sheet)
