@@ -28,11 +28,6 @@ class Words:
 
     ``known[stage]`` maps the outputs of a case to its word. Only short outputs are kept there, so
     that texts of any length take no memory; all others are found by who agrees with whom.
-
-    Parameters
-    ----------
-    n_stages
-        The number of tests, K.
     """
 
     def __init__(self, n_stages: int) -> None:

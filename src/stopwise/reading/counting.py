@@ -26,10 +26,7 @@ class WordCounts:
 
     The memory grows with the number of different patterns and not with that of cases.
 
-    Parameters
-    ----------
-    sizes
-        For each column how many codes it may have; they must fit (`fits`).
+    ``sizes`` says for each column how many codes it may have; they must fit (`fits`).
 
     >>> counts = WordCounts([2, 3])
     >>> counts.add([np.array([0, 1, 0]), np.array([2, 0, 2])])

@@ -27,13 +27,7 @@ BLOCK = 16_384
 
 
 class CaseWorld:
-    """An environment with contexts.
-
-    Parameters
-    ----------
-    environment
-        The truth.
-    """
+    """An environment with contexts."""
 
     def __init__(self, environment: ContextualInstance | ContextualRecording) -> None:
         self.environment = environment
@@ -68,14 +62,7 @@ class CaseWorld:
 class CasePlay:
     """One replication.
 
-    Parameters
-    ----------
-    policy
-        The policy, which learns if it is not compiled.
-    rule
-        Its rule if it is compiled.
-    rng
-        Where cases come from.
+    The policy learns if it has no compiled rule; ``rng`` draws the cases.
     """
 
     def __init__(self, policy: Any, rule: Any, rng: np.random.Generator) -> None:

@@ -60,12 +60,8 @@ def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
     looks at the file of a function alone, so it is kept under a name with a digest of the files
     and names of all functions that it calls. What two kernels share is compiled once.
 
-    Parameters
-    ----------
-    function
-        A plain function without a closure, on numbers and arrays.
-    substitutes
-        What to compile where a name stands, whatever the name means in Python.
+    ``function`` is a plain function without a closure, on numbers and arrays; ``substitutes`` are
+    compiled where their names stand, whatever these mean in Python.
     """
     return cast("F", _built(function, dict(substitutes), {})[0])
 

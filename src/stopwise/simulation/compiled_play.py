@@ -21,14 +21,8 @@ _NO_STAGES = np.zeros(0, dtype=np.int64)
 class CompiledPlay:
     """One replication; the kernel lets other threads run.
 
-    Parameters
-    ----------
-    rule
-        The rule and what its policy knows, which is not changed.
-    rng
-        Where everything random comes from.
-    jumps
-        Whether to go from decision to decision, or round by round.
+    What the policy knows is not changed. With ``jumps`` it goes from decision to decision, else
+    round by round.
     """
 
     def __init__(self, rule: CompiledRule, rng: np.random.Generator, *, jumps: bool = True) -> None:

@@ -47,12 +47,7 @@ class EventPlay:
     change, what the rounds show is independent and identically distributed, so its counts are
     multinomial.
 
-    Parameters
-    ----------
-    policy
-        The policy, which learns.
-    rng
-        Where the cases come from.
+    The policy learns; ``rng`` draws the cases.
     """
 
     def __init__(self, policy: Policy, rng: np.random.Generator) -> None:

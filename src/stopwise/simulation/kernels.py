@@ -61,20 +61,9 @@ def play(
 ) -> None:
     """Play on from what the tables hold, which is changed, up to the last of ``ends``.
 
-    Parameters
-    ----------
-    tables, rows, run
-        Who plays, in which world, and what is known of the replication, whose totals change.
-    first
-        How many rounds were played.
-    ends
-        The numbers of rounds at which to look, increasing.
-    rng
-        Where everything random but the rows comes from.
-    played
-        To be filled with the totals at each of ``ends``.
-    stages
-        To be filled with the stage of each round, as far as it has room.
+    ``first`` rounds were played before; ``rng`` draws all but the rows. ``played`` is filled with
+    the totals at each of ``ends``, which increase, and ``stages`` with the stage of each round, as
+    far as it has room.
     """
     is_chain, jumps, known, key, totals = run
     adds, is_wrong, keep, others, alike, starts, examples, shares = rows
@@ -182,18 +171,9 @@ def play_in_context(
 ) -> None:
     """Play case after case on from what the model knows, which is changed.
 
-    Parameters
-    ----------
-    model, exploration
-        What the policy knows, and its setting.
-    contexts
-        The features of the cases; shape (n, d).
-    disagreed
-        For each case and pair 1 where all its outputs would show disagreement; shape (n, P).
-    rng
-        Where random numbers come from.
-    stages
-        To be filled with the stage of each case; shape (n,).
+    ``contexts`` are features, (n, d), ``disagreed`` is 1 for each case and pair where all its
+    outputs would show disagreement, (n, P), and ``stages`` is filled with the stage of each case,
+    (n,).
     """
     pairs = np.zeros(disagreed.shape[1], dtype=np.int8)
     n_stages = 1

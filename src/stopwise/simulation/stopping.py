@@ -31,13 +31,7 @@ Rule = dict[Pattern, float]
 
 
 class StoppingWorld:
-    """An instance whose outputs are looked at one by one.
-
-    Parameters
-    ----------
-    instance
-        The truth; a chain.
-    """
+    """An instance whose outputs are looked at one by one."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance

@@ -19,18 +19,8 @@ def draw_tree(
 ) -> None:
     """Draw the tests with the root on top and, on each edge, the share of cases that took it.
 
-    Parameters
-    ----------
-    axis
-        Matplotlib axes, which are emptied of ticks.
-    cascade
-        The tests.
-    stop_shares
-        The share of cases that was stopped at each.
-    colour
-        Of the edges, and of the test where most cases were stopped.
-    best
-        The test to be ringed, if it is known.
+    ``colour`` is that of the edges and of the test where most cases were stopped; ``best`` is
+    ringed.
     """
     x, depth = _layout(cascade)
     passed = [

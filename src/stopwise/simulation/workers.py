@@ -32,13 +32,8 @@ def play_jobs(
 
     On Ctrl-C, what is complete by then: the first replications of each job, maybe none.
 
-    Parameters
-    ----------
-    jobs, n_jobs, progress
-        What to play, on how many workers, and whether to show a bar.
-    failures
-        To be filled with the errors of jobs in which the policy failed, by index; if it is not
-        given, the first is raised.
+    ``failures`` is filled with the errors of jobs in which the policy failed, by index; without it
+    the first is raised.
     """
     check_n_jobs(n_jobs)
     played: list[list[Played]] = [[] for _ in jobs]

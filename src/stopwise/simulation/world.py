@@ -106,12 +106,8 @@ class View:
 class World:
     """An instance prepared for drawing, many cases at a time or one by one.
 
-    Parameters
-    ----------
-    instance
-        The truth.
-    labelled
-        Whether labels are looked at: to tell a policy that needs them, or to count wrong answers.
+    ``labelled`` says whether labels are looked at: to tell a policy that needs them, or to count
+    wrong answers.
     """
 
     def __init__(self, instance: Instance, *, labelled: bool = False) -> None:
