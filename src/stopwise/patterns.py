@@ -23,20 +23,13 @@ Pattern = tuple[Hashable, ...]
 Blocks = tuple[int, ...]  # who agrees with whom, in codes
 
 
-def n_changes(outputs: Outputs) -> int:
-    """Return how often the output changes from one test to the next, missing outputs left out.
-
-    Under strong dominance binary outputs change at most once: from wrong to right.
-
-    >>> n_changes([0, 1, 1, 0])
-    2
-    """
-    return sum(bool(x != y) for x, y in pairwise(y for y in outputs if y is not None))
-
-
 def flip_flops(outputs: Outputs) -> bool:
-    """Whether the output changes more than once, which strong dominance of binary tests forbids."""
-    return n_changes(outputs) > 1
+    """Whether the output changes more than once, which strong dominance of binary tests forbids.
+
+    >>> flip_flops([0, 1, None, 1]), flip_flops([0, 1, 1, 0])
+    (False, True)
+    """
+    return sum(bool(x != y) for x, y in pairwise(y for y in outputs if y is not None)) > 1
 
 
 def agreement(outputs: Outputs, *, missing: Hashable = None) -> tuple[Any, ...]:
@@ -49,6 +42,12 @@ def agreement(outputs: Outputs, *, missing: Hashable = None) -> tuple[Any, ...]:
     """
     first: dict[Hashable, Any] = {missing: missing}
     return tuple(first.setdefault(y, place) for place, y in enumerate(outputs))
+
+
+def agreement_of_rows(rows: IntArray) -> IntArray:
+    """Return `agreement` of each row of codes, where a missing output counts as a value."""
+    first = [(rows[:, : k + 1] == rows[:, k, None]).argmax(axis=1) for k in range(rows.shape[1])]
+    return np.array(first, dtype=np.int64).reshape(rows.T.shape).T  # also without any column
 
 
 def standing_answer(outputs: Outputs) -> Hashable:

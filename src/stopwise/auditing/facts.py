@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -167,7 +167,7 @@ def facts_of(
     if labels is not None:
         strata = LabelledCases.of(table, labels, space=space)
         if gaps is not None:
-            gaps = gaps.with_labels(skipped_by_truth(table, strata))
+            gaps = replace(gaps, p_values_of_labels=skipped_by_truth(table, strata))
         if is_drawn_by_agreement(table, strata):
             strata = LabelledCases.of(table, labels, by_agreement=True, space=space)
     bounds = disagreement_bounds(table, gaps, assumptions, alpha)

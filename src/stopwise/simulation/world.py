@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stopwise.cascade import FloatArray, IntArray
+from stopwise.patterns import agreement_of_rows
 from stopwise.policies.base import Policy
 from stopwise.problem.instance import Instance
 from stopwise.simulation.draws import alias_table
@@ -156,12 +157,8 @@ class World:
         table = self.instance.outputs[:, list(self.cascade.paths[stage])]
         if self.labelled:
             table = np.column_stack([self.instance.labels, table])
-        # In place of each entry where it occurs first: the same for rows with the same ones equal.
-        first = np.empty_like(table)
-        for k in range(table.shape[1]):
-            first[:, k] = (table[:, : k + 1] == table[:, k : k + 1]).argmax(axis=1)
         rows, examples, of_pattern = np.unique(
-            first, axis=0, return_index=True, return_inverse=True
+            agreement_of_rows(table), axis=0, return_index=True, return_inverse=True
         )
         of_pattern = of_pattern.reshape(-1)
         chances = np.bincount(of_pattern, weights=self.instance.probabilities)

@@ -75,7 +75,6 @@ def test_every_number_of_a_pair(seed):
         assert pair.margin == pytest.approx(price - changed / 500)
         assert pair.ratio == pytest.approx(price / (changed / 500))
         assert pair.ratio_interval.low == pytest.approx(price / pair.interval.high)
-        assert pair.margin_interval.high == pytest.approx(price - pair.interval.low)
         inside = pair.interval.low < price < pair.interval.high
         assert pair.settled == (0 if inside else 1 if price >= pair.interval.high else -1)
     p = np.array([[(outputs[:, i] != outputs[:, j]).mean() for j in range(3)] for i in range(3)])

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 
 from stopwise.cascade import BoolArray, FloatArray, IntArray
-from stopwise.patterns import MISSING, PatternTable, row_numbers
+from stopwise.patterns import MISSING, PatternTable, agreement_of_rows, row_numbers
 
 ENOUGH = 5.0  # cases expected in each cell, so that their squares follow the chi-square law
 LEAST_SUM = 2 * ENOUGH  # cases with and without an output: with fewer no two rows expect enough
@@ -33,18 +33,10 @@ def dependence(
     alike = row_numbers(np.hstack([rows[:, : len(given)], rows == MISSING]))
     tried = [
         chance(_groups(alike, row_numbers(cells), histogram.shown[:, test], histogram.weights))
-        for cells in (rows[:, len(given) :], _agreement(rows))
+        for cells in (rows[:, len(given) :], agreement_of_rows(rows))
     ]
     found = [p for p in tried if not math.isnan(p)]
     return min(1.0, len(found) * min(found)) if found else math.nan
-
-
-def _agreement(rows: IntArray) -> IntArray:
-    """Return `patterns.agreement` of each row of codes."""
-    places = np.empty_like(rows)
-    for k in range(rows.shape[1]):
-        places[:, k] = (rows[:, : k + 1] == rows[:, k, None]).argmax(axis=1)
-    return places
 
 
 def _groups(alike: IntArray, cells: IntArray, ran: BoolArray, weights: IntArray) -> Iterable[Cells]:

@@ -74,11 +74,6 @@ class MissingOutputs:
     p_values_of_labels: tuple[float, ...] = ()
 
     @property
-    def is_prefix_censored(self) -> bool:
-        """Whether most gaps are tests that were not run because somebody stopped before."""
-        return self.n_incomplete > 0 and self.n_prefix > self.n_incomplete / 2
-
-    @property
     def dependent_tests(self) -> tuple[int, ...]:
         """The tests whose gaps depend on other outputs, so that plain estimates are biased."""
         return tuple(sorted({*_suspicious(self.p_values), *_suspicious(self.p_values_of_others)}))
@@ -87,20 +82,6 @@ class MissingOutputs:
     def refuted_tests(self) -> tuple[int, ...]:
         """The tests that ran or not by what is right, as labels show: nothing adjusts for that."""
         return _suspicious(self.p_values_of_labels)
-
-    @property
-    def refuted_pairs(self) -> tuple[tuple[int, int], ...]:
-        """The pairs with gaps that nothing seen makes up for, as labels show."""
-        ways = {(p.shallow, p.deep) for p in self.pairs}
-        return tuple(
-            (i, j)
-            for i, j in self.pairs_with_gaps
-            if any(k == j or (k, j) in ways for k in self.refuted_tests)
-        )
-
-    def with_labels(self, p_values: tuple[float, ...]) -> MissingOutputs:
-        """Return the same where labels were held against the gaps of each test."""
-        return replace(self, p_values_of_labels=p_values)
 
     @property
     def unseen_tests(self) -> tuple[int, ...]:

@@ -58,11 +58,6 @@ class PairEvidence:
         return self.price - self.disagreement
 
     @property
-    def margin_interval(self) -> Interval:
-        """The margins that the interval of the disagreement allows."""
-        return Interval(self.price - self.interval.high, self.price - self.interval.low)
-
-    @property
     def ratio(self) -> float:
         """The price over the disagreement: >= 1 where going on cannot pay."""
         return price_ratio(self.price, self.disagreement)
