@@ -144,7 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", help="as in cases.csv:0.001,0.75,2.5")
     parser.add_argument("--horizon", type=int, default=100_000)
-    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--random", type=int, default=30, help="how many random laws")
     args = parser.parse_args()
     groups = {
