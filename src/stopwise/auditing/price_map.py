@@ -34,14 +34,8 @@ def price_map(
 ) -> tuple[PriceBand, ...]:
     """Return the bands of prices in order; the price of ``cascade`` is always among them.
 
-    Parameters
-    ----------
-    differences
-        The largest γ_i - γ_j for each pair; shape (K, K).
-    estimates
-        Estimated error rates up to a common constant, or NaN; shape (K,).
-    cascade
-        The tests.
+    ``differences`` are the largest γ_i - γ_j, (K, K), ``estimates`` error rates up to a common
+    constant, or NaN, (K,).
     """
     paid, own = cascade.cumulative_costs * cascade.mistake_cost, cascade.mistake_cost
     turns = _turns(differences, estimates, paid)

@@ -21,8 +21,7 @@ from stopwise.patterns import Pattern
 DAY = 86_400.0
 # A pause counts as no more than this, so that a jump of the clock spends little of the budget.
 LONGEST_PAUSE = 3600.0
-# Cases after which the most common answer of a stage is fixed.
-ENOUGH_FOR_COMMON = 30
+ENOUGH_FOR_COMMON = 30  # cases after which the most common answer of a stage is fixed
 # From this share on, missing outputs and one and the same answer are more than a change.
 NEARLY_ALL = 0.9
 OFTEN_MISSING = 0.2

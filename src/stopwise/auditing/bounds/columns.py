@@ -35,12 +35,7 @@ class CornerProgramme:
     holds whatever was rounded on the way. The programme ends where the bound is reached. Several
     directions are solved as blocks of one programme and share their corners.
 
-    Parameters
-    ----------
-    polytope
-        What the points lie in.
-    matrix, limits
-        A and b; shapes (m, axes) and (m,), m >= 1.
+    ``matrix`` and ``limits`` are A and b; shapes (m, axes) and (m,), m >= 1.
     """
 
     def __init__(self, polytope: Polytope, matrix: FloatArray, limits: FloatArray) -> None:

@@ -30,13 +30,6 @@ class IdentifiedSet:
     label's values), and so are error rates, differences and regrets. The maximum of a linear
     function over the polytope alone is a sum over patterns; with assumptions it is found by column
     generation, see `CornerProgramme`.
-
-    Parameters
-    ----------
-    law
-        The patterns and their shares.
-    assumptions
-        What is taken for granted; see `stopwise.auditing.assumptions`.
     """
 
     def __init__(self, law: PatternTable, assumptions: Iterable[Assumption] = ()) -> None:

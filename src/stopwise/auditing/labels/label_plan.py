@@ -155,16 +155,8 @@ def draw_cases(
     Cases that agree in the same way are numbered in the order of their ids, and numbers are drawn.
     The cases come shuffled, so that whoever labels the first few has a random sample of them.
 
-    Parameters
-    ----------
-    log, plan
-        Where the cases are, and how many of each agreement to draw.
-    show
-        Columns of the log to show to whoever labels.
-    labelled
-        The labels of some cases by their ids: they are part of the plan and not drawn again.
-    seed
-        Of the draw.
+    ``show`` names further columns for whoever labels. Cases in ``labelled``, by their ids, are part
+    of the plan and not drawn again.
     """
     ibis = load_ibis()
     K = log.cascade.n_stages
