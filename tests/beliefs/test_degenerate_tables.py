@@ -47,6 +47,9 @@ def test_counts_that_floats_cannot_add_have_an_answer():
     assert model.n_cases == 2**53 + 10
     np.testing.assert_allclose(model.confusion.sum(axis=2), 1)
     assert sum(model.belief([1, 0]).values()) == pytest.approx(1)
+    rows = np.random.default_rng(0).integers(0, 9, (3_000, 4))
+    many = table_of(rows)
+    assert LatentClasses.fit(replace(many, weights=many.weights * 10**9)).misfit.is_testable
 
 
 TABLE = table_of(np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]]))

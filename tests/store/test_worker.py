@@ -379,6 +379,8 @@ def test_outputs_that_never_repeat_are_refused(store, monkeypatch):
             shared.tell((10,))
         with pytest.raises(OutputsError, match="free text"):
             shared.tell_many({"[11]": 1})
+        with pytest.raises(OutputsError, match=r"at most 10000 letters .* free text"):
+            shared.tell((9, "x" * 10_000))
         shared.tell((9,))
     assert sum(totals(store.rows("c")).values()) == 11
 

@@ -135,9 +135,7 @@ def _sampled(
     n, most = int(whole.sum()), int(min(MAX_CASES, max(MAX_CELLS / n_hidden, 1_000)))
     if len(whole) * n_hidden <= MAX_CELLS / 50:
         most = MAX_CASES_OF_FEW
-    if n >= 10**9:  # beyond what NumPy draws without replacement
-        whole = rng.multinomial(most, whole / n)
-    elif n > most:
+    if n > most:
         whole = rng.multivariate_hypergeometric(whole, most, method="marginals")
     kept = whole > 0
     return codes[kept], whole[kept].astype(np.float64)

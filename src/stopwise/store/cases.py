@@ -16,6 +16,7 @@ import numpy as np
 
 from stopwise.errors import OutputsError
 
+MAX_LETTERS = 10_000  # of a case; thousands of different ones are kept in memory
 Counts = dict[str, int]
 """How often each case was seen, by its text."""
 
@@ -45,7 +46,13 @@ def case_text(
         told = [told, stage, _plain(label)]
     elif stage is not None:
         told = [told, int(stage)]
-    return json.dumps(told, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(told, separators=(",", ":"), allow_nan=False)
+    if len(text) > MAX_LETTERS:
+        raise OutputsError(
+            f"outputs must take at most {MAX_LETTERS} letters to be stored, got {len(text)}: "
+            "are they free text?"
+        )
+    return text
 
 
 def read_case(text: str) -> Case:
