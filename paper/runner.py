@@ -21,12 +21,12 @@ REPORT, FIGURES = "report.html", "figures"
 LONGEST_FIRST = (
     "fig-wd",
     "contexts",
+    "output-conditional",
     "triage-tree",
     "nonuniform",
-    "output-conditional",
     "table1",
-    "misprints",
-    "fig-sd",
+    "pima",
+    "heart",
 )
 
 

@@ -40,10 +40,7 @@ def test_prices_are_turney_s():
 
 
 def test_a_missing_package_is_one_line_that_says_what_to_install(monkeypatch):
-    def missing(package):
-        raise ModuleNotFoundError(package)
-
-    monkeypatch.setattr(datasets, "files", missing)
+    monkeypatch.setattr(datasets, "PACKAGE", "no_such_package")
     with pytest.raises(MissingExtraError, match=r"^the data sets need .*'\.\[datasets\]'$"):
         load_pima()
 
@@ -66,6 +63,9 @@ def test_a_damaged_file_is_refused_with_what_is_wrong_and_what_to_do(monkeypatch
 
 
 def test_a_file_that_is_gone_is_a_damaged_package(monkeypatch, tmp_path):
-    monkeypatch.setattr(datasets, "files", lambda package: tmp_path)
+    (tmp_path / "empty_package").mkdir()
+    (tmp_path / "empty_package" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(datasets, "PACKAGE", "empty_package")
     with pytest.raises(InputError, match=r"no readable cleveland\.dat \(.*force-reinstall"):
         load_heart()

@@ -33,8 +33,7 @@ from tests.simulation.oracle import play_rounds
 COMPILED = sorted(
     name
     for name in FACTORIES
-    if name.split("-")[0] not in ("ExploreThenCommit", "FixedStage")
-    and not any(setting in name for setting in ("literal", "memory"))
+    if name.split("-")[0] not in ("ExploreThenCommit", "FixedStage") and "memory" not in name
 )
 DECIDING = [name for name in COMPILED if name != "Thompson"]
 # False-alarm rate of every statistical test here.

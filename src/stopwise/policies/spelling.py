@@ -18,11 +18,12 @@ class Spelling:
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Hashable] = {}
+        self._met: set[Hashable] = {None}
         self._is_over = False
 
     def watch(self, told: Told) -> None:
         """Warn if an output is written in another way than before: it counts as disagreement."""
-        if self._is_over:
+        if self._is_over or self._met.issuperset(told):
             return
         for output in told:
             if not isinstance(output, (str, int, float)):
@@ -39,4 +40,5 @@ class Spelling:
                     stacklevel=5,
                 )
                 return
+            self._met.add(output)
         self._is_over = len(self._known) > MOST_VALUES

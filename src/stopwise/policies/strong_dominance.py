@@ -97,14 +97,14 @@ class StrongDominance(Policy):
         ]
         return [p - c for p, c in zip(shares, self._offsets, strict=True)]
 
-    def compiled_rule(self) -> CompiledRule | None:
-        """Return the rule as simulations compile it; that of the misprint is not compiled."""
-        if self.literal:
-            return None
-        memory = np.zeros((1, 7, self.cascade.n_stages))
-        memory[0, 6] = self._offsets
-        beta = self.beta
-        settings = [self.alpha, beta.scale, beta.exponent, self._n_explored, 0, self.n_rounds]
+    def compiled_rule(self) -> CompiledRule:
+        """Return the rule as simulations compile it."""
+        counts, beta, explored = self.counts, self.beta, self._n_explored
+        memory = np.zeros((1, 9, self.cascade.n_stages))
+        memory[0, 1], memory[0, 6] = counts.n_seen[:, 0], self._offsets
+        memory[0, 7], memory[0, 8] = counts.n_disagreed[:, 0], self._printed
+        settings = [self.alpha, beta.scale, beta.exponent, explored, 0, self.n_rounds]
+        settings += [beta(explored), self.literal]
         tables = pair_tables(self, settings, memory=memory)
         return CompiledRule(_choose, tables, self.n_rounds, each_round=True)
 
@@ -207,20 +207,29 @@ def cascade_choice(
 def _choose(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
     """Do as `StrongDominance._decide`.
 
-    The settings are α, the two of β, the exploring rounds, whether the last decision explores, and
-    when it was made.
+    The settings are α, the two of β, the exploring rounds n_e, whether the last decision explores,
+    when it was made, β(n_e), and whether the estimate is the printed one. Then the memory keeps the
+    disagreements up to the last decision and the estimates, and a decision is for one round.
     """
     settings, room = tables.settings, tables.memory[0]
-    settings[3] += settings[4] * (n_rounds - settings[5])
+    is_literal = settings[7] > 0
+    if settings[4] > 0 and n_rounds > settings[5]:
+        settings[3] += n_rounds - settings[5]
+        settings[6] = settings[1] * settings[3] ** settings[2]
     for k in range(len(tables.stopped)):
-        room[1, k] = tables.seen[k, 0]
-        room[0, k] = tables.sums[k, 0] / max(tables.seen[k, 0], 1) - room[6, k]
-    forced = settings[1] * settings[3] ** settings[2]
+        seen, differed = tables.seen[k, 0], tables.sums[k, 0]
+        if is_literal:
+            if seen > room[1, k]:
+                room[8, k] += (differed - room[7, k] - room[8, k]) / n_rounds
+            room[7, k] = differed
+        else:
+            room[8, k] = differed / max(seen, 1)
+        room[0, k], room[1, k] = room[8, k] - room[6, k], seen
     stage, explores, rounds = cascade_choice(
-        room, tables.stopped, n_rounds + 1, settings[0], forced, tables.parents
+        room, tables.stopped, n_rounds + 1, settings[0], settings[6], tables.parents
     )
     settings[4], settings[5] = (1.0 if explores else 0.0), n_rounds
-    return stage, rounds
+    return stage, 1 if is_literal else rounds
 
 
 def _most_unseen(observed: Any, parents: Any) -> int:

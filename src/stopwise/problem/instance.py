@@ -245,27 +245,32 @@ def _coded(table: list[tuple[Hashable, ...]]) -> tuple[IntArray, tuple[Hashable,
     """Return rows as indices into their classes, which are sorted where that is possible."""
     if not table:
         raise InstanceError("patterns must not be empty")
-    codes: dict[Hashable, int] = {}
-    coded = np.empty((len(table), len(table[0])), dtype=np.int64)
-    for r, row in enumerate(table):
-        for k, value in enumerate(row):
-            what = "the label" if k == 0 else f"stage {k}"
-            if not isinstance(value, Hashable):
-                raise InstanceError(
-                    f"outcomes must be hashable labels, got {value!r} at row {r + 1}, {what}"
-                )
-            if value is None or value != value:  # noqa: PLR0124  # NaN
-                raise InstanceError(
-                    f"outcomes must not be missing, got {value!r} at row {r + 1}, {what}: "
-                    "give a missing answer a name of its own"
-                )
-            coded[r, k] = codes.setdefault(value, len(codes))
-    classes: list[Any] = list(codes)
+    flat = [value for row in table for value in row]
+    try:
+        classes: list[Any] = list(dict.fromkeys(flat))
+        if any(value is None or value != value for value in classes):  # noqa: PLR0124  # NaN
+            raise TypeError
+    except TypeError:
+        for place, value in enumerate(flat):
+            _check_outcome(value, *divmod(place, len(table[0])))
+        raise
     with suppress(TypeError):  # labels of mixed types keep the order in which they came
         classes = sorted(classes)
-    rank = np.empty(len(classes), dtype=np.int64)
-    rank[[codes[value] for value in classes]] = np.arange(len(classes))
-    return rank[coded], tuple(classes)
+    codes = {value: code for code, value in enumerate(classes)}
+    coded = np.array([codes[value] for value in flat], dtype=np.int64)
+    return coded.reshape(len(table), -1), tuple(classes)
+
+
+def _check_outcome(value: Any, row: int, column: int) -> None:
+    """Refuse what is no outcome, with its place."""
+    place = f"at row {row + 1}, " + (f"stage {column}" if column else "the label")
+    if not isinstance(value, Hashable):
+        raise InstanceError(f"outcomes must be hashable labels, got {value!r} {place}")
+    if value is None or value != value:  # noqa: PLR0124  # NaN
+        raise InstanceError(
+            f"outcomes must not be missing, got {value!r} {place}: "
+            "give a missing answer a name of its own"
+        )
 
 
 def _checked_weights(weights: Iterable[float], n: int) -> FloatArray:
