@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import stopwise as sw
+import stopwise.reading.text
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError, MissingExtraError
 from stopwise.patterns import PatternTable
@@ -240,7 +241,31 @@ def test_an_extra_that_is_not_installed_is_named(missing, monkeypatch, all_sourc
     with pytest.raises(MissingExtraError, match=message):
         sw.audit(array, CASCADE, n_planned=5)
     with pytest.raises(MissingExtraError, match=message):
-        open_log(*all_sources["csv" if missing == "duckdb" else "sqlite"][:1], CASCADE)
+        open_log(*all_sources["parquet" if missing == "duckdb" else "sqlite"][:1], CASCADE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,c\n0,0,1\n\n1.0,NA,\n",  # gaps, a blank line
+        "\r\n\r\nid;a;text;b;c\r\n1;0;one, two;0; NA\r\n2;1;;1;0\r\n",  # further columns
+        "\ufeffa\tb\tc\r0\t0\t1\r1\t0\t1",
+        'a,b,c\n0,"0",1\n1,0,""\n',  # quotes
+        "a,b,c\n0,0\n",  # a row that is too short
+        "a,b,c\n0,\udcff,1\n",  # no UTF-8
+    ],
+)
+def test_small_files_are_counted_as_the_engine_counts_them(text, tmp_path, monkeypatch):
+    path = tmp_path / "log.csv"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    found = []
+    for size in (stopwise.reading.text.SMALL, 0):
+        monkeypatch.setattr(stopwise.reading.text, "SMALL", size)
+        try:
+            found.append(as_counter(open_log(path, CASCADE).table()))
+        except LogError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
 
 
 def test_compressed_text(frame, tmp_path):

@@ -51,7 +51,7 @@ class Rows(Protocol):
 class DuckRows:
     """Rows that DuckDB reads."""
 
-    con: Any  # the connection
+    connect: Callable[[], Any]  # opens the connection, the same each time
     query: str  # what selects the rows, with the values as they are
     columns: list[str]  # the names of the columns
     # What a value stands for: a text file has gaps and numbers that are still text.
@@ -69,14 +69,14 @@ class DuckRows:
         return self._run(", ".join(map(quoted_name, columns)), "", len(columns))
 
     def _run(self, selected: str, rest: str, width: int) -> Columns:
-        rows = self.con.execute(f"select {selected} from ({self.query}) {rest}").fetchall()
+        rows = self.connect().execute(f"select {selected} from ({self.query}) {rest}").fetchall()
         return list(zip(*rows, strict=True)) or [()] * width
 
     def frame(self) -> Any:
         """Return the rows as an Ibis table."""
         if not self.view:
-            self.con.execute(f"create or replace temp view shown as {self.query}")
-        return load_ibis().duckdb.from_connection(self.con).table(self.view or "shown")
+            self.connect().execute(f"create or replace temp view shown as {self.query}")
+        return load_ibis().duckdb.from_connection(self.connect()).table(self.view or "shown")
 
 
 class IbisRows:

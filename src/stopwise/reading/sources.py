@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Collection, Hashable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -77,25 +77,31 @@ def _from_path(
     files = _files(path)
     if table is not None:
         raise LogError(f"table must come with a database, {path} is none")
-    con = load_duckdb().connect()
-    rows = _from_files(con, files, values)
-    return rows if query is None else _selected(con, query, rows)
+    rows = _from_files(files, values)
+    return rows if query is None else _selected(rows.connect(), query, rows)
 
 
-def _from_files(con: Any, files: list[Path], values: Collection[Hashable]) -> DuckRows:
+def _from_files(files: list[Path], values: Collection[Hashable]) -> DuckRows:
     """Return the rows of files, also as the view ``log``."""
     if _kind(files[0]) == "text":
         text = TextFiles([p for p in files if p.stat().st_size], Cells(values))
-        con.execute(f"create view log as {text.query_without_gaps()}")
-        count = partial(text.count_lines, con)
-        return DuckRows(con, text.query(), text.columns, text.cells, "log", count)
+        connect = cache(partial(_with_view, text.query_without_gaps()))
+        count = partial(text.count_lines, connect)
+        return DuckRows(connect, text.query(), text.columns, text.cells, "log", count)
     pq = load_extra("pyarrow.parquet", extra="audit", purpose="reading Parquet")
     check_names(pq.read_schema(files[0]).names)
     paths = ", ".join(quoted(escaped(path)) for path in files)
-    con.execute(f"create view log as from read_parquet([{paths}])")
+    con = _with_view(f"from read_parquet([{paths}])")
     columns = [name for name, *_ in con.execute("describe log").fetchall()]
     count = partial(count_parquet, files)
-    return DuckRows(con, "from log", columns, view="log", count=count)
+    return DuckRows(lambda: con, "from log", columns, view="log", count=count)
+
+
+def _with_view(query: str) -> Any:
+    """Return a connection in which ``log`` is what a query selects."""
+    con = load_duckdb().connect()
+    con.execute(f"create view log as {query}")
+    return con
 
 
 def _selected(con: Any, query: str, rows: DuckRows | None = None) -> DuckRows:
@@ -106,7 +112,7 @@ def _selected(con: Any, query: str, rows: DuckRows | None = None) -> DuckRows:
     con.execute(f"create temp view selected as {statements[0].query}")
     columns = [name for name, *_ in con.execute("describe selected").fetchall()]
     read = present if rows is None else rows.read
-    return DuckRows(con, "from selected", columns, read, "selected")
+    return DuckRows(lambda: con, "from selected", columns, read, "selected")
 
 
 def _from_sqlite(path: Path, table: str | None, query: str | None) -> IbisRows:

@@ -7,9 +7,10 @@ import gzip
 import io
 import os
 import re
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -32,6 +33,8 @@ WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 SEPARATORS = ",;\t|"
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 UNSEEN = "\x01\x02\x03\x04"  # separates nothing: every line is one cell
+SMALL = 1 << 20  # bytes that are counted here sooner than an engine is loaded
+ODD_LETTER = re.compile('["\0\ufffd]').search  # a quote, or no letter
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -111,32 +114,53 @@ class TextFiles:
         return f"select {selected} from ({self.query()})"
 
     def count_lines(
-        self, con: Any, columns: Sequence[str], cascade: Cascade
+        self, connect: Callable[[], Any], columns: Sequence[str], cascade: Cascade
     ) -> PatternTable | None:
         """Count lines and split those that differ, which takes a fraction of splitting them all.
 
-        ``None`` where lines hold more than the outputs, or quotes, which need a parser.
+        Small files are read here, without an engine. ``None`` where lines have quotes, which need a
+        parser, or where a large file holds more than the outputs.
         """
         headers = set(self.headers.values())
         header = next(iter(headers))
-        if len(headers) > 1 or sorted(header.names) != sorted(columns) or header.is_quoted:
+        if len(headers) > 1 or header.is_quoted or "" not in self.cells.gaps:
             return None
-        whole = header._replace(mark=UNSEEN, names=("line",))
-        query = f"select line, count(*) from {self._read_csv(whole, list(self.headers), quote='')}"
-        try:
-            found = con.execute(f"{query} group by line limit {MAX_PATTERNS + 1}").fetchall()
-        except load_duckdb().Error:  # which parsing all cells explains better
+        if self._is_small():
+            found = [*self._lines().items()]
+        elif sorted(header.names) == sorted(columns):
+            whole = self._read_csv(
+                header._replace(mark=UNSEEN, names=("line",)), [*self.headers], ""
+            )
+            query = f"select line, count(*) from {whole} group by line limit {MAX_PATTERNS + 1}"
+            try:
+                found = connect().execute(query).fetchall()
+            except load_duckdb().Error:  # which parsing all cells explains better
+                return None
+        else:
             return None
-        rows = [(line.split(header.mark), times) for line, times in found if line is not None]
-        K = len(columns)
+        split = [(line.split(header.mark), times) for line, times in found if line]
         if len(found) > MAX_PATTERNS or any(
-            len(row) != K or '"' in "".join(row) for row, _ in rows
+            len(row) != len(header.names) or ODD_LETTER("".join(row)) for row, _ in split
         ):
             return None
-        order = [header.names.index(name) for name in columns]
-        values = [[row[k] for row, _ in rows] for k in order]
-        counts = [times for _, times in rows]
+        places = [header.names.index(name) for name in columns]
+        values = [[row[k] for row, _ in split] for k in places]
+        counts = [times for _, times in split]
         return PatternTable.from_columns(values, counts, cascade, read=self.cells)
+
+    def _is_small(self) -> bool:
+        sizes = [path.stat().st_size for path in self.headers]
+        return sum(sizes) <= SMALL and not any(p.suffix.lower() in COMPRESSED for p in self.headers)
+
+    def _lines(self) -> Counter[str]:
+        """Return how often each line occurs, without the headers."""
+        found: Counter[str] = Counter()
+        for path, header in self.headers.items():
+            with opened(path) as lines:
+                found.update(
+                    line.rstrip("\r\n") for line in islice(lines, header.n_blank + 1, None)
+                )
+        return found
 
     def _read_csv(self, header: Header, files: Sequence[Path], quote: str = '"') -> str:
         names = [name or f"column {k}" for k, name in enumerate(header.names)]
