@@ -46,10 +46,13 @@ def check_next(a, found, report):
         assert found == a.n_next
 
 
-def check_certainties(_a, found, report):
-    """Bands that are sure are proven; the others are judged as the own price is."""
-    bands = report["prices"]
-    assert [c == "proven" for c in found] == [band["is_sure"] for band in bands]
+def check_certainties(a, found, report):
+    """The band of the own price is as sure as the advice; elsewhere what is sure is proven."""
+    for certainty, band in zip(found, report["prices"], strict=True):
+        if band["low"] <= a.log.mistake_cost < band["high"]:
+            assert certainty == a.choice[1]
+        else:
+            assert (certainty == "proven") == band["is_sure"]
 
 
 def check_saved(a, found, report):
@@ -88,6 +91,13 @@ CHECKS = {
     "advice.outlooks[].chance": check_outlooks,
     "belief.is_testable": same(lambda a: a.belief[1] and a.model.misfit.is_testable),
     "belief.is_refuted": same(lambda a: a.belief[1] and a.model.misfit.is_refuted),
+    "belief.left_out[][]": same(
+        lambda a: (
+            [[rates.get(k) for k in a.stages] for rates in a.left_out]
+            if a.belief[1] and not a.model.misfit.is_refuted
+            else []
+        )
+    ),
     "belief.error_rates[]": same(lambda a: a.belief[0]),
     "belief.per_case.saved": check_saved,
     "belief.is_identified": same(lambda a: a.belief[1]),

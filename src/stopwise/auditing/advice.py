@@ -145,7 +145,7 @@ class Advice:
     next_step, n_next
         What would make it surer, and how many labels or cases that takes.
     price_certainties
-        How sure each band of prices of `Facts.prices` is.
+        How sure each band of prices of `Facts.prices` is; that of the user's price as the advice.
     stake, outlooks
         What not knowing costs on average, in mistakes a case, and what labels would do about it,
         if any share of corrections is as likely as any other.

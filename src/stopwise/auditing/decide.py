@@ -65,7 +65,7 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
         warnings=tuple(_warnings(facts, stage, certainty)),
         next_step=next_step,
         n_next=n_next,
-        price_certainties=tuple(_certainty(facts, band) for band in facts.prices),
+        price_certainties=tuple(_certainty(facts, band, certainty) for band in facts.prices),
         stake=stake,
         outlooks=outlooks,
     )
@@ -128,7 +128,8 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     The model must not be refuted, and every other stage that may be best must cost clearly more: by
     a share, by three standard errors, and even if the model decides some of the cases wrongly in
     which the two disagree. These are more where nothing but the model speaks for ``stage``; then it
-    must be one that the log could have refuted. See docs/decisions.md.
+    must be one that the log could have refuted. Without labels, and with four tests or more, none
+    may be cheaper if any single test is left out. See docs/decisions.md.
     """
     belief, cascade = facts.belief, facts.cascade
     if price is not None:
@@ -144,12 +145,17 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     doubt = SUPPORTED_DOUBT if is_supported else MODEL_DOUBT
     needed = np.maximum(doubt * np.nan_to_num(p[stage], nan=1.0), GAP * total[stage])
     needed = np.maximum(needed, SURE_ERRORS * belief.spreads[stage])
-    is_apart = (total - total[stage] >= needed)[others].all()
-    return bool(is_apart and (is_supported or belief.is_testable))
+    if not (total - total[stage] >= needed)[others].all():
+        return False
+    if any((rates + C < rates[stage] + C[stage])[others].any() for rates in belief.left_out):
+        return False
+    return is_supported or (belief.is_testable and bool(belief.left_out))
 
 
-def _certainty(facts: Facts, band: PriceBand) -> Certainty:
-    """Return how sure a band is, judged in its middle."""
+def _certainty(facts: Facts, band: PriceBand, at_own: Certainty) -> Certainty:
+    """Return how sure a band is: as the advice at the user's price, else judged in its middle."""
+    if band.low <= facts.cascade.mistake_cost < band.high:
+        return at_own
     if band.is_sure:
         return Certainty.PROVEN
     is_known = band.stage is not None and facts.belief.is_identified

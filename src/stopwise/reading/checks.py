@@ -55,7 +55,7 @@ def check_log(table: PatternTable) -> None:
     given = [np.unique(table.codes[table.shown[:, k], k]).tolist() for k in range(table.n_stages)]
     for k, name in enumerate(table.cascade.names):
         if not given[k]:
-            raise LogError(f"test {name!r} must have outputs, got none in {table.n_cases}")
+            raise LogError(f"test {name!r} must have outputs, got none in {table.n_cases} cases")
         if len(given[k]) == 1 and k > 0:  # a first test may be "always no"; the audit mentions it
             n = table.n_observed[k]
             raise LogError(
@@ -118,6 +118,8 @@ def _check_values(table: PatternTable, k: int, given: list[list[int]], first: in
 
 
 def _is_fraction(value: Hashable) -> bool:
+    if isinstance(value, str) and DECIMAL_COMMA.fullmatch(value):
+        value = value.replace(",", ".")
     alike = looks_like(value)
     return isinstance(alike, float) and not alike.is_integer()
 

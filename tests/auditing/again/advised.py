@@ -57,8 +57,12 @@ class Again(Planned):
         if self.model.misfit.is_refuted or self.n < 30 or not others:
             return False
         supported = self.finding()[1] == stage or self.n_telling > 0
-        if not (supported or self.model.misfit.is_testable):
+        if not supported and not (self.model.misfit.is_testable and self.left_out):
             return False
+        for without in self.left_out:
+            cost = {k: without[k] + self.C[k] for k in without}
+            if stage in cost and any(cost[k] < cost[stage] for k in others if k in cost):
+                return False
         own = rates[stage] + self.C[stage]
         for k in others:
             gap = rates[k] + self.C[k] - own
@@ -69,6 +73,28 @@ class Again(Planned):
             if gap < max(0.1 * own, 3 * error, doubt):
                 return False
         return True
+
+    @cached_property
+    def left_out(self):
+        """What is believed of the others without one of at least four tests, in turn."""
+        if self.K < 4 or self.labelled:
+            return []
+        found = []
+        for test in self.stages:
+            kept = [k for k in self.stages if k != test]
+            rows = [[self.answers(row)[k] for k in kept] for row in self.rows]
+            shown = [row for row in rows if any(y is not None for y in row)]
+            table = PatternTable.from_rows(shown, [1] * len(shown), sw.Cascade([0] * len(kept)))
+            rates = sw.LatentClasses.fit(table).error_rates.tolist()
+            last = [self.plain[k, self.K - 1] for k in kept]
+            h = 0.15 if self.is_chain else 0
+            found.append(
+                {
+                    k: rate if p is None else (1 - h) * rate + h * float(p)
+                    for k, rate, p in zip(kept, rates, last, strict=True)
+                }
+            )
+        return found
 
     @cached_property
     def choice(self):

@@ -13,11 +13,12 @@ from stopwise.auditing.interval import Interval
 from stopwise.auditing.labels.cases import LabelledCase
 from stopwise.beliefs.model import LatentClasses
 from stopwise.beliefs.stages import hedged
-from stopwise.cascade import FloatArray, read_only
+from stopwise.cascade import Cascade, FloatArray, read_only
 from stopwise.patterns import MISSING, PatternTable
 
 MAX_CLASSES = 300  # each test has a table of classes by classes
 MAX_SIZE = 5_000  # patterns times classes: intervals of larger tables take too long
+MAX_LEFT_OUT = 50_000  # patterns times classes times tests: more take too long to fit again
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,9 @@ class Belief:
         Whether three tests, or labels, give the model a meaning.
     is_testable, is_refuted
         Whether some log could refute the model, and whether this one does.
+    left_out
+        The same error rates with one test after the other left out, NaN for itself; empty with
+        fewer than four tests, with labels, for large tables and where the model is refuted.
     dependent_tests
         The two tests that depend on each other most, where the model is refuted.
     per_case
@@ -49,6 +53,7 @@ class Belief:
     is_identified: bool
     is_testable: bool = False
     is_refuted: bool = False
+    left_out: tuple[FloatArray, ...] = ()
     dependent_tests: tuple[int, ...] = ()
     per_case: PerCase | None = None
 
@@ -74,9 +79,7 @@ def belief_of(
         return Belief(nothing, anything, read_only(np.zeros((K, K))), False)
     wrong, shares = _wrong(model, table), table.probabilities
     rates = read_only(hedged(shares @ wrong, model, table))
-    # With labels, their own intervals hold whether the model does or not.
-    is_small = len(table.codes) * table.n_classes <= MAX_SIZE
-    if not model.n_labels and is_small and answers is table:
+    if len(table.codes) * table.n_classes <= MAX_SIZE and answers is table:
         anything = tuple(
             Interval(min(low, rate), max(high, rate))
             for (low, high), rate in zip(model.error_intervals.tolist(), rates, strict=True)
@@ -89,9 +92,26 @@ def belief_of(
         is_identified=True,
         is_testable=misfit.is_testable,
         is_refuted=misfit.is_refuted,
+        left_out=() if told or misfit.is_refuted else _left_out(answers),
         dependent_tests=misfit.pairs[0].tests if misfit.is_refuted else (),
         per_case=per_case_rule(model, answers),
     )
+
+
+def _left_out(table: PatternTable) -> tuple[FloatArray, ...]:
+    """Return error rates with each test left out: two that share errors then no longer agree."""
+    K = table.n_stages
+    if K < 4 or table.agreement_only or table.codes.size * table.n_classes > MAX_LEFT_OUT:
+        return ()
+    found, times, free = [], table.weights.tolist(), Cascade([0.0] * (K - 1))
+    for test in range(K):
+        kept = np.delete(np.arange(K), test)
+        rows = [[table.value(c) for c in row] for row in table.codes[:, kept].tolist()]
+        model = LatentClasses.fit(PatternTable.from_rows(rows, times, free))
+        rates = np.full(K, math.nan)
+        rates[kept] = model.error_rates
+        found.append(read_only(hedged(rates, model, table)))
+    return tuple(found)
 
 
 def _without(table: PatternTable, never_right: Sequence[Hashable]) -> PatternTable:

@@ -82,8 +82,6 @@ def costs_chart(report: AuditReport) -> str:
     rates = [float(r) for r in facts.belief.error_rates]
     known = not any(map(math.isnan, rates))
     limits = facts.belief.intervals
-    if facts.labels is not None:
-        limits = facts.error_bounds
     tops = [float(C[k]) + (rates[k] if known else 0.0) for k in range(len(C))]
     shown = [known and limits[k].width < 1 for k in range(len(C))]
     most = max(*tops, *(float(C[k]) + limits[k].high for k in range(len(C)) if shown[k]), 1e-12)
@@ -100,8 +98,10 @@ def costs_chart(report: AuditReport) -> str:
             words += f" ({_amount(report, low)} to {_amount(report, high)})"
         chosen = " (advised)" if k == report.advice.stage else ""
         rows.append(_row(name(report, k) + chosen, words + ".", bars))
-    note = "Fees are solid" + (
-        "; mistakes, as estimated, are pale, with their range as a line." if known else "."
+    note = (
+        "Fees are solid; mistakes, as estimated, are pale, with their range as a line."
+        if known
+        else "Fees only: what mistakes cost cannot be estimated without labels."
     )
     title = f"<h2>Cost per {n_said(report):,} cases by stopping point</h2>"
     return title + paragraph(note, "small") + _rows(rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stopwise.auditing.advice import NextStep
+from stopwise.auditing.advice import Certainty, NextStep
 from stopwise.auditing.labels.label_evidence import LabelEvidence
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.numbers import amount, cleaned, count, counted, percent, whole_percent
@@ -79,10 +79,12 @@ def per_case(report: AuditReport) -> Section | None:
         for decision in found.rule
         if len(decision.outputs) < table.n_stages
     )
+    hidden = "" if rows else " The rule is too long to print; sw.BeliefStopping decides by it."
     return Section(
         "Per case, if you can",
         "If you can decide after each output whether to run the next test, that would save about "
-        f"{money(report, found.saved)} more than one stopping point for all, by our estimate.",
+        f"{money(report, found.saved)} more than one stopping point for all, by our estimate."
+        f"{hidden}",
         ("after", "do", "cases"),
         rows,
     )
@@ -96,11 +98,19 @@ def labels_value(report: AuditReport) -> Section | None:
     asked = advice.next_step in {NextStep.LABEL, NextStep.LABEL_PLAN}
     if not advice.outlooks or not advice.stake or not asked:
         return None
+    at_stake = (
+        "To somebody who has no idea how many of the changes are corrections, deciding without "
+        f"labels costs about {money(report, advice.stake)} too much on average."
+    )
+    if advice.certainty is Certainty.LIKELY:
+        at_stake = (
+            "Labels show whether the estimate is right. If it is wrong, this choice can cost up to "
+            f"{money(report, advice.at_risk)} too much."
+        )
     return Section(
         "What labels would buy",
-        "To somebody who has no idea how many of the changes are corrections, deciding without "
-        f"labels costs about {money(report, advice.stake)} too much on average. Labels go to cases "
-        "on which the tests disagree; any part of the sheet that is filled in counts.",
+        f"{at_stake} Labels go to cases on which the tests disagree; any part of the sheet that is "
+        "filled in counts.",
         ("labels", "chance that they settle it"),
         tuple((f"{o.n_labels:,}", whole_percent(o.chance)) for o in advice.outlooks),
     )

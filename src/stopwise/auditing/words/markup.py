@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 
@@ -27,6 +28,7 @@ padding:.8rem 1.1rem}.proven{--level:var(--proven)}.likely{--level:var(--likely)
 font-weight:600;font-size:.9rem}
 .title{font-size:1.35rem;font-weight:650;line-height:1.3;margin:.5rem 0}
 .warn{color:var(--warn);font-weight:600;margin:.35rem 0}
+.whole{white-space:nowrap}
 code{background:var(--fill);border-radius:.3rem;padding:.1rem .35rem;font-size:.9em}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}
 td,th{padding:.25rem .6rem;text-align:right;vertical-align:top}
@@ -35,6 +37,7 @@ td,th{overflow-wrap:normal;white-space:nowrap}
 td:first-child,th:first-child{text-align:left;white-space:normal;min-width:8rem;
 overflow-wrap:anywhere}
 th{white-space:normal}
+@media (max-width:30rem){td,th{padding:.25rem .3rem}td:first-child,th:first-child{min-width:5rem}}
 tr:nth-child(even) td{background:var(--fill)}
 .row{margin:0 0 .7rem;break-inside:avoid}.row b{font-weight:600}.rows{margin:.7rem 0}
 @media (min-width:50rem){.many{columns:2;column-gap:2rem}}
@@ -49,9 +52,10 @@ top:.55rem!important}.tick{width:3px;background:var(--warn)}
 .key{display:inline-block;width:.9rem;height:.9rem;border-radius:.15rem;vertical-align:-.1rem}
 details{margin:2rem 0}summary{cursor:pointer;font-size:1.15rem;font-weight:600}
 @page{margin:12mm}
-@media print{body{max-width:none;font-size:9pt;line-height:1.3;margin:0;padding:0}
-details{display:none}h2{margin:.8rem 0 .2rem;break-after:avoid}.box,tr{break-inside:avoid}
-.rows{columns:2;column-gap:1.5rem}.dense{zoom:.62}.many{columns:3}.row{margin:0 0 .4rem}
+@media print{:root{font-size:9pt}body{max-width:none;font-size:1rem;line-height:1.3;margin:0;
+padding:0}details{display:none}h2{margin:.8rem 0 .2rem}h2,h2+p{break-after:avoid}
+.box,tr,.wide{break-inside:avoid}
+.rows{columns:2;column-gap:1.5rem}.dense{zoom:.8}.many{columns:3}.row{margin:0 0 .4rem}
 .track{height:.8rem}
 .range{top:.3rem!important}td,th{padding:.1rem .5rem}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
@@ -60,7 +64,12 @@ details{display:none}h2{margin:.8rem 0 .2rem;break-after:avoid}.box,tr{break-ins
 
 def paragraph(text: str, kind: str = "") -> str:
     """Return a paragraph."""
-    return f"<p{f' class={kind!r}' if kind else ''}>{escape(text)}</p>"
+    return f"<p{f' class={kind!r}' if kind else ''}>{unbroken(text)}</p>"
+
+
+def unbroken(text: str) -> str:
+    """Return a text for a page, in which no line ends within an option of a command."""
+    return re.sub(r"--[a-z][a-z-]*", r'<span class="whole">\g<0></span>', escape(text))
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]], title: str) -> str:

@@ -8,7 +8,7 @@ from stopwise.auditing.advice import NextStep
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.charts import MANY, costs_chart, price_strip, steps_chart
 from stopwise.auditing.words.main_sections import Section, labels_value, per_case, your_numbers
-from stopwise.auditing.words.markup import STYLE, paragraph, section_html
+from stopwise.auditing.words.markup import STYLE, paragraph, section_html, unbroken
 from stopwise.auditing.words.statistics import sections
 from stopwise.auditing.words.wording import box, one_line
 
@@ -57,7 +57,7 @@ def _command(report: AuditReport) -> str:
             f"stopwise audit LOG --costs {costs} --mistake-cost {cascade.mistake_cost:.15g}{old} "
             f"--plan-labels {n}"
         )
-    return f"<p><code>{escape(command)}</code></p>"
+    return f"<p><code>{unbroken(command)}</code></p>"
 
 
 def _box(report: AuditReport) -> str:

@@ -68,8 +68,8 @@ NEXT = {
     "new cases too.",
     NextStep.LABEL: "Next: {surer}label {n} on which the tests disagree (--plan-labels {number} "
     "draws {them}) and audit again with --labels.",
-    NextStep.LABEL_PLAN: "Next: fill in the label column of the plan and audit again with "
-    "--labels; any part of it will do.",
+    NextStep.LABEL_PLAN: "Next: fill in the labels in the plan and audit again with --labels; any "
+    "part of it will do.",
     NextStep.RUN_ALL_TESTS: "Next: run all tests on some cases drawn at random and audit these. "
     "Too many outputs are missing for labels to help.",
     NextStep.NO_HELP: "Next: nothing; the tests in question disagree in no case, so labels would "
@@ -86,8 +86,8 @@ WARNING = {
     "which that happened are not typical. What is missing may be anything.",
     WarningKind.GAPS_BY_TRUTH: "Whether {tests} ran depends on the right answer, as the labels "
     "show, so nothing in this log makes up for what is missing.",
-    WarningKind.MISFIT: "{tests} make the same mistakes more often than chance explains, so "
-    "the estimates are not to be trusted.",
+    WarningKind.MISFIT: "{tests} do not err independently of each other, so the estimates are "
+    "not to be trusted.",
     WarningKind.ODD_VALUES: "Slips or gaps? These count as answers: {values}.",
     WarningKind.CONSTANT: "{tests} always says {values}.",
     WarningKind.OWN_WORDS: "{tests} never gives an answer that another test gives, so stopping "
@@ -126,7 +126,7 @@ def box(report: AuditReport) -> Box:
     title = TITLE[advice.next_step] if advice.certainty is Certainty.GUESS else STOP
     return Box(
         certainty=CERTAINTY[advice.certainty],
-        title=title.format(stage=name(report, advice.stage), n=_cases(advice.n_next)),
+        title=title.format(stage=name(report, advice.stage), n=_to_label(report)),
         reasons=(basis_words(report), *(step_words(report, step) for step in steps)),
         warnings=tuple(warning_words(report, warning) for warning in advice.warnings),
         next_step=next_words(report),
@@ -216,8 +216,16 @@ def next_words(report: AuditReport) -> str:
     surer = "" if advice.certainty is Certainty.GUESS else "to be surer, "
     them = "it" if n == 1 else "them"
     return NEXT[advice.next_step].format(
-        n=_cases(n), number=number, more=more, surer=surer, them=them
+        n=_to_label(report), number=number, more=more, surer=surer, them=them
     )
+
+
+def _to_label(report: AuditReport) -> str:
+    """Say how many cases to label; those that have a label count in a plan."""
+    labels, n = report.facts.labels, report.advice.n_next
+    if labels is None or report.advice.next_step is not NextStep.LABEL:
+        return _cases(n)
+    return _cases(n - labels.n_telling, "more case")
 
 
 def n_said(report: AuditReport) -> int:
