@@ -125,7 +125,8 @@ class TextFiles:
         header = next(iter(headers))
         if len(headers) > 1 or header.is_quoted or "" not in self.cells.gaps:
             return None
-        if self._is_small():
+        size = sum(path.stat().st_size for path in self.headers)
+        if size <= SMALL and header.compression == "none":
             found = [*self._lines().items()]
         elif sorted(header.names) == sorted(columns):
             whole = self._read_csv(
@@ -147,10 +148,6 @@ class TextFiles:
         values = [[row[k] for row, _ in split] for k in places]
         counts = [times for _, times in split]
         return PatternTable.from_columns(values, counts, cascade, read=self.cells)
-
-    def _is_small(self) -> bool:
-        sizes = [path.stat().st_size for path in self.headers]
-        return sum(sizes) <= SMALL and not any(p.suffix.lower() in COMPRESSED for p in self.headers)
 
     def _lines(self) -> Counter[str]:
         """Return how often each line occurs, without the headers."""

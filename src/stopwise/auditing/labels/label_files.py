@@ -105,7 +105,8 @@ def _check_label(label: Any, histogram: PatternTable, space: LabelSpace) -> None
     if label not in histogram.classes and not space.unseen:
         raise LogError(
             f"a label must be a value that some test gives, got {label!r}; the log has "
-            f"{', '.join(map(repr, histogram.classes[:20]))} (--unseen-label allows others, in Python UnseenLabel())"
+            f"{', '.join(map(repr, histogram.classes[:20]))} "
+            "(--unseen-label allows others, in Python UnseenLabel())"
         )
 
 
