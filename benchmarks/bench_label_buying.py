@@ -45,28 +45,31 @@ class Streams:
 def one_stage(world: World, cascade: sw.Cascade, cost: float, args: argparse.Namespace) -> float:
     """A stage before each case: the best estimate, or the deepest open question."""
     streams = Streams(world, cascade, args.horizon, args.seed)
-    buying = LabelBuying(cascade, label_cost=cost)
-    at_stake = n_bought = -1
+    buying = LabelBuying(cascade, label_cost=cost, share=0.5)
+    best, deepest = looks_best(buying)
     for t, case in enumerate(streams.drawn):
-        if n_bought != buying.n_bought or t >= 1.1 * at_stake:
-            n_bought, at_stake = buying.n_bought, t
-            stage = best_estimate(buying)
-            deepest = max((j for _, j in buying.questions), default=0)
-        outputs = streams.stop(case, max(stage, deepest) if buying.affords else stage)
-        if buying.wants(outputs):
+        outputs = streams.stop(case, deepest if buying.affords else best)
+        is_bought = buying.wants(outputs)
+        if is_bought:
             buying.take(outputs, streams.labels[case])
+        if is_bought or t < 64 or t % 8 == 0:
+            buying.renew()
+            best, deepest = looks_best(buying)
     return streams.paid + buying.spent
 
 
-def best_estimate(buying: LabelBuying) -> int:
-    """The first stage from which none that is not refuted seems to pay, or what it leaves open."""
+def looks_best(buying: LabelBuying) -> tuple[int, int]:
+    """The stage to play without labels, and with them: the best estimate or an open question.
+
+    The best estimate is the first stage from which none that is not refuted seems to pay. If
+    outputs have not yet refuted a later one, that is played.
+    """
     C, K = buying.cascade.cumulative_costs, buying.cascade.n_stages
     left = [k for k in range(K) if not buying.refuted[k]]
     best = next(i for i in left if all(buying.gain(i, j) <= C[j] - C[i] for j in left if j > i))
-    by_outputs = [
-        j for j in left if j > best and (best, j) not in buying.questions and C[j] - C[best] < 1
-    ]
-    return max([best, *by_outputs])
+    later = [j for j in left if j > best and (best, j) not in buying.questions]
+    stage = max([best, *later])
+    return stage, max([stage, *(j for _, j in buying.questions)])
 
 
 def by_belief(

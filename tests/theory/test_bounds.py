@@ -6,14 +6,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stopwise.cascade import Cascade
-from stopwise.disagreement import dominated_pairs
 from stopwise.errors import SettingError
 from stopwise.theory.bounds import (
     PowerLaw,
     asymptotic_constant,
     finite_time_bound,
     plan_within,
-    resolution_constant,
 )
 from stopwise.theory.plan import exploration_plan
 
@@ -256,69 +254,3 @@ def test_settings_out_of_range_are_refused(changed, message):
     settings = {"horizon": 10, "alpha": 3, "epsilon": 0.01} | changed
     with pytest.raises(SettingError, match=message):
         finite_time_bound(GAPS, CHAIN, **settings)
-
-
-# Learning from pairs
-
-P = np.array([[0, 0.30, 0.35], [0.30, 0, 0.05], [0.35, 0.05, 0]])
-
-
-def kl(p, q):
-    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
-
-
-def test_resolution_on_section_7s_instance():
-    constant = resolution_constant(P, GAPS, CHAIN, [(1, 2)])
-    assert constant == pytest.approx(0.05 / kl(0.05, 0.1), rel=1e-9)
-    assert constant == pytest.approx(2.99, abs=0.005)
-    assert constant * math.log(1e5) == pytest.approx(34, abs=0.5)
-
-
-def test_a_deep_stage_serves_the_shallower_pairs():
-    # Stage 1 best, costs (0, .4, .1): demands 1/kl(.3, .4) for test 2, 1/kl(.35, .5) for test 3.
-    cascade = Cascade(costs=[0, 0.4, 0.1])
-    gaps = [0.0, 0.1, 0.15]
-    second, third = 1 / kl(0.3, 0.4), 1 / kl(0.35, 0.5)
-    assert second > third
-    expected = third * 0.15 + (second - third) * 0.1
-    assert resolution_constant(P, gaps, cascade, [(0, 1), (0, 2)]) == pytest.approx(expected)
-    # Without the first pair only the third test is bought.
-    assert resolution_constant(P, gaps, cascade, [(0, 2)]) == pytest.approx(third * 0.15)
-
-
-def test_on_a_tree_the_dominated_pairs_count():
-    cascade = Cascade(costs=[0, 0.1, 0.5, 0.2], parents=[None, 0, 0, 1])
-    p = np.full((4, 4), 0.15)
-    np.fill_diagonal(p, 0)
-    gaps = [0.3, 0.0, 0.25, 0.1]
-    expected = 0.1 / kl(0.15, 0.2) + 0.25 / kl(0.15, 0.5)
-    pairs = dominated_pairs(cascade, 1)
-    assert set(pairs) == {(1, 3), (0, 2)}
-    assert resolution_constant(p, gaps, cascade, pairs) == pytest.approx(expected)
-    # Two pairs that end in the same test ask for the more demanding of the two.
-    both = resolution_constant(p, gaps, cascade, [(1, 3), (0, 3)])
-    assert both == pytest.approx(0.1 / kl(0.15, 0.2))
-    assert kl(0.15, 0.2) < kl(0.15, 0.3)
-
-
-def test_a_pair_on_the_edge_is_never_certified_and_a_price_of_1_needs_no_look():
-    assert resolution_constant(P, GAPS, Cascade(costs=[0, 0.1, 0.05]), [(1, 2)]) == math.inf
-    assert resolution_constant(P, GAPS, Cascade(costs=[0, 0.1, 0.04]), [(1, 2)]) == math.inf
-    assert resolution_constant(P, GAPS, Cascade(costs=[0, 0.1, 1]), [(1, 2)]) == 0
-    always = np.array([[0.0, 1.0], [1.0, 0.0]])
-    assert resolution_constant(always, [0.0, 0.5], Cascade(costs=[0, 1]), [(0, 1)]) == 0
-    assert resolution_constant(P, GAPS, CHAIN, []) == 0
-    # Free observations cost nothing, however many it takes.
-    assert resolution_constant(P, [0.2, 0.0, 0.0], Cascade(costs=[0, 0.1, 0.05]), [(1, 2)]) == 0
-
-
-def test_agreement_that_never_fails_is_certified_too():
-    p = np.zeros((2, 2))
-    constant = resolution_constant(p, [0.0, 0.25], Cascade(costs=[0, 0.25]), [(0, 1)])
-    assert constant == pytest.approx(0.25 / -math.log(0.75))
-
-
-def test_pairs_lie_on_a_path():
-    for pair in [(2, 1), (1, 1)]:
-        with pytest.raises(SettingError, match=r"pairs must be .* with i on the path to j"):
-            resolution_constant(P, GAPS, CHAIN, [pair])

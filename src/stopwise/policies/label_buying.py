@@ -13,8 +13,8 @@ from stopwise.outputs import Outputs
 from stopwise.policies.resolution import demanded_evidence, epoch_end
 from stopwise.theory.divergence import bernoulli_kl, edge_of_ball
 
-# Labels may cost so much of what the choice of a stage may have lost so far. A half is worse: a
-# belief loses far less than all that labels leave possible.
+# Labels may cost so much of what the choice of a stage may have lost so far. A half is worse for
+# stopping by belief, which loses far less than all that labels leave possible.
 SHARE = 0.1
 # Two stages that differ by less, in mistakes a case, are not told apart by labels.
 INDIFFERENCE = 0.005
@@ -43,6 +43,8 @@ class LabelBuying:
         The tests and their prices; a chain.
     label_cost
         What one label costs, in the unit of the costs.
+    share
+        The share, at most, of what may have been lost that labels may cost.
 
     >>> buying = LabelBuying(Cascade(costs=[0.0, 0.1]), label_cost=0.02)
     >>> for case in range(200):
@@ -52,12 +54,13 @@ class LabelBuying:
     (9, (), (True, False))
     """
 
-    def __init__(self, cascade: Cascade, *, label_cost: float) -> None:
+    def __init__(self, cascade: Cascade, *, label_cost: float, share: float = SHARE) -> None:
         if not cascade.is_chain:
             raise SettingError(f"cascade must be a chain, got {cascade!r}")
         cost = finite_number("label_cost", label_cost, SettingError, zero=False)
         self.cascade = cascade
         self.label_cost = cost / cascade.mistake_cost
+        self.share = finite_number("share", share, SettingError, zero=False)
         self.n_bought = 0
         self.possible_loss = 0.0
         self._counts = PairCounts(cascade)
@@ -65,7 +68,7 @@ class LabelBuying:
         self._labelled = [[0] * K for _ in range(K)]
         self._points = [[0.0] * K for _ in range(K)]
         self._due = 1.0
-        self._renew()
+        self.renew()
 
     @property
     def spent(self) -> float:
@@ -75,14 +78,14 @@ class LabelBuying:
     @property
     def affords(self) -> bool:
         """Whether one more label is within the share of what may have been lost."""
-        return self.spent + self.label_cost <= SHARE * self.possible_loss
+        return self.spent + self.label_cost <= self.share * self.possible_loss
 
     def wants(self, outputs: Outputs) -> bool:
         """Count a case that was answered; return whether to buy its label, which is then paid."""
         self._counts.add_checked(len(outputs) - 1, outputs, 1)
         self.possible_loss += self._loss[len(outputs) - 1]
         if self._counts.n_rounds >= self._due:
-            self._renew()
+            self.renew()
         if not (self.affords and self._shown(outputs)):
             return False
         self.n_bought += 1
@@ -93,7 +96,7 @@ class LabelBuying:
         for i, j in self._shown(outputs):
             self._labelled[j][i] += 1
             self._points[j][i] += (1 + (outputs[j] == label) - (outputs[i] == label)) / 2
-        self._renew()
+        self.renew()
 
     def refund(self) -> None:
         """Take back a purchase: the label was not delivered."""
@@ -114,8 +117,8 @@ class LabelBuying:
             if outputs[i] != outputs[j]
         ]
 
-    def _renew(self) -> None:
-        """Put the questions anew."""
+    def renew(self) -> None:
+        """Put the questions anew; done by itself when cases have grown by a tenth."""
         counts, K = self._counts, self.cascade.n_stages
         self._due = GROWTH * counts.n_rounds
         refuted, may_lose = [False] * K, {}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from stopwise.cascade import TOLERANCE, Cascade, FloatArray
+from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
-from stopwise.theory.divergence import bernoulli_kl
 from stopwise.theory.plan import (
     COIN_SIGMA2,
     Numbers,
-    cheapest_plan,
     expected_regret,
     exploration_plan,
 )
@@ -161,56 +159,6 @@ def finite_time_bound(
     misled = math.fsum(math.exp(-rate * beta(s)) for s in range(horizon + 1))
     rounds = 2 * K + 2 + 4 * K / (alpha - 2) + 4 * K * misled + 2 * beta(sum(plays) + K)
     return max(1.0, *map(float, gaps)) * rounds + expected_regret(gaps, plays)
-
-
-def resolution_constant(
-    disagreement: FloatArray,
-    gaps: Numbers,
-    cascade: Cascade,
-    pairs: Iterable[tuple[int, int]],
-) -> float:
-    """Return the regret per log T that it takes to certify, pair by pair, that the price covers.
-
-    min ⟨u, Δ⟩ where test j is seen at least 1 / kl(P(Y^i ≠ Y^j), C_j - C_i) times for each pair
-    (i, j): the least at which a learner that looks at pairs alone can rule out, at level log T,
-    that going on from i to j pays. Infinite where a pair is on the edge or beyond it.
-
-    Parameters
-    ----------
-    disagreement
-        P(Y^i ≠ Y^j); shape (K, K).
-    gaps
-        Δ_k for each stage, >= 0.
-    cascade
-        A chain or a tree.
-    pairs
-        (i, j), i on the path to j: what the best stage has to dominate
-        (`stopwise.disagreement.dominated_pairs`); in a chain (best, j) for each later j.
-
-    >>> import numpy as np
-    >>> p = np.array([[0, 0.30, 0.35], [0.30, 0, 0.05], [0.35, 0.05, 0]])
-    >>> cascade = Cascade(costs=[0, 0.1, 0.1])
-    >>> round(resolution_constant(p, [0.2, 0.0, 0.05], cascade, [(1, 2)]), 2)
-    2.99
-    """
-    C = cascade.cumulative_costs
-    demands = [0.0] * cascade.n_stages
-    for i, j in pairs:
-        if i not in cascade.paths[j][:-1]:
-            raise SettingError(f"pairs must be (i, j) with i on the path to j, got {(i, j)!r}")
-        demand = _certifying_views(float(disagreement[i, j]), float(C[j] - C[i]))
-        demands[j] = max(demands[j], demand)
-    return expected_regret(gaps, cheapest_plan(demands, gaps, cascade))
-
-
-def _certifying_views(disagreement: float, price: float) -> float:
-    """Return 1 / kl(p, q): how many views per log T show that the price covers."""
-    if price >= 1:
-        return 0.0  # no disagreement can exceed it
-    if price - disagreement <= TOLERANCE:
-        return math.inf
-    kl = bernoulli_kl(disagreement, price)
-    return 1 / kl if kl > 0 else math.inf
 
 
 def _checked_alpha(alpha: float) -> float:
