@@ -12,9 +12,9 @@ from stopwise.cascade import Cascade
 from stopwise.disagreement import dominated_pairs
 from stopwise.errors import SettingError
 from stopwise.problem.families import nested_errors, relaxed_errors
-from stopwise.theory.bounds import resolution_constant
 from stopwise.theory.divergence import bernoulli_kl
 from stopwise.theory.limit import weak_dominance_limit
+from stopwise.theory.plan import cheapest_plan, expected_regret
 
 BITS = [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1)]  # who agrees with whom among three binary tests
 
@@ -85,8 +85,12 @@ def test_it_is_at_most_what_pairs_alone_take():
     below = 0
     for seed in range(12):
         instance = random_weak(np.random.default_rng(seed), 4)
-        pairs = dominated_pairs(instance.cascade, instance.best_stage)
-        most = resolution_constant(instance.disagreement, instance.gaps, instance.cascade, pairs)
+        cascade, demands = instance.cascade, [0.0] * 4
+        for i, j in dominated_pairs(cascade, instance.best_stage):
+            price = cascade.cumulative_costs[j] - cascade.cumulative_costs[i]
+            kl = bernoulli_kl(instance.disagreement[i, j], price)
+            demands[j] = max(demands[j], 0.0 if price >= 1 else 1 / kl if kl else math.inf)
+        most = expected_regret(instance.gaps, cheapest_plan(demands, instance.gaps, cascade))
         exact = limit(instance)
         assert 0 <= exact <= most * (1 + 1e-3) or most == math.inf
         below += exact < 0.95 * most
