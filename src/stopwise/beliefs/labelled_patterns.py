@@ -18,21 +18,11 @@ from stopwise.patterns import MISSING
 
 @dataclass(frozen=True, eq=False)
 class LabelledPatterns:
-    """Labelled cases, counted.
+    """Labelled cases, counted."""
 
-    Parameters
-    ----------
-    codes
-        What the tests said, -1 where there is no output; shape (L, K).
-    labels
-        The right answers; shape (L,).
-    weights
-        How many cases; shape (L,).
-    """
-
-    codes: IntArray
-    labels: IntArray
-    weights: FloatArray
+    codes: IntArray  # what the tests said, -1 where there is no output; shape (L, K)
+    labels: IntArray  # the right answers; shape (L,)
+    weights: FloatArray  # how many cases; shape (L,)
 
     @classmethod
     def from_rows(

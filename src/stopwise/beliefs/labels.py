@@ -38,31 +38,16 @@ NEWTON_STEPS, LONGEST_STEP = 25, 2.0
 
 @dataclass(frozen=True, eq=False)
 class LabelUpdate:
-    """What turns the belief of the model into a belief with labels.
+    """What turns the belief of the model into a belief with labels."""
 
-    Parameters
-    ----------
-    weights
-        δ_1, …, δ_K, δ and δ_shown; shape (K + 2,).
-    groups
-        Who agrees with whom in labelled cases; shape (G, K).
-    factors
-        By how much a camp is likelier than the model says; the last column is for answers that no
-        test gave; shape (G, K + 1).
-    patterns
-        The outputs of labelled cases; shape (P, K).
-    counts
-        How often each answer was the label; shape (P, M).
-    odds
-        The chance of each of the `STRENGTHS` for patterns.
-    """
-
-    weights: FloatArray
-    groups: IntArray
+    weights: FloatArray  # δ_1, …, δ_K, δ and δ_shown; shape (K + 2,)
+    groups: IntArray  # who agrees with whom in labelled cases; shape (G, K)
+    # By how much a camp is likelier than the model says; the last column is for answers that no
+    # test gave; shape (G, K + 1).
     factors: FloatArray
-    patterns: IntArray
-    counts: FloatArray
-    odds: FloatArray
+    patterns: IntArray  # the outputs of labelled cases; shape (P, K)
+    counts: FloatArray  # how often each answer was the label; shape (P, M)
+    odds: FloatArray  # the chance of each of the `STRENGTHS` for patterns
 
     @classmethod
     def fit(cls, cases: LabelledPatterns, model: FloatArray) -> LabelUpdate:

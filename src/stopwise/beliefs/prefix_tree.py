@@ -12,24 +12,12 @@ from stopwise.patterns import MISSING
 
 @dataclass(frozen=True, eq=False)
 class ToldCases:
-    """What was told of cases: patterns, how far each was run, how often, how often with a label.
+    """What was told of cases: patterns, how far each was run, how often, how often with a label."""
 
-    Parameters
-    ----------
-    codes
-        One row a pattern, one column a test, -1 for no output; shape (R, K).
-    lengths
-        How many tests were run, in the order of the cascade; shape (R,).
-    weights
-        How many cases; 0 for a pattern that is only thought of; shape (R,).
-    n_labels
-        How many of them have a label; shape (R,).
-    """
-
-    codes: IntArray
-    lengths: IntArray
-    weights: FloatArray
-    n_labels: FloatArray
+    codes: IntArray  # one row a pattern, one column a test, -1 for no output; shape (R, K)
+    lengths: IntArray  # how many tests were run, in the order of the cascade; shape (R,)
+    weights: FloatArray  # how many cases; 0 for a pattern that is only thought of; shape (R,)
+    n_labels: FloatArray  # how many of them have a label; shape (R,)
 
     @classmethod
     def complete(cls, codes: IntArray, weights: FloatArray) -> ToldCases:
@@ -53,26 +41,15 @@ class ToldCases:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The distinct prefixes of one length.
+    """The distinct prefixes of one length."""
 
-    Parameters
-    ----------
-    codes
-        One row a prefix, one column for each of its tests, -1 where a test gave nothing.
-    parent
-        For each the prefix without its last output, as a row of the level before; 0 at the first.
-    weights
-        How many cases reached it.
-    stopped
-        How many of them stopped there.
-    n_labels, n_labels_below
-        How many that stopped there have a label, and how many that went on.
-    """
-
+    # One row a prefix, one column for each of its tests, -1 where a test gave nothing.
     codes: IntArray
+    # For each the prefix without its last output, as a row of the level before; 0 at the first.
     parent: IntArray
-    weights: FloatArray
-    stopped: FloatArray
+    weights: FloatArray  # how many cases reached it
+    stopped: FloatArray  # how many of them stopped there
+    # How many that stopped there have a label, and how many that went on.
     n_labels: FloatArray
     n_labels_below: FloatArray
 

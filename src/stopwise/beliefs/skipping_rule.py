@@ -36,27 +36,14 @@ STOP = -1
 
 @dataclass(frozen=True, eq=False)
 class SkippingRule:
-    """What to do in each state; arrays have one axis a test, its last index for "not run".
+    """What to do in each state; arrays have one axis a test, its last index for "not run"."""
 
-    Parameters
-    ----------
-    tests
-        The test to run next, or -1 to stop.
-    values
-        V, the least cost + error from there on as believed, what was spent left out.
-    answers
-        The code of the answer if one stops, -1 if there is none to give.
-    errors
-        The chance, as believed, that this answer is wrong.
-    is_reached
-        Whether the rule itself ever comes there.
-    """
-
-    tests: IntArray
+    tests: IntArray  # the test to run next, or -1 to stop
+    # V, the least cost + error from there on as believed, what was spent left out.
     values: FloatArray
-    answers: IntArray
-    errors: FloatArray
-    is_reached: BoolArray
+    answers: IntArray  # the code of the answer if one stops, -1 if there is none to give
+    errors: FloatArray  # the chance, as believed, that this answer is wrong
+    is_reached: BoolArray  # whether the rule itself ever comes there
 
 
 def n_states(n_tests: int, n_classes: int) -> int:

@@ -37,27 +37,14 @@ MOST_PATTERNS = 4_096
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """What to do after each prefix of one length.
+    """What to do after each prefix of one length."""
 
-    Parameters
-    ----------
-    level
-        The prefixes.
-    stops
-        Whether to stop there.
-    values
-        V, the least cost + error from there on as believed, what was spent left out.
-    answers
-        The code of the answer if one stops, -1 if there is none to give.
-    errors
-        The chance, as believed, that this answer is wrong.
-    """
-
-    level: Level
-    stops: BoolArray
+    level: Level  # the prefixes
+    stops: BoolArray  # whether to stop there
+    # V, the least cost + error from there on as believed, what was spent left out.
     values: FloatArray
-    answers: IntArray
-    errors: FloatArray
+    answers: IntArray  # the code of the answer if one stops, -1 if there is none to give
+    errors: FloatArray  # the chance, as believed, that this answer is wrong
 
 
 def stopping_rule(

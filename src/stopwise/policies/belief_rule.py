@@ -28,31 +28,16 @@ MOST_KNOWN = 100_000
 
 
 class Entry(NamedTuple):
-    """What to do after some outputs.
+    """What to do after some outputs."""
 
-    Parameters
-    ----------
-    test
-        The test to run next, or -1 to stop.
-    chance
-        The chance to run on nevertheless where the rule stops, so as to learn.
-    answer
-        The answer if one stops.
-    error
-        The chance, as believed, that it is wrong.
-    explores
-        Whether the rule never comes here: someone ran on so as to learn, and runs to the end. Never
-        so without exploration.
-    further
-        The first test that can still be run, ``None`` if all were.
-    """
-
-    test: int
-    chance: float
-    answer: Hashable
-    error: float
+    test: int  # the test to run next, or -1 to stop
+    chance: float  # the chance to run on nevertheless where the rule stops, so as to learn
+    answer: Hashable  # the answer if one stops
+    error: float  # the chance, as believed, that it is wrong
+    # Whether the rule never comes here: someone ran on so as to learn, and runs to the end. Never
+    # so without exploration.
     explores: bool
-    further: int | None
+    further: int | None  # the first test that can still be run, ``None`` if all were
 
 
 def left_to_run(outputs: Told, n_tests: int, *, skip: bool) -> list[int]:
