@@ -35,6 +35,7 @@ COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 UNSEEN = "\x01\x02\x03\x04"  # separates nothing: every line is one cell
 SMALL = 1 << 20  # bytes that are counted here sooner than an engine is loaded
 ODD_LETTER = re.compile('["\0\ufffd]').search  # a quote, or no letter
+BYTE_ORDER = "\ufeff"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -186,7 +187,9 @@ def unicode_path(path: Path) -> str:
 
 def read_header(path: Path) -> Header:
     """Return the header of a text file, or raise `LogError`."""
-    with opened(path) as lines:
+    with opened(path) as stream:
+        first = next(stream, "")
+        lines = chain([first.removeprefix(BYTE_ORDER)], stream)
         n_blank, line = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
         mark = max(SEPARATORS, key=_outside_quotes(line).count)
         taken: list[str] = []  # a name in quotes may have line breaks
@@ -197,8 +200,13 @@ def read_header(path: Path) -> Header:
             raise LogError(f"{path} must have a header of names, got {line[:80]!r}") from error
         compression = COMPRESSED.get(path.suffix.lower(), "none")
         if compression != "none":  # DuckDB takes one that is cut off for a shorter one
-            while lines.buffer.read(1 << 20):
+            while stream.buffer.read(1 << 20):
                 pass
+    if first.startswith(BYTE_ORDER) and not n_blank and len(taken) > 1:
+        raise LogError(  # DuckDB would read its second line as a row
+            f"{path} must have its header in one line where a byte order mark comes before it, "
+            f"got {line[:80]!r} and more"
+        )
     stripped = tuple(name.strip() for name in names)
     check_names(filter(None, stripped))
     if not any(stripped):
@@ -230,5 +238,5 @@ def opened(path: Path) -> Iterator[TextIO]:
         elif path.suffix.lower() == ".zst":
             pa = load_extra("pyarrow", extra="audit", purpose="reading .zst files")
             stream = pa.CompressedInputStream(raw, "zstd")
-        with io.TextIOWrapper(stream, "utf-8-sig", errors="replace", newline="") as lines:
+        with io.TextIOWrapper(stream, "utf-8", errors="replace", newline="") as lines:
             yield lines
