@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
+import socket
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,7 +56,9 @@ class Crowd:
         return FakeModel(said, latency, faults={"429": 0.01, "refusal": 0.005})
 
 
-async def play(port: int, seconds: float, rate: float, breaks_after: float, store: str) -> None:
+async def play(
+    listening: socket.socket, seconds: float, rate: float, breaks_after: float, store: str
+) -> None:
     """Serve and send traffic until the time is over."""
     crowd = Crowd(seed=1)
     models = {
@@ -82,17 +85,16 @@ async def play(port: int, seconds: float, rate: float, breaks_after: float, stor
         }
         worker = Worker(store, settings=WorkerSettings(bucket_seconds=2))
         host = Host(worker, {"triage": settings})
-        server = uvicorn.Server(uvicorn.Config(create_app(host), port=port, log_level="warning"))
-        serving = asyncio.create_task(server.serve())
-        print(
-            f"http://127.0.0.1:{port}/cascade/triage shows the cascade; Ctrl-C ends it", flush=True
-        )
+        server = uvicorn.Server(uvicorn.Config(create_app(host), log_level="warning"))
+        serving = asyncio.create_task(server.serve([listening]))
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        print(f"{url}/cascade/triage shows the cascade; Ctrl-C ends it", flush=True)
         loop = asyncio.get_running_loop()
         start = loop.time()
         number = 0
         runtime = host.find("triage")
         try:
-            while loop.time() - start < seconds and not serving.done():
+            while loop.time() - start < seconds and not server.should_exit:
                 crowd.is_broken = loop.time() - start > breaks_after
                 texts = [crowd.patient(number + k)[0] for k in range(max(1, int(rate / 10)))]
                 number += len(texts)
@@ -114,8 +116,12 @@ def main() -> None:
     given = parser.parse_args()
     if given.store.startswith("sqlite:///"):
         Path(given.store.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        listening = socket.create_server(("127.0.0.1", given.port))
+    except OSError:
+        parser.exit(1, f"port {given.port} is in use: --port 0 takes a free one\n")
     with suppress(KeyboardInterrupt):
-        asyncio.run(play(given.port, given.seconds, given.rate, given.breaks_after, given.store))
+        asyncio.run(play(listening, given.seconds, given.rate, given.breaks_after, given.store))
 
 
 if __name__ == "__main__":

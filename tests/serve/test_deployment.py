@@ -40,7 +40,8 @@ def test_curl_examples():
             )
             assert done.returncode == 0, (command, done.stdout, done.stderr)
             said.append(done.stdout)
-    assert [json.loads(said[k])["outcome"] for k in (3, 4)] == ["counted", "repeated"]
+    outcomes = [json.loads(said[k])["outcome"] for k in (3, 4, 5)]
+    assert outcomes == ["counted", "repeated", "amended"]
     assert "stopwise_cases" in said[-1]
 
 

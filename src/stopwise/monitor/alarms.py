@@ -27,7 +27,7 @@ _WORDS = {
     AlarmKind.MISSING: "{stage} often gives no answer: {before} before, {after} since ({n} cases)",
     AlarmKind.CHANGED: "how often {stage} and {other} disagree has changed: {before} before, "
     "{after} since ({n} cases)",
-    AlarmKind.STALE: "{stage} was last compared with an earlier stage {after} seconds ago",
+    AlarmKind.STALE: "{stage} was last compared with an earlier stage {hours:.3g} hours ago",
     AlarmKind.BUDGET: "the last day cost {after}, the budget for a day is {before}",
 }
 
@@ -76,6 +76,7 @@ class Alarm:
             other=repr(names[self.other]) if self.other >= 0 else "",
             before=_share(self.before) if is_share else f"{self.before:g}",
             after=_share(self.after) if is_share else f"{self.after:.6g}",
+            hours=self.after / 3600,
             n=self.n_after,
         )
 

@@ -238,7 +238,7 @@ class Host:
         """Wait for what is under way and fold everything into the store."""
         self.is_closing = True
         for runtime in self._runtimes.values():
-            await runtime.background.wait()
+            await runtime.background.close()
             await asyncio.to_thread(runtime.watching.save)
         await asyncio.to_thread(self.worker.close)
 
