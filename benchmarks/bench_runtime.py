@@ -54,9 +54,9 @@ def overhead() -> None:
         return float(np.median(taken) / np.median(bare))
 
     fixed = sw.FixedStage(sw.Cascade([0, 1, 5], 100), stage=2)
-    bar("overhead of a case, times three bare awaits", asyncio.run(play(fixed)), 60)
-    for policy in ("resolve", "beliefs"):  # which soon stop after the first stage
-        print(f"  with policy={policy!r}: {asyncio.run(play(policy)):.3g}")
+    for policy in (fixed, "resolve", "beliefs"):  # the last two soon stop after the first stage
+        name = policy if isinstance(policy, str) else "all three stages"
+        bar(f"overhead of a case, {name}, times three bare awaits", asyncio.run(play(policy)), 60)
 
 
 def concurrency() -> None:

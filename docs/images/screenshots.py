@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 FOLDER = Path(__file__).parent
 # What is shown, the size of the window, and the colours.
 PICTURES = {
-    "dashboard": ("/cascade/triage", 1000, 960, "light"),
+    "dashboard": ("/cascade/triage", 1000, 1010, "light"),
     "cascade-desktop": ("/cascade/triage", 1200, 1300, "light"),
     "cascade-phone": ("/cascade/triage", 390, 2200, "light"),
     "label-phone": ("/label/triage", 390, 450, "light"),

@@ -36,17 +36,18 @@ class Change:
     log_evidence: float
 
 
-def strongest_step(hits: Any, seen: Any, log_weights: FloatArray) -> tuple[int, float]:
+def strongest_step(log_e: FloatArray, log_weights: FloatArray) -> tuple[int, float]:
     """Return the cut with the strongest evidence that any of several shares changed, and ln(w · e).
 
-    The shares are of cases that differ in what is known beforehand, so their e-values multiply.
+    The shares are of cases that differ in what is known beforehand, so their e-values multiply;
+    ``log_e`` are their logarithms, shape (B - 1, S).
 
     >>> hits, seen = np.array([[10, 5], [50, 30]]), np.array([[100, 50], [100, 50]])
-    >>> cut, log_evidence = strongest_step(hits, seen, np.array([-12.0]))
+    >>> cut, log_evidence = strongest_step(log_e_values(hits, seen), np.array([-12.0]))
     >>> cut, log_evidence > 0
     (1, True)
     """
-    evidence = log_e_values(hits, seen).sum(axis=1) + log_weights
+    evidence = log_e.sum(axis=1) + log_weights
     best = int(evidence.argmax())
     return best + 1, float(evidence[best])
 
@@ -61,7 +62,7 @@ def changes_found(hits: Any, seen: Any, log_weights: FloatArray) -> list[Change]
     >>> change.cut, change.before, change.after
     (2, 0.095, 0.405)
     """
-    if len(hits) < 2:
+    if len(hits) < 2 or not seen.any():
         return []
     evidence = log_e_values(hits, seen) + log_weights[:, None]
     found = []

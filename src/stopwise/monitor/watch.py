@@ -17,6 +17,7 @@ from stopwise.monitor.change import YEAR, Change, changes_found, strongest_step
 from stopwise.monitor.history import Bucket, Steps, Streams, merge_old
 from stopwise.monitor.oddity import kappa, odd_one_out
 from stopwise.patterns import Pattern
+from stopwise.theory.change import log_e_values
 
 DAY = 86_400.0
 # A pause counts as no more than this, so that a jump of the clock spends little of the budget.
@@ -210,9 +211,10 @@ class Monitor:
             return []
         hits = np.array([b.step_hits[: len(stages)] for b in self._buckets])
         seen = np.array([b.step_seen[: len(stages)] for b in self._buckets])
-        for stage in np.unique(stages).tolist():
+        log_e = log_e_values(hits, seen)
+        for stage in range(1, self.n_stages):
             of = stages == stage
-            cut, log_evidence = strongest_step(hits[:, of], seen[:, of], weights)
+            cut, log_evidence = strongest_step(log_e[:, of], weights)
             if log_evidence >= 0:
                 since = self._buckets[cut].start
                 n, d = seen[:, of].sum(axis=1), hits[:, of].sum(axis=1)
