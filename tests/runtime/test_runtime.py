@@ -234,15 +234,6 @@ def test_two_workers_learn_together(tmp_path):
 
 
 class TestChanges:
-    def test_prices(self):
-        made = runtime()
-        run(made, [1, 2, 3])
-        made.set_costs([0, 5, 7])
-        made.set_mistake_cost(100)
-        assert made.cascade.prices == (0, 5, 7)
-        assert made.learning.policy.cascade.mistake_cost == 100
-        assert made.learning.policy.n_rounds == 3
-
     def test_a_price_that_is_none_changes_nothing(self):
         made = runtime()
         with pytest.raises(SettingError, match="cost of stage 'bit 1' must be >= 0"):
@@ -295,14 +286,17 @@ class TestChanges:
             return runtime(store=f"sqlite:///{tmp_path / 'triage.db'}", mistake_cost=mistake_cost)
 
         def now(made):
-            return made.cascade.prices, made.cascade.mistake_cost, made.learning.is_frozen
+            cascade = made.learning.policy.cascade
+            return cascade.prices, cascade.mistake_cost, made.learning.is_frozen
 
         with opened() as first, opened() as second:
+            first.tell((0, 1))
             first.set_costs([0, 5, 7])
             first.set_mistake_cost(100)
             first.freeze()
             second.sync()
             assert now(second) == now(first) == ((0, 5, 7), 100, True)
+            assert first.learning.policy.n_rounds == 1, "what was seen stays"
             second.freeze(frozen=False)
             first.sync()
             assert now(first) == ((0, 5, 7), 100, False)

@@ -70,7 +70,12 @@ class Elsewhere:
         with self.learning.lock:
             if key is None:
                 self.learning.tell(told)
+            self.watch(told, is_random=is_random)
+        return True
+
+    def watch(self, told: Pattern, *, is_random: bool) -> None:
+        """Let the monitor and the list of last cases know of a case that was counted."""
+        with self.learning.lock:
             self.recent.append((self.clock(), told))
             cost = float(sum(self.learning.cascade.prices[: len(told)]))
             self.watching.see(told, cost, is_random=is_random)
-        return True

@@ -54,14 +54,6 @@ class Told(NamedTuple):
     key: str | None = None
     amends: bool = False
 
-    def watch(self) -> None:
-        """Let the monitor and the list of last cases know of a case that was counted."""
-        runtime, outputs = self.runtime, self.outputs
-        with runtime.learning.lock:
-            runtime.recent.append((runtime.clock(), outputs))
-            cost = float(sum(runtime.cascade.prices[: len(outputs)]))
-            runtime.watching.see(outputs, cost, is_random=self.is_random)
-
 
 class Host:
     """The cascades that a server answers for, all in one store.
@@ -169,7 +161,7 @@ class Host:
         found = self.worker.tell_keyed(asked)
         for case, outcome in zip(told, found, strict=True):
             if outcome is Outcome.COUNTED:
-                case.watch()
+                case.runtime.watch(case.outputs, is_random=case.is_random)
         return [outcome.value for outcome in found]
 
     def _tell_at_once(self, told: list[Told]) -> list[str]:
@@ -181,7 +173,7 @@ class Host:
             counts = Counter(case.outputs for case in cases)
             cases[0].runtime.learning.tell_patterns(counts)
             for case in cases:
-                case.watch()
+                case.runtime.watch(case.outputs, is_random=case.is_random)
         return ["counted"] * len(told)
 
     def export(self, runtime: Runtime) -> list[dict[str, Any]]:
