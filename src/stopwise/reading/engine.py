@@ -110,24 +110,52 @@ class IbisRows:
 
 
 class SqliteRows(IbisRows):
-    """Rows of SQLite, in which a column may hold what it is not declared to hold."""
+    """Rows of SQLite, in which a column may hold what it is not declared to hold.
+
+    Values are read as they are held; Ibis would take one for another, 1.5 for 1 say.
+    """
+
+    def __init__(self, table: Any, con: Any, source: str) -> None:
+        super().__init__(table)
+        self._con = con
+        self._source = source
 
     def groups(self, columns: Sequence[str], limit: int) -> Columns:
-        """Return distinct rows, or raise `LogError` where Ibis would read one value as another."""
-        for name in columns:
-            column, kind = self.table[name], self.table[name].type()
+        """Return distinct rows, column by column, the last one how often each occurs."""
+        keys = ", ".join(map(quoted_name, columns))
+        return self._run(columns, ", count(*)", f"group by {keys} limit {limit}")
+
+    def values(self, columns: Sequence[str]) -> Columns:
+        """Return all rows, column by column."""
+        return self._run(columns, "", "")
+
+    def _run(self, columns: Sequence[str], more: str, rest: str) -> Columns:
+        keys = ", ".join(map(quoted_name, columns))
+        rows = self._con.execute(f"select {keys}{more} from {self._source} {rest}").fetchall()
+        found: Columns = list(zip(*rows, strict=True)) or [()] * (len(columns) + bool(more))
+        for k, name in enumerate(columns):
+            if self.table[name].type().is_boolean() and set(found[k]) <= {0, 1, None}:
+                found[k] = [None if value is None else bool(value) for value in found[k]]
+        return found
+
+    def frame(self) -> Any:
+        """Return the table, or raise `LogError` where Ibis would read one value as another."""
+        for name, kind in self.table.schema().items():
+            what = f"typeof({quoted_name(name)})"
+            held: set[Any] = {"null", "text"}
             if kind.is_boolean():
-                odd = ~column.cast("int64").isin([0, 1])
-            elif kind.is_temporal():
-                odd = column.typeof() != "text"
-            else:
-                continue
-            if self.table.filter(odd & column.notnull()).count().to_pyarrow().as_py():
+                what, held = quoted_name(name), {None, 0, 1}
+            elif kind.is_binary():
+                held = {"null", "blob"}
+            elif kind.is_numeric():
+                held = {"null", "integer"} | ({"real"} if not kind.is_integer() else set())
+            found = self._con.execute(f"select distinct {what} from {self._source}").fetchall()
+            if odd := {value for (value,) in found} - held:
                 raise LogError(
-                    f"column {name!r} must hold what it is declared to hold, got numbers in "
+                    f"column {name!r} must hold what it is declared to hold, got {odd.pop()!r} in "
                     f"one of type {kind}: CAST it in a query"
                 )
-        return super().groups(columns, limit)
+        return self.table
 
 
 @contextmanager

@@ -120,8 +120,9 @@ def _from_sqlite(path: Path, table: str | None, query: str | None) -> IbisRows:
     weakref.finalize(con, con.con.close)  # Ibis leaves it open, of which Python 3.13 warns
     # Ibis makes a view of a query, and SQLite a view of nothing but one SELECT.
     if query is not None:
-        return SqliteRows(con.sql(query))
-    return SqliteRows(con.table(_table(path, table, con.list_tables())))
+        return SqliteRows(con.sql(query), con.con, "(" + query.rstrip("; \n") + "\n)")
+    name = _table(path, table, con.list_tables())
+    return SqliteRows(con.table(name), con.con, quoted_name(name))
 
 
 def _table(path: Path, table: str | None, known: list[str]) -> str:
