@@ -90,7 +90,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
         patterns = opened.table()
     check_log(patterns)
-    if patterns.agreement_only and (labels is not None or any(map(_needs_values, taken))):
+    needs_values = labels is not None or any(a.values or a.never_right for a in taken)
+    if patterns.agreement_only and needs_values:
         raise LogError(
             "labels, Prevalence and NeverRight need the values of outputs; this log has too many "
             "patterns of them, so that only agreement is counted: join rare values in a query"
@@ -134,7 +135,3 @@ def _check_settings(cascade: Any, confidence: Any, assumptions: Any) -> tuple[As
         if not isinstance(assumption, Assumption):
             raise SettingError(f"assumptions must be such as Ordered(), got {assumption!r}")
     return taken
-
-
-def _needs_values(assumption: Assumption) -> bool:
-    return bool(assumption.values or assumption.never_right)

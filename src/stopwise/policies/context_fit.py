@@ -63,6 +63,8 @@ def context_misfit(cases: Iterable[tuple[Any, Any]], cascade: Cascade) -> tuple[
     >>> fit.p_value > 0.01
     True
     """
+    from scipy.special import chdtrc  # the chance that χ² exceeds a value
+
     told: list[Any] = []
     contexts: list[list[float]] = []
     for outputs, context in cases:
@@ -82,7 +84,7 @@ def context_misfit(cases: Iterable[tuple[Any, Any]], cascade: Cascade) -> tuple[
             continue
         disagreed = np.array([float(told[r][i] != told[r][j]) for r in shown])
         statistic = _score(disagreed, features, more)
-        chance = _beyond(statistic, more.shape[1]) * len(pairs)
+        chance = float(chdtrc(more.shape[1], max(statistic, 0.0))) * len(pairs)
         found.append(PairFit(i, j, len(shown), statistic, more.shape[1], min(chance, 1.0)))
     return tuple(found)
 
@@ -129,10 +131,3 @@ def _score(y: FloatArray, features: FloatArray, more: FloatArray) -> float:
     variance = (more * weight).T @ more - across.T @ np.linalg.solve(inside, across)
     score = more.T @ (y - p)
     return float(score @ np.linalg.lstsq(variance, score, rcond=None)[0])
-
-
-def _beyond(statistic: float, degrees: int) -> float:
-    """Return the chance that χ² with so many degrees of freedom exceeds ``statistic``."""
-    from scipy.special import gammaincc
-
-    return float(gammaincc(degrees / 2, max(statistic, 0.0) / 2))

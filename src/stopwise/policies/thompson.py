@@ -52,12 +52,11 @@ class Thompson(Policy):
 
     def compiled_rule(self) -> CompiledRule:
         """Return the rule as simulations compile it: on a chain by `chances_of_acceptance`."""
-        if not self.cascade.is_chain:
-            tables = pair_tables(self, [])
-            return CompiledRule(_choose_on_tree, tables, self.n_rounds, each_round=True)
-        tables = pair_tables(self, [])
-        tables = tables._replace(memory=chances_of_acceptance(tables))
-        return CompiledRule(choose_by_chances, tables, self.n_rounds, each_round=True)
+        tables, choose = pair_tables(self, []), _choose_on_tree
+        if self.cascade.is_chain:
+            choose = choose_by_chances
+            tables = tables._replace(memory=chances_of_acceptance(tables))
+        return CompiledRule(choose, tables, self.n_rounds, each_round=True)
 
     def _decide(self) -> tuple[int, int]:
         seen, disagreed = self._counts.seen, self._counts.disagreed
