@@ -2,6 +2,7 @@
 
 from stopwise.monitor.alarms import Alarm, AlarmKind
 from stopwise.monitor.change import Change
-from stopwise.monitor.watch import Monitor, MonitorSettings
+from stopwise.monitor.settings import MonitorSettings
+from stopwise.monitor.watch import Monitor
 
 __all__ = ["Alarm", "AlarmKind", "Change", "Monitor", "MonitorSettings"]
