@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -31,6 +32,7 @@ class Changes:
     learning: Learning
     events: Events
     watching: Watching
+    _changing: threading.Lock
     _given: dict[str, Any]
     _changed: dict[str, Any]
 
@@ -97,12 +99,13 @@ class Changes:
 
     def follow(self) -> None:
         """Take over what the owner has changed in another process or an earlier one."""
-        kept = self.events.kept(OWNER)
-        if not kept or kept["given"]["names"] != list(self.cascade.names):
-            return
-        if kept["changed"] == self._changed:
-            return
-        changed = self._changed = kept["changed"]
+        with self._changing:
+            kept = self.events.kept(OWNER)
+            if not kept or kept["given"]["names"] != list(self.cascade.names):
+                return
+            if kept["changed"] == self._changed:
+                return
+            changed = self._changed = kept["changed"]
         with self.learning.lock:
             if "costs" in changed:
                 self.engine.stages.reprice(changed["costs"])
@@ -129,8 +132,9 @@ class Changes:
 
     def _version(self, what: str, cascade: Cascade, **changed: Any) -> None:
         self.learning.check_current()
-        self.events.version(what, cascade)
-        self._keep({**self._changed, **changed})
+        with self._changing:
+            self.events.version(what, cascade)
+            self._keep({**self._changed, **changed})
 
     def _price_again(self) -> None:
         self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))

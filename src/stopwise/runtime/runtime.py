@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -146,6 +147,7 @@ class Runtime(Changes, Elsewhere, Lifetime):
         self.background = Background(name)
         self._syncing: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
+        self._changing = threading.Lock()
         self._resume()
         if self.worker is not store:  # who shares a worker says so where it is so
             self.events.version("started", self.cascade)
