@@ -13,7 +13,7 @@ from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import Outputs, Told, check_totals
 from stopwise.policies.learner import Learner
-from stopwise.policies.tally import Words, tally_totals
+from stopwise.policies.tally import EQUAL_THEMSELVES, Words, tally_totals
 
 Case = tuple[int, Told]
 
@@ -67,8 +67,8 @@ class Policy(Learner):
                     outputs = tuple(outputs.tolist())  # type: ignore[attr-defined]
                 with self._lock:
                     word = self._known.get(outputs)
-                    if word is None and self._left > 0 and len(outputs) == self._stage + 1:
-                        word = self._words.word_by_agreement(outputs)
+                    if word is None and self._left > 0 and self._has_words:
+                        word = self._word_unchecked(outputs)
                     if word is not None:
                         self._tally += word
                         self._left -= 1
@@ -147,6 +147,13 @@ class Policy(Learner):
             tally, self._tally = self._tally, 0
             self._absorb_totals(self._stage, *tally_totals(tally, self._stage + 1))
         return self._stored
+
+    def _word_unchecked(self, outputs: Any) -> int | None:
+        """Return the word of a new case of the decision in force if it needs no check."""
+        if type(outputs) is not tuple or len(outputs) != self._stage + 1:
+            return None
+        plain = EQUAL_THEMSELVES.issuperset(map(type, outputs))
+        return self._words.word(outputs) if plain and self._spelling.knows(outputs) else None
 
     def _read_statistic(self, name: str, saved: Any) -> PairCounts:
         return PairCounts.from_state(saved, self.cascade)

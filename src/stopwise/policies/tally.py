@@ -13,11 +13,13 @@ from stopwise.outputs import Outputs, Told
 _LANE = 64
 _ONE_OR_NONE = (bytes(_LANE // 8), (1).to_bytes(_LANE // 8, "little"))
 
-_EQUAL_THEMSELVES = frozenset((bool, int, str))
+EQUAL_THEMSELVES = frozenset((bool, int, str))
+"""The types of outputs that need no check."""
 
-# Bytes, about, that the words of known patterns may take; beyond that the first outputs stay known
-# and the table of words by agreement starts anew.
+# Bytes, about, that the words of known patterns may take, and how many patterns are known; beyond
+# that the first outputs stay known and the table of words by agreement starts anew.
 WORD_MEMORY = 4_000_000
+MOST_KNOWN = 1_000
 # Text and whole numbers beyond this size are not kept.
 _LONGEST_TEXT = 40
 _LARGEST_NUMBER = 2**63
@@ -37,11 +39,11 @@ class Words:
         self._numbers = range(K)
         self._n_known = 0
         self._keeps = True
-        self._most_known = WORD_MEMORY // (200 + 100 * K)
+        self._most_known = min(MOST_KNOWN, WORD_MEMORY // (200 + 100 * K))
         self._most_words = WORD_MEMORY // (200 + 10 * K + 4 * K * K)
 
     def word(self, outputs: Told) -> int:
-        """Return the word of a complete case of checked outputs."""
+        """Return the word of a complete case of outputs that equal themselves."""
         first: dict[Hashable, int] = {}
         key = tuple(map(first.setdefault, outputs, self._numbers))
         word = self._by_agreement.get(key)
@@ -54,16 +56,6 @@ class Words:
             self._keeps = self._n_known < self._most_known
             self.known[len(outputs) - 1][outputs] = word
         return word
-
-    def word_by_agreement(self, outputs: Any) -> int | None:
-        """Return the word of outputs that are not known, if they are so many that few ever are.
-
-        None if they have to be checked first: only text and whole numbers surely equal themselves.
-        """
-        if self._keeps or not _EQUAL_THEMSELVES.issuperset(map(type, outputs)):
-            return None
-        first: dict[Hashable, int] = {}
-        return self._by_agreement.get(tuple(map(first.setdefault, outputs, self._numbers)))
 
 
 def _is_short(output: Any) -> bool:
