@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,16 +69,19 @@ class CompiledPlay:
     def _advance(
         self, rows: Any, known: int, first: int, ends: IntArray, stages: IntArray = _NO_STAGES
     ) -> IntArray:
+        longest = LONGEST_CALL if self._rule.each_round else int(ends[-1])
+        stops: list[int] = []
+        for start, end in pairwise([first, *ends.tolist()]):
+            stops += [*range(start + longest, end, longest), end]
+        cuts = np.array(stops)
         totals = np.zeros(len(self._tables.stopped) + 1, dtype=np.int64)
-        played = np.zeros((len(ends), len(totals)), dtype=np.int64)
+        played = np.zeros((len(cuts), len(totals)), dtype=np.int64)
         replication = kernels.Run(self._is_chain, self._jumps, known, self._key, totals)
-        given = (self._tables, rows, replication)
-        if not self._rule.each_round:
-            self._run(*given, first, ends, self._rng, played, stages)
-            return played
-        for c in range(len(ends)):
-            while first < ends[c]:
-                until = np.minimum(ends[c : c + 1], first + LONGEST_CALL)
-                self._run(*given, first, until, self._rng, played[c : c + 1], stages)
-                first = int(until[0])
-        return played
+        done = 0
+        while done < len(cuts):
+            until = int(np.searchsorted(cuts, first + longest, side="right"))
+            part = slice(done, until)
+            given = (self._tables, rows, replication, first, cuts[part])
+            self._run(*given, self._rng, played[part], stages)
+            first, done = stops[until - 1], until
+        return played[np.isin(cuts, ends)]
