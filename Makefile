@@ -71,7 +71,7 @@ docs: $(call stamp,$(DOCS_EXTRAS)) ## Build the documentation site into build/si
 
 snapshots: $(call stamp,$(TEST_EXTRAS)) ## Renew the texts and counts that tests compare; read them before you commit
 	$(PY) -m tests.auditing.words.snapshot
-	RENEW=1 $(PY) -m pytest -q tests/paper/test_golden.py tests/test_examples.py
+	RENEW=1 $(PY) -m pytest -q tests/paper/test_golden.py tests/test_examples.py tests/test_documents.py
 
 slow: $(call stamp,$(SLOW_EXTRAS)) ## Run the tests marked slow
 	@$(PY) -m pytest -n 3 -m slow || { status=$$?; \

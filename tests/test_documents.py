@@ -1,8 +1,12 @@
-"""The documents are true: programs run and print what they say, links lead somewhere."""
+"""The documents are true: programs run and print what they say, links lead somewhere.
+
+With RENEW=1 what programs print is written into the documents; `make snapshots` does that.
+"""
 
 import contextlib
 import io
 import logging
+import os
 import re
 import shlex
 import subprocess
@@ -55,19 +59,30 @@ def expected_output(document: str, block: Block) -> str | None:
     return None
 
 
-def run_document(document: str, name: str) -> None:
+def check_printed(path: Path, block: Block, printed: str) -> None:
+    """Compare what a block printed with the text that the document shows for it, if any."""
+    document = read(path)
+    expected = expected_output(document, block)
+    if expected is None:
+        return
+    if os.environ.get("RENEW"):
+        old, new = (f"```text\n{text.rstrip()}\n```" for text in (expected, printed))
+        path.write_text(document.replace(old, new), encoding="utf-8")
+        return
+    assert printed.rstrip() == expected.rstrip(), f"{path}:{block.first}"
+
+
+def run_document(path: Path) -> None:
     """Run the Python blocks in one namespace and compare what they print."""
     namespace: dict[str, object] = {"__name__": "__main__"}
-    for block in blocks(document):
+    for block in blocks(read(path)):
         if block.language != "python":
             continue
         # Blank lines in front make a traceback point at the line of the document.
-        code = compile("\n" * (block.first - 1) + block.text, name, "exec")
+        code = compile("\n" * (block.first - 1) + block.text, str(path), "exec")
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, namespace)
-        expected = expected_output(document, block)
-        if expected is not None:
-            assert printed.getvalue().rstrip() == expected.rstrip(), f"{name}:{block.first}"
+        check_printed(path, block, printed.getvalue())
 
 
 def prose(document: str) -> str:
@@ -126,13 +141,12 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("path", WITH_PROGRAMS, ids=relative)
 def test_programs_run_and_print_what_the_document_says(path):
-    run_document(read(path), relative(path))
+    run_document(path)
 
 
 @pytest.mark.parametrize("path", [README, ROOT / "docs/start/audit.md"], ids=relative)
 def test_the_audit_prints_what_the_document_says(path, elsewhere):
-    document = read(path)
-    (block,) = [b for b in blocks(document) if b.text.startswith("stopwise audit")]
+    (block,) = [b for b in blocks(read(path)) if b.text.startswith("stopwise audit")]
     done = subprocess.run(
         [sys.executable, "-m", *shlex.split(block.text)],
         capture_output=True,
@@ -141,9 +155,7 @@ def test_the_audit_prints_what_the_document_says(path, elsewhere):
     )
     assert done.returncode == 0, done.stderr
     assert (elsewhere / "report.html").stat().st_size > 10_000
-    expected = expected_output(document, block)
-    if expected is not None:
-        assert done.stdout.rstrip() == expected.rstrip()
+    check_printed(path, block, done.stdout)
 
 
 @pytest.mark.parametrize("path", [p for p in [README] if p.exists()], ids=relative)
@@ -188,16 +200,36 @@ PYTHON=python3.12 [d](d.md)
 """
 
 
-def test_programs_share_a_namespace_and_are_compared():
-    run_document(SAMPLE, "sample.md")
+@pytest.fixture
+def sample(tmp_path, monkeypatch):
+    """Return what writes a sample with some words replaced."""
+    monkeypatch.delenv("RENEW", raising=False)
+
+    def write(old="", new=""):
+        path = tmp_path / "sample.md"
+        path.write_text(SAMPLE.replace(old, new) if old else SAMPLE, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_programs_share_a_namespace_and_are_compared(sample):
+    run_document(sample())
     with pytest.raises(AssertionError, match=r"sample\.md:7"):
-        run_document(SAMPLE.replace("42", "43"), "sample.md")
+        run_document(sample("42", "43"))
     with pytest.raises(ZeroDivisionError):
-        run_document(SAMPLE.replace("20 + 1", "1 / 0"), "sample.md")
+        run_document(sample("20 + 1", "1 / 0"))
 
 
-def test_only_text_directly_below_a_program_is_its_output():
-    run_document(SAMPLE.replace("```text\n42", "It prints:\n\n```text\n43"), "sample.md")
+def test_what_programs_print_can_be_renewed(sample, monkeypatch):
+    monkeypatch.setenv("RENEW", "1")
+    wrong = sample("42", "43")
+    run_document(wrong)
+    assert read(wrong) == SAMPLE
+
+
+def test_only_text_directly_below_a_program_is_its_output(sample):
+    run_document(sample("```text\n42", "It prints:\n\n```text\n43"))
 
 
 def test_a_fence_left_open_is_refused():
