@@ -1,5 +1,5 @@
 import math
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -187,39 +187,10 @@ def test_labels_may_be_of_any_hashable_kind():
     np.testing.assert_allclose(mixed.error_rates, [1, 0])
 
 
-def test_renaming_the_classes_changes_nothing():
-    rng = np.random.default_rng(5)
-    instance = random_instance(rng, TWO, n_classes=4)
-    names = np.array(["w", "z", "x", "y"])
-    renamed = Instance.from_patterns(
-        np.column_stack([names[instance.labels], names[instance.outputs]]).tolist(),
-        instance.probabilities,
-        TWO,
-    )
-    for name in QUANTITIES:
-        np.testing.assert_allclose(getattr(renamed, name), getattr(instance, name), atol=1e-12)
-
-
 def test_outcomes_of_mixed_kinds_keep_their_kinds():
     # An array of all of them would hold the text "1" beside the number 1 of the labels.
     instance = Instance.from_outcomes([0, 1, 1], [[0, 0], ["abstain", 1], [1, 1]], TWO)
     np.testing.assert_allclose(instance.error_rates, [1 / 3, 0])
-
-
-def test_unordered_instances_are_allowed_and_say_so():
-    rows = [(0, 0, 1), (1, 1, 1)]
-    instance = Instance.from_patterns(rows, [1, 1], TWO)
-    assert not instance.is_ordered()
-    assert instance.best_stage == 0
-    assert Instance.from_patterns([(0, 1, 0), (1, 1, 1)], [1, 1], TWO).is_ordered()
-
-
-def test_ties_go_to_the_first_stage():
-    instance = Instance.from_patterns([(0, 1, 0)] * 1 + [(0, 0, 0)] * 3, [1] * 4, TWO)
-    assert instance.total_costs.tolist() == [0.25, 0.25]
-    assert instance.optimal_stages == (0, 1)
-    assert instance.best_stage == 0
-    assert instance.gaps.tolist() == [0, 0]
 
 
 def test_fifty_stages():
@@ -307,78 +278,3 @@ def test_samples_are_codes_into_the_classes():
     labels, outputs = instance.sample(3, 0)
     assert [instance.classes[y] for y in labels] == ["b"] * 3
     assert [[instance.classes[y] for y in row] for row in outputs] == [["a", "c"]] * 3
-
-
-# Bad input
-
-
-@pytest.mark.parametrize(
-    ("joint", "message"),
-    [
-        (np.full((2, 2), 0.25), r"joint must have shape \(M,\)\*3: .* got \(2, 2\)"),
-        (np.full((2, 2, 3), 1 / 12), r"joint must have shape \(M,\)\*3: .* got \(2, 2, 3\)"),
-        (np.zeros((0, 0, 0)), "joint must sum to 1, got 0.0"),
-        ([[1, 2], [3]], "joint must be an array of probabilities"),
-        ("law", "joint must be an array of probabilities"),
-        (np.where(JOINT == 0.5, np.nan, JOINT), r"finite and >= 0, got nan at \(1, 1, 1\)"),
-        (np.where(JOINT == 0.5, np.inf, JOINT), r"finite and >= 0, got inf at \(1, 1, 1\)"),
-        (np.where(JOINT == 0.1, -0.1, JOINT), r"finite and >= 0, got -0.1 at \(0, 1, 0\)"),
-        (JOINT * 0.9, r"joint must sum to 1, got 0\.9"),
-        (JOINT * 1.001, r"joint must sum to 1, got 1\.00"),
-    ],
-)
-def test_a_joint_that_is_no_law_is_refused(joint, message):
-    with pytest.raises(InstanceError, match=message):
-        Instance(joint, TWO)
-
-
-@pytest.mark.parametrize(
-    ("patterns", "weights", "message"),
-    [
-        ([], [], "patterns must not be empty"),
-        ([(0, 0)], [1], "a label and 2 outputs, got 2 entries at row 1"),
-        ([(0, 0, 0), (0, 0, 0, 0)], [1, 1], "a label and 2 outputs, got 4 entries at row 2"),
-        ([(0, 0, 0)], [1, 2], "weights must have one entry a pattern, got 2 for 1"),
-        ([(0, 0, 0), (1, 1, 1)], [1, -2], "weights must be finite and >= 0, got -2.0 at row 2"),
-        ([(0, 0, 0)], [math.nan], "weights must be finite and >= 0, got nan at row 1"),
-        ([(0, 0, 0)], [math.inf], "weights must be finite and >= 0, got inf at row 1"),
-        ([(0, 0, 0)], [0], "weights must not all be zero"),
-        ([(0, 0, 0)], ["x"], "weights must be numbers"),
-        ([(None, 0, 0)], [1], "must not be missing, got None at row 1, the label"),
-        ([(0, 0, 0), (0, 0, None)], [1, 1], "must not be missing, got None at row 2, stage 2"),
-        ([(0, math.nan, 0)], [1], "must not be missing, got nan at row 1, stage 1"),
-        ([(0, [1], 0)], [1], r"must be hashable labels, got \[1\] at row 1, stage 1"),
-    ],
-)
-def test_patterns_that_are_none_are_refused(patterns, weights, message):
-    with pytest.raises(InstanceError, match=message):
-        Instance.from_patterns(patterns, weights, TWO)
-
-
-@pytest.mark.parametrize(
-    ("labels", "outputs", "message"),
-    [
-        ([], np.zeros((0, 2)), r"labels must be a non-empty vector, got shape \(0,\)"),
-        ([[0], [1]], [[0, 0], [1, 1]], r"labels must be a non-empty vector, got shape \(2, 1\)"),
-        (0, [[0, 0]], r"labels must be a non-empty vector, got shape \(\)"),
-        ([0, 1], [[0, 0]], r"outputs must have shape \(2, 2\), got \(1, 2\)"),
-        ([0, 1], [[0], [1]], r"outputs must have shape \(2, 2\), got \(2, 1\)"),
-        ([0, 1], [0, 1], r"outputs must have shape \(2, 2\), got \(2,\)"),
-        ([0, None], [[0, 0], [1, 1]], "must not be missing, got None at row 2, the label"),
-        (["a", math.nan], [["a"] * 2] * 2, "must not be missing, got nan at row 2, the label"),
-        ([0, 1], [[0, 0], [math.nan, 1]], "must not be missing, got nan at row 2, stage 1"),
-    ],
-)
-def test_outcomes_that_do_not_fit_are_refused(labels, outputs, message):
-    with pytest.raises(InstanceError, match=message):
-        Instance.from_outcomes(labels, outputs, TWO)
-
-
-def test_every_binary_law_of_three_stages_has_its_cells_in_place():
-    cascade = Cascade([0, 0, 0])
-    for cell in product((0, 1), repeat=4):
-        joint = np.zeros((2,) * 4)
-        joint[cell] = 1
-        instance = Instance(joint, cascade)
-        assert instance.error_rates.tolist() == [float(y != cell[0]) for y in cell[1:]]
-        assert instance.joint[cell] == 1
