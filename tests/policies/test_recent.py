@@ -52,7 +52,7 @@ def test_a_change_is_noticed_soon_and_nothing_else_is(memory):
 
 def test_what_is_taken_away_was_added():
     rng = np.random.default_rng(2)
-    for n in (3, 30, 300, 1_000):
+    for n in (3, 30, 300):
         start = recent(rng.random(n) < 0.3)
         worker = recent(rng.random(4 * n) < 0.3, start=start.copy())
         new = worker - start
@@ -79,7 +79,7 @@ def test_decisions_depend_on_what_was_told_alone(cascade):
     policy = sw.Resolve(cascade, memory=64)
     for k, case in enumerate(draw_cases(cascade.n_stages, 600, 5, missing=0.05)):
         stage = policy.ask()
-        if k % 10 == 0:
+        if k % 20 == 0:
             assert twin(policy).ask() == stage
             # As text: a NaN is not equal to itself.
             assert repr(twin(policy).certificate()) == repr(policy.certificate())

@@ -1,0 +1,192 @@
+"""Damaged states, strangers in a merge and bad settings are refused, for every policy."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import stopwise as sw
+from stopwise.cascade import Cascade
+from stopwise.counts import PairCounts
+from stopwise.errors import CascadeError, SettingError, StateError
+from tests.policies.helpers import (
+    CHAIN,
+    FACTORIES,
+    TREE,
+    draw_cases,
+    play,
+)
+
+every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
+merging = pytest.mark.parametrize(
+    "make", [pytest.param(f, id=n) for n, f in FACTORIES.items() if "Strong" not in n]
+)
+
+
+def altered(state, path, value):
+    """A copy of a state with one entry, given by the keys to it, set or (...) left out."""
+    state = copy.deepcopy(state)
+    inner = state
+    for key in path[:-1]:
+        inner = inner[key]
+    if value is ...:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return state
+
+
+DAMAGES = [
+    (["statistics", "pairs"], ...),
+    (["policy"], "Policy"),
+    (["cascade"], TREE.to_state()),
+    (["cascade"], [0.1, 0.2]),
+    (["cascade", "costs"], [0.0, -1.0, 0.1]),
+    (["statistics", "pairs"], None),
+    (["statistics", "pairs"], {}),
+    (["statistics", "pairs", "seen"], ...),
+    (["statistics", "pairs", "stopped"], [50, 0]),
+    (["statistics", "pairs", "stopped"], [-1, 0, 9]),
+    (["statistics", "pairs", "seen", 1], [-1, 5]),
+    (["statistics", "pairs", "seen", 1], [1.5, 5]),
+    (["statistics", "pairs", "stopped"], [True, 0, 9]),
+    (["statistics", "pairs", "disagreed", 2], [10**6, 0, 0]),
+]
+
+
+@every
+def test_a_damaged_state_is_refused(make):
+    policy = make(CHAIN)
+    play(policy, draw_cases(3, 50, 15))
+    state = policy.to_state()
+    for path, value in DAMAGES:
+        with pytest.raises(StateError):
+            sw.policy_from_state(altered(state, path, value))
+    sw.policy_from_state(state)
+
+
+@every
+def test_settings_of_a_damaged_state_are_checked(make):
+    state = make(CHAIN).to_state()
+    for name in set(state["settings"]) - {"literal", "seed"}:  # the one is any, the other unused
+        for value in [*([] if name == "memory" else [None]), -1, "much", [1]]:
+            with pytest.raises(StateError):
+                sw.policy_from_state(altered(state, ["settings", name], value))
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        ("ExploreThenCommit", ["statistics"], ...),
+        ("ExploreThenCommit", ["statistics", "complete"], ...),
+        ("ExploreThenCommit", ["statistics", "complete", "stopped"], [0, 0, -1]),
+        ("Supervised", ["statistics"], None),
+        ("Supervised", ["statistics", "mended"], {}),
+        ("StrongDominance", ["n_explored"], ...),
+        ("StrongDominance", ["n_explored"], -1),
+        ("StrongDominance", ["n_explored"], 0.5),
+        ("StrongDominance", ["printed"], ...),
+        ("StrongDominance", ["printed"], [0.0]),
+        ("StrongDominance", ["printed"], [0.0, 0.0, float("nan")]),
+        ("StrongDominance", ["printed"], ["a", "b", "c"]),
+        ("StrongDominance", ["settings", "beta", "scale"], 2.0),
+        ("Thompson", ["generator"], ...),
+        ("Thompson", ["generator"], None),
+        ("Thompson", ["generator"], {}),
+        ("Thompson", ["generator", "bit_generator"], "MT19937"),
+        ("Thompson", ["generator", "state", "state"], -1),
+        ("Thompson", ["generator", "state", "state"], 2**200),
+        ("Thompson", ["generator", "state", "state"], "many"),
+    ],
+)
+def test_damage_to_what_one_policy_keeps_is_refused(name, path, value):
+    policy = FACTORIES[name](CHAIN)
+    play(policy, draw_cases(3, 50, 16))
+    full = policy.to_state()
+    with pytest.raises(StateError):
+        sw.policy_from_state(altered(full, path, value))
+
+
+@pytest.mark.parametrize("state", [None, [], "state", 3, {}, {"version": 1}])
+def test_what_is_not_a_state_is_refused(state):
+    with pytest.raises(StateError, match=r"must be a dict that to_state\(\) made"):
+        sw.policy_from_state(state)
+
+
+# Merging
+
+
+@merging
+def test_a_learner_merges_with_itself_and_with_a_new_one(make):
+    policy = make(CHAIN)
+    play(policy, draw_cases(3, 70, 17))
+    assert policy.merge(policy).n_rounds == 140
+    assert policy.merge(make(CHAIN)).to_state() == policy.to_state()
+    assert make(CHAIN).merge(policy).counts == policy.counts
+
+
+@merging
+def test_learners_of_other_settings_are_not_merged(make):
+    policy = make(CHAIN)
+    others = [
+        make(Cascade([0.0, 0.15, 0.2], names=CHAIN.names)),
+        make(Cascade([0.0, 0.15, 0.1])),
+        make(Cascade([0.0, 0.15])),
+        *(f(CHAIN) for n, f in FACTORIES.items() if f is not make),
+        PairCounts(CHAIN),
+        None,
+    ]
+    for other in others:
+        with pytest.raises(SettingError, match="equal settings"):
+            policy.merge(other)
+
+
+# Construction
+
+
+def test_trees_are_refused_where_no_case_is_complete():
+    with pytest.raises(CascadeError, match="ExploreThenCommit needs a chain, got a tree"):
+        sw.ExploreThenCommit(TREE, rounds=20)
+
+
+@pytest.mark.parametrize(
+    ("policy", "given", "message"),
+    [
+        *(
+            (cls, {"exploration": value}, "exploration must be > 0 and finite")
+            for cls in (sw.WeakDominance, sw.Supervised)
+            for value in (0, -1.5, float("inf"), float("nan"))
+        ),
+        *(
+            (sw.Resolve, {"indifference": value}, "indifference must be >= 0 and finite")
+            for value in (-0.1, float("inf"), float("nan"))
+        ),
+        *(
+            (sw.StrongDominance, {"alpha": value}, "alpha must be > 0 and finite")
+            for value in (0, -2, float("inf"), float("nan"))
+        ),
+        *(
+            (sw.StrongDominance, {"beta": value}, "beta must be a PowerLaw")
+            for value in (0.5, None, {"scale": 0.5, "exponent": 0.5}, np.sqrt)
+        ),
+        *(
+            (sw.ExploreThenCommit, {"rounds": value}, "rounds must be a whole number >= 1")
+            for value in (0, -3, 2.0, True, "9", None)
+        ),
+        *(
+            (sw.FixedStage, {"stage": value}, "stage must be a whole number >= 0")
+            for value in (-1, 1.0, False, None)
+        ),
+        (sw.FixedStage, {"stage": 3}, "stage must be < 3, got 3"),
+    ],
+)
+def test_bad_settings_are_refused(policy, given, message):
+    with pytest.raises(SettingError, match=message):
+        policy(CHAIN, **given)
+
+
+@every
+def test_prices_beyond_any_mistake(make):
+    policy = make(Cascade([5, 0, 1, 1e6]))
+    stages = play(policy, draw_cases(4, 300, 19))
+    assert set(stages) <= set(range(4))
