@@ -145,7 +145,7 @@ def test_corollary_1_upper_bound_needs_no_order(drawn):
         assert abs(drawn.errors[i] - drawn.errors[j]) <= drawn.p[i, j]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.sampled_from([2, 3]).flatmap(lambda m: instances(stages=(2, 4), n_classes=m)))
 def test_proposition_3(drawn):
     """For i < j: unless γ_i - γ_j <= C_j - C_i < p_ij, i is no worse iff C_j - C_i >= p_ij."""
@@ -158,7 +158,7 @@ def test_proposition_3(drawn):
             assert total[i] <= total[j]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.sampled_from([2, 3]).flatmap(lambda m: instances(stages=(2, 4), n_classes=m)))
 def test_proposition_4(drawn):
     """For j < i: unless γ_j - γ_i < C_i - C_j <= p_ij, i is no worse iff C_i - C_j <= p_ij."""
@@ -192,7 +192,7 @@ def test_the_ends_of_the_forbidden_intervals_matter():
 # Strong dominance: Definition 1, Theorem 1
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(instances(stages=(2, 4)))
 def test_strong_dominance_makes_disagreement_the_gain(drawn):
     instance = relabelled(drawn.instance, drawn.instance.output_law.codes[:, -1] == 1)
@@ -257,7 +257,7 @@ def test_more_than_one_change_is_exactly_what_no_label_makes_strong(n_stages):
             assert alone[pattern[-1]].is_strongly_dominant()
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.booleans().flatmap(lambda tree: instances(stages=(1, 5), tree=tree)))
 def test_flip_flop_rate_zero_is_compatible_with_strong_dominance(drawn):
     """Also for whole laws and on trees: as label, an output other than the root's if any."""

@@ -29,7 +29,7 @@ def test_propositions_5_6_7_and_corollary_3(ordered, n_classes):
     """
     kinds = Counter()
 
-    @settings(max_examples=200)
+    @settings(max_examples=120)
     @given(instances(stages=(1, 4), n_classes=n_classes, ordered=ordered))
     def check(drawn):
         instance = drawn.instance
@@ -50,7 +50,7 @@ def test_propositions_5_6_7_and_corollary_3(ordered, n_classes):
     assert kinds[True, True] == 0
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(instances(stages=(1, 4)))
 def test_the_optimality_condition_of_section_3_needs_the_word_first(drawn):
     """C_j - C_i >= γ_i - γ_j for all j > i holds at the last stage always; the first i is a*."""
@@ -60,7 +60,7 @@ def test_the_optimality_condition_of_section_3_needs_the_word_first(drawn):
     assert meets.index(True) == drawn.instance.best_stage
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.sampled_from([2, 3]).flatmap(lambda m: instances(n_classes=m)))
 def test_the_absolute_marginal_error_is_the_disagreement_for_two_classes(drawn):
     """E|1{Y≠Y^i} - 1{Y≠Y^j}| is p_ij if outputs are binary; with more classes it is less."""
@@ -90,7 +90,7 @@ def mixed_with_a_coin(drawn):
     return Instance.from_patterns(rows, weights, drawn.instance.cascade)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(instances(stages=(1, 4), ordered=True))
 def test_proposition_8(drawn):
     """A sound map is a_wd, but for stages that cost nothing more and never disagree with it.
@@ -149,7 +149,7 @@ def ordered_label_for(instance, stage):
     return found.x[:R], found.x[R]
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(instances(stages=(2, 2)))
 def test_with_two_stages_every_output_law_has_a_weakly_dominant_label(drawn):
     """The domain of a_wd is everything, and so is the set of laws that Θ_WD explains.
@@ -277,7 +277,7 @@ def test_theorem_2_holds_where_some_ordered_label_is_weakly_dominant():
     assert kinds[False] >= 30
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(instances(stages=(2, 4)))
 def test_theorem_2_holds_for_any_number_of_stages_without_the_order(drawn):
     """If error rates need not fall, Y := Y^i with i = a_wd(P_S) makes every law weakly dominant."""
