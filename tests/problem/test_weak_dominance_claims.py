@@ -29,7 +29,7 @@ def test_propositions_5_6_7_and_corollary_3(ordered, n_classes):
     """
     kinds = Counter()
 
-    @settings(max_examples=120)
+    @settings(max_examples=200)
     @given(instances(stages=(1, 4), n_classes=n_classes, ordered=ordered))
     def check(drawn):
         instance = drawn.instance
