@@ -74,30 +74,12 @@ def test_contexts_may_be_arrays_lists_and_flags(make):
 
 
 BAD_CONTEXTS = [
-    None,
-    3.0,
-    "123",
-    b"123",
-    [],
-    [1.0, 2.0],
-    [1.0, 2.0, 3.0, 4.0],
-    [1.0, float("nan"), 2.0],
-    [1.0, float("inf"), 2.0],
-    [-float("inf"), 0.0, 2.0],
-    [1.0, "2", 3.0],
-    [1.0, None, 3.0],
-    [1.0, 1e101, 3.0],
-    [1.0, 10**400, 3.0],
-    [1.0, -(10**5000), 3.0],
-    [1.0, 2j, 3.0],
-    [[1.0, 2.0, 3.0]],
-    np.zeros((1, 3)),
-    np.zeros((3, 1)),
-    np.array(["1", "2", "3"]),
-    np.array([1.0, np.nan, 3.0]),
-    {0: 1.0, 1: 2.0, 2: 3.0},
-    object(),
-]
+    None, 3.0, "123", b"123", [], [1.0, 2.0], [1.0, 2.0, 3.0, 4.0], [1.0, float("nan"), 2.0],
+    [1.0, float("inf"), 2.0], [-float("inf"), 0.0, 2.0], [1.0, "2", 3.0], [1.0, None, 3.0],
+    [1.0, 1e101, 3.0], [1.0, 10**400, 3.0], [1.0, -(10**5000), 3.0], [1.0, 2j, 3.0],
+    [[1.0, 2.0, 3.0]], np.zeros((1, 3)), np.zeros((3, 1)), np.array(["1", "2", "3"]),
+    np.array([1.0, np.nan, 3.0]), {0: 1.0, 1: 2.0, 2: 3.0}, object(),
+]  # fmt: skip
 BAD_OUTPUTS = [(), (0, 1, 1, 0), "01", None, 1, ([0], 1), (float("nan"), 1)]
 
 
@@ -156,11 +138,8 @@ def test_features_without_a_scale_are_told_so():
 def test_missing_outputs_are_not_seen():
     policy = sw.ContextualWeakDominance(CHAIN, 1, warm_up=0)
     policy.tell((0, None, 1), [0.5])
-    assert policy.to_state()["statistics"]["model"]["seen"] == [
-        0,
-        1,
-        0,
-    ]  # pairs (1, 2), (1, 3), (2, 3)
+    pairs = policy.to_state()["statistics"]["model"]["seen"]  # (1, 2), (1, 3), (2, 3)
+    assert pairs == [0, 1, 0]
     policy.tell((None,), [0.5])
     policy.tell((1, 0), [0.5])
     assert policy.to_state()["statistics"]["model"]["seen"] == [1, 1, 0]
@@ -185,44 +164,20 @@ def test_damaged_states_are_refused(make):
     play(policy, draw_cases(3, 2, 80, 8))
     state = policy.to_state()
     D = len(state["statistics"]["model"]["theta"][0])
+    negative, large = ([[c * (a == b) for b in range(D)] for a in range(D)] for c in (-1.0, 9.0))
+    model = [
+        (("theta",), [[0.0]]), (("theta", 0, 0), "x"), (("theta", 0, 0), float("nan")),
+        (("theta", 0, 0), 10**400), (("theta", 0, 0), 1e90), (("inverse", 1), [[1.0]]),
+        (("inverse", 0, 0, 1), 0.3), (("inverse", 0), negative), (("inverse", 0), large),
+        (("inverse", 0), [[0.0] * D for _ in range(D)]), (("inverse", 0, 0, 0), 1e300),
+        (("seen", 0), 1.5), (("seen", 0), -1), (("seen", 0), 81), (("seen", 0), 0),
+        (("seen", 0), 10**400), (("counts", 0), None), (("counts", 0), -1), (("counts", 1), 81),
+        (("counts", 0), 10**30), (("scale", 0), 0.0), (("scale", 0), 1e200),
+        (("squares", 0), -4.0), (("centre", 0), 1e200),
+    ]  # fmt: skip
     for path, value in [
-        (
-            (
-                "statistics",
-                "model",
-            ),
-            {},
-        ),
-        (("statistics", "model", "theta"), [[0.0]]),
-        (("statistics", "model", "theta", 0, 0), "x"),
-        (("statistics", "model", "theta", 0, 0), float("nan")),
-        (("statistics", "model", "inverse", 1), [[1.0]]),
-        (("statistics", "model", "seen", 0), 1.5),
-        (("statistics", "model", "seen", 0), -1),
-        (("statistics", "model", "counts", 0), None),
-        (("statistics", "model", "counts", 0), -1),
-        (("statistics", "model", "scale", 0), 0.0),
-        (("statistics", "model", "scale", 0), 1e200),
-        (("statistics", "model", "theta", 0, 0), 10**400),
-        (("statistics", "model", "theta", 0, 0), 1e90),
-        (("statistics", "model", "squares", 0), -4.0),
-        (("statistics", "model", "inverse", 0, 0, 1), 0.3),
-        (
-            ("statistics", "model", "inverse", 0),
-            [[-1.0 * (a == b) for b in range(D)] for a in range(D)],
-        ),
-        (("statistics", "model", "inverse", 0), [[0.0] * D for _ in range(D)]),
-        (
-            ("statistics", "model", "inverse", 0),
-            [[9.0 * (a == b) for b in range(D)] for a in range(D)],
-        ),
-        (("statistics", "model", "inverse", 0, 0, 0), 1e300),
-        (("statistics", "model", "seen", 0), 81),
-        (("statistics", "model", "seen", 0), 0),
-        (("statistics", "model", "seen", 0), 10**400),
-        (("statistics", "model", "counts", 1), 81),
-        (("statistics", "model", "counts", 0), 10**30),
-        (("statistics", "model", "centre", 0), 1e200),
+        *((("statistics", "model", *path), value) for path, value in model),
+        (("statistics", "model"), {}),
         (("settings", "n_features"), 3),
         (("settings", "regularisation"), -1),
         (("settings", "unknown"), 1),

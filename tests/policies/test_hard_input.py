@@ -195,9 +195,6 @@ def test_a_damaged_start_is_refused(make):
         sw.policy_from_state(state)
 
 
-# Attributes
-
-
 # Threads
 
 

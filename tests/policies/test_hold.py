@@ -293,9 +293,6 @@ def count_decisions(policy, cases):
 )
 def test_holds_are_long(name, most):
     """What makes simulation fast; a hold of 1 would be truthful too."""
-    for instance in (
-        nested_errors(Cascade([0, 0.1, 0.1])),
-        relaxed_errors(Cascade([0, 0.2, 0.2])),
-    ):
+    for instance in (nested_errors(Cascade([0, 0.1, 0.1])), relaxed_errors(Cascade([0, 0.2, 0.2]))):
         cases = sample_cases(instance, 20_000, 1)
         assert count_decisions(FACTORIES[name](instance.cascade), cases) <= most
