@@ -28,14 +28,23 @@ def pytest_collect_file(file_path, parent):
     return [node for node in found if not isinstance(node, DoctestModule)]
 
 
+# What shares something slow runs in one process: the paper's experiments, and compiled kernels.
+TOGETHER = {
+    "tests/paper/": "paper",
+    "tests/simulation/": "kernels",
+    "tests/cli/test_cli.py": "kernels",
+    "tests/test_examples.py": "kernels",
+}
+
+
 def pytest_xdist_make_scheduler(config, log):
-    """Keep the tests of a file in one process, and all of the paper: they share what is slow."""
+    """Keep the tests of a file in one process, and those that share what is slow."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.split("::")[0]
-            return "paper" if file.startswith("tests/paper/") else file
+            return next((n for start, n in TOGETHER.items() if file.startswith(start)), file)
 
     return ByFile(config, log)
 
