@@ -258,6 +258,8 @@ def test_settings_are_checked():
         lambda c: c.update(prefixes=[[[math.nan], [], 1, 0, 0]]),
         lambda c: c.update(prefixes=[[[0], [], 1, 0, 0], [[0, math.nan], [], 1, 0, 0]]),
         lambda c: c.pop("prefixes"),
+        lambda c: c.update(stopped=[1, 1, 0]),
+        lambda c: c["prefixes"][0].__setitem__(2, 2),
     ],
 )
 def test_damaged_states_are_refused(spoil):

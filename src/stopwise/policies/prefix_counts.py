@@ -242,6 +242,7 @@ class PrefixCounts:
         counts.n_stopped = [_read(n) for n in state["stopped"]]
         if len(counts.n_stopped) != cascade.n_stages:
             raise StateError(f"prefix counts must have {cascade.n_stages} stages")
+        went_on = [sum(counts.n_stopped[i:]) for i in range(1, cascade.n_stages)]
         for known, rest, times, changed, missing in state["prefixes"]:
             if known:
                 check_outputs(known, cascade)
@@ -250,7 +251,8 @@ class PrefixCounts:
             followed = Followed(_read(times), _read(changed), _read(missing))
             if not 1 <= len(pattern) < cascade.n_stages or agreement(pattern) != pattern:
                 raise StateError(f"prefix counts must be of prefixes, got {known!r} and {rest!r}")
-            if not followed.changed + followed.missing <= followed.times <= counts.n_rounds:
+            went_on[len(pattern) - 1] -= followed.times
+            if followed.changed + followed.missing > followed.times or min(went_on) < 0:
                 raise StateError(f"prefix counts must add up, got {followed} for {known!r}")
             if place in counts.table or counts._place_of(*place) != place:
                 raise StateError(f"prefix counts must have one place for {known!r} and {rest!r}")
