@@ -81,7 +81,7 @@ def test_a_damaged_line_is_named_and_the_rest_is_read(journal):
 
 
 def test_a_whole_line_that_is_no_tell_is_named_too(journal):
-    for record in (["c", 0, 0, "[0]", "1"], ["c", 0, 0, [0], 1], [1, 2], 7, {"a": 1}):
+    for record in (["c", 0, 0, "[0]", "1"], ["c", 0, 0, "[0]", -1], [1, 2], 7, {"a": 1}):
         journal.append(journal_line(record))
     journal.append(line(1))
     found, reader = cases(journal.path)

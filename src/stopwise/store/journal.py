@@ -247,7 +247,7 @@ class JournalReader:
             try:
                 record: Any = read_line(self._body[offset:stop])
                 entry = Entry(*record)
-                if [*map(type, record)] != [str, int, int, str, int]:
+                if [*map(type, record)] != [str, int, int, str, int] or entry.times < 1:
                     raise ValueError("it holds no tell")
             except (TypeError, ValueError, RecursionError) as error:
                 self.damaged.append(f"{self.path.name}: line at {start + offset}: {error}")
