@@ -177,70 +177,44 @@ class MissingAtRandom(Assumption):
 
 
 @dataclass(frozen=True)
-class RateWithin(Assumption):
-    """The error rate of a stage lies between two bounds (from labels)."""
+class Found(Assumption):
+    """What labels, or gaps that are random, say: a sum of error rates lies between two bounds."""
 
-    stage: int
+    factors: tuple[tuple[int, float], ...]  # of the error rates of some stages
     low: float
     high: float
+    words: str
 
     def conditions(self, axes: Axes) -> Conditions:
-        """Low <= γ_k <= high."""
-        return _between(axes, {self.stage: 1.0}, self.low, self.high)
+        """Low <= Σ factor · γ_k <= high."""
+        return _between(axes, dict(self.factors), self.low, self.high)
 
     def __str__(self) -> str:
-        return (
-            f"by the labels, test {self.stage + 1} errs in {self.low:.4g} to {self.high:.4g} "
-            "of the cases"
+        return self.words
+
+    @classmethod
+    def rate(cls, k: int, low: float, high: float) -> Found:
+        """Return low <= γ_k <= high, from labels."""
+        words = f"by the labels, test {k + 1} errs in {low:.4g} to {high:.4g} of the cases"
+        return cls(((k, 1.0),), low, high, words)
+
+    @classmethod
+    def difference(cls, i: int, j: int, low: float, high: float) -> Found:
+        """Return low <= γ_i - γ_j <= high, from labels."""
+        words = (
+            f"by the labels, the error rate of test {i + 1} less that of test {j + 1} is "
+            f"{low:.4g} to {high:.4g}"
         )
+        return cls(((i, 1.0), (j, -1.0)), low, high, words)
 
-
-@dataclass(frozen=True)
-class DisagreeAtMost(Assumption):
-    """Two stages disagree in at most a share of the cases, so their error rates are as near."""
-
-    first: int
-    second: int
-    share: float
-
-    def conditions(self, axes: Axes) -> Conditions:
-        """-p <= γ_i - γ_j <= p."""
-        return _between(axes, {self.first: 1.0, self.second: -1.0}, -self.share, self.share)
-
-    def __str__(self) -> str:
-        return (
-            f"if gaps depend on outputs before them alone, test {self.first + 1} and test "
-            f"{self.second + 1} disagree in at most {self.share:.4g} of the cases"
+    @classmethod
+    def disagreement(cls, i: int, j: int, share: float) -> Found:
+        """Return -share <= γ_i - γ_j <= share, where two tests disagree that often at most."""
+        words = (
+            f"if gaps depend on outputs before them alone, test {i + 1} and test {j + 1} disagree "
+            f"in at most {share:.4g} of the cases"
         )
-
-
-@dataclass(frozen=True)
-class DifferenceWithin(Assumption):
-    """The error rates of two stages differ by an amount between two bounds (from labels)."""
-
-    first: int
-    second: int
-    low: float
-    high: float
-
-    def conditions(self, axes: Axes) -> Conditions:
-        """Low <= γ_i - γ_j <= high."""
-        return _between(axes, {self.first: 1.0, self.second: -1.0}, self.low, self.high)
-
-    def __str__(self) -> str:
-        first, second = f"test {self.first + 1}", f"test {self.second + 1}"
-        if self.high < 0:  # say the one that errs more often first
-            first, second = second, first
-        low, high = sorted((abs(self.low), abs(self.high)))
-        if self.low < 0 <= self.high:
-            return (
-                f"by the labels, {first} errs at most {self.high:.4g} more often and at most "
-                f"{-self.low:.4g} less often than {second}, in shares of the cases"
-            )
-        return (
-            f"by the labels, {first} errs more often than {second}, by {low:.4g} to {high:.4g} "
-            "of the cases"
-        )
+        return cls(((i, 1.0), (j, -1.0)), -share, share, words)
 
 
 def _between(axes: Axes, factors: dict[int, float], low: float, high: float) -> Conditions:

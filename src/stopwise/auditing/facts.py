@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from stopwise.auditing.assumptions import Assumption, DisagreeAtMost, LabelSpace
+from stopwise.auditing.assumptions import Assumption, Found, LabelSpace
 from stopwise.auditing.bounds.grounds import Ground, first_ground
 from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.auditing.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
@@ -174,7 +174,7 @@ def facts_of(
     verdict = judge(bounds, cascade)
     evidence = None if strata is None else label_evidence(strata, verdict, cascade, alpha=alpha)
     drawn = () if evidence is None else evidence.as_assumptions()
-    near = [DisagreeAtMost(i, j, float(bounds.high[i, j])) for i, j in sorted(bounds.adjusted)]
+    near = [Found.disagreement(i, j, float(bounds.high[i, j])) for i, j in sorted(bounds.adjusted)]
     identified = IdentifiedSet(observed_law(table), (*assumptions, *near, *drawn))
     differences, costs = identified.largest_differences, cascade.cumulative_costs
     regrets = worst_regrets(differences, costs)

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from stopwise.auditing.assumptions import Assumption, DifferenceWithin, RateWithin
+from stopwise.auditing.assumptions import Assumption, Found
 from stopwise.auditing.bounds.regrets import possible_stages
 from stopwise.auditing.evidence.verdict import Verdict
 from stopwise.auditing.interval import Interval
@@ -53,10 +53,10 @@ class LabelEvidence:
         pairs = combinations(range(len(self.estimates)), 2)
         return (
             *(
-                DifferenceWithin(i, j, *map(float, (self.low[i, j], self.high[i, j])))
+                Found.difference(i, j, *map(float, (self.low[i, j], self.high[i, j])))
                 for i, j in pairs
             ),
-            *(RateWithin(k, rate.low, rate.high) for k, rate in enumerate(self.error_rates)),
+            *(Found.rate(k, rate.low, rate.high) for k, rate in enumerate(self.error_rates)),
         )
 
 
