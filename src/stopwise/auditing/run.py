@@ -71,7 +71,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         The chance with which the intervals hold, all of them and at all times (those from labels:
         for a number of labels fixed beforehand).
     seed
-        For drawing the cases to label.
+        The seed with which the cases to label are drawn.
 
     >>> import numpy as np
     >>> rows = np.array([[0, 0], [0, 1], [1, 1], [1, 1]] * 500, dtype=np.uint8)
