@@ -12,6 +12,6 @@ export function h(name, attributes = {}, ...children) {
 }
 
 export const number = (x, digits = 0) => x == null ? "–" : x.toLocaleString("en", { maximumFractionDigits: digits });
-export const share = (x) => x == null ? "–" : `${(100 * x).toLocaleString("en", { maximumSignificantDigits: 3 })} %`;
+export const share = (x) => x == null ? "–" : `${number(100 * x, x < 0.001 ? 4 : 1)} %`;
 export const clock = (seconds) => new Date(1000 * seconds).toLocaleString();
 export const card = (name, value, warn = false) => h("div", { class: warn ? "card warn" : "card" }, h("span", { class: "quiet" }, name), h("b", {}, value));
