@@ -11,16 +11,7 @@ import pytest
 from scipy import stats
 
 import stopwise as sw
-from paper.random_instances import (
-    random_instance,
-    random_neither,
-    random_ordered,
-    random_strong,
-    random_strong_tree,
-    random_tree,
-    random_weak,
-    random_weak_tree,
-)
+from paper import random_instances as worlds
 from stopwise.policies import posterior_chances
 from stopwise.policies.compiled_rule import CompiledRule, declared_rule, pair_tables
 from stopwise.problem.families import relaxed_errors
@@ -41,17 +32,23 @@ ALARM = 1e-6
 
 
 def three_valued(rng, n_stages):
-    return random_instance(rng, sw.Cascade(costs=rng.random(n_stages) * 0.2), n_classes=3)
+    return worlds.random_instance(rng, sw.Cascade(costs=rng.random(n_stages) * 0.2), n_classes=3)
 
 
-LAWS = [random_ordered, random_strong, random_weak, random_neither, three_valued]
+LAWS = [
+    worlds.random_ordered,
+    worlds.random_strong,
+    worlds.random_weak,
+    worlds.random_neither,
+    three_valued,
+]
 
 
 def drawn_world(rng, *, grown=False):
     """A random law; often with prices in eighths, so that ties and prices of 0 occur."""
     if grown:
-        make = (random_strong_tree, random_weak_tree)[rng.integers(2)]
-        instance = make(rng, random_tree(rng, int(rng.integers(3, 8))))
+        make = (worlds.random_strong_tree, worlds.random_weak_tree)[rng.integers(2)]
+        instance = make(rng, worlds.random_tree(rng, int(rng.integers(3, 8))))
     else:
         instance = LAWS[rng.integers(len(LAWS))](rng, int(rng.integers(2, 7)))
     if rng.random() < 0.4:
@@ -97,7 +94,7 @@ class TestTheSameStages:
     @pytest.mark.parametrize("name", DECIDING)
     def test_in_given_cases_going_on_from_what_a_policy_knows(self, name):
         rng = np.random.default_rng(4)
-        truth = random_weak(rng, 4)
+        truth = worlds.random_weak(rng, 4)
         policy = FACTORIES[name](truth.cascade)
         rows = rng.choice(len(truth.probabilities), size=900, p=truth.probabilities)
         labels, outputs = truth.labels[rows], truth.outputs[rows]
@@ -113,7 +110,7 @@ class TestTheSameStages:
 
     @pytest.mark.parametrize("name", DECIDING)
     def test_at_every_checkpoint(self, name):
-        world = World(random_weak(np.random.default_rng(9), 3), labelled=True)
+        world = World(worlds.random_weak(np.random.default_rng(9), 3), labelled=True)
         truth, policy = world.instance, FACTORIES[name](world.cascade)
         ends = np.array([1, 10, 500, 501, 2000])
         played = compiled_play_of(policy, jumps=False).play(world, ends)
@@ -185,14 +182,14 @@ class TestWhichPolicies:
         assert declared_rule(Other(sw.Cascade(costs=[0, 0.1, 0.1]))) is None
 
     def test_a_policy_of_ones_own_may_declare_one(self):
-        world = World(random_weak(np.random.default_rng(2), 3))
+        world = World(worlds.random_weak(np.random.default_rng(2), 3))
         policy = Deepest(world.cascade)
         played = compiled_play_of(policy).play(world, np.array([50]))
         assert played.stops.tolist() == [[0, 0, 50]]
 
     def test_without_numba_one_line_says_so_and_all_works(self, monkeypatch):
         monkeypatch.setattr(compiled, "can_compile", lambda: False)
-        instance = random_weak(np.random.default_rng(2), 3)
+        instance = worlds.random_weak(np.random.default_rng(2), 3)
         message = r"^numba is not installed.* other numbers from the same seed.*'\.\[sim\]'$"
         with pytest.warns(UserWarning, match=message):
             trace = sw.simulate(instance, sw.WeakDominance, horizon=500, replications=2)
@@ -230,7 +227,7 @@ class TestDraws:
         np.testing.assert_allclose(back, chances, atol=1e-12)
 
     def test_rows_come_with_their_chances(self):
-        instance = random_ordered(np.random.default_rng(3), 4)
+        instance = worlds.random_ordered(np.random.default_rng(3), 4)
         rows = rows_of_key(World(instance), 7, 20_000)
         counts = np.bincount(rows, minlength=len(instance.probabilities))
         likely = instance.probabilities * 20_000 > 5

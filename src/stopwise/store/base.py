@@ -221,12 +221,7 @@ class Store(Protocol):
         """Return one record, if it exists."""
 
     def records(
-        self,
-        kind: str,
-        cascade: str | None = None,
-        *,
-        limit: int = 1000,
-        since: int | None = None,
+        self, kind: str, cascade: str | None = None, *, limit: int = 1000, since: int | None = None
     ) -> list[Record]:
         """Return the newest records of a kind, the oldest of them first.
 

@@ -169,12 +169,7 @@ class SqlStore:
         return next(iter(records.read_records(found)[0]), None)
 
     def records(
-        self,
-        kind: str,
-        cascade: str | None = None,
-        *,
-        limit: int = 1000,
-        since: int | None = None,
+        self, kind: str, cascade: str | None = None, *, limit: int = 1000, since: int | None = None
     ) -> list[base.Record]:
         """Return the newest records of a kind, or the first ones after a revision."""
         return self.database.read(lambda tx: records.list_records(tx, kind, cascade, limit, since))
