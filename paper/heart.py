@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from paper import real_data, real_data_claims
-from paper.experiment import Claim, Result, Scale, Table
+from paper.experiment import Claim, Result, Scale
 from paper.sensors import HEART
 
 NAME = "heart"
 TITLE = "Figure 6: heart disease (Cleveland), with and without labels"
 ABOUT = f"Three linear SVMs: basic tests, with an exercise ECG, with imaging. {real_data.PANELS}"
+figure, tables = real_data.draw, real_data.tabulate
 
 
 def run(scale: Scale) -> Result:
     """Play the contenders on the recorded outputs."""
     return real_data.measure(NAME, HEART, scale)
-
-
-def figure(result: Result) -> dict[str, Any]:
-    """Draw regret over time and over λ."""
-    return real_data.draw(result)
-
-
-def tables(result: Result) -> list[Table]:
-    """Return the cascade and the final regrets."""
-    return real_data.tabulate(result)
 
 
 def check(result: Result) -> list[Claim]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from paper import real_data, real_data_claims
-from paper.experiment import Claim, Result, Scale, Table
+from paper.experiment import Claim, Result, Scale
 from paper.sensors import PIMA
 
 NAME = "pima"
@@ -13,21 +11,12 @@ TITLE = "Figure 5: PIMA diabetes, with and without labels"
 ABOUT = (
     f"Three linear SVMs: the history of a patient, with insulin, with glucose. {real_data.PANELS}"
 )
+figure, tables = real_data.draw, real_data.tabulate
 
 
 def run(scale: Scale) -> Result:
     """Play the contenders on the recorded outputs."""
     return real_data.measure(NAME, PIMA, scale)
-
-
-def figure(result: Result) -> dict[str, Any]:
-    """Draw regret over time and over λ."""
-    return real_data.draw(result)
-
-
-def tables(result: Result) -> list[Table]:
-    """Return the cascade and the final regrets."""
-    return real_data.tabulate(result)
 
 
 def check(result: Result) -> list[Claim]:
