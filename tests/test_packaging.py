@@ -38,12 +38,20 @@ def direct_dependencies() -> list[Requirement]:
     return [r for r in requirements if canonicalize_name(r.name) != "stopwise"]
 
 
-def test_import_costs_numpy_and_nothing_more():
-    code = "import json, sys, stopwise; print(json.dumps(list(sys.modules)))"
+HELP = "sys.argv = ['stopwise', '--help']\nfrom stopwise.cli import main\nmain()"
+
+
+@pytest.mark.parametrize("code", ["import stopwise", HELP], ids=["import", "help"])
+def test_import_and_help_load_nothing_heavy(code):
+    shown = "atexit.register(lambda: print(json.dumps(list(sys.modules))))"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", f"import atexit, json, sys; {shown}\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
-    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
     assert "stopwise" in loaded
     assert not loaded & HEAVY
 

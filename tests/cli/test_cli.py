@@ -213,11 +213,20 @@ class TestProcess:
         assert done.stderr == ""
         assert json.loads(done.stdout) == json.loads(simulate("--json"))
 
-    def test_the_command_says_what_it_needs(self):
-        code = f"import sys; sys.modules['typer'] = None\n{MAIN}"
-        done = subprocess.run(python(code), capture_output=True, text=True, timeout=60, check=False)
+    @pytest.mark.parametrize(
+        ("missing", "arguments", "said"),
+        [
+            ("typer", [], "the command line needs typer: pip install '.[cli]'"),
+            ("starlette", ["serve"], "stopwise serve needs starlette: pip install '.[serve]'"),
+            ("msgspec", ["serve"], "stopwise serve needs msgspec: pip install '.[serve]'"),
+        ],
+    )
+    def test_the_command_says_what_it_needs(self, missing, arguments, said):
+        code = f"import sys; sys.modules[{missing!r}] = None\n{MAIN}"
+        command = [*python(code), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 2
-        assert done.stderr == ("stopwise: the command line needs typer: pip install '.[cli]'\n")
+        assert done.stderr == f"stopwise: {said}\n"
 
     @pytest.mark.skipif(os.name != "posix", reason="signals")
     @pytest.mark.parametrize(("at", "code", "rows"), [(0, 130, 0), (2, 130, 1)])

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from stopwise.cli.numbers import numbers
-from stopwise.errors import MissingExtraError, SettingError
-from stopwise.serve.running import Launch
+from stopwise.errors import SettingError
+from stopwise.extras import load_extra
 
 _option = partial(typer.Option, show_default=False)
 
@@ -46,11 +46,10 @@ def serve(
 
     stopwise serve --name triage --costs 0,1,12 --mistake-cost 200
     """
-    try:
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("stopwise serve needs uvicorn: pip install '.[serve]'") from None
+    for module in ("starlette", "msgspec", "uvicorn"):
+        load_extra(module, extra="serve", purpose="stopwise serve")
+    from stopwise.serve.running import Launch
+
     given = {
         "host": host,
         "port": port if port >= 0 else None,

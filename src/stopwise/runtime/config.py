@@ -37,6 +37,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from stopwise.errors import InputError, MissingExtraError, SettingError
+from stopwise.extras import load_extra
 from stopwise.monitor import MonitorSettings
 from stopwise.runtime import comparing
 from stopwise.runtime.chat import by_tokens, chat
@@ -256,9 +257,6 @@ def _chat_model(table: Mapping[str, Any]) -> Any:
         if not isinstance(table.get(key), str):
             raise SettingError(f"a chat model must have {key} as text, got {table.get(key)!r}")
     key = secret(str(table["api_key"])) if "api_key" in table else "none"
-    try:
-        from openai import AsyncOpenAI
-    except ImportError:
-        raise MissingExtraError("chat models need openai: pip install '.[chat]'") from None
-    client = AsyncOpenAI(base_url=table["base_url"], api_key=key)
+    openai = load_extra("openai", extra="chat", purpose="a chat model")
+    client = openai.AsyncOpenAI(base_url=table["base_url"], api_key=key)
     return chat(client, table["model"], table["prompt"], **table.get("options", {}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stopwise.errors import MissingExtraError
+from stopwise.extras import load_extra
 
 
 class Traced:
@@ -20,12 +20,10 @@ class Traced:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        try:
-            from opentelemetry import propagate, trace
-        except ImportError:
-            raise MissingExtraError(
-                "telemetry needs opentelemetry-api: pip install '.[telemetry]'"
-            ) from None
+        propagate, trace = (
+            load_extra(f"opentelemetry.{name}", extra="telemetry", purpose="telemetry")
+            for name in ("propagate", "trace")
+        )
         self.app = app
         self._extract = propagate.extract
         self._tracer = trace.get_tracer("stopwise")

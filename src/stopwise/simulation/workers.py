@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stopwise.errors import MissingExtraError, SettingError
+from stopwise.extras import load_extra
 from stopwise.progress import Progress
 from stopwise.simulation.job import Job
 from stopwise.simulation.world import Played
@@ -114,12 +115,13 @@ def _workers(n_jobs: int | None, *, is_compiled: bool) -> tuple[Any, int]:
     if n_jobs == 1:
         return None, 1
     try:
-        import joblib
-        from joblib.parallel import get_active_backend
-    except ImportError:
+        joblib = load_extra("joblib", extra="sim", purpose="n_jobs")
+    except MissingExtraError:
         if n_jobs is None:
             return None, 1
-        raise MissingExtraError("n_jobs needs joblib: pip install '.[sim]'") from None
+        raise
+    from joblib.parallel import get_active_backend
+
     n_workers = joblib.effective_n_jobs(n_jobs)
     if n_workers == 1:
         return None, 1

@@ -11,7 +11,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stopwise.errors import MissingExtraError, StoreError, StoreUnavailableError
+from stopwise.errors import StoreError, StoreUnavailableError
+from stopwise.extras import load_extra
 
 if TYPE_CHECKING:
     import psycopg
@@ -45,13 +46,7 @@ class PostgresDatabase:
     def __init__(self, url: str, *, timeout: float = 5.0) -> None:
         from stopwise.store.opening import without_password
 
-        try:
-            import psycopg
-        except ImportError:
-            raise MissingExtraError(
-                "a store on PostgreSQL needs psycopg: pip install '.[postgres]'"
-            ) from None
-        self._psycopg = psycopg
+        self._psycopg = load_extra("psycopg", extra="postgres", purpose="a store on PostgreSQL")
         self._full_url = url
         self.url = without_password(url)
         self.timeout = timeout
