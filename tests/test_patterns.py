@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from paper.random_instances import random_costs, random_instance
 from stopwise.cascade import Cascade
-from stopwise.errors import InputError, OutputsError, StateError
+from stopwise.errors import InputError, LogError, OutputsError, StateError
 from stopwise.pattern_counts import PatternCounts
 from stopwise.patterns import (
     PatternTable,
@@ -53,6 +53,25 @@ def test_pairwise_disagreement_by_hand():
     assert p.tolist() == [[0, 0.25, 1], [0.25, 0, 0.75], [1, 0.75, 0]]
     with pytest.raises(ValueError, match="read-only"):
         p[0, 1] = 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "counts", "words"),
+    [
+        (["aab"], [-1], "whole numbers >= 0, got -1 at 1"),
+        (["aab", "abb"], [1, 0.5], "got 0.5 at 2"),
+        (["aab"], [math.nan], "got nan"),
+        (["aab"], [math.inf], "got inf"),
+        (["aab"], ["x"], "got 'x'"),
+        (["aab"], [2**60], "got 1152921504606846976"),
+        (["aab"], [1, 2], "one a pattern, got 2"),
+        (["aab", "ab"], [1, 2], "3 outputs each"),
+        ([1, 2], [1, 2], "3 outputs each"),
+    ],
+)
+def test_tables_that_cannot_be_counted_are_refused(rows, counts, words):
+    with pytest.raises(LogError, match=words):
+        PatternTable.from_rows(rows, counts, CHAIN)
 
 
 def test_flip_flop_rate_of_a_law_on_a_chain():

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stopwise.errors import InputError
 
@@ -21,6 +22,21 @@ def whole_number(name: str, value: Any, error: type[InputError], *, least: int) 
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise error(f"{name} must be a whole number >= {least}, got {value!r}")
     return int(value)
+
+
+def whole_numbers(name: str, values: Any, error: type[InputError]) -> NDArray[np.int64]:
+    """Return ``values`` as an array if all are whole numbers >= 0 and no more than cases can be."""
+    given = [*values] if isinstance(values, Iterable) else [values]
+    try:
+        numbers = np.array(given, dtype=np.float64)
+        numbers = numbers if numbers.ndim == 1 else np.full(len(given), np.nan)
+    except (TypeError, ValueError, OverflowError):
+        numbers = np.full(len(given), np.nan)
+    is_whole = (numbers >= 0) & (numbers <= MOST_CASES) & (numbers == np.floor(numbers))
+    if not is_whole.all():
+        place = int(np.argmin(is_whole))
+        raise error(f"{name} must be whole numbers >= 0, got {given[place]!r} at {place + 1}")
+    return numbers.astype(np.int64)
 
 
 def finite_number(name: str, value: Any, error: type[InputError], *, zero: bool) -> float:

@@ -27,7 +27,7 @@ def check_outputs(outputs: Any, cascade: Cascade, stage: int | None = None) -> t
     In a chain the number of outputs tells the stage; on a tree it has to be given. ``None`` means
     that the test gave nothing; a null of pandas or Arrow is read as ``None``.
     """
-    told = tuple(outputs) if type(outputs) in (tuple, list) else _sequence(outputs)
+    told = tuple(outputs) if type(outputs) in (tuple, list) else outputs_in_order(outputs)
     stage = _stage_by_length(told, cascade) if stage is None else _checked_stage(stage, cascade)
     path = cascade.paths[stage]
     if len(told) != len(path):
@@ -93,7 +93,8 @@ def _checked_stage(stage: Any, cascade: Cascade) -> int:
     return int(stage)
 
 
-def _sequence(outputs: Any) -> Told:
+def outputs_in_order(outputs: Any) -> Told:
+    """Return outputs as a tuple, or raise `OutputsError` if they have no order."""
     if (
         isinstance(outputs, (str, bytes, Set, Mapping))
         or not isinstance(outputs, Iterable)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
+from stopwise.checks import whole_numbers
 from stopwise.errors import LogError
 from stopwise.outputs import Outputs, present, rank
 
@@ -20,6 +21,7 @@ MISSING = -1
 BLOCK = 1 << 20  # comparisons at a time
 Row = Sequence[Hashable]
 Pattern = tuple[Hashable, ...]
+Read = Callable[[Any], Hashable]  # what a value of a column means
 Blocks = tuple[int, ...]  # who agrees with whom, in codes
 
 
@@ -94,26 +96,24 @@ class PatternTable:
     agreement_only: bool = False
 
     @classmethod
-    def from_rows(
-        cls, rows: Iterable[Row], counts: Iterable[int], cascade: Cascade
-    ) -> PatternTable:
+    def from_rows(cls, rows: Iterable[Row], counts: Any, cascade: Cascade) -> PatternTable:
         """Count patterns given as values, ``None`` or NaN where an output is missing."""
-        columns = list(zip(*rows, strict=True)) or [()] * cascade.n_stages
+        try:
+            columns = list(zip(*rows, strict=True)) or [()] * cascade.n_stages
+        except (TypeError, ValueError):
+            raise LogError(f"patterns must have {cascade.n_stages} outputs each") from None
         return cls.from_columns(columns, counts, cascade)
 
     @classmethod
     def from_columns(
-        cls,
-        columns: Sequence[Row],
-        counts: Iterable[int],
-        cascade: Cascade,
-        *,
-        read: Callable[[Any], Hashable] = present,
+        cls, columns: Sequence[Row], counts: Any, cascade: Cascade, *, read: Read = present
     ) -> PatternTable:
         """Count patterns given as one column of values a test; ``read`` says what each means."""
         if len(columns) != cascade.n_stages:
             raise LogError(f"patterns must have {cascade.n_stages} outputs, got {len(columns)}")
-        times = np.array([int(n) for n in counts], dtype=np.int64)
+        times = whole_numbers("counts", counts, LogError)
+        if any(len(column) != len(times) for column in columns):
+            raise LogError(f"counts must be one a pattern, got {len(times)}")
         codes = np.empty((len(times), cascade.n_stages), dtype=np.int64)
         values = []
         for k, column in enumerate(columns):

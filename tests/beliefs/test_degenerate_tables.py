@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from stopwise.beliefs import LatentClasses
+from stopwise.cascade import Cascade
 from stopwise.errors import LogError, OutputsError, SettingError
+from stopwise.patterns import PatternTable
 from tests.beliefs.worlds import table_of
 
 DEGENERATE = {
@@ -36,8 +38,10 @@ def test_degenerate_tables_have_an_answer(rows):
         assert np.isfinite(model.posterior(table.codes)).all()
         assert np.isfinite(model.error_rates).all()
         assert np.isfinite(model.error_intervals).all()
+        assert (np.ptp(model.error_intervals, axis=1) > 0).all()
         assert np.isfinite(model.confusion).all()
         assert 0 <= model.misfit.p_value <= 1
+        assert len(table.classes) > 2 or not model.misfit.is_testable  # of three tests at most
         assert model.explain()
 
 
@@ -86,8 +90,10 @@ TABLE = table_of(np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]]))
             "times of label 1 must be a whole number >= 0, got -2",
         ),
         (lambda: LatentClasses.fit(TABLE).belief([5]), OutputsError, "among 0, 1, got 5 at test 1"),
-        (lambda: LatentClasses.fit(TABLE).belief([0] * 4), OutputsError, "at most 3 in order"),
-        (lambda: LatentClasses.fit(TABLE).belief(3), OutputsError, "in order, got 3"),
+        (lambda: LatentClasses.fit(TABLE).belief([0] * 4), OutputsError, "at most 3, got 4"),
+        (lambda: LatentClasses.fit(TABLE).belief(3), OutputsError, "a sequence .* got 3"),
+        (lambda: LatentClasses.fit(TABLE).belief("010"), OutputsError, "a sequence .* got '010'"),
+        (lambda: LatentClasses.fit(TABLE).belief({0, 1}), OutputsError, "a sequence"),
         (lambda: LatentClasses.fit(TABLE, labels=5), OutputsError, "with their label, got 5"),
         (lambda: LatentClasses.fit(TABLE, labels=[("010", 1)]), OutputsError, "sequence, .* at 1"),
         (lambda: LatentClasses.fit(TABLE, seed="x"), SettingError, "seed must be"),
@@ -101,3 +107,14 @@ TABLE = table_of(np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]]))
 def test_bad_input_is_refused_with_its_place(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_what_a_belief_rests_on_is_said_in_words():
+    cascade = Cascade(costs=[1, 1])
+    two = PatternTable.from_rows([[0, 0], [1, 1], [0, 1]], [40, 50, 10], cascade)
+    assert "the later one is taken to be right" in LatentClasses.fit(two).explain()
+    said = LatentClasses.fit(two, labels=[([0, 1], 0)]).explain()
+    assert "100 cases and 1 label; 2 answers" in said
+    assert "labels tell which is right" in said
+    many = LatentClasses.fit(replace(TABLE, weights=np.full(4, 10**15)))
+    assert "a law" in many.explain()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -63,6 +64,21 @@ def test_before_the_first_fit_everything_is_run():
     assert math.isnan(error)
     policy.tell(rows[-1])
     assert policy.model is not None
+
+
+def test_cases_without_outputs_leave_no_belief():
+    policy = BeliefStopping(CASCADE)
+    policy.tell_many([[None]] * 2 * FIRST_FIT)
+    assert policy.recommend([0]) is UNDECIDED
+    assert policy.conclude([None]) == (None, 1.0)
+
+
+def test_counted_cases_are_remembered_like_cases_in_any_order():
+    """The share of errors of test 1 is 0.3; five standard errors of 500 cases are 0.1."""
+    policy = BeliefStopping(CASCADE, memory=1_024)
+    policy.tell_many(Counter(sorted(cases(2_000)[0])))
+    assert policy._counts.n_rounds > 500
+    assert policy.model.error_rates[0] == pytest.approx(0.3, abs=0.1)
 
 
 def test_it_follows_the_rule_of_its_model():
@@ -287,5 +303,6 @@ def test_without_skip_tests_cannot_be_left_out():
         BeliefStopping(CASCADE).choose([0], failed=[1])
     with pytest.raises(SettingError, match="`choose` says which test"):
         BeliefStopping(CASCADE, skip=True).ask()
-    with pytest.raises(OutputsError, match="failed must be indices of tests"):
-        BeliefStopping(CASCADE, skip=True).choose(failed=[3])
+    for failed in ([3], 1, "a", [[1]], [0.5]):
+        with pytest.raises(OutputsError, match="failed must be"):
+            BeliefStopping(CASCADE, skip=True).choose(failed=failed)

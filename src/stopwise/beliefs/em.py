@@ -30,7 +30,7 @@ import numpy as np
 from stopwise.cascade import BoolArray, FloatArray, IntArray
 
 # Largest change of a probability at which the iteration has converged.
-CONVERGED = 1e-5
+CONVERGED = 1e-6
 ROUGHLY = 3e-3  # the same where fits are only compared
 MAX_CYCLES = 300  # of three steps each
 # Keeps a logarithm finite where an answer was never given.
@@ -38,6 +38,7 @@ TINY = 1e-12
 NO_UNDERFLOW = 20  # tests: a product of so many chances of at least TINY is above zero
 DENSE = 200_000  # entries of the design matrix up to which it is not worth a sparse one
 LONGEST_JUMP = 64.0
+SLACK = 1.0  # by which a jump may lower the log likelihood: the prior may ask for that
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,18 +166,16 @@ def maximise(design: Design, weighted: FloatArray, strengths: FloatArray) -> Flo
     R, S, L = weighted.shape
     M = design.n_classes
     found = np.asarray(design.transposed @ weighted.reshape(R, S * L)).reshape(-1, S, L)
-    found[0] += 1 / L
-    found[0] /= found[0].sum(axis=1, keepdims=True)
+    prior, counts = found[0], found[1:].reshape(-1, M, S, L // M, M)
+    prior += 1 / L
+    prior /= np.add.reduce(prior, axis=1, keepdims=True)
     if L > M:
-        mass = found[0].reshape(S, -1, M)
+        mass = prior.reshape(S, -1, M)
         mass[...] = mass.sum(axis=1, keepdims=True) * mass.sum(axis=2, keepdims=True)
-    counts = found[1:].reshape(-1, M, S, L // M, M)
     tau = strengths[:, None, None]
     total = np.add.reduce(counts, axis=1, keepdims=True)
     total += tau + TINY
-    near = one_accuracy(counts)
-    near *= tau
-    counts += near
+    counts += tau * one_accuracy(counts)
     counts /= total
     return found
 
@@ -195,8 +194,7 @@ def one_accuracy(counts: FloatArray) -> FloatArray:
     if counts.shape[1] == 1:
         return np.ones_like(counts)
     right = np.einsum("kasha->kash", counts)
-    wrong = np.einsum("kbsha->kbsh", counts)
-    wrong -= right
+    wrong = np.add.reduce(counts, axis=4) - right
     wrong += 1  # each answer, where it is wrong
     n_wrong = np.add.reduce(wrong, axis=1, keepdims=True)
     n_right = np.add.reduce(right, axis=1, keepdims=True)
@@ -250,7 +248,7 @@ def fit_all(
         first, _ = step(now)
         second, likelihood = step(first)
         leap, reached = step(_jump(now, first, second, design.n_classes))
-        worse = reached < likelihood - 1e-9 * np.abs(likelihood)
+        worse = reached < likelihood - SLACK
         if worse.any():
             leap[:, worse], reached[worse] = second[:, worse], likelihood[worse]
         now, has_converged = leap, np.abs(second - first).max(axis=(0, 2)) < tolerance
@@ -262,11 +260,12 @@ def fit_all(
 def _jump(start: FloatArray, first: FloatArray, second: FloatArray, n_classes: int) -> FloatArray:
     """Return where the last two steps lead to if they go on as they did, in logarithms."""
     a, b, c = (np.log(x + TINY) for x in (start, first, second))
-    r, v = b - a, c - 2 * b + a
+    r = b - a
+    v = c - b - r
     squares = np.einsum("dsl,dsl->s", r, r) / (np.einsum("dsl,dsl->s", v, v) + TINY)
     length = np.sqrt(np.minimum(np.maximum(squares, 1.0), LONGEST_JUMP**2))[:, None]
-    landed = np.exp(np.minimum(a + length * (2 * r + length * v), 1.0))
-    landed[0] /= np.einsum("sl->s", landed[0])[:, None] + TINY
+    landed = np.exp(np.minimum(a + length * (r + r + length * v), 1.0))
+    landed[0] /= np.add.reduce(landed[0], axis=1, keepdims=True) + TINY
     tests = landed[1:].reshape(-1, n_classes, *landed.shape[1:])
     tests /= np.add.reduce(tests, axis=1, keepdims=True) + TINY
     return np.asarray(landed)

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from stopwise.beliefs.model import LatentClasses
 
 NOT_IDENTIFIED = (
-    "Fewer than three tests that vary were seen together, so outputs alone do not tell error "
-    "rates: where two tests differ, the later one is taken to be right."
+    "Fewer than three tests that vary were seen together, so outputs alone do not tell error rates:"
 )
+LATER = "where two tests differ, the later one is taken to be right."
+BY_LABELS = "where two tests differ, labels tell which is right, and without any the later one is."
 NOT_TRUSTED = (
     "The tests err together more than the model allows: without labels this belief is not to be "
     "trusted."
@@ -31,7 +32,7 @@ def explanation(model: LatentClasses) -> str:
         lines.append(f"{names[k]}: {known}")
     lines.append(_source(model))
     if not model.is_identified:
-        lines.append(NOT_IDENTIFIED)
+        lines.append(f"{NOT_IDENTIFIED} {BY_LABELS if model.n_labels else LATER}")
         return "\n".join(lines)
     lines.append(TIGHT if model.complexity.share > 0.5 else LOOSE)
     if model.complexity.n_levels > 1:
@@ -44,8 +45,13 @@ def explanation(model: LatentClasses) -> str:
 
 
 def _source(model: LatentClasses) -> str:
-    cases = "a law" if np.isinf(model.n_cases) else f"{model.n_cases:,.0f} cases"
-    return f"Fitted to {cases} and {model.n_labels:,} labels; {len(model.classes)} answers."
+    cases = "a law" if np.isinf(model.n_cases) else _many(model.n_cases, "case")
+    labels, answers = _many(model.n_labels, "label"), _many(len(model.classes), "answer")
+    return f"Fitted to {cases} and {labels}; {answers}."
+
+
+def _many(n: float, noun: str) -> str:
+    return f"{n:,.0f} {noun}" + "s" * (n != 1)
 
 
 def _fit(model: LatentClasses) -> str:

@@ -198,7 +198,8 @@ def _deviations(
         return {}
     whole = root[:, None] * np.stack([*scores.values()], axis=1)
     left = _unexplained(whole, root[:, None] * _own_scores(hidden, codes, chances, n))
-    testable = (left**2).sum(axis=0) > LEAST_LEFT * (whole**2).sum(axis=0)
+    rest, all_ = (left**2).sum(axis=0), (whole**2).sum(axis=0)
+    testable = (rest > LEAST_LEFT * all_) & (rest > LEAST_INFORMATION**2)
     sums = zip(scores, (root @ left).tolist(), testable.tolist(), strict=True)
     return {pair: (total, n) for pair, total, is_testable in sums if is_testable}
 

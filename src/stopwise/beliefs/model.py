@@ -23,7 +23,7 @@ from stopwise.beliefs.strength import ONE_ACCURACY, Complexity, chosen_complexit
 from stopwise.cascade import FloatArray, IntArray, read_only
 from stopwise.checks import whole_number
 from stopwise.errors import OutputsError, SettingError
-from stopwise.outputs import present
+from stopwise.outputs import outputs_in_order, present
 from stopwise.patterns import MISSING, PatternTable
 
 
@@ -225,10 +225,11 @@ class LatentClasses:
 
     def belief(self, outputs: Sequence[Any]) -> dict[Hashable, float]:
         """Return the chance of each answer after ``outputs``, ``None`` where one is missing."""
-        if not hasattr(outputs, "__len__") or len(outputs) > self.n_tests:
-            raise OutputsError(f"outputs must be at most {self.n_tests} in order, got {outputs!r}")
+        said = outputs_in_order(outputs)
+        if len(said) > self.n_tests:
+            raise OutputsError(f"outputs must be at most {self.n_tests}, got {len(said)}")
         codes = np.full((1, self.n_tests), MISSING)
-        for k, output in enumerate(map(present, outputs)):
+        for k, output in enumerate(map(present, said)):
             if output is None:
                 continue
             if output not in self._place:
@@ -266,7 +267,10 @@ class LatentClasses:
         if not (self.is_identified or self.n_labels):
             return read_only(np.tile([0.0, 1.0], (self.n_tests, 1)))
         rates = np.nan_to_num(self.error_rates, nan=0.5)
-        width = np.zeros_like(rates) if self._told.is_law else Z * spreads(self, self._told)
+        # No table has every pattern, so no width is less than that of Wilson's interval for 0 of n.
+        least = Z**2 / (self.n_cases + Z**2)
+        spread = np.zeros_like(rates) if self._told.is_law else spreads(self, self._told)
+        width = np.maximum(Z * spread, least)
         width[np.isnan(self.error_rates)] = 1.0
         return read_only(np.clip(np.column_stack([rates - width, rates + width]), 0.0, 1.0))
 

@@ -11,7 +11,7 @@ from stopwise.patterns import MISSING
 
 N_STARTS = 3
 LEAST_RIGHT = 0.1  # how often an answer is right over how often it is given
-CYCLES = 3  # after which the likeliest goes on alone
+CYCLES = 2  # after which the likeliest goes on alone
 
 
 def later_is_right(design: Design, counts: FloatArray) -> Fits:

@@ -12,7 +12,7 @@ from stopwise.cascade import FloatArray
 # The share of an average row of θ that comes from "one accuracy a test". With difficulty it is not
 # 0: hidden classes that are quite free may be anything but right answers.
 SHARES = (0.0, 0.1, 0.3, 0.6, 0.98)
-CYCLES = 4  # enough to compare
+CYCLES = 3  # enough to compare
 # Of a larger table a sample of cases is split in two, and difficulty is left out.
 MAX_PATTERNS, MAX_CASES, LARGE = 2_000, 4_000, 300_000
 LEAST_GAIN = 2.0

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
 from stopwise.checks import whole_number
 from stopwise.errors import InputError, OutputsError
+
+MOST_PARTS = 256  # of a case in a batch
+GOLDEN = 0.618034  # multiples of it are spread evenly, modulo 1
 
 
 def checked_batch(
@@ -25,6 +29,20 @@ def checked_batch(
             form = "" if names == ("outputs",) else f"; a case is ({', '.join(names)})"
             raise type(error)(f"{error}; it is case {number} of the batch{form}") from None
     return checked
+
+
+def mixed(batch: list[tuple[Any, int]]) -> list[tuple[Any, int]]:
+    """Return the cases of a batch that has no order with each case spread evenly over it.
+
+    >>> mixed([("a", 4), ("b", 2)])
+    [('a', 1), ('a', 1), ('b', 1), ('a', 1), ('a', 1), ('b', 1)]
+    """
+    placed = []
+    for number, (case, times) in enumerate(batch):
+        n, shift = min(times, MOST_PARTS), number * GOLDEN % 1
+        placed += [((i + shift) / n, case, times * (i + 1) // n - times * i // n) for i in range(n)]
+    placed.sort(key=itemgetter(0))
+    return [(case, times) for _, case, times in placed]
 
 
 def parts(case: Any, names: tuple[str, ...]) -> dict[str, Any]:

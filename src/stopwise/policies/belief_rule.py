@@ -242,7 +242,7 @@ class SkipRule(BeliefRule):
     def without(self, outputs: Told, failed: Collection[int]) -> Choice:
         """Return what to do if some tests cannot be run again, looking one test ahead."""
         costs = self.costs.copy()
-        costs[list(failed)] = np.inf
+        costs[np.array([*failed], dtype=int)] = np.inf
         seen = np.array(self._row(self._codes.of(outputs)))
         return look_ahead(self.model, seen, costs, answer=self.answer)
 

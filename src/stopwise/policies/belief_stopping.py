@@ -11,7 +11,7 @@ import numpy as np
 from stopwise.beliefs.model import LatentClasses
 from stopwise.beliefs.stopping_rule import Answer
 from stopwise.cascade import Cascade
-from stopwise.checks import finite_number, known_name, whole_number
+from stopwise.checks import finite_number, known_name, whole_number, whole_numbers
 from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import Outputs, Told, check_label, check_outputs
 from stopwise.pattern_counts import plain_output
@@ -21,10 +21,8 @@ from stopwise.policies.case_counts import Case, CaseCounts
 from stopwise.policies.recent import PARTS
 from stopwise.policies.stopping_policy import Decision, StoppingPolicy
 
-# So many cases are run to the end before the first fit.
-FIRST_FIT = 16
-# The model is fitted again when the number of cases, or of labels, has grown by this factor.
-GROWTH = 1.5
+FIRST_FIT = 16  # cases that are run to the end before the first fit
+GROWTH = 1.5  # of the number of cases, or of labels, after which the model is fitted again
 
 
 class BeliefStopping(StoppingPolicy):
@@ -156,7 +154,8 @@ class BeliefStopping(StoppingPolicy):
         """Return the answer if one stops and its chance to be wrong, NaN before the first fit."""
         entry = self._entry(outputs_so_far)
         if entry is None:
-            return standing_answer(self._prefix(outputs_so_far)), math.nan
+            answer = standing_answer(self._prefix(outputs_so_far))
+            return answer, 1.0 if answer is None else math.nan
         return entry.answer, entry.error
 
     def hold(self) -> int:
@@ -265,7 +264,8 @@ class BeliefStopping(StoppingPolicy):
         """Choose by looking one test ahead, where some tests are not to be run again."""
         if not self.skip:
             raise SettingError("skip must be true for tests to be left out as failed")
-        if not set(failed) <= set(range(K := len(self._costs))):
+        K, is_list = len(self._costs), isinstance(failed, Collection)
+        if not is_list or whole_numbers("failed", failed, OutputsError).max() >= K:
             raise OutputsError(f"failed must be indices of tests, 0 to {K - 1}, got {failed!r}")
         rule = self._rule_in_force()
         if isinstance(rule, SkipRule):

@@ -14,7 +14,7 @@ from stopwise.cascade import Cascade
 from stopwise.checks import MOST_CASES
 from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
 from stopwise.outputs import Told, check_outputs
-from stopwise.policies.batches import checked_batch, parts
+from stopwise.policies.batches import checked_batch, mixed, parts
 from stopwise.policies.generators import generator_from_state, generator_of, generator_state
 from stopwise.policies.read_only import ReadOnly
 from stopwise.policies.recent import Recent
@@ -115,6 +115,8 @@ class Learner(ABC):
         checked = checked_batch(batch, names, lambda case: self._checked(**parts(case, names)))
         with self._lock:
             self._check_room(sum(count for _, count in checked))
+            if "recent" in self._stored and isinstance(batch, Mapping):
+                checked = mixed(checked)  # or its order would look like a change
             for case, count in checked:
                 self._take(case, count)
 
