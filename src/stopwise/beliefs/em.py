@@ -58,6 +58,11 @@ class Design:
     codes: IntArray
     n_classes: int
 
+    @property
+    def n_tests(self) -> int:
+        """The number of tests, K."""
+        return int(self.codes.shape[1])
+
     @cached_property
     def indicators(self) -> Any:
         """The matrix, dense or sparse; shape (R, 1 + K * M)."""
@@ -93,12 +98,21 @@ class Design:
         total = counts.sum(axis=1, keepdims=True)
         return np.asarray(np.where(total > 0, counts / np.maximum(total, 1), 1 / M))
 
-    def with_levels(self, start: FloatArray, n_levels: int) -> FloatArray:
-        """Return first posteriors with difficulty: the harder, the less the tests agree."""
+    def with_levels(
+        self, start: FloatArray, n_levels: int, pair: tuple[int, ...] = ()
+    ) -> FloatArray:
+        """Return first posteriors with difficulty: the harder, the less the tests agree.
+
+        For a ``pair`` that errs together, hard is where it differs from the votes of the others.
+        """
         if n_levels == 1:
             return start
-        top = self.votes.max(axis=1)[:, None, None]
-        start = np.concatenate([start * top, start * (1 - top) + 0.02 / self.n_classes], axis=2)
+        M, easy = self.n_classes, self.votes.max(axis=1)[:, None, None]
+        if pair:
+            others = Design(np.delete(self.codes, pair, axis=1), M).votes
+            both = Design(self.codes[:, pair], M).votes
+            start, easy = (others + both / 2)[:, None, :] / 1.5, both[:, None, :]
+        start = np.concatenate([start * easy, start * (1 - easy) + 0.02 / M], axis=2)
         return np.asarray(start / start.sum(axis=2, keepdims=True))
 
 
@@ -149,7 +163,9 @@ def posteriors(design: Design, parameters: FloatArray) -> tuple[FloatArray, Floa
     return chances, np.log(total) + top
 
 
-def maximise(design: Design, weighted: FloatArray, strengths: FloatArray) -> FloatArray:
+def maximise(
+    design: Design, weighted: FloatArray, strengths: FloatArray, varies: BoolArray | None = None
+) -> FloatArray:
     """Return the parameters given the expected number of cases of each class.
 
     How hard a case is does not depend on its right answer.
@@ -162,6 +178,8 @@ def maximise(design: Design, weighted: FloatArray, strengths: FloatArray) -> Flo
         For each pattern, fit and hidden class the expected number of cases; shape (R, S, L).
     strengths
         τ, the number of cases that the prior of a row of θ is worth; shape (S,).
+    varies
+        Whether a test errs more on hard cases, if not all do; shape (K, S).
     """
     R, S, L = weighted.shape
     M = design.n_classes
@@ -172,6 +190,9 @@ def maximise(design: Design, weighted: FloatArray, strengths: FloatArray) -> Flo
     if L > M:
         mass = prior.reshape(S, -1, M)
         mass[...] = mass.sum(axis=1, keepdims=True) * mass.sum(axis=2, keepdims=True)
+    if varies is not None:
+        pooled = counts.sum(axis=3, keepdims=True)
+        counts[...] = np.where(varies[:, None, :, None, None], counts, pooled)
     tau = strengths[:, None, None]
     total = np.add.reduce(counts, axis=1, keepdims=True)
     total += tau + TINY
@@ -212,6 +233,7 @@ def fit_all(
     strengths: FloatArray,
     start: FloatArray | Fits,
     *,
+    varies: BoolArray | None = None,
     max_cycles: int = MAX_CYCLES,
     tolerance: float = CONVERGED,
 ) -> Fits:
@@ -227,6 +249,8 @@ def fit_all(
         τ of each fit; shape (S,).
     start
         The first posteriors, shape (R, S, L), or the fits to go on from.
+    varies
+        As for `maximise`.
     max_cycles
         Stop after so many cycles of three steps.
     tolerance
@@ -235,14 +259,14 @@ def fit_all(
     if isinstance(start, Fits):
         now, has_converged, reached = start.parameters, start.has_converged, start.log_likelihood
     else:
-        now = maximise(design, weights[:, :, None] * start, strengths)
+        now = maximise(design, weights[:, :, None] * start, strengths, varies)
         has_converged, reached = np.zeros(now.shape[1], dtype=bool), np.full(now.shape[1], -np.inf)
 
     def step(parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the parameters after one step, and the likelihood before it."""
         chances, logs = posteriors(design, parameters)
         chances *= weights[:, :, None]
-        return maximise(design, chances, strengths), np.einsum("rs,rs->s", weights, logs)
+        return maximise(design, chances, strengths, varies), np.einsum("rs,rs->s", weights, logs)
 
     for _ in range(max_cycles):
         first, _ = step(now)

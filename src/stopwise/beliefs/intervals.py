@@ -46,7 +46,10 @@ def _drawn(
     weights = rng.gamma(cases.counts[:, None], size=(len(cases.counts), n))
     tau = strengths(np.full(n, model.complexity.share), weights.sum(axis=0), H * M)
     start = Fits.of(model.hidden.cut(M).parameters, n)
-    fits = fit_all(Design(cases.codes, M), weights, tau, start, max_cycles=CYCLES)
+    varies = model.complexity.varies(model.n_tests, n)
+    fits = fit_all(
+        Design(cases.codes, M), weights, tau, start, varies=varies, max_cycles=CYCLES
+    )
     return [
         model.redrawn(Hidden(fits.parameters[:, s], M), rng).errors(cases.codes, weights[:, s])
         for s in range(n)

@@ -11,7 +11,7 @@ the regression, the model fits any table: three tests with two values, say.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +98,7 @@ def independence(
     rng = np.random.default_rng(seed)
     codes, counts = _sampled(codes, counts, hidden.parameters.shape[1], rng)
     # Independence is tested, not one accuracy a test: the errors are let free.
-    free = Complexity(0.0, complexity.n_levels)
+    free = replace(complexity, share=0.0)
     hidden = _refitted(hidden, free, codes, counts, max_cycles=FIRST_CYCLES)
     found = _deviations(hidden, codes, counts)
     if not found:
@@ -182,7 +182,8 @@ def _refitted(
     M = hidden.n_classes
     tau = np.array([complexity.tau(float(counts.sum()), M)])
     start = Fits.of(hidden.parameters)
-    fits = fit_all(Design(codes, M), counts[:, None], tau, start, max_cycles=max_cycles)
+    design, varies = Design(codes, M), complexity.varies(codes.shape[1])
+    fits = fit_all(design, counts[:, None], tau, start, varies=varies, max_cycles=max_cycles)
     return Hidden(fits.parameters[:, 0], M)
 
 
@@ -235,20 +236,19 @@ def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) 
         (rows,) = np.nonzero(shown)
         said = np.zeros((len(codes), M))
         said[rows, codes[rows, k]] = 1.0
-        theta = tests[k].reshape(M, L)
+        theta, given = tests[k], chances.reshape(-1, H, M) * shown[:, None, None]
+        if (theta == theta[:, :1]).all():  # it does not depend on the level
+            theta, given = theta[:, :1], given.sum(axis=1, keepdims=True)
         if each:
-            scores = chances[:, None, :] * (said[:, :, None] - theta) * shown[:, None, None]
+            scores = given[:, None] * (said[:, :, None, None] - theta)
             found.append(scores[:, 1:].reshape(len(codes), -1))
             continue
-        given = chances * shown[:, None]
-        right = given.reshape(len(codes), H, M) * (
-            said[:, None, :] - np.einsum("aha->ha", tests[k])
-        )
+        right = given * (said[:, None, :] - np.einsum("aha->ha", theta))
         if n < 2 * (L + K * (L + M)):  # still too many: one for all right answers of a test
             found.append(right.sum(axis=(1, 2))[:, None])
             continue
-        found.append(right.reshape(len(codes), L))
-        found.append(said - given @ theta.T - right.sum(axis=1))
+        found.append(right.reshape(len(codes), -1))
+        found.append(said * shown[:, None] - np.einsum("rha,bha->rb", given, theta) - right.sum(axis=1))
     return np.concatenate(found, axis=1)
 
 

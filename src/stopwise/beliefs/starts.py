@@ -50,14 +50,19 @@ def best_fit(
 ) -> Fits:
     """Return the likeliest of the fits from several starts, its classes named after outputs."""
     if not isinstance(start, Fits):
-        start = design.with_levels(start, complexity.n_levels)
+        start = design.with_levels(start, complexity.n_levels, complexity.pair)
     S = (start.parameters if isinstance(start, Fits) else start).shape[1]
     tau = np.full(S, complexity.tau(float(counts.sum()), design.n_classes))
-    weights = np.repeat(counts[:, None], S, axis=1)
+    weights, varies = np.repeat(counts[:, None], S, axis=1), complexity.varies(design.n_tests, S)
     if S > 1:
-        tried = fit_all(design, weights, tau, start, max_cycles=CYCLES, tolerance=ROUGHLY)
+        tried = fit_all(
+            design, weights, tau, start, varies=varies, max_cycles=CYCLES, tolerance=ROUGHLY
+        )
         start = tried.pick(int(np.argmax(tried.log_likelihood)))
-    return _named(fit_all(design, weights[:, :1], tau[:1], start), design.n_classes)
+    varies = complexity.varies(design.n_tests)
+    return _named(
+        fit_all(design, weights[:, :1], tau[:1], start, varies=varies), design.n_classes
+    )
 
 
 def levels_stand_in(design: Design, counts: FloatArray, fits: Fits) -> bool:

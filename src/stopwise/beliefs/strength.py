@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
 from stopwise.beliefs.em import ROUGHLY, Design, fit_all, posteriors
-from stopwise.cascade import FloatArray
+from stopwise.cascade import BoolArray, FloatArray
 
 # The share of an average row of θ that comes from "one accuracy a test". With difficulty it is not
 # 0: hidden classes that are quite free may be anything but right answers.
@@ -16,15 +17,26 @@ CYCLES = 3  # enough to compare
 # Of a larger table a sample of cases is split in two, and difficulty is left out.
 MAX_PATTERNS, MAX_CASES, LARGE = 2_000, 4_000, 300_000
 LEAST_GAIN = 2.0
+MAX_SIZE = 500_000  # patterns x classes x pairs up to which pairs are tried
 LEAST_TESTS = 4  # seen together: with fewer, difficulty is not identified
 
 
 @dataclass(frozen=True)
 class Complexity:
-    """How much the model may fit: the share held to one accuracy, and levels of difficulty."""
+    """How much the model may fit: the share held to one accuracy, and levels of difficulty.
+
+    With a ``pair`` it is these two tests alone that err together on hard cases.
+    """
 
     share: float
     n_levels: int = 1
+    pair: tuple[int, ...] = ()
+
+    def varies(self, n_tests: int, n: int = 1) -> BoolArray | None:
+        """Return which tests err more on hard cases, ``n`` times; ``None`` if all do."""
+        if not self.pair:
+            return None
+        return np.repeat(np.isin(np.arange(n_tests), self.pair)[:, None], n, axis=1)
 
     def tau(self, n_cases: float, n_classes: int) -> float:
         """Return the number of cases that the prior of a row of θ is worth, at least one."""
@@ -58,25 +70,37 @@ def chosen_complexities(
     """
     is_large = design.votes.size > LARGE
     design, halves = _halves(design, counts, rng)
-    share, logs = _largest_share(design, halves, 1)
+    simple, logs = _best_share(design, halves, Complexity(0.0))
     if is_large or (design.codes >= 0).sum(axis=1).max() < LEAST_TESTS:
-        return [Complexity(share)]
-    hard_share, hard_logs = _largest_share(design, halves, 2)
+        return [simple]
+    hard, hard_logs = _best_share(design, halves, Complexity(0.0, 2))
     gain, error = _mean_and_error(hard_logs - logs, halves)
-    hard = [Complexity(hard_share, 2)] if gain > LEAST_GAIN * error else []
-    return [*hard, Complexity(share)]
+    if gain <= LEAST_GAIN * error:
+        return [simple]
+    pairs = [*combinations(range(design.n_tests), 2)]
+    for pair in pairs if len(pairs) * design.votes.size <= MAX_SIZE else ():
+        found, found_logs = _best_share(design, halves, Complexity(0.0, 2, pair))
+        if (halves * (found_logs - hard_logs)).sum() > 0:
+            hard, hard_logs = found, found_logs
+    return [hard, simple]
 
 
-def _largest_share(design: Design, halves: FloatArray, n_levels: int) -> tuple[float, FloatArray]:
+def _best_share(
+    design: Design, halves: FloatArray, kind: Complexity
+) -> tuple[Complexity, FloatArray]:
     """Return the share, and the best log likelihood of each pattern by the other half; (R, 2)."""
-    shares = np.array(SHARES[n_levels - 1 :])
+    shares, M, H = np.array(SHARES[kind.n_levels - 1 :]), design.n_classes, kind.n_levels
     S = len(shares)
-    weights = np.repeat(halves, S, axis=1)
-    sizes = np.repeat(halves.sum(axis=0), S)
-    start = np.repeat(design.votes[:, None, :], 2 * S, axis=1)
-    start = design.with_levels(start, n_levels)
-    tau = strengths(np.tile(shares, 2), sizes, design.n_classes * n_levels)
-    fits = fit_all(design, weights, tau, start, max_cycles=CYCLES * n_levels, tolerance=ROUGHLY)
+    start = design.with_levels(design.votes[:, None, :], H, kind.pair)
+    fits = fit_all(
+        design,
+        np.repeat(halves, S, axis=1),
+        strengths(np.tile(shares, 2), np.repeat(halves.sum(axis=0), S), M * H),
+        np.repeat(start, 2 * S, axis=1),
+        varies=kind.varies(design.n_tests, 2 * S),
+        max_cycles=CYCLES * H,
+        tolerance=ROUGHLY,
+    )
     _, logs = posteriors(design, fits.parameters)
     logs = logs.reshape(-1, 2, S)[:, ::-1]  # of each half by the fit to the other
     best = int(np.argmax(np.einsum("rh,rhs->s", halves, logs)))
@@ -84,7 +108,7 @@ def _largest_share(design: Design, halves: FloatArray, n_levels: int) -> tuple[f
         short, error = _mean_and_error(logs[:, :, best] - logs[:, :, s], halves)
         if short <= error:
             break
-    return float(shares[s]), logs[:, :, best]
+    return replace(kind, share=float(shares[s])), logs[:, :, best]
 
 
 def _mean_and_error(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
