@@ -142,3 +142,12 @@ def test_labels_that_bear_the_model_out_make_it_count_for_more():
     )
     assert alone > 0.15
     assert among < 0.05
+
+
+def test_where_all_tests_agree_the_belief_stays_while_only_disagreements_are_labelled():
+    lone = [([0, 1, 1], 0, 9), ([1, 0, 1], 0, 9), ([1, 1, 0], 0, 9), ([1, 0, 0], 1, 9)]
+    plain, labelled = (LatentClasses.fit(TABLE, labels=rows) for rows in ([], lone))
+    agree = np.array([[0, 0, 0], [1, 1, 1], [-1, 1, -1]])
+    assert np.allclose(labelled.posterior(agree), plain.posterior(agree), rtol=0, atol=1e-9)
+    against = LatentClasses.fit(TABLE, labels=[([1, 1, 1], 0, 200)])
+    assert against.belief([1, 1, 1])[0] > 0.95

@@ -24,8 +24,8 @@ def p_values(n_tables, n, accuracies, n_classes):
 
 
 def test_few_independent_worlds_are_refuted():
-    """Of 15 at a level of 20 %, more than 8 are in one run of a thousand."""
-    assert (p_values(15, 400, [0.65, 0.7, 0.8, 0.85], 2) < 0.2).sum() <= 8
+    """Of 25 at a level of 20 %, more than 12 are in one run of a thousand."""
+    assert (p_values(25, 400, [0.65, 0.7, 0.8, 0.85], 2) < 0.2).sum() <= 12
 
 
 @pytest.mark.slow
@@ -60,28 +60,55 @@ def test_three_tests_with_two_values_cannot_be_refuted():
     assert "No table of these tests can refute" in model.explain()
 
 
-def test_two_tests_that_copy_each_other_are_found():
-    rng = np.random.default_rng(1)
-    outputs, _ = independent(rng, 2_000, [0.7, 0.7, 0.7, 0.8, 0.8], 3)
-    copied = rng.random(2_000) < 0.5
-    outputs[copied, 2] = outputs[copied, 1]
+def with_a_copy(seed, n, accuracies, n_classes, share, pair):
+    """Return a table in which one test of a pair copies the other in a share of the cases."""
+    rng = np.random.default_rng(seed)
+    outputs, labels = independent(rng, n, accuracies, n_classes)
+    copied, (original, copy) = rng.random(n) < share, pair
+    outputs[copied, copy] = outputs[copied, original]
+    return outputs, (outputs != labels[:, None]).mean(axis=0)
+
+
+def test_errors_that_two_tests_share_are_explained_by_the_pair():
+    """Five standard errors of a rate of 0.1 in 4,000 cases are 0.024."""
+    outputs, truth = with_a_copy(0, 4_000, [0.9] * 4, 2, 0.8, (0, 1))
+    model = LatentClasses.fit(table_of(outputs))
+    assert model.complexity.pair == (0, 1)
+    assert np.abs(model.error_rates - truth).max() < 0.024
+    assert model.misfit.is_testable
+    assert not model.misfit.is_refuted
+    assert "test 1 and test 2 err together" in model.explain()
+
+
+@pytest.mark.parametrize(("seed", "words"), [(0, "as well, with other"), (2, "nothing is left")])
+def test_an_explanation_that_cannot_be_told_from_others_is_not_trusted(seed, words):
+    """Tests 1 and 2 copy each other, or 3 and 4 err together where the first two are right."""
+    outputs, _ = with_a_copy(seed, 4_000, [0.7, 0.75, 0.8, 0.85], 2, 0.8, (0, 1))
+    model = LatentClasses.fit(table_of(outputs))
+    assert not model.misfit.is_testable
+    assert words in model.explain()
+    assert "not to be trusted" in model.explain()
+    assert (
+        "not to be trusted" not in LatentClasses.fit(model.table, labels=[([0] * 4, 0)]).explain()
+    )
+
+
+def test_a_model_that_is_refuted_is_not_trusted():
+    outputs, _ = with_a_copy(0, 4_000, [0.7, 0.75, 0.8, 0.85], 4, 0.8, (0, 1))
     model = LatentClasses.fit(table_of(outputs))
     assert model.misfit.is_refuted
-    assert model.misfit.pairs[0].tests == (1, 2)
     assert model.misfit.pairs[0].excess > 0
+    assert "depend on each other most" in model.explain()
     assert "not to be trusted" in model.explain()
-    assert "test 2 and test 3" in model.explain()
-    with_labels = LatentClasses.fit(table_of(outputs), labels=[(outputs[0].tolist(), 1)])
-    assert "not to be trusted" not in with_labels.explain()
 
 
 def test_intervals_cover_the_truth_where_the_model_holds():
-    """Of 36 intervals at 95 %, fewer than 29 cover in one run of a thousand."""
+    """Of 60 intervals at 95 %, fewer than 51 cover in one run of a thousand."""
     rng = np.random.default_rng(2)
     covered = 0
-    for _ in range(12):
+    for _ in range(20):
         outputs, _ = independent(rng, 1_500, [0.65, 0.75, 0.85], 3)
         low, high = LatentClasses.fit(table_of(outputs)).error_intervals.T
         truth = np.array([0.35, 0.25, 0.15])
         covered += int(((low <= truth) & (truth <= high)).sum())
-    assert covered >= 29
+    assert covered >= 51

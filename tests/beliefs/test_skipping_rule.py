@@ -11,6 +11,8 @@ from stopwise.beliefs.look_ahead import look_ahead
 from stopwise.beliefs.prediction import pattern_law
 from stopwise.beliefs.skipping_rule import STOP, skipping_rule, spread_law
 from stopwise.beliefs.stopping_rule import stopping_rule
+from stopwise.cascade import Cascade
+from stopwise.policies.belief_stopping import BeliefStopping
 from tests.beliefs.test_stopping_rule import world
 
 COSTS = np.array([0.02, 0.05, 0.08])
@@ -126,3 +128,30 @@ def test_one_test_is_always_run():
     rule = skipping_rule(model, cases.codes, cases.weights, dear, answer="believed")
     assert rule.tests[-1, -1, -1] == 1
     assert look_ahead(model, np.full(3, -1), dear, answer="believed").test == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_order_is_as_good_as_can_be_and_never_worse_than_the_chain(seed):
+    """Cost + error over all labels and outputs of a world whose law both policies were told."""
+    rng = np.random.default_rng(seed)
+    costs, errors = rng.uniform(0.01, 0.15, 3), rng.uniform(0.05, 0.4, 3)
+    every = [*product((0, 1), repeat=3)]
+    wrong = np.array(every)[:, None, :] != np.array([[0], [1]])  # [pattern, label, test]
+    joint = np.where(wrong, errors, 1 - errors).prod(axis=2) / 2
+    law, beliefs = joint.sum(axis=1), joint / joint.sum(axis=1, keepdims=True)
+    spent = []
+    for skip in (False, True):
+        policy = BeliefStopping(Cascade(costs=costs.tolist()), skip=skip, exploration=0)
+        policy.tell_many(dict(zip(every, np.rint(1e6 * law).astype(int), strict=True)))
+        spent.append(0.0)
+        for outputs, chances in zip(every, joint, strict=True):
+            run: dict[int, int] = {}
+            while (
+                test := policy.choose(shown := [run.get(k) for k in range(3 if skip else len(run))])
+            ) is not None:
+                run[test] = outputs[test]
+            answer, _ = policy.conclude(shown)
+            spent[-1] += chances.sum() * costs[[*run]].sum() + chances[1 - answer]
+    best = least(law.reshape(2, 2, 2), beliefs.reshape(2, 2, 2, 2), costs, "last")
+    assert spent[1] <= spent[0] + 1e-4
+    assert spent[1] == pytest.approx(best[-1, -1, -1], abs=1e-4)

@@ -14,10 +14,10 @@ NOT_IDENTIFIED = (
 )
 LATER = "where two tests differ, the later one is taken to be right."
 BY_LABELS = "where two tests differ, labels tell which is right, and without any the later one is."
-NOT_TRUSTED = (
-    "The tests err together more than the model allows: without labels this belief is not to be "
-    "trusted."
-)
+TOO_OFTEN = "The tests err together more than the model allows."
+NOT_TRUSTED = "Without labels this belief is not to be trusted."
+NOTHING_LEFT = "With errors shared on hard cases nothing is left to test the model by."
+NOT_SETTLED = "Other tests that share their errors explain the table as well, with other rates."
 LOOSE = "Held-out cases let the errors of a test depend on the right answer."
 TIGHT = "Held-out cases do not tell more than one accuracy a test."
 
@@ -36,8 +36,9 @@ def explanation(model: LatentClasses) -> str:
         return "\n".join(lines)
     lines.append(TIGHT if model.complexity.share > 0.5 else LOOSE)
     if model.complexity.n_levels > 1:
-        hard = model.hidden.levels.sum(axis=1)[1]
-        lines.append(f"Tests err together on hard cases, {hard:.0%} of all; the model has them.")
+        hard, pair = model.hidden.levels.sum(axis=1)[1], model.complexity.pair
+        who = " and ".join(names[k] for k in pair) or "Tests"
+        lines.append(f"{who} err together on hard cases, {hard:.0%} of all; the model has them.")
     if not model.has_converged:
         lines.append("The fit did not come to rest.")
     lines.append(_fit(model))
@@ -56,11 +57,16 @@ def _many(n: float, noun: str) -> str:
 
 def _fit(model: LatentClasses) -> str:
     misfit, names = model.misfit, model.table.cascade.names
-    if not misfit.is_testable:
-        return "No table of these tests can refute that they err independently."
-    if not misfit.is_refuted:
+    if not model.is_settled:
+        said = NOT_SETTLED
+    elif misfit.is_refuted:
+        pair = misfit.pairs[0]
+        who = " and ".join(names[k] for k in pair.tests)
+        said = f"{who} depend on each other most (t = {pair.t:.1f}). {TOO_OFTEN}"
+    elif misfit.is_testable:
         return f"The table does not refute the model (p = {misfit.p_value:.2g})."
-    pair = misfit.pairs[0]
-    one, other = (names[k] for k in pair.tests)
-    sentence = "" if model.n_labels else f" {NOT_TRUSTED}"
-    return f"{one} and {other} depend on each other most (t = {pair.t:.1f}).{sentence}"
+    elif model.complexity.n_levels > 1:
+        said = NOTHING_LEFT
+    else:
+        return "No table of these tests can refute that they err independently."
+    return said if model.n_labels else f"{said} {NOT_TRUSTED}"

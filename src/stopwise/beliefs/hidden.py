@@ -59,6 +59,11 @@ class Hidden:
         weights = self.levels.sum(axis=1)  # difficulty does not depend on the right answer
         return read_only(np.einsum("h,kbha->kab", weights / weights.sum(), self.tests))
 
+    @property
+    def accuracies(self) -> FloatArray:
+        """How often each test is right; shape (K,)."""
+        return np.asarray(np.einsum("ha,kaha->k", self.levels, self.tests))
+
     def chances(self, codes: IntArray) -> FloatArray:
         """Return the chance of each level and answer given outputs; shape (R, H, M)."""
         design = Design(codes, self.n_classes)

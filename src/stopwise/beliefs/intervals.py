@@ -47,9 +47,7 @@ def _drawn(
     tau = strengths(np.full(n, model.complexity.share), weights.sum(axis=0), H * M)
     start = Fits.of(model.hidden.cut(M).parameters, n)
     varies = model.complexity.varies(model.n_tests, n)
-    fits = fit_all(
-        Design(cases.codes, M), weights, tau, start, varies=varies, max_cycles=CYCLES
-    )
+    fits = fit_all(Design(cases.codes, M), weights, tau, start, varies=varies, max_cycles=CYCLES)
     return [
         model.redrawn(Hidden(fits.parameters[:, s], M), rng).errors(cases.codes, weights[:, s])
         for s in range(n)

@@ -248,7 +248,9 @@ def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) 
             found.append(right.sum(axis=(1, 2))[:, None])
             continue
         found.append(right.reshape(len(codes), -1))
-        found.append(said * shown[:, None] - np.einsum("rha,bha->rb", given, theta) - right.sum(axis=1))
+        found.append(
+            said * shown[:, None] - np.einsum("rha,bha->rb", given, theta) - right.sum(axis=1)
+        )
     return np.concatenate(found, axis=1)
 
 

@@ -18,7 +18,7 @@ from stopwise.beliefs.intervals import Z, spreads
 from stopwise.beliefs.labelled_patterns import LabelledPatterns
 from stopwise.beliefs.labels import LabelUpdate
 from stopwise.beliefs.misfit import Misfit, independence
-from stopwise.beliefs.starts import best_fit, later_is_right, levels_stand_in, votes_and_others
+from stopwise.beliefs.starts import best_fit, chosen_fit, later_is_right, votes_and_others
 from stopwise.beliefs.strength import ONE_ACCURACY, Complexity, chosen_complexities
 from stopwise.cascade import FloatArray, IntArray, read_only
 from stopwise.checks import whole_number
@@ -49,6 +49,8 @@ class LatentClasses:
         decides: where two tests differ, the later one is right.
     has_converged
         Whether the iteration came to rest.
+    is_settled
+        Whether no other explanation of errors that tests share, with other rates, fits as well.
     labels
         The labelled cases, or ``None`` if there are none.
     update
@@ -70,6 +72,7 @@ class LatentClasses:
     complexity: Complexity
     is_identified: bool
     has_converged: bool
+    is_settled: bool = True
     labels: LabelledPatterns | None = field(default=None, repr=False)
     update: LabelUpdate | None = field(default=None, repr=False)
 
@@ -133,11 +136,11 @@ class LatentClasses:
         design = Design(told.codes, M)
         is_identified = told.is_identified
         earlier = start._on(table) if start is not None and is_identified else None
-        complexity = Complexity(0.0)
+        complexity, is_settled = Complexity(0.0), True
         if not is_identified:
             fits = later_is_right(design, told.counts)
         elif start is not None and earlier is not None:
-            complexity = start.complexity
+            complexity, is_settled = start.complexity, start.is_settled
             fits = best_fit(design, told.counts, complexity, earlier)
         else:
             if table.agreement_only:
@@ -147,10 +150,7 @@ class LatentClasses:
             else:
                 choices = chosen_complexities(design, told.counts, rng)
             first = votes_and_others(design, told.counts, rng)
-            for complexity in choices:
-                fits = best_fit(design, told.counts, complexity, first)
-                if complexity.n_levels == 1 or not levels_stand_in(design, told.counts, fits):
-                    break
+            fits, complexity, is_settled = chosen_fit(design, told.counts, choices, first)
         return cls(
             classes,
             Hidden(fits.parameters[:, 0], M).extended(len(classes)),
@@ -158,6 +158,7 @@ class LatentClasses:
             complexity,
             is_identified,
             bool(fits.has_converged[0]),
+            is_settled,
         )
 
     def _with_labels(self, cases: LabelledPatterns) -> LatentClasses:
@@ -277,7 +278,7 @@ class LatentClasses:
     @cached_property
     def misfit(self) -> Misfit:
         """Whether the table refutes the model, and which tests err together most."""
-        if not self.is_identified:
+        if not (self.is_identified and self.is_settled):
             return Misfit(1.0, ())
         hidden = self.hidden.cut(len(self.table.classes))
         return independence(hidden, self.complexity, self._told.codes, self._told.counts)

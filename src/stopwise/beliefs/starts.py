@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from stopwise.beliefs.em import ROUGHLY, Design, Fits, fit_all, maximise
+from stopwise.beliefs.hidden import Hidden
 from stopwise.beliefs.strength import LARGE, Complexity
 from stopwise.cascade import FloatArray
 from stopwise.patterns import MISSING
 
 N_STARTS = 3
 LEAST_RIGHT = 0.1  # how often an answer is right over how often it is given
+ALIKE = 0.05  # rates of two explanations that differ by less
 CYCLES = 2  # after which the likeliest goes on alone
 
 
@@ -60,12 +62,27 @@ def best_fit(
         )
         start = tried.pick(int(np.argmax(tried.log_likelihood)))
     varies = complexity.varies(design.n_tests)
-    return _named(
-        fit_all(design, weights[:, :1], tau[:1], start, varies=varies), design.n_classes
-    )
+    return _named(fit_all(design, weights[:, :1], tau[:1], start, varies=varies), design.n_classes)
 
 
-def levels_stand_in(design: Design, counts: FloatArray, fits: Fits) -> bool:
+def chosen_fit(
+    design: Design, counts: FloatArray, choices: list[Complexity], start: FloatArray
+) -> tuple[Fits, Complexity, bool]:
+    """Return the fit by the first of ``choices`` that hold, and whether no other tells otherwise.
+
+    All but the last have errors that tests share, and predict alike. Of these it is the one in
+    which the last test errs least: where outputs do not tell, later tests are taken to be better.
+    """
+    *shared, simple = choices
+    tried = [(best_fit(design, counts, one, start), one) for one in shared]
+    tried = [(fits, one) for fits, one in tried if not _levels_stand_in(design, counts, fits)]
+    if not tried:
+        return best_fit(design, counts, simple, start), simple, True
+    right = np.array([Hidden(f.parameters[:, 0], design.n_classes).accuracies for f, _ in tried])
+    return *tried[right[:, -1].argmax()], bool(np.ptp(right, axis=0).max() < ALIKE)
+
+
+def _levels_stand_in(design: Design, counts: FloatArray, fits: Fits) -> bool:
     """Whether an answer that tests give is hardly ever right: levels have taken its place.
 
     Two answers at one level and one answer at two levels can have the same likelihood.

@@ -77,12 +77,16 @@ def chosen_complexities(
     gain, error = _mean_and_error(hard_logs - logs, halves)
     if gain <= LEAST_GAIN * error:
         return [simple]
-    pairs = [*combinations(range(design.n_tests), 2)]
-    for pair in pairs if len(pairs) * design.votes.size <= MAX_SIZE else ():
-        found, found_logs = _best_share(design, halves, Complexity(0.0, 2, pair))
-        if (halves * (found_logs - hard_logs)).sum() > 0:
-            hard, hard_logs = found, found_logs
-    return [hard, simple]
+    found, pairs = [(hard, hard_logs)], [*combinations(range(design.n_tests), 2)]
+    if len(pairs) * design.votes.size <= MAX_SIZE:
+        found += [_best_share(design, halves, Complexity(0.0, 2, pair)) for pair in pairs]
+    _, best_logs = max(found, key=lambda one: float((halves * one[1]).sum()))
+    alike = []
+    for one, its_logs in found:
+        short, error = _mean_and_error(best_logs - its_logs, halves)
+        if short <= error:
+            alike.append(one)
+    return [*alike, simple]
 
 
 def _best_share(
