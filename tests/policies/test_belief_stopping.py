@@ -110,11 +110,11 @@ def test_it_comes_near_the_best_rule_that_knows_the_truth():
     assert np.mean(paid) < min(stages)
 
 
-def test_lists_tuples_and_arrays_are_the_same_outputs():
+def test_lists_tuples_and_arrays_are_the_same_outputs_each_time():
     policy = taught(exploration=0)
     for outputs in ((0,), (0, 1), (1, 1)):
-        decisions = {policy.next(outputs), policy.next([*outputs]), policy.next(np.array(outputs))}
-        assert len(decisions) == 1
+        forms = [outputs, [*outputs], np.array(outputs)]
+        assert len({policy.next(form) for form in forms * 20}) == 1
 
 
 def test_ask_says_how_far_to_run():
@@ -184,11 +184,6 @@ def test_before_the_first_output_the_first_test_is_run():
     assert policy.chance_to_go_on([]) == 1
 
 
-def test_an_answer_of_no_known_kind_is_refused():
-    with pytest.raises(SettingError, match="answer must be one of last, believed, got None"):
-        BeliefStopping(CASCADE, answer=None)
-
-
 # Learning
 
 
@@ -236,12 +231,6 @@ def test_exploration_costs_what_it_says_and_never_ends():
     assert abs(went_on / n - chance) < 5 * math.sqrt(chance / n)  # five standard deviations
     assert {policy.next((0, y)) for y in (0, 1) for _ in range(50)} == {CONTINUE}
     assert policy.next((0, 0, 0)) is STOP
-
-
-def test_without_exploration_the_same_is_decided_each_time():
-    policy = taught(exploration=0)
-    for outputs in ((0,), (1,), (0, 1)):
-        assert len({policy.next(outputs) for _ in range(50)}) == 1
 
 
 def test_patterns_beyond_the_limit_are_counted_but_not_learned_from():

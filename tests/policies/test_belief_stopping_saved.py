@@ -54,20 +54,6 @@ def test_merged_counts_add_up_and_the_rule_is_that_of_all_cases():
             assert merged.next(row[:k]) is both.next(row[:k])
 
 
-def test_what_a_worker_was_told_counts_once():
-    rows, _ = cases(300)
-    policy = BeliefStopping(CASCADE)
-    policy.tell_many(rows[:100])
-    worker = policy.fork()
-    worker.tell_many(rows[100:])
-    assert policy.merge(worker)._counts == worker._counts
-
-
-def test_other_settings_cannot_be_merged():
-    with pytest.raises(SettingError, match="equal settings"):
-        BeliefStopping(CASCADE).merge(BeliefStopping(CASCADE, answer="believed"))
-
-
 def test_trees_are_refused():
     tree = Cascade(costs=[0, 0.1, 0.1], parents=[None, 0, 0])
     with pytest.raises(CascadeError, match="BeliefStopping needs a chain"):
@@ -78,6 +64,7 @@ def test_trees_are_refused():
     ("settings", "message"),
     [
         ({"answer": "first"}, "answer must be one of last, believed, got 'first'"),
+        ({"answer": None}, "answer must be one of last, believed, got None"),
         ({"skip": 1}, "skip must be true or false, got 1"),
         ({"exploration": -0.1}, "exploration must be >= 0"),
         ({"exploration": math.inf}, "exploration must be >= 0 and finite"),
@@ -114,11 +101,3 @@ def test_bad_labels_are_refused(label):
     with pytest.raises(OutputsError, match="label must be hashable and equal itself"):
         policy.tell([0], label=label)
     assert policy.n_rounds == 0
-
-
-def test_a_batch_is_taken_as_a_whole_or_not_at_all():
-    policy = taught(30)
-    before = policy.to_state()
-    with pytest.raises(OutputsError, match="case 2 of the batch"):
-        policy.tell_many([(0, 1), (0, 1, 1, 1)])
-    assert policy.to_state() == before

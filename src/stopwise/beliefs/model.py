@@ -115,10 +115,8 @@ class LatentClasses:
             rows = labels_by_agreement(rows)
         cases, classes = LabelledPatterns.from_rows(rows, table.classes, K)
         if start is not None and start.table is table:  # only the labels may be others
-            model = replace(start, labels=None, update=None)
-            model = replace(
-                model, classes=classes, hidden=start.hidden.cut(M).extended(len(classes))
-            )
+            hidden = start.hidden.cut(M).extended(len(classes))
+            model = replace(start, classes=classes, hidden=hidden, labels=None, update=None)
         else:
             model = cls._fitted(table, told, classes, start, np.random.default_rng(seed))
         return model._with_labels(cases) if cases.n_labels else model
@@ -268,10 +266,8 @@ class LatentClasses:
         if not (self.is_identified or self.n_labels):
             return read_only(np.tile([0.0, 1.0], (self.n_tests, 1)))
         rates = np.nan_to_num(self.error_rates, nan=0.5)
-        # No table has every pattern, so no width is less than that of Wilson's interval for 0 of n.
-        least = Z**2 / (self.n_cases + Z**2)
         spread = np.zeros_like(rates) if self._told.is_law else spreads(self, self._told)
-        width = np.maximum(Z * spread, least)
+        width = np.maximum(Z * spread, Z**2 / (self.n_cases + Z**2))  # Wilson's for 0 of n cases
         width[np.isnan(self.error_rates)] = 1.0
         return read_only(np.clip(np.column_stack([rates - width, rates + width]), 0.0, 1.0))
 
@@ -293,8 +289,7 @@ class LatentClasses:
         Where a test was not run its chance to err is that given the others.
         """
         codes = np.asarray(codes, dtype=np.int64)
-        shares = np.asarray(weights, dtype=np.float64)
-        shares = shares / shares.sum()
+        shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
         chances, shown = self.posterior(codes), codes != MISSING
         rates = np.full(self.n_tests, np.nan)
         for k in np.flatnonzero(shown.any(axis=0)).tolist():
