@@ -19,21 +19,11 @@ LEAST_TESTS = 3  # that vary and were seen together; two tests fit many error ra
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """What is fitted.
+    """What is fitted."""
 
-    Parameters
-    ----------
-    codes
-        One row a pattern, -1 where there is no output; shape (R, K).
-    counts
-        How many cases show it; shape (R,).
-    is_law
-        Whether the table was a law, known exactly, and the counts are made up.
-    """
-
-    codes: IntArray
-    counts: FloatArray
-    is_law: bool
+    codes: IntArray  # one row a pattern, -1 where there is no output; shape (R, K)
+    counts: FloatArray  # how many cases show it; shape (R,)
+    is_law: bool  # whether the table was a law, known exactly, and the counts are made up
 
     @classmethod
     def of(cls, table: Any) -> Cases:

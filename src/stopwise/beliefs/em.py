@@ -46,17 +46,10 @@ class Design:
     """Patterns as a matrix of indicators: row r has a 1 at (k, codes[r, k]) if test k was run.
 
     The first column is 1 throughout, for the prior.
-
-    Parameters
-    ----------
-    codes
-        One row a pattern, one column a test, -1 where there is no output; shape (R, K).
-    n_classes
-        The number of classes, M.
     """
 
-    codes: IntArray
-    n_classes: int
+    codes: IntArray  # one row a pattern, one column a test, -1 where there is no output; (R, K)
+    n_classes: int  # M
 
     @property
     def n_tests(self) -> int:
@@ -118,22 +111,11 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Several fits at once.
+    """Several fits at once; their parameters are laid out as those of `Hidden`."""
 
-    Parameters
-    ----------
-    parameters
-        Row 0 is how often each hidden class occurs, row 1 + k * M + b how often test k says b in
-        each; shape (1 + K * M, S, H * M). Hidden class h * M + a is: a is right, difficulty h.
-    has_converged
-        Whether the last cycle left the fit unchanged; shape (S,).
-    log_likelihood
-        Of the table, before the last step; shape (S,).
-    """
-
-    parameters: FloatArray
-    has_converged: BoolArray
-    log_likelihood: FloatArray
+    parameters: FloatArray  # shape (1 + K * M, S, H * M)
+    has_converged: BoolArray  # whether the last cycle left the fit unchanged; shape (S,)
+    log_likelihood: FloatArray  # of the table, before the last step; shape (S,)
 
     @classmethod
     def of(cls, parameters: FloatArray, n: int = 1) -> Fits:

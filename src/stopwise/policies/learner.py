@@ -102,14 +102,11 @@ class Learner(ABC):
         if self.draws:
             self._rng = generator_of(seed)
 
-    # Telling
-
     def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
         """Take in many cases at once, in any order, or a mapping from cases to how often.
 
-        A case is what `tell` takes: outputs alone, or a tuple of outputs and what else the policy
-        needs, in the order label, context, and the stage on a tree. All or nothing: if one of them
-        is refused none is taken.
+        A case is what `tell` takes: outputs alone, or a tuple of outputs and what else is needed:
+        label, context, stage on a tree, in this order. If one of them is refused none is taken.
         """
         names = self._case_names()
         checked = checked_batch(batch, names, lambda case: self._checked(**parts(case, names)))
