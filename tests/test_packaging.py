@@ -41,8 +41,10 @@ def direct_dependencies() -> list[Requirement]:
 HELP = "sys.argv = ['stopwise', '--help']\nfrom stopwise.cli import main\nmain()"
 
 
-@pytest.mark.parametrize("code", ["import stopwise", HELP], ids=["import", "help"])
-def test_import_and_help_load_nothing_heavy(code):
+@pytest.mark.parametrize(
+    ("code", "needed"), [("import stopwise", set()), (HELP, {"rich", "typer"})]
+)
+def test_import_and_help_load_nothing_heavy(code, needed):
     shown = "atexit.register(lambda: print(json.dumps(list(sys.modules))))"
     done = subprocess.run(
         [sys.executable, "-c", f"import atexit, json, sys; {shown}\n{code}"],
@@ -53,7 +55,7 @@ def test_import_and_help_load_nothing_heavy(code):
     )
     loaded = {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
     assert "stopwise" in loaded
-    assert not loaded & HEAVY
+    assert loaded & HEAVY <= needed
 
 
 def test_types_are_shipped():
