@@ -53,8 +53,6 @@ def test_nulls_of_pandas_and_arrow_are_missing_outputs(make):
     assert one.to_state() == other.to_state()
 
 
-# Spelling
-
 ALIKE = {
     "number": ("1", 1),
     "case": ("Refund", "refund"),

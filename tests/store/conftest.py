@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from stopwise.store import open_store
 from tests.store.children import Children
 from tests.store.postgres_server import PostgresServer, postgres_binaries, postgres_running
 
@@ -28,3 +29,14 @@ def children() -> Iterator[Children]:
     found = Children()
     yield found
     found.close()
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path / 'store.db'}"
+
+
+@pytest.fixture
+def store(url):
+    with open_store(url) as store:
+        yield store

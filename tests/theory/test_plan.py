@@ -6,17 +6,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from paper.monitoring import FeedbackGraph
-from paper.side_observation import general_plan
 from stopwise.cascade import Cascade
-from stopwise.errors import SettingError
-from stopwise.theory import plan as plan_module
 from stopwise.theory.plan import (
     cheapest_plan,
-    expected_regret,
     exploration_demands,
     exploration_plan,
-    is_informative,
     observation_counts,
 )
 
@@ -236,93 +230,3 @@ def test_infinite_demands_are_met(problem):
     assert all(m >= b - 1e-9 for m, b in zip(seen, demands, strict=True))
     # Finite demands alone never make an infinite play.
     assert any(map(math.isinf, u)) == any(map(math.isinf, demands))
-
-
-# Sufficiently informative
-
-
-@given(gapped(), st.floats(0.05, 2))
-def test_following_the_plan_is_informative_and_less_is_not(problem, sigma2):
-    gaps, cascade = problem
-    u = np.array(exploration_plan(gaps, cascade, sigma2))
-    assert is_informative(u, gaps, cascade, sigma2)
-    assert is_informative(u + 1, gaps, cascade, sigma2)
-    assert not is_informative(u * (1 - 1e-6), gaps, cascade, sigma2)
-    # What Algorithm 1 relies on: while not informed, some stage is short of its plan.
-    for k in np.flatnonzero(u):
-        short = u.copy()
-        short[k] *= 0.5
-        assert not is_informative(short, gaps, cascade, sigma2)
-
-
-def test_plays_are_judged_test_by_test():
-    # Demands 2, 8, 8.
-    assert is_informative([0, 0, 8], [0.5, 0, 0.25], CHAIN)
-    assert not is_informative([0, 9, 7], [0.5, 0, 0.25], CHAIN)
-    assert not is_informative([0, 0, 1e9], [0.0, 0.0, 0.0], CHAIN)
-
-
-# Any graph
-
-
-@given(problems())
-def test_the_general_plan_has_the_same_regret_and_plays_of_optimal_stages(problem):
-    demands, gaps, cascade = problem
-    special = np.array(cheapest_plan(demands, gaps, cascade))
-    general = np.array(general_plan(demands, gaps, FeedbackGraph.of(cascade)))
-    assert (shows(cascade) @ general >= np.array(demands) - 1e-6).all()
-    assert general @ gaps == pytest.approx(special @ gaps, abs=1e-6)
-    optimal = np.array(gaps) == 0
-    assert general[optimal].sum() == pytest.approx(special[optimal].sum(), abs=1e-6)
-
-
-# What is refused, and what a kernel may compile
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: exploration_demands([0.1, -0.2]), "gaps must be >= 0, got -0.2 at stage 2"),
-        (lambda: exploration_demands([math.nan]), "gaps must be >= 0, got nan at stage 1"),
-        (lambda: exploration_demands([0.1], sigma2=0), "sigma2 must be > 0, got 0"),
-        (lambda: exploration_plan([0, 1], CHAIN), "gaps must have one entry a stage, got 2 for 3"),
-        (lambda: observation_counts([0, 1], CHAIN), "plays must have one entry a stage"),
-        (lambda: cheapest_plan([1], [0, 1, 1], CHAIN), "demands must have one entry a stage"),
-        (lambda: cheapest_plan([1, -1, 1], [0, 1, 1], CHAIN), "demands must be >= 0, got -1.0"),
-        (lambda: cheapest_plan([1, 1, 1], [0, math.inf, 1], CHAIN), "finite, got inf at stage 2"),
-        (lambda: is_informative([1, 1], [0, 1, 1], CHAIN), "plays must have one entry a stage"),
-    ],
-)
-def test_bad_input_is_refused_with_the_place(call, message):
-    with pytest.raises(SettingError, match=message):
-        call()
-
-
-def test_numba_compiles_the_three_loops_as_they_are():
-    numba = pytest.importorskip("numba")
-    parents = np.array([-1, 0, 0, 1, 1])
-    gaps = np.array([0.2, 0.1, 0.0, 0.3, 0.05])
-    write_demands, write_plan, seen = map(
-        numba.njit, (plan_module.write_demands, plan_module.write_plan, plan_module._seen)
-    )
-    demands, plays, room, cheapest = np.full((4, 5), np.nan)
-    write_demands(gaps, 0.25, demands)
-    write_plan(demands, gaps, parents, plays, room, cheapest)
-    assert plays.tolist() == exploration_plan(gaps, TREE)
-    assert seen(plays, parents) == observation_counts(plays, TREE)
-
-
-def test_regret_of_an_infinite_plan_at_optimal_stages_is_finite():
-    assert expected_regret([0.0, 0.0], exploration_plan([0.0, 0.0], Cascade(costs=[0, 0]))) == 0
-
-
-def test_regret_sums_gaps_over_plays():
-    assert expected_regret([0.5, 0, 0.25], [2, 100, 4]) == 2
-    assert expected_regret(np.array([0.5, 0.0]), np.array([3, 1])) == 1.5
-
-
-def test_an_optimal_action_costs_nothing_however_often_played():
-    assert expected_regret([0, 0.5], [math.inf, 2]) == 1
-    assert expected_regret([0, 0.5], [1, math.inf]) == math.inf
-    with pytest.raises(ValueError, match="zip"):
-        expected_regret([0, 1], [1])

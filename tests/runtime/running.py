@@ -1,0 +1,50 @@
+"""A small cascade to run, and a store that is away."""
+
+import asyncio
+import itertools
+
+import stopwise as sw
+from stopwise.errors import StoreUnavailableError
+from stopwise.runtime import Runtime, Stage
+
+
+def bit(k):
+    """A stage that reads one bit of the case; -1 in the case makes it fail."""
+
+    async def stage(case):
+        if case < 0:
+            raise ConnectionError("no route")
+        return (case >> k) & 1
+
+    return Stage(stage, cost=1.0, name=f"bit {k}", breaker_failures=10**6)
+
+
+def runtime(n_stages=3, **settings):
+    given = {
+        "stages": [bit(k) for k in range(n_stages)],
+        "mistake_cost": 10,
+        "policy": "resolve",
+        "shadow": 0.0,
+        "seed": 0,
+        **settings,
+    }
+    return Runtime("test", **given)
+
+
+def fixed(stage, n_stages=3):
+    return sw.FixedStage(sw.Cascade([1] * n_stages, 10), stage=stage)
+
+
+def run(made, cases, keys=None):
+    """Answer cases one after the other and close the runtime."""
+
+    async def play():
+        async with made:
+            given = zip(cases, keys or itertools.repeat(None), strict=False)
+            return [await made.run(case, key=key) for case, key in given]
+
+    return asyncio.run(play())
+
+
+def away(*args, **settings):
+    raise StoreUnavailableError("away")

@@ -1,0 +1,176 @@
+"""Prices, stages and processes that change while a cascade runs."""
+
+import asyncio
+
+import pytest
+
+import stopwise as sw
+from stopwise.errors import SettingError, StoreUnavailableError
+from stopwise.runtime import Stage
+from tests.runtime.running import away, bit, fixed, run, runtime
+
+
+class TestChanges:
+    def test_a_price_that_is_none_changes_nothing(self):
+        made = runtime()
+        with pytest.raises(SettingError, match="cost of stage 'bit 1' must be >= 0"):
+            made.set_costs([0, -5, 7])
+        assert made.cascade.prices == (1, 1, 1)
+
+    def test_a_replaced_stage_keeps_the_pairs_of_the_others(self):
+        made = runtime()
+        run(made, [0b000, 0b100])
+        made.replace_stage("bit 1", Stage(lambda case: 1, cost=2, name="new"))
+        counts = made.learning.policy.counts
+        assert made.cascade.names == ("bit 0", "new", "bit 2")
+        assert counts.n_seen[0, 2] == 2
+        assert counts.n_seen[0, 1] == 0
+
+    def test_a_stage_more_and_a_stage_less(self):
+        made = runtime()
+        run(made, [0b000, 0b111])
+        made.add_stage(bit(5), before="bit 1")
+        assert made.cascade.names == ("bit 0", "bit 5", "bit 1", "bit 2")
+        assert made.learning.policy.counts.n_seen[0, 3] == 2
+        made.remove_stage("bit 0")
+        assert made.cascade.names == ("bit 5", "bit 1", "bit 2")
+        assert made.learning.policy.counts.n_seen[1, 2] == 2
+
+    def test_a_process_may_start_with_other_stages(self, tmp_path, caplog):
+        def opened(*bits):
+            url = f"sqlite:///{tmp_path / 'triage.db'}"
+            return runtime(stages=[bit(k) for k in bits], store=url)
+
+        with opened(0, 1, 2) as old:
+            old.tell((0, 0, 0))
+            old.tell((0, 0, 1))
+            old.sync()
+            with opened(2, 0) as new:
+                assert new.learning.patterns() == {(0, 0): 1, (1, 0): 1}
+                old.sync()
+                assert old.run_sync(0b111).answer == 1
+                assert "another process has changed the stages" in caplog.text
+                with pytest.raises(SettingError, match="another process has changed the stages"):
+                    old.set_mistake_cost(20)
+                old.sync()
+                new.sync()
+                assert new.learning.policy.n_rounds == 2
+
+    def test_what_the_owner_changes_holds_in_every_process(self, tmp_path):
+        """In one that runs and in one that starts; not in one whose program has other prices."""
+
+        def opened(mistake_cost=10):
+            return runtime(store=f"sqlite:///{tmp_path / 'triage.db'}", mistake_cost=mistake_cost)
+
+        def now(made):
+            cascade = made.learning.policy.cascade
+            return cascade.prices, cascade.mistake_cost, made.learning.is_frozen
+
+        with opened() as first, opened() as second:
+            first.tell((0, 1))
+            first.set_costs([0, 5, 7])
+            first.set_mistake_cost(100)
+            first.freeze()
+            second.sync()
+            assert now(second) == now(first) == ((0, 5, 7), 100, True)
+            assert first.learning.policy.n_rounds == 1, "what was seen stays"
+            second.freeze(frozen=False)
+            first.sync()
+            assert now(first) == ((0, 5, 7), 100, False)
+            second.freeze()
+        with opened() as third:
+            assert now(third) == ((0, 5, 7), 100, True)
+        with opened(mistake_cost=30) as other:
+            assert now(other) == ((1, 1, 1), 30, True)
+            other.remove_stage(0)
+        with opened(mistake_cost=30) as again:
+            assert now(again) == ((1, 1, 1), 30, True)
+
+    def test_every_change_is_an_event_with_a_version(self):
+        made = runtime()
+        made.set_mistake_cost(20)
+        made.remove_stage(2)
+        records = made.worker.store.records("event", "test")
+        assert [r.body["what"] for r in records] == [
+            "started",
+            "mistake cost changed",
+            "stage removed",
+        ]
+        assert [r.body["version"] for r in records] == [1, 2, 3]
+
+    def test_a_case_that_began_before_a_change_of_stages_is_not_told(self):
+        made = runtime()
+
+        async def play():
+            course = made.learning.start()
+            outcomes = []
+            await made.engine.run(3, course, made.engine.stages.callers, outcomes)
+            made.remove_stage(0)
+            made._learn(outcomes, course)
+
+        asyncio.run(play())
+        assert made.learning.patterns() == {}
+
+    def test_frozen_means_no_learning(self):
+        made = runtime()
+        asyncio.run(made.run(1))
+        made.freeze()
+        asyncio.run(made.run(2))
+        assert made.learning.policy.n_rounds == 1
+
+
+class TestCostsByCall:
+    def test_decisions_use_the_mean_and_totals_the_true_cost(self):
+        async def said(case):
+            return case
+
+        stages = [Stage(said, cost=len, name="by token"), bit(0)]
+        made = runtime(stages=stages, policy=sw.FixedStage(sw.Cascade([0, 1], 10), stage=0))
+        results = run(made, ["a", "abc"])
+        assert [result.cost for result in results] == [1, 3]
+        assert made.cascade.prices[0] == 2.0
+
+
+class TestChangesUnderWay:
+    def test_a_case_goes_on_with_the_stages_it_began_with(self):
+        started = asyncio.Event()
+
+        async def slow(case):
+            started.set()
+            await asyncio.sleep(0.02)
+            return 5
+
+        made = runtime(stages=[Stage(slow, name="slow", cost=1), bit(1), bit(2)], policy=fixed(2))
+
+        async def play():
+            async with made:
+                task = asyncio.create_task(made.run(0b110))
+                await started.wait()
+                made.remove_stage(2)
+                return await task
+
+        made.learning._make = lambda cascade: sw.FixedStage(cascade, stage=cascade.n_stages - 1)
+        assert asyncio.run(play()).outputs == (5, 1, 1)
+        assert made.learning.patterns() == {}
+
+    @pytest.mark.parametrize(
+        ("change", "arguments"),
+        [
+            ("remove_stage", [1]),
+            ("set_costs", [[5, 6, 7]]),
+            ("set_mistake_cost", [99]),
+            ("freeze", []),
+            ("trust", [2]),
+        ],
+    )
+    def test_nothing_changes_where_the_store_is_away(self, monkeypatch, change, arguments):
+        made = runtime()
+        made.engine.distrusted = frozenset({2})
+        monkeypatch.setattr(made.worker.store, "open_epoch", away)
+        monkeypatch.setattr(made.worker.store, "put_cascade", away)
+        before = made.cascade
+        with pytest.raises(StoreUnavailableError):
+            getattr(made, change)(*arguments)
+        assert made.cascade == made.engine.stages.cascade(made.mistake_cost) == before
+        assert not made.learning.is_frozen
+        assert made.engine.distrusted == {2}
