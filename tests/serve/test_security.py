@@ -120,7 +120,10 @@ def test_tokens_are_believed_while_the_store_is_away(monkeypatch):
     assert tokens.grant(token) is None
 
 
-@pytest.mark.parametrize("settings", [{"scope": "all"}, {"scope": "read", "days": 0}])
+BAD_TOKENS = [{"scope": "all"}, {"scope": "read", "days": 0}, {"scope": "read", "days": 1e308}]
+
+
+@pytest.mark.parametrize("settings", BAD_TOKENS)
 def test_tokens_refuse_nonsense(settings):
     with pytest.raises(SettingError):
         Tokens(open_store("memory://")).create(**settings)

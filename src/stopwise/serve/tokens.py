@@ -36,6 +36,9 @@ class Grant:
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
 
 
+MOST_DAYS = 36_500
+
+
 class Tokens:
     """The tokens of a store; only their hashes are kept.
 
@@ -61,7 +64,8 @@ class Tokens:
     def create(self, scope: str, *, note: str = "", days: float = 365.0) -> str:
         """Return a new token; this is the only time that it is shown."""
         known_name("scope", scope, SCOPES, SettingError)
-        finite_number("days", days, SettingError, zero=False)
+        if finite_number("days", days, SettingError, zero=False) > MOST_DAYS:
+            raise SettingError(f"days must be at most {MOST_DAYS}, got {days!r}")
         token_id, secret = secrets.token_hex(4), secrets.token_urlsafe(24)
         token = f"{PREFIX}_{token_id}_{secret}"
         now = self._clock()
