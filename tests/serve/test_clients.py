@@ -174,6 +174,15 @@ def test_flags_that_make_no_sense(given, words):
         serve(**given)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_port_in_use_is_said_and_nothing_else(workers, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingError, match=f"port {port} is in use"):
+            serve(port=port, workers=workers, name="a", costs="0,1", mistake_cost=2.0)
+    assert capsys.readouterr() == ("", "")
+
+
 def test_settings_say_all_that_is_wrong(tmp_path):
     path = tmp_path / "serve.toml"
     path.write_text('prot = 1\nhost = "0.0.0.0"\n[cascades.a]\nmistake_cost = "x"\n')

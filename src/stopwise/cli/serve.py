@@ -69,7 +69,4 @@ def serve(
     if new_token:
         typer.echo(launch.new_token(new_token))
         return
-    settings = launch.settings
-    served = ", ".join([*settings.cascades, *filter(None, [name])]) or "what its store has"
-    typer.echo(f"http://{settings.host}:{settings.port} serves {served}")
-    launch.run()
+    launch.run(typer.echo)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
+import socket
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +59,7 @@ class Launch:
         from stopwise.serve.guard import JsonLines
         from stopwise.serve.telemetry import Traced
 
+        logging.captureWarnings(True)
         handler = logging.StreamHandler()
         handler.setFormatter(JsonLines())
         logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
@@ -74,20 +78,26 @@ class Launch:
             trail.write(store, "", who="command line", did=did)
         return token
 
-    def run(self) -> None:
-        """Serve until the process is told to end."""
+    def run(self, say: Callable[[str], None]) -> None:
+        """Serve until the process is told to end; ``say`` the address once nothing is amiss."""
         import uvicorn
 
         settings = self.settings
+        port = _free_port(settings.host, settings.port)
+        served: Any = "stopwise.serve.running:app"
         if settings.workers > 1:
-            host = self.host()  # a mistake is said once, and a new cascade is created once
-            host.worker.close()
-        os.environ[VARIABLE] = json.dumps(asdict(self))
+            os.environ[VARIABLE] = json.dumps(asdict(self))
+            self.host().worker.close()  # a mistake is said once, a new cascade is created once
+        else:
+            served = self.app()
+        names = [*settings.cascades, *filter(None, [self.cascade.get("name")])]
+        address = f"[{settings.host}]" if ":" in settings.host else settings.host
+        say(f"http://{address}:{port} serves {', '.join(names) or 'what its store has'}")
         uvicorn.run(
-            "stopwise.serve.running:app",
-            factory=True,
+            served,
+            factory=settings.workers > 1,
             host=settings.host,
-            port=settings.port,
+            port=port,
             workers=settings.workers,
             log_config=None,
             log_level="warning",
@@ -97,11 +107,22 @@ class Launch:
         )
 
 
+def _free_port(host: str, port: int) -> int:
+    """Return the port, a free one for 0, or raise `SettingError` if it cannot be listened on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.create_server((host, port), family=family) as tried:
+            return int(tried.getsockname()[1])
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise SettingError(f"port {port} is in use: --port 0 takes a free one") from None
+        raise SettingError(f"cannot listen: {error.strerror}") from None
+
+
 def app() -> Any:
     """Return the application that the environment describes; uvicorn calls this."""
     try:
         given = json.loads(os.environ[VARIABLE])
     except KeyError:
         raise SettingError(f"{VARIABLE} is not set: start the server by stopwise serve") from None
-    logging.captureWarnings(True)
     return Launch(**given).app()
