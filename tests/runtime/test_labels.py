@@ -27,6 +27,13 @@ class TestLabels:
         assert made.labels.n_labels == 1
         assert made.labels.wanted(5) == []
 
+    def test_a_label_of_a_case_whose_last_stage_failed_is_learned(self):
+        made = runtime(policy="beliefs", labels=LabelSettings(keep=5))
+        made.tell([0, 1, None])
+        made.labels.offer("a", "a case", (0, 1, None))
+        made.labels.add("a", 1)  # without a warning of outputs that end with None
+        assert made.learning.policy.n_labels == 1
+
     def test_a_key_that_nobody_knows_is_refused(self):
         with pytest.raises(SettingError, match="key must name a case that was kept, got 'b'"):
             self.made().labels.add("b", 1)

@@ -229,7 +229,7 @@ class Learning:
             if patterns:
                 policy.tell_many(patterns)
             for outputs, label in labelled:
-                policy.tell(outputs, label=label)
+                policy.tell(outputs, stage=len(outputs) - 1, label=label)
             self.cascade, self.policy = cascade, policy
 
     def _take_labelled(self, patterns: dict[Pattern, int]) -> list[tuple[Pattern, Hashable]]:
