@@ -20,6 +20,7 @@ KIND = "token"
 PREFIX = "sw"
 # Seconds for which a token that was looked up is believed without asking the store again.
 BELIEVED = 5.0
+MOST_DAYS = 36_500
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,6 @@ class Grant:
     def allows(self, scope: str) -> bool:
         """Whether requests of this scope are allowed."""
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
-
-
-MOST_DAYS = 36_500
 
 
 class Tokens:
