@@ -8,7 +8,7 @@ import stopwise as sw
 from stopwise.problem.families import dominance_sweep, nested_errors, relaxed_errors
 from stopwise.simulation import workers
 from tests.policies.helpers import FACTORIES
-from tests.simulation.test_run import Broken, Impatient
+from tests.simulation.test_interruption import Broken, Impatient
 
 CASCADE = sw.Cascade(costs=[0, 0.1, 0.1])
 WORLDS = {"nested": nested_errors(CASCADE), "relaxed": relaxed_errors(CASCADE)}
