@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stopwise.errors import OutputsError
+from stopwise.errors import OutputsError, SettingError
 from stopwise.runtime import Runtime
 from tests.runtime.running import bit, fixed, run, runtime
 
@@ -75,6 +75,14 @@ class TestTells:
         assert made.learning.policy.n_rounds == 1
         with pytest.raises(OutputsError, match="'a' was told before with other outputs"):
             made.tell((0, 0), key="a")
+
+    @pytest.mark.parametrize("key", [5, 1.5, True, b"a", ""])
+    def test_a_key_that_is_no_text_is_refused(self, key):
+        """Databases gave 5 back as "5": the case was taken for a repetition and not counted."""
+        made = runtime()
+        with pytest.raises(SettingError, match="key must be a text"):
+            made.tell((0, 1), key=key)
+        assert made.tell((0, 1), key="5")
 
     def test_a_key_may_be_amended(self):
         made = runtime()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
+from stopwise.errors import SettingError
 from stopwise.store.cases import Counts
 
 MERGED = "merged"
@@ -86,6 +87,10 @@ class KeyedTell:
     times: int = 1
     bucket: int = 0
     amends: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.key) is not str or not self.key:  # a database may give 5 back as "5"
+            raise SettingError(f"key must be a text that is not empty, got {self.key!r}")
 
 
 @dataclass(frozen=True)
