@@ -147,7 +147,7 @@ ANSWER = {
     "key": ("text", "The name of the case, or the number of its line."),
     "answer": ("any", "What the cascade answered. A line has an answer or an error."),
     "error": ("text", "Why there is no answer. The case is tried again by the next run."),
-    "stage": ("whole number", "Which stage the answer comes from, counted from 1."),
+    "stage": ("whole number", "Which stage the answer comes from."),
     "cost": ("number", "What the case cost, in the unit of the stages' costs."),
     "outputs": ("list", "What each stage said, null where it gave nothing."),
     "belief": ("number or null", "The chance that the answer is right, where one is believed."),
@@ -162,8 +162,7 @@ def json_formats() -> str:
     tables = "\n".join(f"### `{name}`\n\n{keys(part)}" for name, part in schema["$defs"].items())
     return f"""# JSON formats
 
-Stages count from 0, except in the answers of `stopwise run`, where they count from 1. What is not
-a finite number is `null`.
+Stages count from 0. What is not a finite number is `null`.
 
 ## An audit
 

@@ -146,6 +146,9 @@ class TestRun:
             "b": None,
             "c": "odd",
         }
+        assert all(
+            line["outputs"][line["stage"]] == line["answer"] for line in lines if "answer" in line
+        )
         (error,) = [line["error"] for line in lines if line["key"] == "b"]
         assert "no stage gave an answer" in error
         cases.write_text(cases.read_text().replace("broken", "4"))
@@ -176,14 +179,17 @@ class TestRun:
             ('{"key": "a", "n":', "o.jsonl", "line 1 is neither"),
             ('{"key": 1}\n{"key": 1}', "o.jsonl", "different keys, got '1' again in 2"),
             ("2", "no/o.jsonl", "--output must go into a directory"),
+            ('{"key": "a"}', "o.jsonl --key id", "line 1 has no field 'id'"),
         ],
     )
     def test_what_is_wrong_is_found_before_the_work(self, folder, main, line, output, message):
         (folder / "cases.jsonl").write_text(f"{line}\n")
-        code, _, err = main("run", "good.toml", "--input", "cases.jsonl", "--output", output)
+        code, _, err = main(
+            "run", "good.toml", "--input", "cases.jsonl", "--output", *output.split()
+        )
         assert code == 2
         assert message in err
-        assert not (folder / output).exists()
+        assert not (folder / output.split()[0]).exists()
 
     def test_answers_are_there_after_an_interruption(self, folder):
         """The third case hangs; the answers of the first two are in the file by then."""

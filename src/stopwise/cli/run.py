@@ -27,7 +27,7 @@ def run(
         Path, typer.Option("--output", help="Where the answers go, a JSON object a line.")
     ],
     key: Annotated[
-        str, typer.Option(help="The field that names a case; else its line number.")
+        str, typer.Option(help="The field that names a case; without one, its line does.")
     ] = "key",
     field: Annotated[
         str, typer.Option(help="The field that holds the case; else the whole line.")
@@ -97,6 +97,8 @@ def _cases(path: Path, key: str, field: str) -> Iterator[tuple[str, Any]]:
                         f"{error}"
                     ) from None
             named = isinstance(given, dict) and key in given
+            if not named and key != "key":
+                raise InputError(f"the case in line {number} has no field {key!r}")
             name = str(given[key] if named else number)
             if name in seen:
                 raise InputError(f"cases must have different keys, got {name!r} again in {number}")
@@ -150,7 +152,7 @@ def _write(file: TextIO, name: str, result: Result | StageError) -> None:
         told = {
             "key": name,
             "answer": result.answer,
-            "stage": result.stage + 1,
+            "stage": result.stage,
             "cost": result.cost,
             "outputs": result.outputs,
             "belief": result.belief,
