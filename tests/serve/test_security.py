@@ -36,9 +36,14 @@ def test_every_route_asks_for_its_scope(locked, route):
     path = path.format(name="triage", stage="a", token_id="0")
     order = ["read", "tell", "admin"]
     with found.client() as http:
-        for headers in ({}, {"authorization": "Bearer sw_0_guess"}, {"authorization": "Basic x"}):
-            refused = http.request(method, path, headers=headers)
+        for sent, title in (
+            ("", "needed"),
+            ("Bearer sw_0_guess", "not valid"),
+            ("Basic x", "needed"),
+        ):
+            refused = http.request(method, path, headers={"authorization": sent} if sent else {})
             assert (refused.status_code, refused.json()["status"]) == (401, 401)
+            assert title in refused.json()["title"]
         for lower in order[: order.index(scope)]:
             headers = {"authorization": f"Bearer {granted[lower]}"}
             assert http.request(method, path, headers=headers).status_code == 403

@@ -151,11 +151,12 @@ def _guarded(handler: Handler, scope: str, needs_token: bool) -> Handler:
         host, who = api.host_of(request), "local"
         if needs_token:
             kind, _, token = request.headers.get("authorization", "").partition(" ")
-            tokens, grant = host.tokens, None
-            if kind.lower() == "bearer":
-                grant = tokens.believed(token) or await asyncio.to_thread(tokens.grant, token)
-            if grant is None:
+            if kind.lower() != "bearer":
                 return problem(401, "A token is needed", "send Authorization: Bearer and a token")
+            tokens = host.tokens
+            grant = tokens.believed(token) or await asyncio.to_thread(tokens.grant, token)
+            if grant is None:
+                return problem(401, "The token is not valid", "it is unknown, revoked or expired")
             who = request.scope["who"] = grant.token_id
             if not grant.allows(scope):
                 detail = f"the token is for {grant.scope!r}, this needs {scope!r}"
