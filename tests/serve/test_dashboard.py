@@ -175,10 +175,12 @@ def test_names_and_outputs_are_text(browser):
         page.wait_for_function("() => document.getElementById('status').textContent === 'live'")
         assert page.inner_text("h1") == name
         assert not watched.is_too_wide()
+        assert page.get_by_text("Label some cases").count() == 1
         for path in ("/cascade/triage", f"/label/{name}"):
             page.goto(found.url + path)
             page.wait_for_function("() => document.body.innerText.includes('onerror')")
             assert not watched.is_too_wide()
+            assert page.get_by_text("Label some cases").count() == 0  # elsewhere; said there
         assert page.locator("main img, main script").count() == 0
         assert watched.errors == []
         page.close()

@@ -48,10 +48,11 @@ function lead(live, name) {
   const most = live.stopped.indexOf(Math.max(...live.stopped));
   const always = live.fixed_cost_per_1000.at(-1);
   const less = always > 0 ? 1 - live.cost_per_1000 / always : 0;
-  const labels = h("a", { href: `/label/${encodeURIComponent(name)}` }, "Label some cases");
+  // Cases whose tests run elsewhere are not known here, so nobody can label them.
+  const labels = live.runs_here ? [h("a", { href: `/label/${encodeURIComponent(name)}` }, "Label some cases"), " to learn faster."] : [];
   return h("p", { class: "lead" },
     `${most === live.stages.length - 1 && most > 0 ? "Most cases go through all tests" : `Most cases stop after ${live.stages[most].name}`}. 1,000 cases cost ${number(live.cost_per_1000)} in fees, `,
-    less > 0.005 ? `${share(less)} less than running all tests on each. ` : "as much as running all tests on each. ", labels, " to learn faster.");
+    less > 0.005 ? `${share(less)} less than running all tests on each. ` : "as much as running all tests on each. ", labels);
 }
 
 // What an owner may change here; the server refuses it without a token that allows it.
@@ -75,7 +76,7 @@ function cards(live) {
     card("Cost per 1,000", number(live.cost_per_1000)),
     card("Always all tests", number(live.fixed_cost_per_1000.at(-1))),
     card("A mistake costs", number(live.mistake_cost, 2)),
-    card("Run to the end, to learn", share(live.shadow)),
+    live.runs_here ? card("Run to the end, to learn", share(live.shadow)) : null,
     card("Labels", number(live.n_labels)),
     card("Epoch", number(live.epoch)),
     card("Workers", silent ? `${alive}, ${silent} silent` : number(alive), silent > 0),
