@@ -168,7 +168,8 @@ def test_costs_by_what_came_back():
 
 
 @pytest.mark.parametrize(
-    ("said", "cost", "why"), [("abc", lambda said: -1, "cost"), ({"a": 1}, 0, "unhashable")]
+    ("said", "cost", "why"),
+    [("abc", lambda said: -1, "SettingError: cost"), ({"a": 1}, 0, "TypeError: unhashable")],
 )
 def test_what_cannot_be_used_names_the_stage(said, cost, why):
     with pytest.raises(StageError, match=f"answer of stage 'odd' cannot be used: {why}"):

@@ -80,7 +80,9 @@ def test_an_error_in_the_comparison_names_the_stage_and_loses_no_case():
         raise ZeroDivisionError("oops")
 
     made = runtime(normalise=breaks)
-    with pytest.raises(StageError, match="the answer of stage 'bit 0' cannot be used: oops"):
+    with pytest.raises(
+        StageError, match="the answer of stage 'bit 0' cannot be used: ZeroDivisionError: oops"
+    ):
         run(made, [3])
 
 

@@ -102,7 +102,9 @@ class Caller:
         try:
             return self.stage.is_worth_retrying(error)
         except Exception as second:
-            raise StageError(f"retry_if of stage {self.stage.name!r} failed: {second}") from second
+            raise StageError(
+                f"retry_if of stage {self.stage.name!r} failed: {error_text(second)}"
+            ) from second
 
     def _outcome(self, returned: Any, attempts: int) -> Outcome:
         cost = self.stage.cost
@@ -114,7 +116,7 @@ class Caller:
             price = self.stage.price(returned)
         except Exception as error:
             raise StageError(
-                f"the answer of stage {self.stage.name!r} cannot be used: {error}"
+                f"the answer of stage {self.stage.name!r} cannot be used: {error_text(error)}"
             ) from error
         self._n_priced += 1
         self._spent += price
@@ -156,6 +158,11 @@ class Caller:
         if loop not in self._batchers:
             self._batchers[loop] = Batcher(self._invoke, self.stage.max_batch, self.stage.max_wait)
         return self._batchers[loop]
+
+
+def error_text(error: BaseException) -> str:
+    """Return the kind of an error and what it says: of a `KeyError` that alone is a mere name."""
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
 def _asked_for(error: Exception) -> float:

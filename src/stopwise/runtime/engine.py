@@ -8,7 +8,7 @@ from typing import Any
 
 from stopwise.errors import StageError
 from stopwise.patterns import Pattern
-from stopwise.runtime.calling import Caller, Outcome
+from stopwise.runtime.calling import Caller, Outcome, error_text
 from stopwise.runtime.course import Course
 from stopwise.runtime.result import Failure, Result
 from stopwise.runtime.stages import Stages
@@ -145,7 +145,7 @@ def _reason(outcome: Outcome) -> str:
         return "taken out of service by an alarm"
     if outcome.error is None:
         return "gave no answer that counts"
-    return f"{type(outcome.error).__name__}: {outcome.error}".removesuffix(": ")
+    return error_text(outcome.error)
 
 
 def told_outputs(outcomes: list[Outcome]) -> tuple[Pattern, int]:
