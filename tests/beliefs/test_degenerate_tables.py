@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -95,7 +96,22 @@ TABLE = table_of(np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]]))
         (lambda: LatentClasses.fit(TABLE).belief("010"), OutputsError, "a sequence .* got '010'"),
         (lambda: LatentClasses.fit(TABLE).belief({0, 1}), OutputsError, "a sequence"),
         (lambda: LatentClasses.fit(TABLE, labels=5), OutputsError, "with their label, got 5"),
-        (lambda: LatentClasses.fit(TABLE, labels=[("010", 1)]), OutputsError, "sequence, .* at 1"),
+        *(
+            (
+                partial(LatentClasses.fit, table, labels=[([0, 1, 1], 1), row]),
+                OutputsError,
+                words,
+            )
+            for table in (TABLE, TABLE.by_agreement())
+            for row, words in (
+                (("010", 1), "a sequence .*, in label 2"),
+                (({0, 1, 2}, 1), "a sequence .*, in label 2"),
+                (([0, 1, 1], [1]), r"got \[1\], in label 2"),
+                ((3, 1), "got 3, in label 2"),
+                (None, "got None at 2"),
+                (([0, 1, 1], 1, 10**400), "times of label 2 must be <= 500000000"),
+            )
+        ),
         (lambda: LatentClasses.fit(TABLE, seed="x"), SettingError, "seed must be"),
         (
             lambda: LatentClasses.fit(replace(TABLE, weights=np.zeros(len(TABLE.codes)))),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.errors import LogError
-from stopwise.patterns import MISSING, PatternTable, agreement
+from stopwise.patterns import MISSING, PatternTable
 
 LAW_CASES = 1e6  # what a law counts for: so many cases that no prior matters
 MOST_CASES = 5e8  # more say no more, and NumPy draws samples from fewer than 1e9 only
@@ -63,18 +62,3 @@ def _spread(codes: IntArray, counts: FloatArray, M: int) -> tuple[IntArray, Floa
     turned = [np.where(codes == MISSING, MISSING, (codes + turn) % M) for turn in range(M)]
     times = parts.T.reshape(-1).astype(np.float64)
     return np.concatenate(turned)[times > 0], times[times > 0]
-
-
-def labels_by_agreement(labels: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
-    """Return labelled cases in the terms of a table that only says which tests agree.
-
-    The label is the first test that gave it, or a class of its own if none did.
-
-    >>> list(labels_by_agreement([(["x", "y", "x"], "x"), ([None, "y"], "z", 2)]))
-    [((0, 1, 0), 0), ((None, 1), 'none of them', 2)]
-    """
-    for row in labels:
-        outputs, label, *times = row
-        said = list(outputs)
-        right = said.index(label) if label in said else "none of them"
-        yield (agreement(said), right, *times)

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from stopwise.beliefs.cases import MOST_CASES
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.checks import whole_number
-from stopwise.errors import OutputsError
-from stopwise.outputs import present
-from stopwise.patterns import MISSING
+from stopwise.errors import InputError, OutputsError
+from stopwise.outputs import outputs_in_order, present
+from stopwise.patterns import MISSING, agreement
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +27,26 @@ class LabelledPatterns:
 
     @classmethod
     def from_rows(
-        cls, rows: Iterable[Sequence[Any]], known: Sequence[Hashable], n_tests: int
+        cls,
+        rows: Iterable[Sequence[Any]],
+        known: Sequence[Hashable],
+        n_tests: int,
+        *,
+        by_agreement: bool = False,
     ) -> tuple[LabelledPatterns, tuple[Hashable, ...]]:
         """Return cases given as ``(outputs, label)`` or ``(outputs, label, times)``, and classes.
 
-        The classes are the ``known`` ones, and after them what is new in ``rows``.
+        The classes are the ``known`` ones, and after them what is new in ``rows``. In terms of
+        agreement an output is the first test that gave it, and so is a label; one that no test
+        gave is a class of its own.
 
         >>> cases, classes = LabelledPatterns.from_rows([(["a", None], "b", 2)], ["a"], 2)
         >>> cases.codes, cases.labels, classes
         (array([[ 0, -1]]), array([1]), ('a', 'b'))
+        >>> rows = [(["x", "y", "x"], "x"), ([None, "y", "y"], "z")]
+        >>> cases, classes = LabelledPatterns.from_rows(rows, [0, 1, 2], 3, by_agreement=True)
+        >>> cases.codes.tolist(), classes[cases.labels[1]]
+        ([[0, 1, 0], [-1, 1, 1]], 'none of them')
         """
         code: dict[Hashable, int] = {None: MISSING}
         for value in known:
@@ -42,6 +54,9 @@ class LabelledPatterns:
         total: dict[tuple[tuple[int, ...], int], int] = {}
         for place, row in enumerate(rows, start=1):
             outputs, label, times = _checked(row, n_tests, place)
+            if by_agreement:
+                label = outputs.index(label) if label in outputs else "none of them"
+                outputs = agreement(outputs)
             coded = tuple(code.setdefault(y, len(code) - 1) for y in outputs)
             key = (coded, code.setdefault(label, len(code) - 1))
             total[key] = total.get(key, 0) + times
@@ -56,21 +71,20 @@ class LabelledPatterns:
         return int(self.weights.sum())
 
 
-def _checked(row: Any, n_tests: int, place: int) -> tuple[list[Hashable], Hashable, int]:
+def _checked(row: Any, n_tests: int, place: int) -> tuple[tuple[Hashable, ...], Hashable, int]:
     if not isinstance(row, Sequence) or len(row) not in {2, 3}:
         raise OutputsError(
             f"labels must be (outputs, label) or (outputs, label, times), got {row!r} at {place}"
         )
     outputs, label = row[0], row[1]
     times = whole_number(f"times of label {place}", row[2], OutputsError, least=0) if row[2:] else 1
-    if isinstance(outputs, (str, bytes)) or not isinstance(outputs, Iterable):
-        raise OutputsError(f"outputs of a label must be a sequence, got {outputs!r} at {place}")
+    if times > MOST_CASES:
+        raise OutputsError(f"times of label {place} must be <= {MOST_CASES:.0f}, got {times!r:.50}")
     try:
-        said = [present(y) for y in outputs]
+        said = tuple(map(present, outputs_in_order(outputs)))
         right = present(label)
-        hash((*said, right))
-    except TypeError:
-        raise OutputsError(f"outputs and labels must be hashable, got {row!r} at {place}") from None
+    except InputError as error:
+        raise OutputsError(f"{error}, in label {place}") from None
     if len(said) != n_tests:
         raise OutputsError(
             f"outputs of a label must be {n_tests}, None where missing, got {len(said)} at {place}"

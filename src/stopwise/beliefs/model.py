@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.beliefs.cases import Cases, labels_by_agreement
+from stopwise.beliefs.cases import Cases
 from stopwise.beliefs.em import Design, Fits
 from stopwise.beliefs.explain import explanation
 from stopwise.beliefs.hidden import Hidden
@@ -111,9 +111,9 @@ class LatentClasses:
         rows = () if labels is None else labels
         if not isinstance(rows, Iterable):
             raise OutputsError(f"labels must be cases with their label, got {labels!r}")
-        if table.agreement_only:
-            rows = labels_by_agreement(rows)
-        cases, classes = LabelledPatterns.from_rows(rows, table.classes, K)
+        cases, classes = LabelledPatterns.from_rows(
+            rows, table.classes, K, by_agreement=table.agreement_only
+        )
         if start is not None and start.table is table:  # only the labels may be others
             hidden = start.hidden.cut(M).extended(len(classes))
             model = replace(start, classes=classes, hidden=hidden, labels=None, update=None)
