@@ -84,7 +84,7 @@ class BeliefStopping(StoppingPolicy):
         self.answer: Answer = answer
         if not isinstance(skip, bool):
             raise SettingError(f"skip must be true or false, got {skip!r}")
-        self.skip = skip
+        self.skip = self._warned = skip  # with it a None at the end is no surprise
         self.exploration = finite_number("exploration", exploration, SettingError, zero=True)
         self.max_patterns = whole_number("max_patterns", max_patterns, SettingError, least=1)
         self.reseed(seed)
