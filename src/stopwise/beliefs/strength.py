@@ -16,7 +16,7 @@ SHARES = (0.0, 0.1, 0.3, 0.6, 0.98)
 CYCLES = 3  # enough to compare
 # Of a larger table a sample of cases is split in two, and difficulty is left out.
 MAX_PATTERNS, MAX_CASES, LARGE = 2_000, 4_000, 300_000
-LEAST_GAIN = 2.0
+LEAST_GAIN, ALIKE = 2.0, 3.0  # standard errors by which a model is better, and may be as good
 MAX_SIZE = 500_000  # patterns x classes x pairs up to which pairs are tried
 LEAST_TESTS = 4  # seen together: with fewer, difficulty is not identified
 
@@ -84,7 +84,7 @@ def chosen_complexities(
     alike = []
     for one, its_logs in found:
         short, error = _mean_and_error(best_logs - its_logs, halves)
-        if short <= error:
+        if short <= ALIKE * error:
             alike.append(one)
     return [*alike, simple]
 
