@@ -9,7 +9,7 @@ from typing import Any
 from stopwise.checks import whole_number
 from stopwise.errors import InputError, OutputsError
 
-MOST_PARTS = 256  # of a case in a batch
+PARTS = 256  # in which a batch is told, about
 GOLDEN = 0.618034  # multiples of it are spread evenly, modulo 1
 
 
@@ -37,9 +37,12 @@ def mixed(batch: list[tuple[Any, int]]) -> list[tuple[Any, int]]:
     >>> mixed([("a", 4), ("b", 2)])
     [('a', 1), ('a', 1), ('b', 1), ('a', 1), ('a', 1), ('b', 1)]
     """
+    if len(batch) == 1:
+        return batch
+    size = -(-sum(times for _, times in batch) // PARTS)
     placed = []
     for number, (case, times) in enumerate(batch):
-        n, shift = min(times, MOST_PARTS), number * GOLDEN % 1
+        n, shift = -(-times // size), number * GOLDEN % 1
         placed += [((i + shift) / n, case, times * (i + 1) // n - times * i // n) for i in range(n)]
     placed.sort(key=itemgetter(0))
     return [(case, times) for _, case, times in placed]
