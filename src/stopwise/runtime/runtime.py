@@ -187,7 +187,7 @@ class Runtime(Changes, Elsewhere, Lifetime):
         return audit(seen_table(seen, self.cascade), self.cascade, **settings)
 
     async def run(self, case: Any, *, key: str | None = None) -> Result:
-        """Answer a case.
+        """Answer a case; ``key`` names it in the result and for labels.
 
         Raises `StageError` if no stage gave an answer; what was seen is learned all the same.
         """
