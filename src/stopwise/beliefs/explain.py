@@ -19,7 +19,7 @@ NOT_TRUSTED = "Without labels this belief is not to be trusted."
 NOTHING_LEFT = "With errors shared on hard cases nothing is left to test the model by."
 NOT_SETTLED = "Other tests that share their errors explain the table as well, with other rates."
 LOOSE = "Held-out cases let the errors of a test depend on the right answer."
-TIGHT = "Held-out cases do not tell more than one accuracy a test."
+TIGHT = "Held-out cases do not call for more than one accuracy a test."
 
 
 def explanation(model: LatentClasses) -> str:
@@ -38,7 +38,9 @@ def explanation(model: LatentClasses) -> str:
     if model.complexity.n_levels > 1:
         hard, pair = model.hidden.levels.sum(axis=1)[1], model.complexity.pair
         who = " and ".join(names[k] for k in pair) or "Tests"
-        lines.append(f"{who} err together on hard cases, {hard:.0%} of all; the model has them.")
+        lines.append(
+            f"{who} err together on hard cases, {hard:.0%} of all; the model allows for it."
+        )
     if not model.has_converged:
         lines.append("The fit did not come to rest.")
     lines.append(_fit(model))

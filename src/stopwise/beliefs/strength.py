@@ -59,9 +59,10 @@ def strengths(share: float | FloatArray, n_cases: float | FloatArray, n_rows: in
 def chosen_complexities(
     design: Design, counts: FloatArray, rng: np.random.Generator
 ) -> list[Complexity]:
-    """Return the simplest model that predicts cases held out about as well as the best one does.
+    """Return the models to choose from by fitting them: the last is the best without difficulty.
 
-    If that has difficulty, the best without it follows.
+    Those before it have difficulty, of all tests or of a pair, and predict cases held out alike:
+    no more than `ALIKE` standard errors worse than the best.
 
     The table is split in two at random; a fit to each half predicts the other. The share is the
     largest whose log likelihood a case is less than one standard error below the best: where the
