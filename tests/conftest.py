@@ -28,24 +28,23 @@ def pytest_collect_file(file_path, parent):
     return [node for node in found if not isinstance(node, DoctestModule)]
 
 
-# What shares something slow runs in one process: the paper's experiments, and compiled kernels.
-TOGETHER = {
-    "tests/paper/": "paper",
-    "tests/simulation/": "kernels",
-    "tests/cli/test_cli.py": "kernels",
-    "tests/test_examples.py": "kernels",
-}
+# Folders that share something slow: the paper's experiments, and compiled kernels.
+TOGETHER = ("tests/paper/", "tests/simulation/")
 
 
 def pytest_xdist_make_scheduler(config, log):
-    """Keep the tests of a file in one process, and those that share what is slow."""
+    """Keep the tests of a file in one process, and those that share what is slow.
+
+    In the order of their names: the command compiles most kernels before others need them.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.split("::")[0]
-            return next((n for start, n in TOGETHER.items() if file.startswith(start)), file)
+            return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
+    config.option.loadscopereorder = False
     return ByFile(config, log)
 
 

@@ -1,5 +1,6 @@
 """Every example runs: it leaves a picture or a page, or it serves until Ctrl-C."""
 
+import logging
 import os
 import re
 import runpy
@@ -61,7 +62,8 @@ def run_example(tmp_path, monkeypatch, capsys):
         runpy.run_module(f"examples.{Path(name).stem}", run_name="__main__", alter_sys=True)
         return capsys.readouterr()
 
-    return run
+    yield run
+    logging.getLogger("stopwise").setLevel(logging.NOTSET)  # which an example may have changed
 
 
 @pytest.mark.parametrize("name", RUNS)
