@@ -93,7 +93,7 @@ def independence(
     counts
         How many cases show each; shape (R,).
     seed
-        Of the tables that are drawn.
+        Seed with which the tables are drawn.
     """
     (K, M, *_), L = hidden.tests.shape, hidden.parameters.shape[1]
     is_free = M**K <= L * (1 + K * (M - 1)) and not complexity.pair

@@ -98,7 +98,7 @@ class LatentClasses:
             ``None`` for a missing output. They may be drawn more often from some patterns than from
             others.
         seed
-            Of the split that chooses how simple the model is, and of the random start.
+            Seed of the split that chooses how simple the model is, and of the random start.
         start
             An earlier fit to go on from: faster, and as simple as that was. A fit to the very same
             table is taken as it is, with these labels in place of its own.

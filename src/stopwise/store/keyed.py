@@ -58,7 +58,7 @@ def _replaced(tx: Transaction, place: Place, before: str, after: str) -> bool:
 def _take_off(tx: Transaction, tell: KeyedTell, before: str) -> bool:
     """Take the case that a key had before off the counts of the epoch; return whether it was there.
 
-    Of the case only a digest is kept, so it is looked for among those that were told with keys.
+    Only a digest of the case is kept, so it is looked for among those that were told with keys.
     """
     epoch = known_cascade(tx, tell.cascade).epoch
     where = "WHERE cascade = ? AND epoch = ? AND (worker LIKE ? OR worker = ?) ORDER BY bucket DESC"
