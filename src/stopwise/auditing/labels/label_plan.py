@@ -179,7 +179,7 @@ def draw_cases(
             n = min(max(group.n_labels - n_done[key], 0), left)
             ranks = rng.choice(left, n, replace=False).tolist() if n else []
             keep |= ~ranked.done & (ranked.group == key) & ranked["rank"].isin(ranks)
-        found = ranked.filter(keep).order_by(["group", "rank"]).to_pyarrow().to_pylist()
+        found = ranked.filter(keep).order_by(["group", "done", "rank"]).to_pyarrow().to_pylist()
     cases = [
         PlannedCase(
             row["case"],
