@@ -109,6 +109,8 @@ def test_a_line_break_in_a_name_ends_no_line(end, within, tmp_path):
     """Nor does it say how lines end, by which the engine would find no rows at all."""
     (tmp_path / "log.csv").write_text(f'a,"b{within}c"{end}1,2{end}', newline="")
     assert open_log(tmp_path / "log.csv").rows() == [("1", "2")]
+    (tmp_path / "log.csv").write_text(f'{end}a,"b{within}c"', newline="")
+    assert open_log(tmp_path / "log.csv").rows() == []  # a header without an end is no row
     marked = f'\ufeff"a{within}",b{end}1,2{end}'
     (tmp_path / "log.csv").write_text(marked, newline="", encoding="utf-8")
     with pytest.raises(LogError, match="header in one line where a byte order mark"):

@@ -211,7 +211,7 @@ def read_header(path: Path) -> Header:
     check_names(filter(None, stripped))
     if not any(stripped):
         raise LogError(f"{path} must have a header and at least one row, got no names")
-    end = taken[-1][len(taken[-1].rstrip("\r\n")) :] or "\n"
+    end = _line_break(taken[-1]) or _line_break(first) or "\n"
     return Header(mark, stripped, n_blank, '"' in line, end, compression)
 
 
@@ -219,6 +219,10 @@ def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
     for line in lines:
         taken.append(line)
         yield line
+
+
+def _line_break(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
 
 
 def _outside_quotes(line: str) -> str:
