@@ -46,6 +46,13 @@ def test_degenerate_tables_have_an_answer(rows):
         assert model.explain()
 
 
+def test_a_test_that_ran_in_no_case_but_a_labelled_one_was_never_run():
+    table = PatternTable.from_rows([[None, 1, 1], [0, 0, None]], [0, 1_000], Cascade([0.1] * 3))
+    model = LatentClasses.fit(table, labels=[([0, 0, 1], 0)])
+    assert model.error_intervals[2].tolist() == [0, 1]
+    assert "test 3: never run" in model.explain()
+
+
 def test_counts_that_floats_cannot_add_have_an_answer():
     table = replace(table_of(np.array([[1, 0, 2], [3, 2, -1]])), weights=np.array([2**53, 10]))
     model = LatentClasses.fit(table)

@@ -292,7 +292,7 @@ class LatentClasses:
         shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
         chances, shown = self.posterior(codes), codes != MISSING
         rates = np.full(self.n_tests, np.nan)
-        for k in np.flatnonzero(shown.any(axis=0)).tolist():
+        for k in np.flatnonzero(shown[shares > 0].any(axis=0)).tolist():
             (rows,) = np.nonzero(shown[:, k])
             rates[k] = shares[rows] @ (1 - chances[rows, codes[rows, k]])
             (rows,) = np.nonzero(~shown[:, k])

@@ -40,6 +40,7 @@ from stopwise.errors import InputError, MissingExtraError, SettingError
 from stopwise.extras import load_extra
 from stopwise.monitor import MonitorSettings
 from stopwise.runtime import comparing
+from stopwise.runtime.calling import error_text
 from stopwise.runtime.chat import by_tokens, chat
 from stopwise.runtime.labelling import LabelSettings
 from stopwise.runtime.runtime import Runtime
@@ -247,8 +248,7 @@ def _imported(name: Any) -> Any:
         for part in attribute.split("."):
             found = getattr(found, part)
     except Exception as error:  # whatever the module does when it is loaded
-        reason = f"{type(error).__name__}: {error}"
-        raise SettingError(f"call {name!r} cannot be imported: {reason}") from None
+        raise SettingError(f"call {name!r} cannot be imported: {error_text(error)}") from None
     return found
 
 
