@@ -8,9 +8,9 @@ import pytest
 
 from stopwise.errors import SettingError, StageError
 from stopwise.runtime import Runtime, Stage
-from stopwise.runtime.calling import Caller
-from stopwise.runtime.comparing import as_it_is
-from tests.runtime.running import bit, fixed, run, runtime
+from stopwise.runtime.caller import Caller
+from stopwise.runtime.normalisers import plain_value
+from tests.runtime.bit_cascade import bit, fixed, run, runtime
 
 
 async def cancelled(work, after=0.02):
@@ -30,7 +30,7 @@ class TestCalls:
             raise ConnectionError
 
         stage = Stage(down, retries=1, backoff=60, breaker_failures=1, breaker_cooldown=10)
-        caller = Caller(stage, as_it_is, lambda: now[0])
+        caller = Caller(stage, plain_value, lambda: now[0])
 
         async def play():
             caller.breaker.failed()
@@ -44,7 +44,7 @@ class TestCalls:
     def test_an_own_rule_for_retries_that_fails_names_the_stage(self):
         stage = Stage(lambda case: 1 / 0, retries=1, retry_if=lambda error: error.code, name="odd")
         with pytest.raises(StageError, match=r"retry_if of stage 'odd' failed: .*'code'"):
-            asyncio.run(Caller(stage, as_it_is, time.monotonic)(1))
+            asyncio.run(Caller(stage, plain_value, time.monotonic)(1))
 
     def test_a_limit_is_on_calls_and_not_on_the_cases_of_a_batch(self):
         sizes = []
@@ -56,7 +56,7 @@ class TestCalls:
         stage = Stage(double, batch=True, max_batch=10, max_wait=0.05, concurrency=1)
 
         async def play():
-            caller = Caller(stage, as_it_is, time.monotonic)
+            caller = Caller(stage, plain_value, time.monotonic)
             await asyncio.gather(*map(caller, range(20)))
 
         asyncio.run(play())
@@ -67,7 +67,7 @@ class TestCalls:
             raise asyncio.CancelledError
 
         async def play():
-            caller = Caller(Stage(gives_up, batch=True), as_it_is, time.monotonic)
+            caller = Caller(Stage(gives_up, batch=True), plain_value, time.monotonic)
             with pytest.raises(asyncio.CancelledError):
                 await asyncio.wait_for(caller(1), 5)
 
@@ -161,7 +161,7 @@ class TestClosing:
         made = runtime(stages=[bit(0), bit(1), Stage(hangs)], policy=fixed(1), shadow=1.0)
         seen = []
         monkeypatch.setattr(
-            made, "_learn", lambda outcomes, course, is_shadow=False: seen.append(is_shadow)
+            made, "_learn", lambda outcomes, rule, is_shadow=False: seen.append(is_shadow)
         )
 
         async def play():

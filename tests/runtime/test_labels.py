@@ -7,7 +7,7 @@ import pytest
 
 from stopwise.errors import SettingError
 from stopwise.runtime import LabelSettings
-from tests.runtime.running import away, bit, fixed, run, runtime
+from tests.runtime.bit_cascade import away, bit, fixed, run, runtime
 
 
 class TestLabels:
@@ -85,7 +85,7 @@ class TestLabelsInTrouble:
         made.labels.add("a", 1)
         assert made.learning.policy.n_labels == 1
         made.replace_stage(1, bit(5))
-        made.learning.tell_patterns({(1, 0, 0): 5})
+        made.learning.tell_many({(1, 0, 0): 5})
         made.set_mistake_cost(20)
         assert made.learning.policy.n_labels == 0
         made.labels.add("b", 1)

@@ -11,7 +11,7 @@ import stopwise as sw
 from stopwise.errors import SettingError, StageError
 from stopwise.monitor import MonitorSettings
 from stopwise.runtime import Stage, choices
-from tests.runtime.running import bit, fixed, run, runtime
+from tests.runtime.bit_cascade import bit, fixed, run, runtime
 
 
 def test_an_answer_and_how_it_came_about():
@@ -218,7 +218,7 @@ def test_memory_does_not_grow_with_traffic():
     made = runtime(clock=lambda: now[0], monitor=MonitorSettings(bucket_seconds=60))
 
     def size():
-        buckets = len(made.watching.monitor._buckets)
+        buckets = len(made.alarm_handler.monitor._buckets)
         return buckets, len(made.learning.patterns()), len(made.background.tasks)
 
     async def play(n):

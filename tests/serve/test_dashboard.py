@@ -151,8 +151,8 @@ def test_wrong_token_and_no_permission(browser):
 
 
 def test_a_stage_out_of_service_is_said_and_used_again(told, watched):
-    watching = told.host.find("local").watching
-    watching.set_distrusted(frozenset({1}))
+    handler = told.host.find("local").alarm_handler
+    handler.set_distrusted(frozenset({1}))
     watched.page.goto(f"{told.url}/cascade/local")
     watched.page.get_by_text("nurse is out of service").wait_for()
     watched.page.get_by_role("button", name="Use it again now").click()

@@ -107,7 +107,7 @@ def test_a_runtime_explores_at_low_traffic_too(monkeypatch):
         stages = []
         for _ in range(6):
             now[0] += 1.0
-            stages.append(learning.start().stage)
+            stages.append(learning.stopping_rule().stage)
             if len(stages) != 4:
                 learning.sync()
     assert stages == [0, 2, 2, 2, 0, 2], "nothing was read after the fourth case"

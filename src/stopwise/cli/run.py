@@ -12,8 +12,8 @@ import typer
 
 from stopwise.errors import InputError, StageError
 from stopwise.files import check_target, write_text
+from stopwise.runtime.concurrency import run_many
 from stopwise.runtime.config import load_runtime
-from stopwise.runtime.many import run_many
 from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
 

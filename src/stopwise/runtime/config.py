@@ -1,4 +1,4 @@
-"""A cascade described in TOML: read, checked key by key, and made into a runtime.
+"""Cascades described in TOML: read the file, check every key, make the runtime.
 
 ::
 
@@ -39,10 +39,10 @@ from urllib.parse import urlsplit
 from stopwise.errors import InputError, MissingExtraError, SettingError
 from stopwise.extras import load_extra
 from stopwise.monitor import MonitorSettings
-from stopwise.runtime import comparing
-from stopwise.runtime.calling import error_text
-from stopwise.runtime.chat import by_tokens, chat
-from stopwise.runtime.labelling import LabelSettings
+from stopwise.runtime import normalisers
+from stopwise.runtime.caller import error_text
+from stopwise.runtime.chat_model import by_tokens, chat
+from stopwise.runtime.labels import LabelSettings
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
 
@@ -53,11 +53,11 @@ def _listed(given: Any) -> list[Any]:
     return given
 
 
-NORMALISERS: dict[str, Callable[[Any], comparing.Normalise]] = {
-    "choices": lambda given: comparing.choices(*_listed(given)),
-    "numbers": comparing.numbers,
-    "json_fields": lambda given: comparing.json_fields(*_listed(given)),
-    "text": lambda given: comparing.text(**given),
+NORMALISERS: dict[str, Callable[[Any], normalisers.Normalise]] = {
+    "choices": lambda given: normalisers.choices(*_listed(given)),
+    "numbers": normalisers.numbers,
+    "json_fields": lambda given: normalisers.json_fields(*_listed(given)),
+    "text": lambda given: normalisers.text(**given),
 }
 STORES = ("memory", "sqlite", "postgresql", "postgres")
 PLAIN = {
@@ -88,12 +88,12 @@ STAGE_KEYS = {"call", *CHAT_KEYS, *STAGE_SETTINGS}
 
 @dataclass
 class Problems:
-    """What is wrong with a configuration: everything, not only the first thing."""
+    """Everything that is wrong with a configuration, not only the first thing."""
 
     found: list[str]
 
     def keys(self, place: str, given: Mapping[str, Any], known: set[str]) -> None:
-        """Note keys that nobody knows."""
+        """Note unknown keys."""
         for key in given:
             if key not in known:
                 near = get_close_matches(key, sorted(known), n=1)
@@ -101,7 +101,7 @@ class Problems:
                 self.found.append(f"{place} has an unknown key {key!r}{hint}")
 
     def attempt(self, place: str, make: Callable[[], Any]) -> Any:
-        """Return what ``make`` makes; note why it cannot."""
+        """Return what ``make`` returns; note the error if it fails."""
         try:
             return make()
         except (InputError, MissingExtraError, TypeError, OSError) as error:
@@ -112,7 +112,7 @@ class Problems:
 def read_toml(path: Path | str) -> dict[str, Any]:
     """Return the tables of a TOML file, or raise `SettingError` with the place of a mistake.
 
-    From then on modules beside the file can be imported, after all others: stages may be there.
+    Modules beside the file, where stages may be, can be imported from then on, after all others.
     """
     folder = str(Path(path).resolve().parent)
     if folder not in sys.path:
@@ -128,7 +128,7 @@ def read_toml(path: Path | str) -> dict[str, Any]:
 
 
 def load_runtime(path: Path | str) -> Runtime:
-    """Return the runtime that a TOML file describes, or raise with all that is wrong with it."""
+    """Return the runtime that a TOML file describes, or raise with everything that is wrong."""
     problems = Problems([])
     settings = cascade_settings(read_toml(path), "the file", problems)
     if problems.found:
@@ -137,11 +137,11 @@ def load_runtime(path: Path | str) -> Runtime:
 
 
 def check_config(path: Path | str) -> list[str]:
-    """Return all that is wrong with a TOML file; nothing is opened or called."""
+    """Return everything that is wrong with a TOML file; nothing is opened or called."""
     problems = Problems([])
     settings = cascade_settings(read_toml(path), "the file", problems)
     if not problems.found:
-        # What only a runtime knows to be wrong, without the store.
+        # The runtime checks the rest; it needs no store for that.
         problems.attempt("the file", lambda: Runtime(**{**settings, "store": "memory://"}))
     return problems.found
 
@@ -181,7 +181,7 @@ def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -
 
 
 def secret(text: str) -> str:
-    """Return what ``env:NAME`` or ``file:PATH`` stands for; anything else is refused."""
+    """Return the secret that ``env:NAME`` or ``file:PATH`` refers to; refuse anything else."""
     kind, _, place = text.partition(":")
     if kind == "env" and place:
         if place not in os.environ:
@@ -193,7 +193,7 @@ def secret(text: str) -> str:
 
 
 def _store(given: str) -> str:
-    """Return the URL of a store; one with a password in it comes from elsewhere."""
+    """Return the URL of a store; one with a password must be in the environment or a file."""
     if given.startswith(("env:", "file:")):
         given = secret(given)
     elif urlsplit(given).password:
@@ -247,7 +247,7 @@ def _imported(name: Any) -> Any:
         found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except Exception as error:  # whatever the module does when it is loaded
+    except Exception as error:  # loading a module may raise anything
         raise SettingError(f"call {name!r} cannot be imported: {error_text(error)}") from None
     return found
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from stopwise.errors import StageError
 from stopwise.patterns import Pattern
-from stopwise.runtime.calling import Caller, Outcome, error_text
-from stopwise.runtime.course import Course
+from stopwise.policies.stopping_policy import Decision
+from stopwise.runtime.caller import Caller, Outcome, error_text
 from stopwise.runtime.result import Failure, Result
 from stopwise.runtime.stages import Stages
 
@@ -17,40 +17,78 @@ Conclude = Callable[[Pattern, Hashable], tuple[Hashable, float | None]]
 SKIPPED = Outcome(None, 0.0, 0, answered=False)
 
 
+class StoppingRule:
+    """How far one case goes: to a stage chosen before it, or until the policy says stop.
+
+    Parameters
+    ----------
+    policy
+        Decides after each output, where no stage is given.
+    stage
+        The stage chosen before the case, or ``None``.
+    stages_version
+        The version of the list of stages with which the case began.
+    explores
+        Whether the policy may explore.
+    """
+
+    __slots__ = ("_decide", "_policy", "stage", "stages_version")
+
+    def __init__(
+        self, policy: Any, stage: int | None, stages_version: int, *, explores: bool
+    ) -> None:
+        self._policy = policy
+        self._decide = None if stage is not None else policy.next if explores else policy.recommend
+        self.stage = stage
+        self.stages_version = stages_version
+
+    def continues(self, outputs: list[Hashable]) -> bool:
+        """Whether to run one more stage after these outputs."""
+        if self.stage is not None:
+            return len(outputs) <= self.stage
+        return self._decide(outputs) is not Decision.STOP  # type: ignore[misc]
+
+    def certain_stage(self, outputs: list[Hashable]) -> int:
+        """Return the last stage that will run whatever the next outputs are."""
+        if self.stage is not None:
+            return self.stage
+        return self._policy.ask(outputs) if outputs else 0
+
+
 class Engine:
-    """Calls the stages of a case until its course ends and there is an answer.
+    """Calls the stages of a case until its rule says stop and there is an answer.
 
     Parameters
     ----------
     stages
         What to call.
-    goes_on_after_failure
-        Whether the next stage is tried where the one at which to stop gave nothing; otherwise the
+    continues_after_failure
+        Whether the next stage is tried if the one at which to stop gave nothing; otherwise the
         last one that answered is good enough.
     speculate
-        ``None`` to call one stage after the other; else how many stages beyond those that are
-        called in any case are started ahead.
+        ``None`` to call one stage after the other; else how many stages are started ahead, beyond
+        those that are certain to run.
     """
 
     def __init__(
-        self, stages: Stages, *, goes_on_after_failure: bool, speculate: int | None
+        self, stages: Stages, *, continues_after_failure: bool, speculate: int | None
     ) -> None:
         self.stages = stages
         self.speculated_cost = 0.0
         self.distrusted: frozenset[int] = frozenset()
-        self._goes_on_after_failure = goes_on_after_failure
+        self._continues_after_failure = continues_after_failure
         self._speculate = speculate
 
     async def run(
-        self, case: Any, course: Course, callers: Sequence[Caller], outcomes: list[Outcome]
+        self, case: Any, rule: StoppingRule, callers: Sequence[Caller], outcomes: list[Outcome]
     ) -> int:
-        """Append outcomes until there is an answer; return the stage at which the course ended.
+        """Append outcomes until there is an answer; return the stage at which the rule stopped.
 
-        ``callers`` are the stages that there were when the case began. The list of outcomes is the
-        caller's, so that what was seen is there even if this is cancelled.
+        ``callers`` are the stages that there were when the case began. The list of outcomes is
+        passed in, so that the outcomes so far are known even if this is cancelled.
         """
         n_stages = len(callers)
-        stop = n_stages if course.stage is None else course.stage  # n_stages: not known yet
+        stop = n_stages if rule.stage is None else rule.stage  # n_stages: not known yet
         outputs: list[Any] = []
         while len(outputs) < n_stages:
             if self._speculate is None:
@@ -59,9 +97,9 @@ class Engine:
                 outcomes.append(outcome)
                 outputs.append(outcome.output)
             else:
-                await self._call_ahead(case, course, callers, outcomes)
+                await self._call_ahead(case, rule, callers, outcomes)
                 outputs = [outcome.output for outcome in outcomes]
-            if stop == n_stages and not course.goes_on(outputs):
+            if stop == n_stages and not rule.continues(outputs):
                 stop = len(outputs) - 1
             if len(outputs) > stop and not self._lacks_answer(outputs, stop):
                 break
@@ -87,8 +125,8 @@ class Engine:
     ) -> Result:
         """Return the answer, or raise `StageError` if there is none.
 
-        ``conclude`` says for outputs and the last of them what to answer, and how likely that is
-        right.
+        ``conclude`` gives, for the outputs and the last of them, the answer and the chance that it
+        is right.
         """
         outputs = tuple([outcome.output for outcome in outcomes])
         cost = sum([outcome.cost for outcome in outcomes])
@@ -98,30 +136,30 @@ class Engine:
             stage -= 1
         if stage < 0:
             cause = next((o.error for o in reversed(outcomes) if o.error is not None), None)
-            said = "; ".join(f"stage {f.stage!r}: {f.reason}" for f in failures)
-            raise StageError(f"no stage gave an answer: {said}") from cause
+            reasons = "; ".join(f"stage {f.stage!r}: {f.reason}" for f in failures)
+            raise StageError(f"no stage gave an answer: {reasons}") from cause
         answer, belief = conclude(outputs, outputs[stage])
         is_fallback = stage != stop
         return Result(answer, stage, cost, outputs, key, failures, is_fallback, seconds, belief)
 
     async def _call_ahead(
-        self, case: Any, course: Course, callers: Sequence[Caller], outcomes: list[Outcome]
+        self, case: Any, rule: StoppingRule, callers: Sequence[Caller], outcomes: list[Outcome]
     ) -> None:
-        """Call the stages that run in any case together, and some more if that was asked for."""
+        """Call the stages that are certain to run together, and some more if that was asked for."""
         first = len(outcomes)
-        certain = max(first, course.certain([outcome.output for outcome in outcomes]))
+        certain = max(first, rule.certain_stage([outcome.output for outcome in outcomes]))
         last = min(certain + (self._speculate or 0), len(callers) - 1)
         ahead, skipped = range(first, last + 1), self.distrusted
         calls = [callers[k](case) for k in ahead if k not in skipped]
         called = iter(await asyncio.gather(*calls, return_exceptions=True))
-        found = [SKIPPED if k in skipped else next(called) for k in ahead]
-        for n_used, outcome in enumerate(found, start=1):
+        results = [SKIPPED if k in skipped else next(called) for k in ahead]
+        for n_used, outcome in enumerate(results, start=1):
             if isinstance(outcome, BaseException):
                 raise outcome
             outcomes.append(outcome)
-            if not course.goes_on([o.output for o in outcomes]):
-                in_vain = [o for o in found[n_used:] if isinstance(o, Outcome)]
-                self.speculated_cost += sum(o.cost for o in in_vain)
+            if not rule.continues([o.output for o in outcomes]):
+                unused = [o for o in results[n_used:] if isinstance(o, Outcome)]
+                self.speculated_cost += sum(o.cost for o in unused)
                 break
 
     def _lacks_answer(self, outputs: list[Any], stop: int) -> bool:
@@ -129,7 +167,7 @@ class Engine:
             return False
         if all(output is None for output in outputs):
             return True
-        return self._goes_on_after_failure and stop not in self.distrusted
+        return self._continues_after_failure and stop not in self.distrusted
 
 
 def _failures(outcomes: list[Outcome], callers: Sequence[Caller]) -> tuple[Failure, ...]:
@@ -148,16 +186,16 @@ def _reason(outcome: Outcome) -> str:
     return error_text(outcome.error)
 
 
-def told_outputs(outcomes: list[Outcome]) -> tuple[Pattern, int]:
-    """Return the outputs to learn from, and how many of them come before a stage that was skipped.
+def learnable_outputs(outcomes: list[Outcome]) -> tuple[Pattern, int]:
+    """Return the outputs to learn from, and how many of them precede the first skipped stage.
 
-    A stage that an alarm took out of service was not run: that it gave nothing is no news.
+    A stage that an alarm took out of service was not run: that it gave nothing means nothing.
     """
     outputs = tuple([outcome.output for outcome in outcomes])
     if None not in outputs:
         return outputs, len(outputs)
-    shown = next((k for k, outcome in enumerate(outcomes) if outcome is SKIPPED), len(outcomes))
+    n_shown = next((k for k, outcome in enumerate(outcomes) if outcome is SKIPPED), len(outcomes))
     n = len(outcomes)
     while n and outcomes[n - 1] is SKIPPED:
         n -= 1
-    return outputs[:n], shown
+    return outputs[:n], n_shown

@@ -1,4 +1,4 @@
-"""What happened to a cascade, kept in its store: versions, changes by the owner, alarms."""
+"""Events of a cascade in its store: versions, changes by the owner, alarms; and its state."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from stopwise.cascade import Cascade
 from stopwise.store import Record, Worker
 
-KEPT = 1000
+MAX_EVENTS = 1000
 
 
 class Events:
-    """Writes the events of one cascade; the newest are kept.
+    """Writes the events of one cascade, of which the newest are kept, and its current state.
 
     Parameters
     ----------
     worker
-        Whose store they go to.
+        Its store is used.
     name
         The name of the cascade.
     """
@@ -31,19 +31,19 @@ class Events:
         """Write an event or an alarm."""
         now = self._worker.clock()
         key = f"{now:017.6f}-{next(self._number):06d}-{self._worker.name}"
-        self._worker.store.put(Record(kind, self._name, key, now, body), keep=KEPT)
+        self._worker.store.put(Record(kind, self._name, key, now, body), keep=MAX_EVENTS)
 
-    def keep(self, kind: str, body: dict[str, Any]) -> None:
-        """Write what holds from now on, in the place of what did before."""
+    def put_state(self, kind: str, body: dict[str, Any]) -> None:
+        """Write the current state of a kind, replacing the one before."""
         self._worker.store.put(Record(kind, self._name, "now", self._worker.clock(), body))
 
-    def kept(self, kind: str) -> dict[str, Any]:
-        """Return what was last written with `keep`; empty if nothing was."""
+    def state(self, kind: str) -> dict[str, Any]:
+        """Return what was last written with `put_state`; empty if nothing was."""
         record = self._worker.store.get(kind, self._name, "now")
         return {} if record is None else record.body
 
     def version(self, what: str, cascade: Cascade) -> None:
-        """Note that a cascade is now as it is, and why."""
+        """Write a version of the cascade, and an event that says why."""
         state = cascade.to_state()
         record = self._worker.store.put_cascade(self._name, state)
         self.record("event", {"what": what, "version": record.version, "cascade": state})

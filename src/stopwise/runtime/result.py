@@ -1,8 +1,8 @@
-"""What running one case came to."""
+"""The result of running one case, and its explanation."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 
@@ -15,7 +15,7 @@ class Failure(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The answer to a case and how it came about.
+    """The answer to a case and how it was reached.
 
     Parameters
     ----------
@@ -51,3 +51,24 @@ class Result(NamedTuple):
     seconds: float = 0.0
     belief: float | None = None
     is_shadow: bool = False
+
+
+def explain(result: Result, names: Sequence[str], *, has_belief: bool) -> str:
+    """Explain an answer in a few sentences.
+
+    ``names`` are those of the stages; ``has_belief`` says whether the policy decides by belief.
+    """
+    outputs = ", ".join(
+        f"{name} said {output!r}" if output is not None else f"{name} gave nothing"
+        for name, output in zip(names, result.outputs, strict=False)
+    )
+    lines = [f"The answer is {result.answer!r}: {outputs}. It cost {result.cost:g}."]
+    lines += [f"{failure.stage}: {failure.reason}." for failure in result.failures]
+    if result.is_fallback:
+        lines.append(f"{names[result.stage]} answers in place of a stage that gave nothing.")
+    if len(result.outputs) < len(names):
+        why = "is not expected to pay" if has_belief else "cannot pay, or is not known to"
+        lines.append(f"It stopped because going on to {names[len(result.outputs)]} {why}.")
+    if result.belief is not None:
+        lines.append(f"The answer is right with a chance of about {result.belief:.0%}.")
+    return "\n".join(lines)

@@ -1,47 +1,34 @@
-"""A cascade that runs: cases are answered, and what they show is learned."""
+"""Run a cascade: call its stages on each case, return the answer, and learn from the outputs."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import random
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from stopwise.checks import finite_number, known_name, whole_number
-from stopwise.errors import LogError, OutputsError, SettingError, StageError, StoreError
+from stopwise.errors import OutputsError, SettingError, StageError, StoreError
 from stopwise.monitor import Alarm, MonitorSettings
-from stopwise.patterns import Pattern
 from stopwise.reading import open_log
-from stopwise.runtime.background import Background
-from stopwise.runtime.calling import Caller, Outcome
-from stopwise.runtime.changes import Changes
-from stopwise.runtime.comparing import Normalise, as_it_is
-from stopwise.runtime.course import Course
-from stopwise.runtime.elsewhere import Elsewhere
-from stopwise.runtime.engine import Engine, told_outputs
-from stopwise.runtime.events import Events
-from stopwise.runtime.labelling import Labels, LabelSettings
+from stopwise.runtime.caller import Caller, Outcome
+from stopwise.runtime.case_counts import from_table
+from stopwise.runtime.concurrency import Background, LoopThread, run_many
+from stopwise.runtime.engine import Engine, StoppingRule, learnable_outputs
+from stopwise.runtime.labels import Labels, LabelSettings
 from stopwise.runtime.learning import Learning, policy_maker
-from stopwise.runtime.lifetime import Lifetime
-from stopwise.runtime.looping import LoopThread
-from stopwise.runtime.many import run_many
-from stopwise.runtime.result import Result
+from stopwise.runtime.live_cascade import LiveCascade
+from stopwise.runtime.normalisers import Normalise, plain_value
+from stopwise.runtime.result import Result, explain
 from stopwise.runtime.stages import Stages
-from stopwise.runtime.telling import explain, patterns_of, seen_table
-from stopwise.runtime.watching import Watching
 from stopwise.store import Store, Worker, WorkerSettings
-
-if TYPE_CHECKING:
-    from stopwise.auditing.report import AuditReport
 
 logger = logging.getLogger("stopwise.runtime")
 
 
-class Runtime(Changes, Elsewhere, Lifetime):
+class Runtime(LiveCascade):
     """Run the stages of a cascade on each case, stop where going on does not pay, and learn.
 
     Parameters
@@ -53,7 +40,7 @@ class Runtime(Changes, Elsewhere, Lifetime):
     mistake_cost
         What a wrong answer costs, in the unit of the stages' costs.
     normalise
-        What counts as the same answer; see `stopwise.runtime.comparing`.
+        What counts as the same answer; see `stopwise.runtime.normalisers`.
     policy
         ``"beliefs"``, ``"resolve"``, a policy, or what makes one from a cascade.
     store
@@ -87,7 +74,7 @@ class Runtime(Changes, Elsewhere, Lifetime):
         *,
         stages: Sequence[Any],
         mistake_cost: float = 1.0,
-        normalise: Normalise = as_it_is,
+        normalise: Normalise = plain_value,
         policy: Any = "beliefs",
         store: Store | Worker | str = "memory://",
         shadow: float = 0.01,
@@ -109,126 +96,109 @@ class Runtime(Changes, Elsewhere, Lifetime):
         ):
             if not is_right:
                 raise SettingError(f"{setting} must be {wanted}, got {value!r}")
-        self.name = name
-        self.mistake_cost = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
+        price = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
         self.shadow = finite_number("shadow", shadow, SettingError, zero=True)
         if self.shadow > 1:
             raise SettingError(f"shadow must lie in [0, 1], got {shadow!r}")
         if speculate is not None:
             whole_number("speculate", speculate, SettingError, least=0)
         known_name("on_failure", on_failure, ["next", "last"], SettingError)
-        self.engine = Engine(
-            Stages(stages, normalise, time.monotonic, self._price_again),
-            goes_on_after_failure=on_failure == "next",
+        engine = Engine(
+            Stages(stages, normalise, time.monotonic, self._update_prices),
+            continues_after_failure=on_failure == "next",
             speculate=speculate,
         )
-        self.n_not_counted = 0
-        self.recent: deque[tuple[float, Pattern]] = deque(maxlen=20)
-        self.clock = clock
-        self._rng = random.Random(seed)
-        self.worker = (
+        worker = (
             store if isinstance(store, Worker) else Worker(store, clock=clock, settings=sharing)
         )
-        self._is_alone = store == "memory://"
-        cascade = self.engine.stages.cascade(self.mistake_cost)
-        self.learning = Learning(
-            self.worker, name, cascade, policy_maker(policy), is_shared=not self._is_alone
-        )
-        self.events = Events(self.worker, name)
-        self.watching = Watching(
-            self.engine,
-            self.learning,
-            self.events,
-            settings=monitor or MonitorSettings(),
-            on_alarm=on_alarm,
-            clock=clock,
+        cascade, is_shared = engine.stages.cascade(price), store != "memory://"
+        learning = Learning(worker, name, cascade, policy_maker(policy), is_shared=is_shared)
+        super().__init__(
+            engine, learning, mistake_cost=price, monitor=monitor, on_alarm=on_alarm, clock=clock
         )
         self.labels = Labels(self, labels or LabelSettings())
         self.background = Background(name)
-        self._syncing: asyncio.Task[Any] | None = None
+        self.n_not_counted = 0
+        self._rng = random.Random(seed)
+        self._sync_task: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
-        self._changing = threading.Lock()
-        self._resume()
-        if self.worker is not store:  # who shares a worker says so where it is so
+        if worker is not store:  # a program that shares a worker records the version itself
             self.events.version("started", self.cascade)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     @classmethod
     def from_log(
         cls, log: Any, name: str, *, tests: Sequence[str] | None = None, **settings: Any
     ) -> Self:
-        """Make a runtime that knows a log of earlier outputs, one column a stage.
+        """Make a runtime that starts with the counts of a log, one column a stage.
 
-        ``log`` and ``tests`` are as in `stopwise.audit`; the rest is as for the class. A store that
-        knows of cases already is not told the log again.
+        ``log`` and ``tests`` are as in `stopwise.audit`; the rest is as for the class. The log is
+        not counted again if the store already has cases.
         """
         runtime = cls(name, **settings)
         table = open_log(log, runtime.cascade, tests=tests).table()
         if not runtime.learning.patterns():
-            runtime.learning.tell_patterns(patterns_of(table), is_past=True)
+            runtime.learning.tell_many(from_table(table), is_past=True)
         return runtime
 
-    @property
-    def alarms(self) -> list[Alarm]:
-        """The latest alarms, oldest first."""
-        return self.watching.alarms
-
     def explain(self, result: Result) -> str:
-        """Return in a few sentences how an answer came about."""
-        return explain(self, result)
-
-    def report(self, **settings: Any) -> AuditReport:
-        """Return the audit of what was seen in the current epoch; settings are those of `audit`."""
-        from stopwise.auditing.run import audit
-
-        seen = self.learning.patterns()
-        for k, name in enumerate(self.cascade.names):
-            if all(outputs[k : k + 1] in ((), (None,)) for outputs in seen):
-                raise LogError(f"a report needs outputs of every stage, {name!r} gave none so far")
-        return audit(seen_table(seen, self.cascade), self.cascade, **settings)
+        """Explain an answer in a few sentences."""
+        return explain(result, self.cascade.names, has_belief=self.learning.has_belief)
 
     async def run(self, case: Any, *, key: str | None = None) -> Result:
         """Answer a case; ``key`` names it in the result and for labels.
 
-        Raises `StageError` if no stage gave an answer; what was seen is learned all the same.
+        Raises `StageError` if no stage gave an answer; the outputs are learned all the same.
         """
         if self.background.tasks:  # a caller that never waits must not starve shadow cases
             await asyncio.sleep(0)
         learning = self.learning
         with learning.lock:
-            course, callers = learning.start(), self.engine.stages.callers
-        self.background.enter(course)
+            rule, callers = learning.stopping_rule(), self.engine.stages.callers
+        self.background.enter(rule)
         try:
             started = time.perf_counter()
             outcomes: list[Outcome] = []
             try:
-                stop = await self.engine.run(case, course, callers, outcomes)
+                stop = await self.engine.run(case, rule, callers, outcomes)
                 seconds = time.perf_counter() - started
                 result = self.engine.result(
                     outcomes, stop, callers, learning.conclude, key=key, seconds=seconds
                 )
             except BaseException:
-                self._learn(outcomes, course)
+                self._learn(outcomes, rule)
                 raise
             share = self.shadow
             if self.engine.distrusted:
-                share = max(share, self.watching.probing)
+                share = max(share, self.alarm_handler.shadow_share)
             if share and self._rng.random() < share and not learning.is_frozen:
                 result = result._replace(is_shadow=True)
-                self.background.start(self._run_shadow(case, list(outcomes), course, callers, key))
+                self.background.start(self._run_shadow(case, list(outcomes), rule, callers, key))
             else:
-                self._learn(outcomes, course, result)
+                self._learn(outcomes, rule, result)
                 if self.labels.is_on:
                     self.labels.offer(key, case, result.outputs)
-            if not self._is_alone and learning.counts.is_due:
-                self._sync_soon()
+            if learning.is_shared and learning.counts.is_due:
+                self._start_sync()
             return result
         finally:
-            self.background.cases.discard(course)
+            self.background.cases.discard(rule)
 
     def run_sync(self, case: Any, *, key: str | None = None) -> Result:
         """Answer a case from ordinary code, in any thread."""
-        found: Result = self._thread.run(self.run(case, key=key))
-        return found
+        result: Result = self._thread.run(self.run(case, key=key))
+        return result
 
     async def run_many(
         self,
@@ -243,11 +213,33 @@ class Runtime(Changes, Elsewhere, Lifetime):
             self.run, cases, keys=keys, concurrency=concurrency, progress=progress
         )
 
+    async def aclose(self) -> None:
+        """Wait for running cases, write all counts to the store and leave it.
+
+        No further case is accepted. Closing again does nothing.
+        """
+        await self._finish()
+        await asyncio.to_thread(self._thread.close)
+
+    def close(self) -> None:
+        """Do as `aclose`, from ordinary code."""
+        self._thread.run(self._finish())
+        self._thread.close()
+
+    async def _finish(self) -> None:
+        await self.background.close()
+        await asyncio.to_thread(self._leave_store)
+
+    def _leave_store(self) -> None:
+        if not self.worker.is_closed:
+            self.alarm_handler.save()
+        self.worker.close()
+
     async def _run_shadow(
         self,
         case: Any,
         outcomes: list[Outcome],
-        course: Course,
+        rule: StoppingRule,
         callers: Sequence[Caller],
         key: str | None,
     ) -> None:
@@ -255,28 +247,28 @@ class Runtime(Changes, Elsewhere, Lifetime):
         try:
             await self.engine.complete(case, callers, outcomes)
             is_shadow = True
-        finally:  # a case that was cut short went as far as its outputs said, like any other
-            self._learn(outcomes, course, is_shadow=is_shadow)
+        finally:  # how far a cancelled case went depends on its outputs, like any other
+            self._learn(outcomes, rule, is_shadow=is_shadow)
         self.labels.offer(key, case, tuple(outcome.output for outcome in outcomes))
 
     def _learn(
         self,
         outcomes: list[Outcome],
-        course: Course,
+        rule: StoppingRule,
         result: Result | None = None,
         *,
         is_shadow: bool = False,
     ) -> None:
-        """Count what a case showed, unless nothing was or its stages exist no more."""
+        """Count the outputs of a case, unless there are none or the stages have changed since."""
         learning = self.learning
         if result is not None and not result.failures:  # nothing was skipped
             outputs, cost = result.outputs, result.cost
-            shown = len(outputs)
+            n_shown = len(outputs)
         else:
-            outputs, shown = told_outputs(outcomes)
+            outputs, n_shown = learnable_outputs(outcomes)
             cost = sum([outcome.cost for outcome in outcomes])
         with learning.lock:
-            if course.layout != learning.layout or not outputs:
+            if rule.stages_version != learning.stages_version or not outputs:
                 return
             try:
                 if not learning.is_frozen:
@@ -285,15 +277,15 @@ class Runtime(Changes, Elsewhere, Lifetime):
                 self._not_counted(error)
                 return
             self.recent.append((self.clock(), outputs))
-            is_random = is_shadow or course.stage is not None
-            self.watching.see(outputs[:shown], cost, is_random=is_random)
+            is_random = is_shadow or rule.stage is not None
+            self.alarm_handler.observe(outputs[:n_shown], cost, is_random=is_random)
 
     def _not_counted(self, error: Exception) -> None:
-        """Note a case that was answered but not counted; the first, second, fourth … is logged."""
+        """Note a case that was answered but not counted; the 1st, 2nd, 4th, 8th … is logged."""
         self.n_not_counted += 1
         if self.n_not_counted & (self.n_not_counted - 1) == 0:
             logger.error("%s: cases not counted: %d: %s", self.name, self.n_not_counted, error)
 
-    def _sync_soon(self) -> None:
-        if self._syncing is None or self._syncing.done():
-            self._syncing = self.background.start(asyncio.to_thread(self.sync))
+    def _start_sync(self) -> None:
+        if self._sync_task is None or self._sync_task.done():
+            self._sync_task = self.background.start(asyncio.to_thread(self.sync))

@@ -1,4 +1,4 @@
-"""A stage of a running cascade: what to call, what it costs, how long and how often to try."""
+"""A stage of a running cascade: what to call, its cost, time-out, retries and limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RETRIED_STATUS = {408, 409, 425, 429}
 
 @dataclass(frozen=True)
 class Stage:
-    """One test of a cascade that runs.
+    """One test of a running cascade.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Stage:
     name
         What people call it; the name of the function by default.
     timeout
-        Seconds for one attempt; ``None`` for no limit. An attempt in a thread is given up, not
+        Seconds for one attempt; ``None`` for no limit. An attempt in a thread is abandoned, not
         ended.
     retries
         Further attempts after a failure; with waits of ``backoff``, twice that, and so on, each
@@ -97,14 +97,14 @@ class Stage:
         object.__setattr__(self, "is_async", _is_async(call))
 
     def is_worth_retrying(self, error: BaseException) -> bool:
-        """Whether another attempt could end otherwise."""
+        """Whether another attempt might succeed."""
         if self.retry_if is not None:
             return bool(self.retry_if(error))
         status = getattr(error, "status_code", None)
         return not isinstance(status, int) or status >= 500 or status in RETRIED_STATUS
 
     def price(self, returned: Any) -> float:
-        """Return what a call cost that returned this."""
+        """Return the cost of a call that returned this."""
         if not callable(self.cost):
             return self.cost
         return finite_number(

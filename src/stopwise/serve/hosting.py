@@ -161,7 +161,7 @@ class Host:
         found = self.worker.tell_keyed(asked)
         for case, outcome in zip(told, found, strict=True):
             if outcome is Outcome.COUNTED:
-                case.runtime.watch(case.outputs, is_random=case.is_random)
+                case.runtime.observe(case.outputs, is_random=case.is_random)
         return [outcome.value for outcome in found]
 
     def _tell_at_once(self, told: list[Told]) -> list[str]:
@@ -171,9 +171,9 @@ class Host:
             by_name.setdefault(case.runtime.name, []).append(case)
         for cases in by_name.values():
             counts = Counter(case.outputs for case in cases)
-            cases[0].runtime.learning.tell_patterns(counts)
+            cases[0].runtime.learning.tell_many(counts)
             for case in cases:
-                case.runtime.watch(case.outputs, is_random=case.is_random)
+                case.runtime.observe(case.outputs, is_random=case.is_random)
         return ["counted"] * len(told)
 
     def export(self, runtime: Runtime) -> list[dict[str, Any]]:
@@ -215,7 +215,7 @@ class Host:
         if runtime is None or record is None or not record.description:
             return
         if record.description["names"] == list(runtime.cascade.names):
-            runtime.follow()
+            runtime.follow_owner()
         elif not runs_here(runtime):
             with self._lock:
                 self._runtimes[name] = self._from_state(name, record.description)
@@ -231,7 +231,7 @@ class Host:
         self.is_closing = True
         for runtime in self._runtimes.values():
             await runtime.background.close()
-            await asyncio.to_thread(runtime.watching.save)
+            await asyncio.to_thread(runtime.alarm_handler.save)
         await asyncio.to_thread(self.worker.close)
 
     def _configured(self, name: str, settings: Mapping[str, Any]) -> Runtime:
@@ -240,12 +240,12 @@ class Host:
         stages = Stages(settings["stages"], str, time.monotonic)
         state = stages.cascade(settings.get("mistake_cost", 1.0)).to_state()
         events, record = Events(self.worker, name), self.store.cascade(name)
-        is_read = record is not None and events.kept("configured") == state
+        is_read = record is not None and events.state("configured") == state
         if is_read and record is not None and record.description["names"] != state["names"]:
             return self._from_state(name, record.description)  # changed over HTTP since
         made = Runtime(**{**settings, "name": name, "store": self.worker})
         if not is_read:
-            events.keep("configured", state)
+            events.put_state("configured", state)
             events.version("started", made.cascade)
         return made
 

@@ -8,8 +8,8 @@ from typing import Any
 from stopwise.beliefs.stages import stage_costs
 from stopwise.cascade import Cascade
 from stopwise.disagreement import sound_stage
+from stopwise.runtime.case_counts import to_table
 from stopwise.runtime.runtime import Runtime
-from stopwise.runtime.telling import seen_table
 from stopwise.serve.hosting import runs_here
 from stopwise.store import Store, read_case
 
@@ -96,7 +96,7 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
             for alarm in runtime.alarms[-20:]
         ],
         "out_of_service": sorted(runtime.engine.distrusted),
-        "shadow": max(runtime.shadow, runtime.watching.probing),
+        "shadow": max(runtime.shadow, runtime.alarm_handler.shadow_share),
         "n_not_counted": runtime.n_not_counted,
         "n_labels": runtime.labels.n_labels,
         "last_cases": [
@@ -149,7 +149,7 @@ def what_if(runtime: Runtime, mistake_cost: float) -> dict[str, Any]:
     of the stages proves decides.
     """
     cascade = Cascade(runtime.cascade.prices, mistake_cost, runtime.cascade.names)
-    table = seen_table(runtime.learning.patterns(), cascade)
+    table = to_table(runtime.learning.patterns(), cascade)
     model = getattr(runtime.learning.policy, "model", None)
     used = [k for k in range(cascade.n_stages) if k not in runtime.engine.distrusted]
     if model is None or not all(is_known(model.error_intervals[k]) for k in used):

@@ -1,4 +1,4 @@
-"""Calling a stage: attempts, time-outs, waits, the circuit breaker and batches, in one place."""
+"""Call a stage: attempts, time-outs, waits, the circuit breaker and batches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from stopwise.errors import StageError
-from stopwise.runtime.batching import Batcher
-from stopwise.runtime.breaker import Breaker
-from stopwise.runtime.comparing import Normalise
+from stopwise.runtime.batcher import Batcher
+from stopwise.runtime.circuit_breaker import CircuitBreaker
+from stopwise.runtime.normalisers import Normalise
 from stopwise.runtime.stage import Stage
 
 LONGEST_WAIT = 60.0  # seconds between two attempts, whatever a server asks for
@@ -22,10 +22,10 @@ NO_LIMIT = nullcontext()
 
 
 class Outcome(NamedTuple):
-    """What became of one call: an output, or ``None`` and the reason.
+    """The outcome of one call: an output, or ``None`` and the reason.
 
-    ``answered`` tells a stage that returned something which is no answer (a refusal, say) from one
-    that failed.
+    ``answered`` distinguishes a stage that returned something which is no answer (a refusal, say)
+    from one that failed.
     """
 
     output: Hashable
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
 
 
 class UnavailableError(StageError):
-    """The stage was not called: it failed too often just now."""
+    """The stage was not called, because it failed too often recently."""
 
 
 @dataclass
@@ -45,16 +45,17 @@ class Caller:
 
     stage: Stage  # what to call and how often to try
     normalise: Normalise  # what counts as the same answer
-    # Seconds that never go back, how to wait, and what draws the length of waits.
-    clock: Callable[[], float]
-    # Called when the mean cost of a stage whose calls differ in price is worth another look.
+    clock: Callable[[], float]  # a monotonic time in seconds
+    # Called after 1, 2, 4, … calls of a stage whose calls differ in price.
     on_new_mean: Callable[[], None] | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    rng: random.Random | None = None
+    rng: random.Random | None = None  # draws the lengths of waits
 
     def __post_init__(self) -> None:
-        self.breaker = Breaker(self.stage.breaker_failures, self.stage.breaker_cooldown, self.clock)
-        self._rng = self.rng or random.Random()  # lengths of waits
+        self.breaker = CircuitBreaker(
+            self.stage.breaker_failures, self.stage.breaker_cooldown, self.clock
+        )
+        self._rng = self.rng or random.Random()
         # Semaphores and batches belong to the event loop that made them.
         self._limits: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
         self._batchers: WeakKeyDictionary[Any, Batcher] = WeakKeyDictionary()
@@ -68,9 +69,9 @@ class Caller:
         """Return the output for a case, or say why there is none; errors are not raised."""
         breaker = self.breaker
         if breaker.has_failed and not breaker.allows():
-            waiting = f"stage {self.stage.name!r} failed too often and is not called for a while"
+            message = f"stage {self.stage.name!r} failed too often and is not called for a while"
             self.failures[UnavailableError.__name__] += 1
-            return Outcome(None, 0.0, 0, UnavailableError(waiting), False)
+            return Outcome(None, 0.0, 0, UnavailableError(message), False)
         attempts = 0
         try:
             while True:
@@ -84,7 +85,7 @@ class Caller:
                         self.failures[type(error).__name__] += 1
                         return Outcome(None, 0.0, attempts, error, False)
                     await self._wait(attempts, error)
-        except BaseException:  # cancelled, maybe between attempts: its end is not known
+        except BaseException:  # cancelled, maybe between attempts: the outcome is unknown
             breaker.abandoned()
             raise
         if breaker.has_failed:
@@ -121,7 +122,7 @@ class Caller:
         self._n_priced += 1
         self._spent += price
         if self.on_new_mean is not None and self._n_priced & (self._n_priced - 1) == 0:
-            self.on_new_mean()  # after 1, 2, 4, … calls
+            self.on_new_mean()
         return Outcome(output, price, attempts)
 
     async def _guarded(self, case: Any) -> Any:
@@ -142,7 +143,7 @@ class Caller:
 
     async def _wait(self, attempts: int, error: Exception) -> None:
         longest = self.stage.backoff * 2 ** (attempts - 1)
-        wait = max(longest * self._rng.uniform(0.5, 1.0), _asked_for(error))
+        wait = max(longest * self._rng.uniform(0.5, 1.0), _retry_after(error))
         await self.sleep(min(wait, LONGEST_WAIT))
 
     def _limit(self) -> Any:
@@ -161,12 +162,12 @@ class Caller:
 
 
 def error_text(error: BaseException) -> str:
-    """Return the kind of an error and what it says: of a `KeyError` that alone is a mere name."""
+    """Return the type of an error and its message, which for a `KeyError` is only the key."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")
 
 
-def _asked_for(error: Exception) -> float:
-    """Return for how many seconds a server asked to wait, 0 if it did not say."""
+def _retry_after(error: Exception) -> float:
+    """Return the seconds for which a server asked to wait, 0 if it did not."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     try:
         return max(float(headers.get("retry-after")), 0.0)  # type: ignore[union-attr]

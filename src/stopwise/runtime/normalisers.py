@@ -1,8 +1,8 @@
-"""What counts as the same answer: functions from what a stage returned to an output, or nothing.
+"""Normalisers: functions from what a stage returned to an output, or ``None`` for no answer.
 
-A stage returns whatever it likes; learning needs outputs that are equal where the answers are. Each
-function here returns one such function. It returns ``None`` for what is no answer at all, which
-then counts as missing and never as a disagreement.
+Stages return anything; learning needs outputs that are equal where the answers are the same. Each
+public function here makes a normaliser. What is no answer counts as missing, never as a
+disagreement.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Normalise = Callable[[Any], Hashable]
 
 
 def choices(*allowed: Any, casefold: bool = True) -> Normalise:
-    """Return one of a few answers, found alone or as the only one of them in a longer text.
+    """Recognise one of a few answers, alone or as the only one of them in a longer text.
 
     >>> normalise = choices("urgent", "routine")
     >>> normalise(" Urgent."), normalise("It is routine, I think"), normalise("urgent or routine")
@@ -49,7 +49,7 @@ def choices(*allowed: Any, casefold: bool = True) -> Normalise:
 
 
 def numbers(tolerance: float = 0.0) -> Normalise:
-    """Return numbers, equal if they round to the same multiple of ``tolerance``.
+    """Read numbers; they are equal if they round to the same multiple of ``tolerance``.
 
     >>> normalise = numbers(0.5)
     >>> normalise("12.1"), normalise(11.9), normalise("none"), normalise(float("nan"))
@@ -70,7 +70,7 @@ def numbers(tolerance: float = 0.0) -> Normalise:
 
 
 def json_fields(*fields: str) -> Normalise:
-    """Return the values of some fields of a JSON object, given as text or as a dict.
+    """Compare some fields of a JSON object, given as text or as a dict.
 
     >>> json_fields("label", "code")('{"code": 7, "label": "spam", "why": "…"}')
     '{"code": 7, "label": "spam"}'
@@ -90,7 +90,7 @@ def json_fields(*fields: str) -> Normalise:
 
 
 def text(*, casefold: bool = True, punctuation: bool = False) -> Normalise:
-    """Return short texts with blanks joined, by default without case and punctuation.
+    """Compare short texts up to white space, by default also up to case and punctuation.
 
     >>> text()("  Card  NOT working!"), text(casefold=False, punctuation=True)(" OK. ")
     ('card not working', 'OK.')
@@ -107,8 +107,8 @@ def text(*, casefold: bool = True, punctuation: bool = False) -> Normalise:
     return normalise
 
 
-def as_it_is(raw: Any) -> Hashable:
-    """Return what the stage returned; NaN and NumPy scalars become what equals itself."""
+def plain_value(raw: Any) -> Hashable:
+    """Return the value itself; NumPy values become plain ones, lists tuples, and NaN ``None``."""
     if type(raw) in (str, int, bool):
         return raw  # type: ignore[no-any-return]
     if hasattr(raw, "item") and not isinstance(raw, (list, tuple, dict)):

@@ -1,4 +1,4 @@
-"""A circuit breaker: a stage that keeps failing is left alone for a while, then tried once."""
+"""A circuit breaker: a stage that keeps failing is not called for a while, then tried once."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 
 @dataclass
-class Breaker:
+class CircuitBreaker:
     """Open after so many failures in a row; after ``cooldown`` seconds one probe is let through.
 
     >>> now = 0.0
-    >>> breaker = Breaker(failures=2, cooldown=10, clock=lambda: now)
+    >>> breaker = CircuitBreaker(failures=2, cooldown=10, clock=lambda: now)
     >>> breaker.failed(); breaker.failed(); breaker.allows()
     False
     >>> now = 10.0
@@ -21,7 +21,7 @@ class Breaker:
 
     failures: int  # failures in a row after which calls are no longer made
     cooldown: float  # seconds until one call is tried again; the breaker closes if it succeeds
-    clock: Callable[[], float]  # seconds that never go back
+    clock: Callable[[], float]  # a monotonic time in seconds
 
     def __post_init__(self) -> None:
         self.has_failed = False  # since a call last gave an answer
@@ -52,5 +52,5 @@ class Breaker:
             self._opened = self.clock()
 
     def abandoned(self) -> None:
-        """Note a call that was cancelled before it said anything."""
+        """Note a call that was cancelled before it ended."""
         self._is_probing = False

@@ -1,4 +1,4 @@
-"""What alarms do to a running cascade: a new epoch, and a stage that is explored only."""
+"""The response to alarms: a new epoch, and a stage that is taken out of service."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TypeVar
 from stopwise.errors import StoreError
 from stopwise.monitor import Alarm, Monitor, MonitorSettings
 from stopwise.patterns import Pattern
+from stopwise.runtime.case_counts import case_texts
 from stopwise.runtime.engine import Engine
 from stopwise.runtime.events import Events
-from stopwise.runtime.learning import Learning, case_texts
+from stopwise.runtime.learning import Learning
 from stopwise.store import tellable
 
 logger = logging.getLogger("stopwise.runtime")
@@ -19,24 +20,23 @@ logger = logging.getLogger("stopwise.runtime")
 T = TypeVar("T")
 OUT_OF_SERVICE = "out of service"
 WATCHED = "watched"
-SAVED_EVERY = 3600.0  # seconds between two times that what was watched goes into the store
-MAX_SAVED = 2000  # different cases that are saved of it
-KEPT = 100
-# Complete cases after which a stage that was taken out of service is looked at again.
-REVIEWED = 60
+SAVE_SECONDS = 3600.0  # how often the monitor's recent cases go into the store
+MAX_SAVED = 2000  # different cases among them
+MAX_ALARMS = 100
+REVIEW_CASES = 60  # complete cases after which a stage out of service is judged again
 # The share of cases that are run to the end while a stage is out of service.
-PROBING = 0.1
+SHADOW_SHARE = 0.1
 
 
-class Watching:
-    """Shows cases to the monitor and carries out what its alarms ask for.
+class AlarmHandler:
+    """Shows cases to the monitor and responds to its alarms.
 
     Parameters
     ----------
     engine, learning, events
         The parts of the runtime that an alarm concerns.
     settings
-        How watchful to be.
+        The thresholds of the monitor.
     on_alarm
         Called with every alarm, after it was logged.
     clock
@@ -60,17 +60,19 @@ class Watching:
         self._settings = settings
         self._on_alarm = on_alarm
         self._clock = clock
-        self._reason_for_epoch = ""  # of an epoch that the store could not begin yet
-        self._usual: dict[int, float] = {}  # how well stages out of service agreed before
+        self._reason_for_epoch = (
+            ""  # of an epoch that could not begin yet, as the store was unavailable
+        )
+        self._usual: dict[int, float] = {}  # the agreement of stages out of service before
         self.monitor: Monitor
         self._epoch: int
-        self._watch_anew()
+        self._new_monitor()
         self._resume()
         self._read_distrusted()
 
     def restart(self) -> None:
-        """Watch from now on, with all stages in service; the stages may be others."""
-        self._watch_anew()
+        """Begin anew, with all stages in service; the stages may have changed."""
+        self._new_monitor()
         self.set_distrusted(frozenset())
 
     def set_distrusted(self, stages: frozenset[int]) -> None:
@@ -80,37 +82,37 @@ class Watching:
         self._engine.distrusted, self._usual = stages, usual
         self._n_complete = 0
         names = {self._engine.stages.names[k]: agreement for k, agreement in usual.items()}
-        self._noted(lambda: self._events.keep(OUT_OF_SERVICE, {"stages": names}))
+        self._if_available(lambda: self._events.put_state(OUT_OF_SERVICE, {"stages": names}))
 
-    def synced(self) -> None:
-        """Take over what other workers have decided, after counts were exchanged with them."""
+    def after_sync(self) -> None:
+        """Apply what other workers have decided, after counts were exchanged with them."""
         with self._learning.lock:
             if self._learning.counts.epoch != self._epoch:
-                self._watch_anew()  # else this worker would raise the same alarm again
+                self._new_monitor()  # else this worker would raise the same alarm again
                 self._read_distrusted()
             elif self._engine.distrusted:
                 self._read_distrusted()
             if self._reason_for_epoch:
                 self._open_epoch(self._reason_for_epoch)
-            if self._clock() - self._saved_at >= SAVED_EVERY:
+            if self._clock() - self._saved_at >= SAVE_SECONDS:
                 self.save()
 
     def save(self) -> None:
-        """Keep what was watched in the store, for a process that starts later to compare with."""
+        """Save the monitor's recent cases, for comparison in a process that starts later."""
         if self._learning.is_shared:
             now = self._saved_at = self._clock()
             common = dict(self.monitor.recent().most_common(MAX_SAVED))
             body = {"epoch": self._epoch, "at": now, "cases": case_texts(common)}
-            self._noted(lambda: self._events.keep(WATCHED, body))
+            self._if_available(lambda: self._events.put_state(WATCHED, body))
 
     def _resume(self) -> None:
-        found = self._noted(lambda: self._events.kept(WATCHED)) or {}
+        found = self._if_available(lambda: self._events.state(WATCHED)) or {}
         if found.get("epoch") == self._epoch and found["cases"]:
             cases = tellable(found["cases"])
             if max(map(len, cases)) <= self.monitor.n_stages:
                 self.monitor.resume(cases, since=found["at"], now=self._clock())
 
-    def _watch_anew(self) -> None:
+    def _new_monitor(self) -> None:
         n_stages = len(self._engine.stages)
         self._n_complete = 0
         self._epoch = self._learning.counts.epoch
@@ -120,17 +122,17 @@ class Watching:
 
     def _read_distrusted(self) -> None:
         names = self._engine.stages.names
-        found = self._noted(lambda: self._events.kept(OUT_OF_SERVICE))
+        found = self._if_available(lambda: self._events.state(OUT_OF_SERVICE))
         if found is not None:
             kept = found.get("stages", {}).items()
             usual = {names.index(name): agreement for name, agreement in kept if name in names}
             self._usual = usual if len(usual) < len(names) else {}
             self._engine.distrusted = frozenset(self._usual)
 
-    def _noted(self, write: Callable[[], T]) -> T | None:
-        """Use the store for what may also be done without; a case goes on if it is away."""
+    def _if_available(self, use_store: Callable[[], T]) -> T | None:
+        """Use the store for something optional; without it, the case goes on."""
         try:
-            return write()
+            return use_store()
         except StoreError as error:
             logger.warning("%s: an alarm is not in the store: %s", self._name, error)
             return None
@@ -139,49 +141,50 @@ class Watching:
     def _name(self) -> str:
         return self._learning.counts.cascade
 
-    def see(self, outputs: Pattern, cost: float, *, is_random: bool) -> None:
-        """Take in a case that was counted.
+    def observe(self, outputs: Pattern, cost: float, *, is_random: bool) -> None:
+        """Show a case that was counted to the monitor.
 
-        ``is_random`` says that how far it went did not depend on what its stages said.
+        ``is_random`` says that how far it went did not depend on its outputs.
         """
         now = self._clock()
         if self._settings.daily_budget is not None:
             for alarm in self.monitor.spend(cost, now):
-                self._react(alarm)
+                self.handle(alarm)
         for alarm in self.monitor.observe(outputs, now, is_random=is_random) if outputs else ():
-            self._react(alarm)
+            self.handle(alarm)
         if self._engine.distrusted and is_random and len(outputs) == self.monitor.n_stages:
             self._n_complete += 1
-            if self._n_complete % REVIEWED == 0:
+            if self._n_complete % REVIEW_CASES == 0:
                 self._review()
 
     @property
-    def probing(self) -> float:
-        """The share of cases to run to the end so as to judge stages that are out of service."""
-        return PROBING if self._engine.distrusted else 0.0
+    def shadow_share(self) -> float:
+        """The share of cases to run to the end, to judge stages that are out of service."""
+        return SHADOW_SHARE if self._engine.distrusted else 0.0
 
     def _review(self) -> None:
-        """Take stages back into service that no longer look broken."""
+        """Return stages to service that no longer look broken."""
         for stage in self._engine.distrusted:
             if not self.monitor.is_odd(stage, self._usual.get(stage, 0.0)):
                 self.set_distrusted(self._engine.distrusted - {stage})
                 name = self._engine.stages.names[stage]
                 body = {"what": "stage back in service", "stage": name}
-                self._noted(lambda body=body: self._events.record("event", body))  # type: ignore[misc]
+                self._if_available(lambda body=body: self._events.record("event", body))  # type: ignore[misc]
                 logger.info("%s: %r is back in service", self._name, name)
 
-    def _react(self, alarm: Alarm) -> None:
+    def handle(self, alarm: Alarm) -> None:
+        """Record an alarm, and open an epoch without the stage if it asks for that."""
         engine = self._engine
         text = alarm.describe(engine.stages.names)
         logger.warning("%s: %s", self._name, text)
-        self.alarms = [*self.alarms, alarm][-KEPT:]
+        self.alarms = [*self.alarms, alarm][-MAX_ALARMS:]
         if alarm.opens_epoch and not self._learning.is_frozen:
             self._open_epoch(text)
             if len(engine.stages) - len(engine.distrusted | {alarm.stage}) > 0:
                 self.set_distrusted(engine.distrusted | {alarm.stage})
                 name = engine.stages.names[alarm.stage]
                 logger.warning("%s: %r is run for shadow cases only from now on", self._name, name)
-        self._noted(lambda: self._events.record("alarm", {**alarm.to_state(), "text": text}))
+        self._if_available(lambda: self._events.record("alarm", {**alarm.to_state(), "text": text}))
         if self._on_alarm is not None:
             try:
                 self._on_alarm(alarm)
@@ -189,7 +192,7 @@ class Watching:
                 logger.exception("%s: on_alarm failed", self._name)
 
     def _open_epoch(self, reason: str) -> None:
-        """Begin an epoch with what was seen since the change, once the store can be reached."""
+        """Begin an epoch with the cases since the change, once the store is available."""
         learning = self._learning
         try:
             learning.restart(self.monitor.recent(), reason=reason)

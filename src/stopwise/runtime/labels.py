@@ -1,4 +1,4 @@
-"""Labels while a cascade runs: which cases to ask about, and labels that come late."""
+"""Labels while a cascade runs: which cases to have labelled, and labels that arrive later."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class LabelSettings:
     Parameters
     ----------
     keep
-        How many cases are kept at the most, a random sample of those whose outputs differ, in the
-        store where there is one; 0, the default, keeps none: cases may hold what must not be kept.
+        How many cases are kept at most: a random sample of those whose outputs differ, in the
+        store if there is one. The default 0 keeps none, as cases may contain private data.
     buy_label
         A function, sync or async, from a case to its label, or ``None`` if it has none.
     label_cost, budget
-        What one label costs and what all may cost, in the unit of the stages' costs. Which cases
-        are worth one, `stopwise.policies.label_buying` says: labels end when they have settled
-        which stages pay, and cost at most a tenth of what not knowing it may have lost.
+        What one label costs and what all may cost, in the unit of the stages' costs.
+        `stopwise.policies.label_buying` decides which cases are worth one: buying ends when it is
+        settled which stages pay, and costs at most a tenth of what not knowing it may have lost.
     """
 
     keep: int = 0
@@ -55,7 +55,7 @@ class LabelSettings:
 
 @dataclass(frozen=True)
 class WantedCase:
-    """A case whose label would help: its key, the case itself and what the stages said."""
+    """A case whose label would help: its key, the case itself and its outputs."""
 
     key: str
     case: Any
@@ -64,12 +64,12 @@ class WantedCase:
 
 
 class Labels:
-    """The cases that wait for a label, and the labels that came.
+    """The cases that wait for a label, and those that have one.
 
     Parameters
     ----------
     runtime
-        Whose cases they are.
+        The runtime that answers the cases.
     settings
         What is kept and bought.
     """
@@ -89,7 +89,7 @@ class Labels:
         self._labelled: Counter[Pattern] = Counter()
         self._n_offered = 0
         self._buying: LabelBuying | None = None
-        self._bought_in: tuple[int, Cascade] | None = None
+        self._buying_for: tuple[int, Cascade] | None = None
         self._lock = threading.Lock()
         self._rng = random.Random(0)  # which cases are kept
         self._store, self._name = runtime.worker.store, runtime.name
@@ -100,7 +100,7 @@ class Labels:
 
     @property
     def n_labels(self) -> int:
-        """How many cases have a label, as far as it is known here."""
+        """How many cases have a label, as far as this process knows."""
         return len(self.labelled)
 
     @property
@@ -109,7 +109,7 @@ class Labels:
         return self.n_bought * self.settings.label_cost
 
     def offer(self, key: str | None, case: Any, outputs: Pattern) -> None:
-        """Consider a case that was answered; most are not kept."""
+        """Consider an answered case for labelling; most are not kept."""
         settings = self.settings
         if not self.is_on:
             return
@@ -127,10 +127,10 @@ class Labels:
             self._keep(WantedCase(str(key), case, outputs, epoch))
 
     def wanted(self, n: int) -> list[WantedCase]:
-        """Return up to ``n`` kept cases, those first whose labels would help most.
+        """Return up to ``n`` kept cases, those whose labels would help most first.
 
         Patterns that are frequent, doubtful and seldom labelled come first, in turn. Cases of an
-        earlier epoch are forgotten: nothing is learned from their labels any more.
+        earlier epoch are dropped: nothing is learned from their labels any more.
         """
         whole_number("n", n, SettingError, least=0)
         epoch = self._runtime.learning.counts.epoch
@@ -152,7 +152,7 @@ class Labels:
         return chosen
 
     def _kept_by_all(self) -> list[WantedCase]:
-        """Return what waits here and at other workers; what has a label is in the store no more."""
+        """Return the waiting cases of all workers; labelled ones are not in the store."""
         if not self._runtime.learning.is_shared:
             return list(self._waiting.values())
         records = self._store.records(KEPT, self._name, limit=self.settings.keep)
@@ -163,7 +163,7 @@ class Labels:
         ]
 
     def add(self, key: str, label: Hashable) -> None:
-        """Take in the right answer of a case that was kept, however late.
+        """Take in the right answer of a case that was kept, at any later time.
 
         The same label again changes nothing; another one replaces it.
         """
@@ -189,7 +189,7 @@ class Labels:
             self._labelled[outputs] += 1
 
     def _keep(self, case: WantedCase) -> None:
-        """Keep a random sample of all that was offered."""
+        """Keep a random sample of all cases offered."""
         with self._lock:
             self._n_offered += 1
             if len(self._waiting) >= self.settings.keep:
@@ -201,21 +201,23 @@ class Labels:
             self._runtime.background.start(asyncio.to_thread(self._save, case))
 
     def _save(self, case: WantedCase) -> None:
-        """Keep a case in the store too, for labels that come after a restart."""
+        """Write a case to the store too, for labels that arrive after a restart."""
         body = {"outputs": list(case.outputs), "epoch": case.epoch, "case": case.case}
         try:
             json.dumps(body)
         except (TypeError, ValueError):
-            body["case"] = None  # what is no plain data ends with the process; its outputs do not
+            body["case"] = (
+                None  # a case that is no plain data is lost with the process; its outputs are not
+            )
         record = Record(KEPT, self._name, case.key, self._runtime.clock(), body)
         self._store.put(record, keep=self.settings.keep)
 
     def _buying_now(self) -> LabelBuying:
-        """Return what buys labels for the stages, prices and epoch in force."""
+        """Return the rule for buying labels at the current stages, prices and epoch."""
         learning = self._runtime.learning
         state = learning.counts.epoch, learning.cascade
-        if self._buying is None or self._bought_in != state:
-            self._bought_in = state
+        if self._buying is None or self._buying_for != state:
+            self._buying_for = state
             self._buying = LabelBuying(learning.cascade, label_cost=self.settings.label_cost)
         return self._buying
 
@@ -228,7 +230,7 @@ class Labels:
         try:
             label = await buy(case) if is_async else await asyncio.to_thread(buy, case)
         except BaseException:
-            with self._lock:  # what was not delivered is not paid for
+            with self._lock:  # a label that was not delivered is not paid for
                 self.n_bought -= 1
                 buying.refund()
             raise
@@ -240,7 +242,7 @@ class Labels:
             self._record(key, outputs, epoch, right)
 
     def _doubt(self, outputs: Pattern) -> float:
-        """Return the chance that the answer is wrong, by the model; without one, a half."""
+        """Return the chance that the answer is wrong, by the model; 0.5 without one."""
         _, belief = self._runtime.learning.conclude(outputs, standing_answer(outputs))
         return 0.5 if belief is None else 1.0 - belief
 

@@ -5,7 +5,7 @@ import pytest
 
 from stopwise.errors import SettingError
 from stopwise.runtime import choices, json_fields, numbers, text
-from stopwise.runtime.comparing import as_it_is
+from stopwise.runtime.normalisers import plain_value
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_text_joins_what_people_write_in_several_ways():
     [(np.int64(3), 3), (np.float64("nan"), None), ([1, 2], (1, 2)), ("a", "a"), (None, None)],
 )
 def test_outputs_as_they_are(raw, output):
-    assert as_it_is(raw) == output
+    assert plain_value(raw) == output

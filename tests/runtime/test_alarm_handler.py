@@ -9,7 +9,7 @@ import pytest
 import stopwise as sw
 from stopwise.monitor import Alarm, AlarmKind
 from stopwise.runtime import Stage
-from tests.runtime.running import away, bit, fixed, run, runtime
+from tests.runtime.bit_cascade import away, bit, fixed, run, runtime
 
 
 class TestABrokenStage:
@@ -73,13 +73,13 @@ class TestAlarms:
             raise ZeroDivisionError
 
         made = runtime(on_alarm=breaks)
-        made.watching._react(BROKEN)
+        made.alarm_handler.handle(BROKEN)
         assert "test: on_alarm failed" in caplog.text
 
     def test_an_alarm_outlives_the_process(self, tmp_path):
         url = f"sqlite:///{tmp_path / 'triage.db'}"
         first = runtime(store=url)
-        first.watching._react(BROKEN)
+        first.alarm_handler.handle(BROKEN)
         first.close()
         second = runtime(store=url)
         fourth = runtime(store=url)
@@ -98,16 +98,16 @@ class TestAlarms:
         first, second = runtime(store=url), runtime(store=url)
         for made, outputs in ((first, (0, 0, 1)), (second, (1, 1, 0))):
             made.tell(outputs, is_random=True)
-            made.watching._react(BROKEN)
+            made.alarm_handler.handle(BROKEN)
             made.sync()
         assert first.learning.counts.worker.store.cascade("test").epoch == 1
         assert second.learning.policy.n_rounds == 2, "what the first one told is known too"
         third = runtime(store=url)
-        first.watching._react(BROKEN)
-        watched = third.watching.monitor
+        first.alarm_handler.handle(BROKEN)
+        watched = third.alarm_handler.monitor
         third.sync()
         assert third.engine.distrusted == {2}
-        assert third.watching.monitor is not watched
+        assert third.alarm_handler.monitor is not watched
         for made in (first, second, third):
             made.close()
 
@@ -117,7 +117,7 @@ class TestAlarms:
         with monkeypatch.context() as patch:
             for name in ("open_epoch", "put", "get"):
                 patch.setattr(made.worker.store, name, away)
-            made.watching._react(BROKEN)
+            made.alarm_handler.handle(BROKEN)
             assert made.engine.distrusted == {2}
             assert made.learning.counts.epoch == 0
         made.sync()
@@ -155,7 +155,7 @@ class TestAlarms:
         alarms = []
         made = runtime(on_alarm=alarms.append)
         made.freeze()
-        made.watching._react(BROKEN)
+        made.alarm_handler.handle(BROKEN)
         assert alarms == [BROKEN]
         assert not made.engine.distrusted
         assert made.learning.counts.epoch == 0

@@ -1,4 +1,4 @@
-"""Batches: cases that arrive within a moment go to a stage in one call."""
+"""Batches: cases that arrive at about the same time go to a stage in one call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ class Batcher:
         self._max_wait = max_wait
         self._waiting: list[tuple[Any, asyncio.Future[Any]]] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._running: set[asyncio.Task[None]] = set()  # a task that nobody holds may vanish
+        self._running: set[asyncio.Task[None]] = (
+            set()
+        )  # a task without a reference may be garbage-collected
 
     async def submit(self, case: Any) -> Any:
         """Return the answer for one case."""
@@ -56,10 +58,10 @@ class Batcher:
 
     async def _run(self, batch: list[tuple[Any, asyncio.Future[Any]]]) -> None:
         try:
-            found = list(await self._call([case for case, _ in batch]))
-            if len(found) != len(batch):
+            answers = list(await self._call([case for case, _ in batch]))
+            if len(answers) != len(batch):
                 raise StageError(
-                    f"a batch must have one answer a case, got {len(found)} for {len(batch)}"
+                    f"a batch must have one answer a case, got {len(answers)} for {len(batch)}"
                 )
         except BaseException as error:
             for _, answer in batch:
@@ -71,6 +73,6 @@ class Batcher:
             if not isinstance(error, Exception):
                 raise
             return
-        for (_, answer), value in zip(batch, found, strict=True):
+        for (_, answer), value in zip(batch, answers, strict=True):
             if not answer.done():
                 answer.set_result(value)

@@ -1,4 +1,4 @@
-"""Chat models as stages, through any client that speaks as OpenAI's does."""
+"""Chat models as stages, through any client with OpenAI's interface."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stopwise.errors import SettingError, StageError
 
 @dataclass(frozen=True)
 class Reply:
-    """What a chat model said, and what it used; ``str(reply)`` is the text."""
+    """The reply of a chat model and its use of tokens; ``str(reply)`` is the text."""
 
     text: str
     prompt_tokens: int
@@ -28,14 +28,13 @@ class Reply:
 def chat(client: Any, model: Any, prompt: Any, **options: Any) -> Callable[[Any], Any]:
     """Return a stage that asks a chat model.
 
-    The client's own retries are switched off where it has any: `Stage` owns them, so that a
-    failing call is tried as often as its stage says and no more.
+    The client's own retries are switched off: `Stage` alone decides how often a failing call is
+    tried again.
 
     Parameters
     ----------
     client
-        An object with ``chat.completions.create``, sync or async: ``openai.AsyncOpenAI`` or
-        anything made like it.
+        An object with ``chat.completions.create``, sync or async, such as ``openai.AsyncOpenAI``.
     model
         The name of the model.
     prompt
@@ -67,7 +66,7 @@ def chat(client: Any, model: Any, prompt: Any, **options: Any) -> Callable[[Any]
 
 
 def by_tokens(prompt_price: float, completion_price: float) -> Callable[[Any], float]:
-    """Return what a reply cost, from prices per 1,000 tokens.
+    """Return a function from a reply to its cost, by prices per 1,000 tokens.
 
     >>> by_tokens(0.5, 1.5)(Reply("ok", 2000, 100, "stop"))
     1.15

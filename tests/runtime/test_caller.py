@@ -9,9 +9,9 @@ import pytest
 
 from stopwise.errors import SettingError, StageError
 from stopwise.runtime import Stage
-from stopwise.runtime.breaker import Breaker
-from stopwise.runtime.calling import Caller
-from stopwise.runtime.comparing import as_it_is
+from stopwise.runtime.caller import Caller
+from stopwise.runtime.circuit_breaker import CircuitBreaker
+from stopwise.runtime.normalisers import plain_value
 
 
 class StatusError(Exception):
@@ -28,7 +28,7 @@ def caller(stage, **settings):
     async def sleep(seconds):
         waits.append(seconds)
 
-    made = Caller(stage, as_it_is, time.monotonic, sleep=sleep, rng=random.Random(0), **settings)
+    made = Caller(stage, plain_value, time.monotonic, sleep=sleep, rng=random.Random(0), **settings)
     made.waits = waits
     return made
 
@@ -179,7 +179,9 @@ def test_what_cannot_be_used_names_the_stage(said, cost, why):
 def test_the_breaker_opens_probes_once_and_closes():
     now = [0.0]
     call, calls = failing(*[RuntimeError("down")] * 4)
-    stage = Caller(Stage(call, breaker_failures=3, breaker_cooldown=10), as_it_is, lambda: now[0])
+    stage = Caller(
+        Stage(call, breaker_failures=3, breaker_cooldown=10), plain_value, lambda: now[0]
+    )
 
     async def play():
         for _ in range(5):
@@ -198,7 +200,7 @@ def test_the_breaker_opens_probes_once_and_closes():
 
 def test_a_cancelled_probe_leaves_room_for_another():
     now = [0.0]
-    breaker = Breaker(1, 5.0, lambda: now[0])
+    breaker = CircuitBreaker(1, 5.0, lambda: now[0])
     breaker.failed()
     now[0] = 5.0
     assert breaker.allows()

@@ -1,0 +1,71 @@
+"""Counts of cases by their outputs: as a table, for other stages, and as texts for the store.
+
+A pattern is as long as its case went, and has ``None`` where a stage that ran gave nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from stopwise.cascade import Cascade
+from stopwise.patterns import Pattern, PatternTable
+from stopwise.store import case_text
+
+
+def to_table(patterns: Mapping[Pattern, int], cascade: Cascade) -> PatternTable:
+    """Return all cases as a table, with a gap for each test that was not run.
+
+    >>> to_table({(0, 1): 3, (0,): 2}, Cascade([1, 2])).codes
+    array([[ 0, -1],
+           [ 0,  1]])
+    """
+    K = cascade.n_stages
+    rows = [(*outputs, *[None] * (K - len(outputs))) for outputs in patterns]
+    return PatternTable.from_rows(rows, patterns.values(), cascade)
+
+
+def from_table(table: PatternTable) -> dict[Pattern, int]:
+    """Return the cases of a table; gaps at the end of a case are tests that were not run.
+
+    >>> from_table(to_table({(0, 1): 3, (0,): 2}, Cascade([1, 2])))
+    {(0,): 2, (0, 1): 3}
+    """
+    rows = (tuple(table.value(code) for code in row) for row in table.codes.tolist())
+    return _summed((_trimmed(row), int(n)) for row, n in zip(rows, table.weights, strict=True))
+
+
+def for_stages(
+    patterns: Mapping[Pattern, int], before: Sequence[str | None], after: Sequence[str]
+) -> dict[Pattern, int]:
+    """Return the counts for a changed list of stages: those of the same name keep their outputs.
+
+    In ``before``, a stage that was replaced has the name ``None``.
+
+    >>> for_stages({(0, 1, 1): 3, (0,): 2}, ["a", "b", "c"], ["a", "new", "c"])
+    {(0, None, 1): 3, (0,): 2}
+    """
+    sources = [before.index(name) if name in before else len(before) for name in after]
+    moved = (
+        (_trimmed(tuple(outputs[k] if k < len(outputs) else None for k in sources)), times)
+        for outputs, times in patterns.items()
+    )
+    return _summed((outputs, times) for outputs, times in moved if outputs)
+
+
+def case_texts(patterns: Mapping[Pattern, int]) -> dict[str, int]:
+    """Return the counts by the texts under which the store counts cases."""
+    return _summed((case_text(outputs), times) for outputs, times in patterns.items())
+
+
+def _trimmed(outputs: Pattern) -> Pattern:
+    while outputs and outputs[-1] is None:
+        outputs = outputs[:-1]
+    return outputs
+
+
+def _summed(entries: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+    total: dict[Any, int] = {}
+    for entry, times in entries:
+        total[entry] = total.get(entry, 0) + times
+    return total

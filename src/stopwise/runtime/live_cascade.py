@@ -1,0 +1,274 @@
+"""A cascade in production, apart from running its stages: decisions, counts, owner's changes."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from stopwise.cascade import Cascade
+from stopwise.checks import finite_number
+from stopwise.errors import LogError, OutputsError, SettingError, StoreUnavailableError
+from stopwise.monitor import Alarm, MonitorSettings
+from stopwise.outputs import check_outputs
+from stopwise.patterns import Pattern
+from stopwise.runtime.alarm_handler import AlarmHandler
+from stopwise.runtime.case_counts import to_table
+from stopwise.runtime.engine import Engine
+from stopwise.runtime.events import Events
+from stopwise.runtime.learning import Learning
+from stopwise.runtime.stages import Stages
+from stopwise.store import KeyedTell, Outcome, case_text
+
+if TYPE_CHECKING:
+    from stopwise.auditing.report import AuditReport
+
+OWNER = "owner"  # the kind under which the owner's changes are in the store
+
+
+class LiveCascade:
+    """The part of a `Runtime` that also serves cases whose stages run in other programs.
+
+    Changes that the owner makes are in the store, beside the stages and prices that the program
+    gave. They apply in every process with these stages, and after a restart until the program
+    gives others. Each is an event with a version. Nothing changes while the store is unavailable.
+
+    Parameters
+    ----------
+    engine
+        The stages, and which of them are out of service.
+    learning
+        The policy and its counts.
+    mistake_cost, monitor, on_alarm, clock
+        As for `Runtime`.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        learning: Learning,
+        *,
+        mistake_cost: float,
+        monitor: MonitorSettings | None,
+        on_alarm: Callable[[Alarm], None] | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.engine = engine
+        self.learning = learning
+        self.name = learning.counts.cascade
+        self.worker = learning.counts.worker
+        self.mistake_cost = mistake_cost
+        self.clock = clock
+        self.recent: deque[tuple[float, Pattern]] = deque(maxlen=20)
+        self.events = Events(self.worker, self.name)
+        self.alarm_handler = AlarmHandler(
+            engine,
+            learning,
+            self.events,
+            settings=monitor or MonitorSettings(),
+            on_alarm=on_alarm,
+            clock=clock,
+        )
+        self._change_lock = threading.Lock()
+        self._given: dict[str, Any]  # stages and prices as the program gave them
+        self._changed: dict[str, Any]  # what the owner has changed of them
+        self._resume()
+
+    @property
+    def cascade(self) -> Cascade:
+        """The stages with their present prices."""
+        return self.learning.cascade
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The latest alarms, oldest first."""
+        return self.alarm_handler.alarms
+
+    def report(self, **settings: Any) -> AuditReport:
+        """Return the audit of the current epoch; settings are those of `audit`."""
+        from stopwise.auditing.run import audit
+
+        seen = self.learning.patterns()
+        for k, name in enumerate(self.cascade.names):
+            if all(outputs[k : k + 1] in ((), (None,)) for outputs in seen):
+                raise LogError(f"a report needs outputs of every stage, {name!r} gave none so far")
+        return audit(to_table(seen, self.cascade), self.cascade, **settings)
+
+    def ask(self, outputs_so_far: Sequence[Hashable] = ()) -> int:
+        """Return the stage up to which to run a case whose stages run elsewhere.
+
+        The stage already reached means: stop. Stages out of service are left out at the end.
+        """
+        learning, outputs = self.learning, list(outputs_so_far)
+        with learning.lock:
+            rule = learning.stopping_rule()
+        reached, stage = len(outputs) - 1, rule.stage
+        if stage is None:
+            stage = reached + 1 if not outputs or rule.continues(outputs) else reached
+        while stage in self.engine.distrusted and stage > max(reached, 0):
+            stage -= 1
+        return min(max(stage, reached), learning.cascade.n_stages - 1)
+
+    def tell(
+        self,
+        outputs: Sequence[Hashable],
+        *,
+        key: str | None = None,
+        amend: bool = False,
+        is_random: bool = False,
+    ) -> bool:
+        """Count a case whose stages ran elsewhere, ``None`` where one gave nothing.
+
+        With a ``key`` it is counted once, however often it is told; the return value says whether
+        anything was counted now. Other outputs under the same key are refused; with ``amend`` they
+        replace those told before, within an epoch. ``is_random`` says that how far the case went
+        did not depend on its outputs, as for a stage that `ask` chose before it.
+        """
+        _, told = check_outputs(outputs, self.learning.cascade)
+        if key is not None:
+            keyed = KeyedTell(self.name, key, case_text(told), amends=amend)
+            (outcome,) = self.worker.tell_keyed([keyed])
+            if outcome is Outcome.CONFLICT:
+                raise OutputsError(f"case {key!r} was told before with other outputs, got {told!r}")
+            if outcome is Outcome.REPEATED:
+                return False
+            self.learning.sync()
+            self.alarm_handler.after_sync()
+            if outcome is Outcome.AMENDED:  # the monitor has seen the case
+                return True
+        with self.learning.lock:
+            if key is None:
+                self.learning.tell(told)
+            self.observe(told, is_random=is_random)
+        return True
+
+    def observe(self, told: Pattern, *, is_random: bool) -> None:
+        """Show a case that was counted to the monitor, and add it to the recent cases."""
+        with self.learning.lock:
+            self.recent.append((self.clock(), told))
+            cost = float(sum(self.learning.cascade.prices[: len(told)]))
+            self.alarm_handler.observe(told, cost, is_random=is_random)
+
+    def set_costs(self, costs: Sequence[float]) -> None:
+        """Change what the stages cost; counts stay."""
+        stages = self.engine.stages
+        before = [caller.stage for caller in stages.callers]
+        stages.reprice(costs)
+        try:
+            cascade = stages.cascade(self.mistake_cost)
+            self._record_change("costs changed", cascade, costs=list(cascade.prices))
+        except BaseException:
+            for caller, stage in zip(stages.callers, before, strict=True):
+                caller.stage = stage
+            raise
+        self._update_prices()
+
+    def set_mistake_cost(self, mistake_cost: float) -> None:
+        """Change what a wrong answer costs; counts stay."""
+        price = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
+        cascade = self.engine.stages.cascade(price)
+        self._record_change("mistake cost changed", cascade, mistake_cost=price)
+        self.mistake_cost = price
+        self._update_prices()
+
+    def replace_stage(self, stage: int | str, new: Any) -> None:
+        """Replace a stage by another; counts of the other stages stay."""
+        index = self.engine.stages.index(stage)
+        self._change_stages(lambda stages: stages.replace(index, new), "stage replaced", gone=index)
+
+    def add_stage(self, new: Any, *, before: int | str | None = None) -> None:
+        """Add a stage at the end or before another one; counts of the others stay."""
+        stages = self.engine.stages
+        index = len(stages) if before is None else stages.index(before)
+        self._change_stages(lambda stages: stages.insert(index, new), "stage added")
+
+    def remove_stage(self, stage: int | str) -> None:
+        """Remove a stage; counts of the other stages stay."""
+        index = self.engine.stages.index(stage)
+        self._change_stages(lambda stages: stages.remove(index), "stage removed", gone=index)
+
+    def trust(self, stage: int | str) -> None:
+        """Use a stage again that an alarm took out of service; other workers follow."""
+        index = self.engine.stages.index(stage)
+        self._record_change("stage trusted again", self.cascade)
+        self.alarm_handler.set_distrusted(self.engine.distrusted - {index})
+
+    def freeze(self, *, frozen: bool = True) -> None:
+        """Stop learning and exploring, and decide by what is known; or start again."""
+        self._record_change("frozen" if frozen else "thawed", self.cascade, is_frozen=frozen)
+        self.learning.is_frozen = frozen
+
+    def sync(self) -> None:
+        """Exchange counts and changes with other workers now; otherwise this happens regularly."""
+        self.learning.sync()
+        self.alarm_handler.after_sync()
+        with suppress(StoreUnavailableError):
+            self.follow_owner()
+
+    def follow_owner(self) -> None:
+        """Apply what the owner has changed in another process or an earlier one."""
+        with self._change_lock:
+            saved = self.events.state(OWNER)
+            if not saved or saved["given"]["names"] != list(self.cascade.names):
+                return
+            if saved["changed"] == self._changed:
+                return
+            changed = self._changed = saved["changed"]
+        with self.learning.lock:
+            if "costs" in changed:
+                self.engine.stages.reprice(changed["costs"])
+            self.mistake_cost = changed.get("mistake_cost", self.mistake_cost)
+            self.learning.is_frozen = changed.get("is_frozen", False)
+            self._update_prices()
+
+    def _resume(self) -> None:
+        """Apply what the owner has changed, unless the program now gives other stages or prices.
+
+        A frozen cascade stays frozen in any case.
+        """
+        self._given, self._changed = self.engine.stages.given(self.mistake_cost), {}
+        saved = self.events.state(OWNER)
+        if saved.get("given") == self._given:
+            self.follow_owner()
+        else:
+            self.learning.is_frozen = saved.get("changed", {}).get("is_frozen", False)
+            self._save_changes({"is_frozen": self.learning.is_frozen})
+
+    def _record_change(self, what: str, cascade: Cascade, **changed: Any) -> None:
+        self.learning.check_current()
+        with self._change_lock:
+            self.events.version(what, cascade)
+            self._save_changes({**self._changed, **changed})
+
+    def _save_changes(self, changed: dict[str, Any]) -> None:
+        self.events.put_state(OWNER, {"given": self._given, "changed": changed})
+        self._changed = changed
+
+    def _update_prices(self) -> None:
+        self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))
+
+    def _change_stages(
+        self, change: Callable[[Stages], None], what: str, *, gone: int | None = None
+    ) -> None:
+        """Change the stages and their counts together, or neither.
+
+        ``gone`` is the stage whose outputs no longer count.
+        """
+        stages = self.engine.stages
+        with self.learning.lock:
+            self.learning.check_current()
+            before = stages.callers
+            names = [None if k == gone else name for k, name in enumerate(stages.names)]
+            change(stages)
+            try:
+                cascade = stages.cascade(self.mistake_cost)
+                self.learning.change_stages(cascade, names, reason=what)
+            except BaseException:
+                stages.callers = before
+                raise
+            self.learning.stages_version += 1
+            self.alarm_handler.restart()
+            self.events.version(what, self.cascade)
+            self._resume()
