@@ -19,8 +19,8 @@ import numpy as np
 import stopwise as sw
 from benchmarks.bars import Bars, alternating
 from stopwise.store import Worker, open_store, totals
-from tests.store.children import Children, wait_until
-from tests.store.jobs import Notes
+from tests.store.child_jobs import Notes
+from tests.store.child_processes import Children, wait_until
 from tests.store.postgres_server import postgres_binaries, postgres_running
 from tests.store.test_kill import random_kills
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from stopwise.store import open_store
-from tests.store.children import Children
+from tests.store.child_processes import Children
 from tests.store.postgres_server import PostgresServer, postgres_binaries, postgres_running
 
 

@@ -13,10 +13,12 @@ from stopwise.errors import (
     StoreUnavailableError,
     StoreWarning,
 )
-from stopwise.store import Record, Row, Worker, open_store, schema, sqlite, totals
-from stopwise.store.sqlite import SqliteDatabase
-from tests.store.children import wait_until
-from tests.store.jobs import Notes
+from stopwise.store import Record, Row, Worker, open_store, totals
+from stopwise.store.sql import schema, sqlite
+from stopwise.store.sql.sql_store import SqlStore
+from stopwise.store.sql.sqlite import SqliteDatabase
+from tests.store.child_jobs import Notes
+from tests.store.child_processes import wait_until
 
 
 @pytest.fixture
@@ -164,8 +166,6 @@ def test_a_file_that_is_no_database_is_refused(path):
 
 
 def test_a_busy_store_is_said_to_be_busy(path):
-    from stopwise.store.sql import SqlStore
-
     with open_store(f"sqlite:///{path}") as store:
         waiting = SqlStore(SqliteDatabase(path, timeout=0.05))
 
@@ -182,7 +182,7 @@ def test_a_busy_store_is_said_to_be_busy(path):
 def test_many_writers_are_warned_of_a_bug_of_the_database(
     path, is_mended, monkeypatch, children, recwarn
 ):
-    monkeypatch.setattr(sqlite, "_WAL_RESET_MENDED", (3, 0) if is_mended else (99, 0))
+    monkeypatch.setattr(sqlite, "_WAL_RESET_FIXED", (3, 0) if is_mended else (99, 0))
     url, notes = f"sqlite:///{path}", path.parent / "notes"
     with Worker(url), Worker(url):
         assert not recwarn.list, "these are one process"

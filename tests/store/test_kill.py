@@ -6,8 +6,8 @@ import time
 import pytest
 
 from stopwise.store import Worker, open_store, totals
-from tests.store.children import wait_until
-from tests.store.jobs import POINTS, Notes
+from tests.store.child_jobs import POINTS, Notes
+from tests.store.child_processes import wait_until
 
 
 def counted(store, case):

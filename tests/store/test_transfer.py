@@ -5,7 +5,7 @@ import pytest
 
 from stopwise.errors import InputError
 from stopwise.store import KeyedTell, Outcome, Record, Row, open_store, totals
-from stopwise.store.transfer import export_store, import_store
+from stopwise.store.sql.transfer import export_store, import_store
 
 COUNTS = {"cascade": "c", "epoch": 0, "bucket": 0, "worker": "w", "counts": {"[0]": 1}}
 

@@ -165,7 +165,7 @@ def test_long_ago_buckets_are_remembered_as_sums(store):
             learned += a.sync().added.get("[1]", 0)
         assert (a.totals(), learned) == ({"[0]": 400, "[1]": 400, "[2]": 1}, 400)
         assert len(first.rows) < 200
-        assert len(a._view._rows) < 200
+        assert len(a._remote._rows) < 200
         # The clock goes back, to rows that the first worker remembers as a sum alone.
         clock.now = 0.0
         a.tell((0,))

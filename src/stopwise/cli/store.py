@@ -66,7 +66,7 @@ def store(
 ) -> None:
     """Look at a store, mend it, shrink it, or move it."""
     from stopwise.store import open_store
-    from stopwise.store.transfer import export_store, import_store
+    from stopwise.store.sql.transfer import export_store, import_store
 
     _refuse_missing(url, action)
     with open_store(url) as opened:

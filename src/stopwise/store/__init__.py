@@ -1,6 +1,7 @@
 """Learning that survives the process and is shared by many: journal, SQLite, PostgreSQL."""
 
-from stopwise.store.base import (
+from stopwise.store.case_encoding import Case, Counts, add_counts, case_text, read_case, tellable
+from stopwise.store.protocol import (
     CascadeRecord,
     Changes,
     Cursor,
@@ -14,11 +15,10 @@ from stopwise.store.base import (
     WorkerRecord,
     totals,
 )
-from stopwise.store.cases import Case, Counts, add_counts, case_text, read_case, tellable
-from stopwise.store.learner import SharedLearner
-from stopwise.store.opening import open_store
-from stopwise.store.shared import SharedCounts
-from stopwise.store.view import Staleness, Update
+from stopwise.store.remote_counts import Staleness, Update
+from stopwise.store.shared_counts import SharedCounts
+from stopwise.store.shared_learner import SharedLearner
+from stopwise.store.urls import open_store
 from stopwise.store.worker import Worker, WorkerSettings
 
 __all__ = [

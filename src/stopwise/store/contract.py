@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stopwise.errors import FencedError, InputError
-from stopwise.store.base import KeyedTell, Lease, Outcome, Record, Row, Store, totals
+from stopwise.store.protocol import KeyedTell, Lease, Outcome, Record, Row, Store, totals
 
 _NAMES = ["plain", "ärztlich 検査", 'it\'s "quoted"; -- %s ?', "a/b:c"]
 

@@ -1,10 +1,10 @@
-"""The journal of a worker: what it was told, in a file that survives the process.
+"""The journal of a worker: its tells, in a file that survives the process.
 
-One line a tell: a checksum and a JSON list ``[cascade, epoch, bucket, case, times]``. The first
-line says whose journal it is and at which position it starts; a position counts the bytes of all
-lines that the worker ever wrote, so it stays the same when the file is cut. A tell is written
-with ``write(2)`` before it is acknowledged. What follows the last line that ends is a torn tail,
-of a tell that nobody was told had succeeded; a damaged line in between is named and passed over.
+Each line is one tell: a checksum and a JSON list ``[cascade, epoch, bucket, case, times]``. The
+first line names the worker and the position at which the file starts. A position counts the bytes
+of all lines that the worker ever wrote, so it stays the same when the file is shortened. A tell is
+written with ``write(2)`` before it is acknowledged. An incomplete last line belongs to a tell that
+was never acknowledged. A damaged line in between is reported and skipped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DRAFT = ".journal.new"
 
 @dataclass(frozen=True)
 class Header:
-    """Whose journal it is, for which store, and the position of its first line."""
+    """The worker and the store of a journal, and the position of its first line."""
 
     worker: str
     host: str
@@ -78,7 +78,7 @@ class Journal:
     max_bytes
         The size beyond which tells are refused.
     is_durable
-        Whether the file is on the disk before `flush` returns, so that tells survive loss of power.
+        Whether `flush` waits for the disk, so that tells survive loss of power.
     """
 
     def __init__(self, path: Path, header: Header, *, max_bytes: int, is_durable: bool) -> None:
@@ -93,13 +93,13 @@ class Journal:
 
     @property
     def end(self) -> int:
-        """The position after the last line, as the file itself has it."""
+        """The position after the last line, by the size of the file."""
         return os.fstat(self._file).st_size + self._offset
 
     def append(self, line: bytes) -> None:
         """Write one line or several, or raise and leave the journal as it was.
 
-        The caller sees to it that no two threads write at once.
+        The caller must not let two threads write at once.
         """
         size = len(line)
         if self._size + size > self.max_bytes or self._broken:
@@ -114,7 +114,7 @@ class Journal:
         self._size += size
 
     def flush(self, position: int) -> None:
-        """Return when all lines up to a position are on the disk, if that is promised.
+        """Return when all lines up to a position are on the disk, if the journal is durable.
 
         Threads that wait here together share one ``fsync``.
         """
@@ -129,15 +129,15 @@ class Journal:
             try:
                 _sync(self._file)
             except OSError as error:
-                # The kernel may have dropped the pages: another fsync would prove nothing.
+                # The kernel may have dropped the pages, so another fsync would prove nothing.
                 self._broken = f"the journal {self.path} could not be brought to disk: {error}"
                 raise JournalError(self._broken) from error
             self._synced = end
 
     def cut(self, position: int) -> None:
-        """Drop the lines before a position, which the store has counted.
+        """Remove the lines before a position, which the store has counted.
 
-        The caller sees to it that nothing is written meanwhile.
+        The caller must not let anything be written meanwhile.
         """
         with self._commit:
             tail = os.pread(self._file, self.end - position, position - self._offset)
@@ -145,14 +145,14 @@ class Journal:
             try:
                 created = self._create(header, tail)
             except OSError:
-                return  # no room for the shorter file: the longer one goes on
+                return  # no room for the shorter file: keep the longer one
             os.close(self._file)
             self._file, self._size, self._offset = created
             self.header = header
             self._synced = self.end
 
     def reader(self) -> JournalReader:
-        """Return all that is in the file."""
+        """Return a reader of the whole file."""
         return JournalReader(self._file, self.path)
 
     @property
@@ -161,14 +161,14 @@ class Journal:
         return self._size
 
     def remove(self) -> None:
-        """Delete the file, of which the store has counted every line."""
+        """Delete the file, once the store has counted every line."""
         if self._file >= 0:
-            self._synced = math.inf  # whoever waits for the disk has it in the store
+            self._synced = math.inf  # threads that wait for the disk have their lines in the store
             self.path.unlink(missing_ok=True)
             self.release()
 
     def release(self) -> None:
-        """Close the file and leave it to whoever adopts it."""
+        """Close the file and leave it to be adopted."""
         with self._commit:
             if self._file >= 0:
                 os.close(self._file)
@@ -176,12 +176,12 @@ class Journal:
                 self._broken = f"the journal {self.path} is closed"
 
     def disown(self) -> None:
-        """Close the file in a forked child, whatever the threads of the parent were doing."""
+        """Close the file in a forked child, whatever lock a thread of the parent held."""
         self._commit = threading.Lock()
         self.release()
 
     def _create(self, header: Header, tail: bytes) -> tuple[int, int, int]:
-        """Return a new file, its size, and what leads from a place in it to a position."""
+        """Return a new file, its size, and the difference between positions and offsets in it."""
         draft = self.path.with_name(self.path.name.removesuffix(SUFFIX) + DRAFT)
         file = _locked_draft(draft)
         try:
@@ -209,17 +209,17 @@ class Journal:
         )
 
     def _undo(self, error: OSError | None) -> None:
-        """Take back what was written of a line."""
+        """Remove what was written of a line."""
         try:
             os.ftruncate(self._file, self._size)
         except OSError as second:
-            self._broken = f"the journal {self.path} cannot be mended: {second}"
+            self._broken = f"the journal {self.path} cannot be repaired: {second}"
         why = error or "short write"
         raise JournalFullError(f"the journal {self.path} cannot be written: {why}") from error
 
 
 class JournalReader:
-    """A journal as its adopter reads it; ``damaged`` names the lines that were passed over."""
+    """Reads a journal; ``damaged`` names the lines that were skipped."""
 
     def __init__(self, file: int, path: Path) -> None:
         self.path = path
@@ -235,7 +235,7 @@ class JournalReader:
                 raise JournalError(f"the journal {path} has no readable header: {error}") from None
 
     def entries(self, position: int) -> Iterator[Entry]:
-        """Yield the tells after a position; ``end`` is then where the last whole line ends."""
+        """Yield the tells after a position; ``end`` is then the end of the last complete line."""
         if self.header is None:
             return
         start = self.header.start
@@ -258,7 +258,7 @@ class JournalReader:
 
 
 def still_at(file: int, path: Path) -> bool:
-    """Whether an open file is the one that its path leads to."""
+    """Whether an open file is still the one at its path."""
     try:
         return os.path.samestat(os.fstat(file), path.stat())
     except FileNotFoundError:
@@ -266,7 +266,7 @@ def still_at(file: int, path: Path) -> bool:
 
 
 def _locked_draft(path: Path) -> int:
-    """Create a file and lock it; an adopter may have taken it for a dead one's in between."""
+    """Create a file and lock it; another worker may have removed it in between."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -275,7 +275,7 @@ def _locked_draft(path: Path) -> int:
         os.close(file)
 
 
-# Not every system has the one that leaves times alone.
+# Not every system has fdatasync, which does not write times.
 _sync = getattr(os, "fdatasync", os.fsync)
 
 

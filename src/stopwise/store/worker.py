@@ -1,4 +1,4 @@
-"""A worker: one process that is told cases, keeps them safe and shares them with all others."""
+"""A worker: one process that counts cases, keeps them safe and shares them with all others."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from stopwise.errors import (
     StoreUnavailableError,
     StoreWarning,
 )
-from stopwise.store.adoption import Place, adopt, replay, rows_of
-from stopwise.store.base import MERGED, KeyedTell, Lease, Outcome, Row, Store
-from stopwise.store.cases import Counts
+from stopwise.store.case_encoding import Counts
 from stopwise.store.journal import SUFFIX, Header, Journal
-from stopwise.store.opening import journals_beside, open_store
-from stopwise.store.shared import SharedCounts
+from stopwise.store.protocol import MERGED, BucketKey, KeyedTell, Lease, Outcome, Row, Store
+from stopwise.store.recovery import adopt, replay, rows_of
+from stopwise.store.shared_counts import SharedCounts
+from stopwise.store.urls import journal_directory, open_store
 
 Durability = Literal["memory", "process", "disk"]
-_CUT_BYTES = 1_000_000  # a journal that the store has counted is cut when it is longer
+_CUT_BYTES = 1_000_000  # a longer journal is shortened by what the store has counted
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
@@ -45,9 +45,9 @@ class WorkerSettings:
     bucket_seconds
         The width of the time buckets in which cases are counted.
     lease_seconds
-        How long a worker of another host waits for a sign of life before it may adopt this one.
+        How long a worker may be silent before a worker of another host adopts its journal.
     sync_seconds
-        How long a worker decides on what it knows before it is due to sync.
+        How long a worker uses the counts it has before the next sync is due.
     fresh_seconds
         How old others' counts may be for a worker to explore on them (`SharedLearner`).
     max_journal_bytes
@@ -70,9 +70,9 @@ class WorkerSettings:
 class Worker:
     """One process that tells cases to a store; threads may share it, processes may not.
 
-    Each tell is written to the worker's own journal. Now and then `SharedCounts.sync` folds the
-    journal into the worker's own rows of the store: its absolute counts and the position up to
-    which they hold, at once, so that folding again changes nothing.
+    Each tell is written to the worker's own journal. From time to time `SharedCounts.sync` folds
+    the journal into the worker's own rows of the store: its absolute counts, and in the same
+    transaction the position up to which they are counted. So folding again changes nothing.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ class Worker:
         What a tell survives once it has returned: ``memory`` nothing, ``process`` the death of
         the process (kill -9), ``disk`` loss of power too.
     settings
-        Time spans and sizes, which few need to change.
+        Time spans and sizes; the defaults usually do.
     name, host
-        Unique for ever, and the same for all processes that share locks on files; made by default.
+        The name is unique for ever; the host is that of all processes that share file locks.
     clock, timer
-        Wall time for buckets, and a time that never jumps for the schedule of syncs.
+        Wall time for buckets, and a monotonic time for the schedule of syncs.
     """
 
     def __init__(
@@ -112,18 +112,17 @@ class Worker:
         self.name = _checked_name(name or f"{self.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
         self.clock = clock
         self.timer = timer
-        # One lock for what was told, held for microseconds; another for folding it.
+        # One lock for tells, held for microseconds; another for folds.
         self.lock = threading.Lock()
-        self.rows: dict[Place, Counts] = {}
-        self.dirty: set[Place] = set()
+        self.rows: dict[BucketKey, Counts] = {}
+        self.dirty: set[BucketKey] = set()
         self.journal: Journal | None = None
-        self.is_flushing = False
         self.is_closed = False
         self.directory: Path | None = None
         self.adopted: list[str] = []
         self._fold_lock = threading.Lock()
         self._shared: dict[str, SharedCounts] = {}
-        self.store, self._lease = self._started(store)
+        self.store, self._lease = self._open_store(store)
         self._position = self._lease.position
         self._adopt_at = math.inf
         if durability != "memory" and self.store.url != "memory://":
@@ -143,19 +142,19 @@ class Worker:
         return self._shared[cascade]
 
     def tell_keyed(self, tells: Sequence[KeyedTell]) -> list[Outcome]:
-        """Count tells from the network, each key once; learners meet them at the next sync."""
+        """Count tells from the network, each key once; learners see them at the next sync."""
         dated = [replace(tell, bucket=tell.bucket or self.bucket()) for tell in tells]
         return self.store.tell_keyed(self.name, dated)
 
     def bucket(self) -> int:
-        """Return the time bucket of now, named by its first second."""
+        """Return the current time bucket, named by its first second."""
         width = self.settings.bucket_seconds
         return int(self.clock() // width) * width
 
     def fold(self) -> None:
-        """Bring what was told into the store; repeating it changes nothing.
+        """Write the counts to the store; repeating it changes nothing.
 
-        Raises `StoreUnavailableError` if the store cannot be reached: nothing is lost by that.
+        Raises `StoreUnavailableError` if the store cannot be reached; nothing is lost then.
         """
         with self._fold_lock:
             try:
@@ -178,7 +177,7 @@ class Worker:
         return names
 
     def close(self) -> None:
-        """Fold a last time and leave; if that fails the journal waits for whoever adopts it."""
+        """Fold a last time and leave; if that fails, the journal waits to be adopted."""
         with self.lock:
             if self.is_closed:
                 return
@@ -197,21 +196,20 @@ class Worker:
                 self.store.close()
 
     def _open_journal(self, directory: Path | str | None) -> None:
-        folder = Path(directory) if directory is not None else journals_beside(self.store)
+        folder = Path(directory) if directory is not None else journal_directory(self.store)
         folder.mkdir(mode=0o700, exist_ok=True)
         self.directory = folder
-        self.is_flushing = self.durability == "disk"
         self.journal = Journal(
             folder / f"{self.name}{SUFFIX}",
             Header(self.name, self.host, self.store.store_id, self._lease.position),
             max_bytes=self.settings.max_journal_bytes,
-            is_durable=self.is_flushing,
+            is_durable=self.durability == "disk",
         )
         self.adopt()
-        self._warn_of_the_database(folder)
+        self._warn_about_database(folder)
 
-    def _started(self, given: Store | str) -> tuple[Store, Lease]:
-        """Open the store and take a lease, for which a worker needs it once."""
+    def _open_store(self, given: Store | str) -> tuple[Store, Lease]:
+        """Open the store and take a lease; a worker cannot start without it."""
         is_durable = self.durability == "disk"
         try:
             store = open_store(given, is_durable=is_durable) if isinstance(given, str) else given
@@ -233,8 +231,8 @@ class Worker:
             raise StoreError(f"worker {self.name!r} got no lease from {store.url}")
         return lease
 
-    def _warn_of_the_database(self, folder: Path) -> None:
-        """Say what is to be known of the database where another process writes to it as well."""
+    def _warn_about_database(self, folder: Path) -> None:
+        """Issue the notes about the database if another process writes to it as well."""
         ours, now = {self.name, *(worker.name for worker in _workers)}, self.store.now()
         for other in self.store.workers():
             is_alive = other.lease_until > now and (folder / f"{other.worker}{SUFFIX}").exists()
@@ -245,11 +243,10 @@ class Worker:
 
     def _fold(self) -> None:
         with self.lock:
-            told = {name: shared.n_told for name, shared in self._shared.items()}
-            epochs = {name: shared.epoch for name, shared in self._shared.items()}
-            changed = self.dirty | {p for s in self._shared.values() if (p := s.place())}
+            told = {name: (shared.epoch, shared.n_told) for name, shared in self._shared.items()}
+            changed = self.dirty.union(*(shared.changed_rows() for shared in self._shared.values()))
             self.dirty = set()
-            rows = [Row(*place, self.name, dict(self.rows[place])) for place in sorted(changed)]
+            rows = [Row(*key, self.name, dict(self.rows[key])) for key in sorted(changed)]
             position = self._position if self.journal is None else self.journal.end
         seconds = self.settings.lease_seconds
         try:
@@ -261,8 +258,9 @@ class Worker:
         with self.lock:
             self._position = position
             for name, shared in self._shared.items():
-                if name in told and shared.epoch == epochs[name]:
-                    shared.n_folded = told[name]
+                epoch, n_told = told.get(name, (None, 0))
+                if shared.epoch == epoch:
+                    shared.n_folded = n_told
                 shared.prune()
             if self.journal is not None and self.journal.size > min(
                 _CUT_BYTES, self.settings.max_journal_bytes // 2
@@ -270,9 +268,11 @@ class Worker:
                 self.journal.cut(position)
 
     def _reclaim(self) -> None:
-        """Go on from what another process has counted of this worker's journal."""
+        """Continue from what another process has counted of this worker's journal."""
         if self.journal is None:
-            raise FencedError(f"worker {self.name!r} was taken over and has no journal to go on")
+            raise FencedError(
+                f"worker {self.name!r} was taken over and has no journal to continue from"
+            )
         self._lease = self._entered(self.store)
         with self.lock:
             self.rows = rows_of(self._lease)
@@ -289,7 +289,7 @@ def _checked_name(name: str) -> str:
 
 
 def _after_fork() -> None:
-    """Let go of journals in a child: the lock on them must end with the parent."""
+    """Close the journals in a forked child: their locks must end with the parent."""
     for worker in list(_workers):
         worker.lock = threading.Lock()
         if worker.journal is not None:

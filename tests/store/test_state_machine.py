@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 
 from stopwise.errors import StoreUnavailableError
 from stopwise.store import KeyedTell, Outcome, Worker, WorkerSettings, open_store, totals, worker
+from stopwise.store.recovery import adopt
 
 WORKERS = st.integers(0, 2)
 CASES = st.sampled_from(["[0]", "[0,1]", "[1]"])
@@ -33,7 +34,6 @@ class StoreMachine(RuleBasedStateMachine):
         self.store = open_store(f"sqlite:///{self.folder / 'store.db'}", clock=lambda: self.now)
         self.now = 1e6
         self.told, self.keys = Counter(), {}
-        self.ghosts = []
         self.workers = [self.new_worker(k) for k in range(3)]
 
     def new_worker(self, k):
@@ -100,8 +100,6 @@ class StoreMachine(RuleBasedStateMachine):
         seen = self.folder / "seen"
         seen.mkdir(exist_ok=True)
         shutil.copy(member.journal.path, seen)
-        from stopwise.store.adoption import adopt
-
         adopt(self.store, seen, host="elsewhere")
         shutil.rmtree(seen)
 

@@ -6,7 +6,7 @@ import pytest
 import stopwise as sw
 from stopwise.runtime.learning import Learning
 from stopwise.store import SharedLearner, Worker, WorkerSettings, open_store
-from tests.store.jobs import Notes
+from tests.store.child_jobs import Notes
 
 CASCADE = sw.Cascade(costs=[0.0, 0.1, 0.2])
 ERROR_RATES = np.array([0.3, 0.12, 0.1])

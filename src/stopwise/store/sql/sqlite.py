@@ -1,8 +1,8 @@
 """SQLite as the database of a store: one file for the processes of one host, or memory.
 
-Writers queue at a lock file before they begin. SQLite's own busy handler polls, which keeps some
-writers waiting for seconds; the lock also keeps checkpoints and writes of two processes apart,
-which SQLite below 3.51.3 needs (its WAL-reset bug).
+Writers queue at a lock file before they begin. SQLite's own busy handler polls, so that some
+writers wait for seconds. The lock also separates checkpoints from writes of other processes, which
+SQLite below 3.51.3 needs (its WAL-reset bug).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 PRIVATE = 0o600
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-_WAL_RESET_MENDED = (3, 51, 3)
+_WAL_RESET_FIXED = (3, 51, 3)
 
 
 class SqliteDatabase:
@@ -66,17 +66,17 @@ class SqliteDatabase:
             return work(tx)
 
     def write(self, work: Callable[[SqliteTransaction], T]) -> T:
-        """Run ``work`` and commit, after all who came before."""
-        with self._lock, self._turn(), self._transaction("BEGIN IMMEDIATE") as tx:
+        """Run ``work`` and commit, after all writers that came before."""
+        with self._lock, self._write_lock(), self._transaction("BEGIN IMMEDIATE") as tx:
             return work(tx)
 
     def describe(self) -> tuple[str, tuple[str, ...]]:
-        """Return the version of SQLite and whether it has a bug that matters here."""
+        """Return the version of SQLite, and a note if it has a bug that matters here."""
         notes = []
-        if sqlite3.sqlite_version_info < _WAL_RESET_MENDED and self.path is not None:
+        if sqlite3.sqlite_version_info < _WAL_RESET_FIXED and self.path is not None:
             notes.append(
                 f"SQLite {sqlite3.sqlite_version} may damage a file in WAL mode that several "
-                "programs write (mended in 3.51.3). Workers of stopwise write one at a time; "
+                "programs write (fixed in 3.51.3). Workers of stopwise write one at a time; "
                 "let no other program write to the file."
             )
         return f"SQLite {sqlite3.sqlite_version}", tuple(notes)
@@ -88,16 +88,16 @@ class SqliteDatabase:
 
     def shrink(self) -> None:
         """Rebuild the file without its free pages and empty the log."""
-        with self._lock, self._turn(), _translated(self.url):
+        with self._lock, self._write_lock(), _translated(self.url):
             connection = self._connected()
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Close the file; a database in memory goes on."""
+        """Close the file; a database in memory stays."""
         with self._lock:
             if self.path is not None and self._connection is not None:
-                with self._turn():  # the last one to close writes a checkpoint
+                with self._write_lock():  # the last one to close writes a checkpoint
                     self._connection.close()
                 self._connection = None
                 os.close(self._lock_file)
@@ -124,7 +124,7 @@ class SqliteDatabase:
                 raise
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _write_lock(self) -> Iterator[None]:
         """Wait in the kernel's queue for the right to write."""
         if self.path is None:
             yield
@@ -137,7 +137,7 @@ class SqliteDatabase:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         if not locked_within(self._lock_file, self.timeout):
-            self._lock_file = self._open_lock()  # the old one is left to the thread that waits
+            self._lock_file = self._open_lock()  # the old one belongs to the thread that waits
             raise StoreUnavailableError(
                 f"the store at {self.url} is busy: another process has been writing for "
                 f"{self.timeout:g} s"
@@ -156,18 +156,18 @@ class SqliteDatabase:
         if self.path is None:
             self._connection = _connect(":memory:")
             return self._connection
-        # What was carried over a fork is the parent's, and closing it would disturb the parent.
+        # A connection from before a fork is the parent's; closing it would disturb the parent.
         self._inherited.append(self._connection)
         self._pid = os.getpid()
         if not self.path.parent.is_dir():
             raise StoreError(f"a store must lie in a directory, {self.path.parent} is none")
         os.close(os.open(self.path, _CREATE, PRIVATE))
         self._lock_file = self._open_lock()
-        with self._locked():  # whoever is first makes the file, and its mode waits for nobody
+        with self._locked():  # changing the mode does not wait for other connections
             connection = _connect(self.path)
             connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={'FULL' if self.is_durable else 'NORMAL'}")
-        # A checkpoint waits for the disk, and all writers for it: let there be fewer.
+        # A checkpoint waits for the disk, and all writers for the checkpoint, so make them rare.
         connection.execute("PRAGMA wal_autocheckpoint=4000")
         self._connection = connection
         return connection
@@ -176,7 +176,7 @@ class SqliteDatabase:
 class SqliteTransaction:
     """One open transaction of SQLite."""
 
-    locking = ""  # a writer is alone
+    locking = ""  # there is one writer at a time
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
         self._connection = connection
@@ -188,7 +188,7 @@ class SqliteTransaction:
         return self._connection.execute(sql, values).fetchall()
 
     def revision(self) -> int:
-        """Return the number of this transaction: writers are alone, so a counter will do."""
+        """Return the number of this transaction: with one writer at a time, a counter will do."""
         if self._revision is None:
             ((value,),) = self.run(
                 "UPDATE stopwise_meta SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) "
@@ -203,11 +203,11 @@ class SqliteTransaction:
         return int(value) + 1
 
     def lock_schema(self) -> None:
-        """Do nothing: a writer is alone."""
+        """Do nothing: there is one writer at a time."""
 
 
 def locked_within(file: int, seconds: float) -> bool:
-    """Wait for the lock on a file in the kernel's queue, but not for ever.
+    """Wait for the lock on a file in the kernel's queue, for a limited time.
 
     After a time-out the file belongs to the thread that still waits, which closes it.
     """
@@ -246,7 +246,7 @@ def _translated(url: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        # Busy, full, not to be opened; what SQLite calls an error is a statement it cannot run.
+        # Busy, full or not to be opened, unless it is SQLITE_ERROR: a statement that cannot run.
         is_statement = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
         if isinstance(error, sqlite3.OperationalError) and not is_statement:
             raise StoreUnavailableError(

@@ -1,9 +1,9 @@
-"""Journals of dead workers: survivors count what is left in them.
+"""Recovery of journals: workers adopt those of dead workers and count what is left in them.
 
-On one host the lock on the file tells who is dead, for it ends with the process. A journal of
-another host, in a directory that both see, is counted once the owner's lease has expired; it may
-still be alive, merely stopped, so its file stays, and the next generation of the lease fences it
-off until it has read what was counted without it.
+On one host the lock on the file shows whether its owner is dead, for it ends with the process. A
+journal of another host, in a directory that both see, is counted once the owner's lease has
+expired. The owner may still be alive, only stopped: so its file stays, and the next generation of
+the lease fences it off until it has read what was counted without it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stopwise.errors import FencedError, JournalError
-from stopwise.store.base import Lease, Record, Row, Store
-from stopwise.store.cases import Counts, add_counts
+from stopwise.store.case_encoding import Counts, add_counts
 from stopwise.store.journal import DRAFT, SUFFIX, Entry, JournalReader, still_at
-
-Place = tuple[str, int, int]
-"""Cascade, epoch and time bucket."""
+from stopwise.store.protocol import BucketKey, Lease, Record, Row, Store
 
 
 def adopt(store: Store, directory: Path, *, host: str, seconds: float = 30.0) -> list[str]:
     """Count what dead workers left in a directory of journals; return their names."""
-    for path in directory.glob(f"*{DRAFT}"):  # its owner died while it cut its journal
+    for path in directory.glob(f"*{DRAFT}"):  # its owner died while it shortened its journal
         with _locked(path) as file:
             if file is not None:
                 path.unlink(missing_ok=True)
@@ -35,22 +32,22 @@ def adopt(store: Store, directory: Path, *, host: str, seconds: float = 30.0) ->
             name = None if file is None else _adopt(store, path, file, host, seconds)
             if name is not None:
                 names.append(name)
-    _close_lost(store, directory, host)
+    _close_without_journal(store, directory, host)
     return names
 
 
-def replay(entries: Iterable[Entry], rows: dict[Place, Counts]) -> set[Place]:
-    """Add the tells of a journal to rows; return those that have changed."""
+def replay(entries: Iterable[Entry], rows: dict[BucketKey, Counts]) -> set[BucketKey]:
+    """Add the tells of a journal to rows; return the keys of those that changed."""
     changed = set()
     for entry in entries:
-        place = (entry.cascade, entry.epoch, entry.bucket)
-        add_counts(rows.setdefault(place, {}), {entry.case: entry.times})
-        changed.add(place)
+        key = (entry.cascade, entry.epoch, entry.bucket)
+        add_counts(rows.setdefault(key, {}), {entry.case: entry.times})
+        changed.add(key)
     return changed
 
 
-def rows_of(lease: Lease) -> dict[Place, Counts]:
-    """Return what the store knows of a worker."""
+def rows_of(lease: Lease) -> dict[BucketKey, Counts]:
+    """Return the counts of a worker in the store."""
     return {(row.cascade, row.epoch, row.bucket): dict(row.counts) for row in lease.rows}
 
 
@@ -58,11 +55,11 @@ def _adopt(store: Store, path: Path, file: int, host: str, seconds: float) -> st
     try:
         journal = JournalReader(file, path)
     except JournalError as error:
-        _report(store, path.name, [str(error)])
+        _report_damage(store, path.name, [str(error)])
         return None
     header = journal.header
     if header is None:
-        path.unlink(missing_ok=True)  # nothing was acknowledged before the first line was whole
+        path.unlink(missing_ok=True)  # nothing was acknowledged before the first line was complete
         return None
     if header.store_id != store.store_id:
         return None
@@ -74,22 +71,22 @@ def _adopt(store: Store, path: Path, file: int, host: str, seconds: float) -> st
         return None
     rows = rows_of(lease)
     changed = replay(journal.entries(lease.position), rows)
-    _report(store, header.worker, journal.damaged)
+    _report_damage(store, header.worker, journal.damaged)
     try:
         store.fold(
             lease,
             position=max(journal.end, lease.position),
-            rows=[Row(*place, header.worker, rows[place]) for place in sorted(changed)],
+            rows=[Row(*key, header.worker, rows[key]) for key in sorted(changed)],
         )
         store.leave(lease)
     except FencedError:
-        return None  # somebody else is at it, the owner perhaps
+        return None  # somebody else has taken it over, perhaps the owner
     if is_ours:
         path.unlink(missing_ok=True)
     return header.worker
 
 
-def _close_lost(store: Store, directory: Path, host: str) -> None:
+def _close_without_journal(store: Store, directory: Path, host: str) -> None:
     """Close the workers of this host that died without a journal."""
     for worker in store.workers():
         if (
@@ -110,7 +107,7 @@ def _is_counted(store: Store, worker: str, journal: JournalReader) -> bool:
     return False
 
 
-def _report(store: Store, name: str, damaged: list[str]) -> None:
+def _report_damage(store: Store, name: str, damaged: list[str]) -> None:
     for text in damaged:
         body = {"journal": name, "damage": text}
         store.put(Record("damage", "", f"{name}: {text}"[:500], store.now(), body), replace=False)

@@ -1,9 +1,9 @@
-"""A learner that many workers share, and that explores on fresh knowledge only.
+"""A learner that many workers share, and that explores only on fresh counts.
 
-What a hundred workers see adds up, but so does what they explore: each of them buys the
-observations that one learner would have bought once, until it hears of those of the others. So a
-worker that is about to explore asks the store first, and what exploring has shown is shared at
-once. Explorations are few, so that is cheap: cases that are merely routed wait for the usual sync.
+The observations of a hundred workers add up, but so does their exploration: each pays for the
+observations that one learner would have paid for once, until it reads those of the others. So a
+worker that is about to explore reads the store first, and shares the result at once. Exploration is
+rare, so that is cheap. All other cases wait for the usual sync.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Callable, Hashable, Sequence
 
 from stopwise.errors import StoreUnavailableError
 from stopwise.policies.base import Policy
-from stopwise.store.cases import tellable
-from stopwise.store.shared import SharedCounts
+from stopwise.store.case_encoding import tellable
+from stopwise.store.shared_counts import SharedCounts
 
 
 class SharedLearner:
     """A learner over the counts of all workers; threads may share it.
 
-    For policies that settle, such as `Resolve`. One that draws at random explores at any time, so
-    give its worker a longer ``fresh_seconds``.
+    For policies that stop exploring, such as `Resolve`. One that draws at random explores at any
+    time, so give its worker a longer ``fresh_seconds``.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ class SharedLearner:
     def ask(self, *, wait: bool = True) -> int:
         """Return the stage at which to stop the next case.
 
-        A stage that only serves exploration is played on fresh knowledge alone: if what is known
-        is older than ``fresh_seconds``, it is read first, or, without ``wait`` or without the
-        store, the stage that looks best is played. No other ask waits for anything.
+        A stage that only serves exploration needs fresh counts: if they are older than
+        ``fresh_seconds``, they are read first. Without ``wait``, or without the store, the stage
+        that looks best is returned. No other ask waits for anything.
         """
         with self._lock:
             stage, best = self._learner.ask(), self._learner.recommend()
@@ -94,7 +94,7 @@ class SharedLearner:
 
     def _rebuilt(self) -> Policy:
         learner = self._make()
-        known = tellable(self.shared.totals())
-        if known:
-            learner.tell_many(known)
+        counts = tellable(self.shared.totals())
+        if counts:
+            learner.tell_many(counts)
         return learner

@@ -1,22 +1,22 @@
-"""A store from its URL."""
+"""Stores by URL, and where their journals are."""
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from stopwise.errors import SettingError
-from stopwise.store.base import Store
-from stopwise.store.sql import SqlStore
-from stopwise.store.sqlite import SqliteDatabase
+from stopwise.store.protocol import Store
+from stopwise.store.sql.database import without_password
+from stopwise.store.sql.sql_store import SqlStore
+from stopwise.store.sql.sqlite import SqliteDatabase
 
 
 def open_store(
     url: str = "memory://", *, is_durable: bool = False, clock: Callable[[], float] = time.time
 ) -> SqlStore:
-    """Open the store at a URL, and create or migrate its tables if need be.
+    """Open the store at a URL, and create or migrate its tables if necessary.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def open_store(
         ``memory://``, ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or
         ``postgresql://user@host/name`` (extra ``postgres``).
     is_durable
-        Whether what SQLite has committed survives loss of power. PostgreSQL decides for itself.
+        Whether commits of SQLite survive loss of power. PostgreSQL has its own setting.
     clock
         The time in seconds by which leases on SQLite or in memory expire. PostgreSQL has its own.
 
@@ -35,13 +35,13 @@ def open_store(
     >>> totals(store.rows("triage"))
     {'[0,1]': 3}
     """
-    kind, separator, place = url.partition("://")
-    if separator and kind == "memory" and not place:
+    scheme, separator, path = url.partition("://")
+    if separator and scheme == "memory" and not path:
         return SqlStore(SqliteDatabase(None, clock=clock))
-    if separator and kind == "sqlite" and place.startswith("/") and place != "/":
-        return SqlStore(SqliteDatabase(Path(place[1:]), is_durable=is_durable, clock=clock))
-    if separator and kind in {"postgresql", "postgres"}:
-        from stopwise.store.postgres import PostgresDatabase
+    if separator and scheme == "sqlite" and path.startswith("/") and path != "/":
+        return SqlStore(SqliteDatabase(Path(path[1:]), is_durable=is_durable, clock=clock))
+    if separator and scheme in {"postgresql", "postgres"}:
+        from stopwise.store.sql.postgres import PostgresDatabase
 
         return SqlStore(PostgresDatabase(url))
     raise SettingError(
@@ -50,21 +50,12 @@ def open_store(
     )
 
 
-def without_password(url: str) -> str:
-    """Return a URL as it may be shown.
-
-    >>> without_password("postgresql://me:secret@host/name")
-    'postgresql://me@host/name'
-    """
-    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", url)
-
-
-def journals_beside(store: Store) -> Path:
+def journal_directory(store: Store) -> Path:
     """Return the directory of journals that belongs to a store in a file."""
-    kind, _, place = store.url.partition(":///")
-    if kind != "sqlite":
+    scheme, _, path = store.url.partition(":///")
+    if scheme != "sqlite":
         raise SettingError(
             f"directory must be given for the journals of a store at {store.url}: "
             "one on this host, for all its workers"
         )
-    return Path(f"{place}-journals")
+    return Path(f"{path}-journals")

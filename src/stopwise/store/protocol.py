@@ -1,4 +1,4 @@
-"""What a store is: additive counts by worker, and records, behind one contract."""
+"""The interface of a store: additive counts by worker, and records."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
 from stopwise.errors import SettingError
-from stopwise.store.cases import Counts
+from stopwise.store.case_encoding import Counts, add_counts
 
 MERGED = "merged"
 """The worker under whose name the rows of closed ones are merged."""
 
 KEYS = "+keys"
-"""What ends the name under which keyed tells of a worker are counted."""
+"""The suffix of the name under which keyed tells of a worker are counted."""
+
+BucketKey = tuple[str, int, int]
+"""Cascade, epoch and time bucket, which identify a row among those of one worker."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one worker has seen of one cascade in one epoch and time bucket, all of it."""
+    """All counts of one worker for one cascade, epoch and time bucket."""
 
     cascade: str
     epoch: int
@@ -32,7 +35,7 @@ class Row:
 class Lease:
     """The right to write the rows of a worker, until a higher generation exists.
 
-    ``position`` is how far the worker's journal has been counted, ``rows`` what came of it.
+    ``position`` is how far the worker's journal has been counted, ``rows`` are its counts so far.
     """
 
     worker: str
@@ -43,7 +46,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class Cursor:
-    """Up to where a reader has read; made by a store, and of meaning to that store alone."""
+    """Up to where a reader has read; only the store that made it understands it."""
 
     epoch: int
     layout: int
@@ -55,7 +58,7 @@ class Changes:
     """The rows of the current epoch that may have changed since a cursor.
 
     Rows are absolute: one that comes twice replaces itself. With ``is_complete`` they are all
-    rows of the epoch, and what the reader knew before is to be forgotten.
+    rows of the epoch, and the reader must drop those it had.
     """
 
     epoch: int
@@ -66,7 +69,7 @@ class Changes:
 
 
 class Outcome(Enum):
-    """What became of a keyed tell."""
+    """The outcome of a keyed tell."""
 
     COUNTED = "counted"
     REPEATED = "repeated"
@@ -95,7 +98,7 @@ class KeyedTell:
 
 @dataclass(frozen=True)
 class CascadeRecord:
-    """The current version of a cascade as it was described, and its epoch."""
+    """The current version of a cascade with its description, and its epoch."""
 
     name: str
     version: int
@@ -130,7 +133,7 @@ class Record:
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """What `Store.info` says: sizes, versions and what to know about the database."""
+    """Sizes, versions and notes about the database, from `Store.info`."""
 
     url: str
     store_id: str
@@ -147,17 +150,17 @@ class StoreInfo:
 
 @runtime_checkable
 class Store(Protocol):
-    """What workers and services need of a store; `stopwise.store.contract` tests every law of it.
+    """What workers and services need from a store; `stopwise.store.contract` tests all of it.
 
     All methods may be called from several threads. Each is one transaction, and may be repeated
-    after a failure: a call that was carried out twice has the effect of one.
+    after a failure: a repeated call has the effect of one.
     """
 
     url: str
     store_id: str
     schema: int
     is_durable: bool
-    """Whether what was written survives loss of power."""
+    """Whether committed data survive loss of power."""
 
     def close(self) -> None:
         """Release the connection; a closed store opens it again when it is next used."""
@@ -172,7 +175,7 @@ class Store(Protocol):
         """Return the current version of one cascade, if it is known."""
 
     def put_cascade(self, name: str, description: Mapping[str, Any]) -> CascadeRecord:
-        """Add a version of a cascade, unless the current one is described alike."""
+        """Add a version of a cascade, unless the current one has the same description."""
 
     def open_epoch(self, cascade: str, *, expected: int, reason: str = "") -> int:
         """Return the current epoch, one more than ``expected`` if that was the current one.
@@ -183,9 +186,9 @@ class Store(Protocol):
     def enter(
         self, worker: str, *, host: str, seconds: float = 30.0, only_expired: bool = False
     ) -> Lease | None:
-        """Take the lease of a worker, known or new, and fence off who had it.
+        """Take the lease of a worker, known or new, and fence off its last holder.
 
-        With ``only_expired`` there is no lease (`None`) while another one runs.
+        With ``only_expired``, return ``None`` while another lease is valid.
         """
 
     def fold(
@@ -197,7 +200,7 @@ class Store(Protocol):
         """
 
     def leave(self, lease: Lease) -> None:
-        """End a lease for good; the worker's rows may from now on be merged with others."""
+        """End a lease for good; the worker's rows may then be merged with others."""
 
     def workers(self) -> list[WorkerRecord]:
         """Return all workers that have entered, closed ones too."""
@@ -211,13 +214,12 @@ class Store(Protocol):
     def tell_keyed(self, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
         """Count tells under keys: a repetition is not counted again, another case is a conflict.
 
-        One that ``amends`` takes the place of what was told before in the same epoch.
-        They are counted for ``worker`` under a name of its own, so the worker meets them when it
-        next reads changes.
+        One that ``amends`` replaces what was told before in the same epoch. They are counted for
+        ``worker`` under a separate name, so the worker sees them when it next reads changes.
         """
 
     def put(self, record: Record, *, replace: bool = True, keep: int | None = None) -> bool:
-        """Write a record; return whether it was written (not if it exists and may not change).
+        """Write a record; return whether it was written (not if it exists, without ``replace``).
 
         With ``keep`` only that many of its kind and cascade are kept, the newest.
         """
@@ -231,23 +233,23 @@ class Store(Protocol):
         """Return the newest records of a kind, the oldest of them first.
 
         With ``since`` the first ones whose revision is higher, in the order of revisions: a reader
-        that goes on from the last revision it has seen misses none and meets none twice.
+        that continues from the last revision it has seen misses none and sees none twice.
         """
 
     def delete(self, kind: str, cascade: str, key: str) -> bool:
         """Remove one record; return whether it existed."""
 
     def info(self) -> StoreInfo:
-        """Return sizes and versions, and what to know about the database."""
+        """Return sizes, versions and notes about the database."""
 
     def check(self) -> list[str]:
-        """Look at every row, put damaged ones into quarantine and return their names."""
+        """Check every row, move damaged ones into quarantine and return their names."""
 
     def compact(self, *, before: int | None = None, keep_keys: float | None = None) -> int:
         """Merge the rows of closed workers and return by how many rows the store has shrunk.
 
-        Rows of past epochs whose bucket is below ``before`` are dropped, keys older than
-        ``keep_keys`` seconds forgotten.
+        Rows of past epochs whose bucket is below ``before`` are deleted, and so are keys older than
+        ``keep_keys`` seconds.
         """
 
 
@@ -257,8 +259,6 @@ def totals(rows: Sequence[Row]) -> Counts:
     >>> totals([Row("a", 0, 0, "w1", {"[0]": 2}), Row("a", 0, 0, "w2", {"[0]": 1, "[1]": 1})])
     {'[0]': 3, '[1]': 1}
     """
-    from stopwise.store.cases import add_counts
-
     total: Counts = {}
     for row in rows:
         add_counts(total, row.counts)

@@ -1,19 +1,18 @@
-"""Records of every kind, cascades and their versions among them."""
+"""Records of every kind, and the cascades with their versions and epochs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from stopwise.store.base import CascadeRecord, Record
-from stopwise.store.database import Transaction
-from stopwise.store.schema import sealed, unsealed
+from stopwise.store.protocol import CascadeRecord, Record
+from stopwise.store.sql.database import Transaction, sealed, unsealed
 
 SELECT = "SELECT kind, cascade, record_key, at, body, checksum, revision FROM stopwise_records"
 
 
-class Heading(NamedTuple):
-    """The one row that a cascade has."""
+class CascadeRow(NamedTuple):
+    """The row of a cascade; a change of ``layout`` makes readers read all of its counts again."""
 
     cascade: str
     version: int
@@ -22,26 +21,26 @@ class Heading(NamedTuple):
 
 
 def read_records(found: Iterable[tuple[Any, ...]]) -> tuple[list[Record], list[str]]:
-    """Return the records that are sound and the names of those that are damaged."""
+    """Return the records that are intact, and the names of those that are damaged."""
     records, damaged = [], []
     for kind, cascade, key, at, body, checksum, revision in found:
         try:
-            sound = unsealed(body, checksum, kind, cascade, key)
+            content = unsealed(body, checksum, kind, cascade, key)
         except ValueError as error:
             damaged.append(f"{record_name(kind, cascade, key)}: {error}")
         else:
-            records.append(Record(kind, cascade, key, at, sound, revision))
+            records.append(Record(kind, cascade, key, at, content, revision))
     return records, damaged
 
 
 def record_name(kind: str, cascade: str, key: str) -> str:
-    """Return how a record is called in messages."""
+    """Return the name of a record in messages."""
     return f"{kind} {key!r} of {cascade!r}"
 
 
 def put_record(tx: Transaction, record: Record, *, replace: bool, keep: int | None = None) -> bool:
-    """Write a record and forget the oldest beyond ``keep``; return whether it was written."""
-    place = (record.kind, record.cascade, record.key)
+    """Write a record and delete the oldest beyond ``keep``; return whether it was written."""
+    identity = (record.kind, record.cascade, record.key)
     update = (
         "DO UPDATE SET at = excluded.at, revision = excluded.revision, "
         "body = excluded.body, checksum = excluded.checksum"
@@ -50,14 +49,14 @@ def put_record(tx: Transaction, record: Record, *, replace: bool, keep: int | No
         "INSERT INTO stopwise_records VALUES (?, ?, ?, ?, ?, ?, ?) "
         f"ON CONFLICT (kind, cascade, record_key) {update if replace else 'DO NOTHING'} "
         "RETURNING 1",
-        (*place, record.at, tx.revision(), *sealed(record.body, *place)),
+        (*identity, record.at, tx.revision(), *sealed(record.body, *identity)),
     )
     if keep is not None:
         tx.run(
             "DELETE FROM stopwise_records WHERE kind = ? AND cascade = ? AND record_key IN "
             "(SELECT record_key FROM stopwise_records WHERE kind = ? AND cascade = ? "
             "ORDER BY at DESC, record_key DESC LIMIT 1000 OFFSET ?)",
-            (*place[:2], *place[:2], keep),
+            (*identity[:2], *identity[:2], keep),
         )
     return bool(written)
 
@@ -72,29 +71,39 @@ def list_records(
     if since is None:
         sql = f"{SELECT} {where} ORDER BY at DESC, record_key DESC LIMIT ?"
         return read_records(tx.run(sql, (*values, limit)))[0][::-1]
-    # What is not below the horizon may still be joined by revisions that are lower.
+    # Beyond the horizon, lower revisions may still become visible.
     sql = f"{SELECT} {where} AND revision > ? AND revision < ? ORDER BY revision, record_key"
     found = tx.run(f"{sql} LIMIT ?", (*values, since, tx.horizon(), limit))
     return read_records(found)[0]
 
 
-def heading(tx: Transaction, name: str) -> Heading:
-    """Return the row of a cascade, known or not."""
+def cascade_row(tx: Transaction, name: str) -> CascadeRow:
+    """Return the row of a cascade, with zeros if it is unknown."""
     found = tx.run(
         "SELECT cascade, version, epoch, layout FROM stopwise_cascades WHERE cascade = ?", (name,)
     )
-    return Heading(*found[0]) if found else Heading(name, 0, 0, 0)
+    return CascadeRow(*found[0]) if found else CascadeRow(name, 0, 0, 0)
 
 
-def known_cascade(tx: Transaction, name: str, *, lock: bool = False) -> Heading:
-    """Return the row of a cascade, which exists from now on."""
+def ensure_cascade(tx: Transaction, name: str, *, lock: bool = False) -> CascadeRow:
+    """Return the row of a cascade, and insert it if it is unknown."""
     tx.run("INSERT INTO stopwise_cascades VALUES (?, 0, 0, 0) ON CONFLICT DO NOTHING", (name,))
     if lock:
         tx.run(f"SELECT 1 FROM stopwise_cascades WHERE cascade = ? {tx.locking}", (name,))
-    return heading(tx, name)
+    return cascade_row(tx, name)
 
 
-def describe_cascade(tx: Transaction, row: Heading) -> CascadeRecord:
+def list_cascades(tx: Transaction, name: str | None = None) -> list[CascadeRecord]:
+    """Return the current version of every cascade, by name, or of one alone."""
+    where = "" if name is None else "WHERE cascade = ?"
+    found = tx.run(
+        f"SELECT cascade, version, epoch, layout FROM stopwise_cascades {where} ORDER BY cascade",
+        () if name is None else (name,),
+    )
+    return [describe_cascade(tx, CascadeRow(*row)) for row in found]
+
+
+def describe_cascade(tx: Transaction, row: CascadeRow) -> CascadeRecord:
     """Return a cascade with the description of its current version."""
     key = f"{row.version:08d}"
     found = tx.run(
@@ -105,8 +114,8 @@ def describe_cascade(tx: Transaction, row: Heading) -> CascadeRecord:
 
 
 def put_cascade(tx: Transaction, name: str, description: Mapping[str, Any]) -> CascadeRecord:
-    """Add a version of a cascade, unless the current one is described alike."""
-    row = known_cascade(tx, name, lock=True)
+    """Add a version of a cascade, unless the current one has the same description."""
+    row = ensure_cascade(tx, name, lock=True)
     current = describe_cascade(tx, row)
     body = dict(description)
     if row.version and sealed(current.description) == sealed(body):
@@ -119,7 +128,7 @@ def put_cascade(tx: Transaction, name: str, description: Mapping[str, Any]) -> C
 
 def open_epoch(tx: Transaction, cascade: str, expected: int, reason: str) -> int:
     """Return the current epoch, one more than ``expected`` if that was the current one."""
-    epoch = known_cascade(tx, cascade, lock=True).epoch
+    epoch = ensure_cascade(tx, cascade, lock=True).epoch
     if epoch != expected:
         return epoch
     epoch += 1

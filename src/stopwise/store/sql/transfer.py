@@ -1,9 +1,8 @@
-"""A store as lines of JSON, to be kept, looked at, or read into another store.
+"""Export a store as lines of JSON, and import them into another store.
 
-Imported rows keep the names of their workers with the id of the store they came from behind it:
-reading the same export again, or a later one, replaces all of that store's rows, so that nothing
-is counted twice although rows may have been merged there in between.
-Tokens are not exported.
+Imported rows keep the names of their workers, followed by the id of the store they came from.
+Importing the same export again, or a later one, replaces all rows of that store. So nothing is
+counted twice, even if rows were merged there in between. Tokens are not exported.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from typing import Any
 
 from stopwise.checks import MOST_CASES, finite_number, whole_number
 from stopwise.errors import InputError
-from stopwise.store.base import Record, Row
-from stopwise.store.cases import checked_case
-from stopwise.store.database import Transaction
-from stopwise.store.records import SELECT as RECORDS
-from stopwise.store.records import known_cascade, put_record, read_records
-from stopwise.store.rows import SELECT, chunks, read_rows, write_rows
-from stopwise.store.sql import SqlStore
+from stopwise.store.case_encoding import checked_case
+from stopwise.store.protocol import Record, Row
+from stopwise.store.sql.count_rows import SELECT, read_rows, write_rows
+from stopwise.store.sql.database import Transaction, chunks
+from stopwise.store.sql.records import SELECT as RECORDS
+from stopwise.store.sql.records import ensure_cascade, put_record, read_records
+from stopwise.store.sql.sql_store import SqlStore
 
 FORMAT = 1
 _PRIVATE = {"token", "damage"}
@@ -33,7 +32,7 @@ def export_store(store: SqlStore) -> Iterator[str]:
 
 
 def import_store(store: SqlStore, lines: Iterable[str]) -> int:
-    """Read what `export_store` gave into a store; return how many rows of counts that were.
+    """Read an export into a store; return the number of rows of counts.
 
     All or nothing: a line that cannot be read is an `InputError`.
     """
@@ -62,7 +61,7 @@ def import_store(store: SqlStore, lines: Iterable[str]) -> int:
 
     def work(tx: Transaction) -> None:
         for name, version, epoch in heads:
-            here = known_cascade(tx, name, lock=True)
+            here = ensure_cascade(tx, name, lock=True)
             tx.run(
                 "UPDATE stopwise_cascades SET version = ?, epoch = ?, layout = layout + 1 "
                 "WHERE cascade = ?",
@@ -136,7 +135,7 @@ def _record(entry: dict[str, Any]) -> Record:
 def _text(value: Any) -> str:
     if not isinstance(value, str) or "\0" in value:
         raise ValueError(f"text must be given, got {value!r:.40}")
-    value.encode()  # raises where there is half a character
+    value.encode()  # raises for half a surrogate pair
     return value
 
 

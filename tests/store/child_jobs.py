@@ -1,4 +1,4 @@
-"""What the children do: tell cases and note each one that was acknowledged, until they are killed.
+"""The jobs of child processes: tell cases and note each acknowledged one, until they are killed.
 
 A note is a number in a file that is mapped into memory, so it survives the process as well as a
 journal does, and costs less than a tell.
@@ -22,9 +22,9 @@ from stopwise.store import (
     case_text,
     journal,
     open_store,
-    sql,
     worker,
 )
+from stopwise.store.sql import sql_store
 
 
 class Notes:
@@ -55,14 +55,14 @@ def die(mark: str) -> None:
 POINTS: dict[str, tuple[object, str, str]] = {
     "after a tell is written": (journal.Journal, "append", "after"),
     "in the middle of a tell": (os, "write", "torn"),
-    "before a fold": (sql.SqlStore, "fold", "before"),
-    "before a fold is committed": (sql, "write_rows", "after"),
-    "after a fold": (sql.SqlStore, "fold", "after"),
+    "before a fold": (sql_store.SqlStore, "fold", "before"),
+    "before a fold is committed": (sql_store, "write_rows", "after"),
+    "after a fold": (sql_store.SqlStore, "fold", "after"),
     "before a journal is cut": (Path, "replace", "before"),
     "after a journal is cut": (Path, "replace", "after"),
-    "before leaving": (sql.SqlStore, "leave", "before"),
-    "after leaving": (sql.SqlStore, "leave", "after"),
-    "after entering": (sql.SqlStore, "enter", "after"),
+    "before leaving": (sql_store.SqlStore, "leave", "before"),
+    "after leaving": (sql_store.SqlStore, "leave", "after"),
+    "after entering": (sql_store.SqlStore, "enter", "after"),
     "after a journal is removed": (journal.Journal, "remove", "after"),
 }
 

@@ -1,22 +1,22 @@
-"""What a worker knows of all others: rows that replace each other, and their sum."""
+"""The counts of all other workers, as one worker has read them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from stopwise.store.base import Changes, Cursor
-from stopwise.store.cases import Counts, add_counts
+from stopwise.store.case_encoding import Counts, add_counts
+from stopwise.store.protocol import Changes, Cursor
 
-RECENT = 48
-"""How many time buckets are remembered one by one; older ones are only remembered as a sum."""
+RECENT_BUCKETS = 48
+"""The number of time buckets that are kept one by one; of older ones only the sum is kept."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """What a sync has brought from other workers.
+    """What a sync has read from other workers.
 
-    ``added`` goes to the learner (`tellable`). With ``is_rebuild`` something was taken away, or a
-    new epoch has begun: then the learner is to be made anew from `SharedCounts.totals`.
+    ``added`` goes to the learner (`tellable`). With ``is_rebuild`` counts were subtracted, or a new
+    epoch has begun: then the learner must be rebuilt from `SharedCounts.totals`.
     """
 
     epoch: int
@@ -27,40 +27,40 @@ class Update:
 
 @dataclass(frozen=True)
 class Staleness:
-    """How far behind a worker is: seconds since it last read, own cases not yet in the store."""
+    """How far behind a worker is: seconds since it last read, and own cases not yet stored."""
 
     seconds: float
     n_unfolded: int
     n_failures: int
 
 
-class View:
-    """The rows of one epoch, without those of one worker."""
+class RemoteCounts:
+    """The rows of one epoch except those of one worker, and their sum."""
 
     def __init__(self, worker: str) -> None:
         self.worker = worker
         self.total: Counts = {}
         self.cursor: Cursor | None = None
         self._rows: dict[tuple[int, str], Counts] = {}
-        self._settled = -2
+        self._summed_bucket = -2  # rows up to this bucket are in the sum only
 
-    def forget(self) -> None:
-        """Make the next changes complete ones."""
+    def reset(self) -> None:
+        """Read everything at the next opportunity."""
         self.cursor = None
 
     def can_apply(self, changes: Changes) -> bool:
-        """Whether no row has changed of which only the sum is remembered."""
+        """Whether all rows that changed are still kept one by one."""
         return changes.is_complete or all(
-            row.bucket > self._settled or row.worker == self.worker for row in changes.rows
+            row.bucket > self._summed_bucket or row.worker == self.worker for row in changes.rows
         )
 
     def apply(self, changes: Changes) -> tuple[Counts, bool]:
-        """Take changes in; return what they add, and whether they take something away."""
+        """Apply changes; return what they add, and whether they subtract anything."""
         before: Counts = {}
         if changes.is_complete:
             before, self.total = self.total, {}
             self._rows = {}
-            self._settled = -2
+            self._summed_bucket = -2
         added: Counts = {}
         for row in changes.rows:
             if row.worker != self.worker:
@@ -71,11 +71,11 @@ class View:
         add_counts(self.total, added)
         add_counts(added, before, sign=-1)
         self.cursor = changes.cursor
-        self._settle()
+        self._sum_old()
         return added, any(times < 0 for times in added.values())
 
-    def _settle(self) -> None:
+    def _sum_old(self) -> None:
         buckets = sorted({bucket for bucket, _ in self._rows})
-        if len(buckets) > 2 * RECENT:
-            self._settled = buckets[-RECENT - 1]
-            self._rows = {k: row for k, row in self._rows.items() if k[0] > self._settled}
+        if len(buckets) > 2 * RECENT_BUCKETS:
+            self._summed_bucket = buckets[-RECENT_BUCKETS - 1]
+            self._rows = {k: row for k, row in self._rows.items() if k[0] > self._summed_bucket}

@@ -1,7 +1,8 @@
 """PostgreSQL as the database of a store, for workers of many hosts.
 
-A transaction's number orders revisions. Numbers are given at the start and seen at the end of a
-transaction, so a reader goes on from the oldest one that was still running when it read.
+Revisions are ordered by the number of their transaction. Numbers are given at the start of a
+transaction and visible at its end, so a reader continues from the oldest one that was still running
+when it read.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stopwise.errors import StoreError, StoreUnavailableError
 from stopwise.extras import load_extra
+from stopwise.store.sql.database import without_password
 
 if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
 
-# Any number will do, as long as all releases take the same.
-_SCHEMA_LOCK = 7_305_612
-# All that transactions want to know first comes back with the BEGIN: the time, and a number.
+_SCHEMA_LOCK = 7_305_612  # any number, but the same in all releases
+# The BEGIN also returns the time and the number of the transaction, which saves a round trip.
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _READ = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
@@ -31,12 +32,12 @@ _WRITE = f"BEGIN; {_NOW}, pg_current_xact_id()::text"
 
 
 class PostgresDatabase:
-    """A PostgreSQL database; one connection, opened when needed and again after it was lost.
+    """A PostgreSQL database; one connection, opened when needed and reopened after it was lost.
 
     Parameters
     ----------
     url
-        As libpq takes it; passwords are better kept in ``~/.pgpass`` or ``PGPASSWORD``.
+        In libpq's format; passwords are better kept in ``~/.pgpass`` or ``PGPASSWORD``.
     timeout
         Seconds to wait for a connection.
     """
@@ -44,8 +45,6 @@ class PostgresDatabase:
     is_durable = True
 
     def __init__(self, url: str, *, timeout: float = 5.0) -> None:
-        from stopwise.store.opening import without_password
-
         self._psycopg = load_extra("psycopg", extra="postgres", purpose="a store on PostgreSQL")
         self._full_url = url
         self.url = without_password(url)
@@ -69,11 +68,11 @@ class PostgresDatabase:
         return f"PostgreSQL {version}", ()
 
     def examine(self) -> list[str]:
-        """Return nothing: the server looks after its own files."""
+        """Return nothing: the server checks its own files."""
         return []
 
     def shrink(self) -> None:
-        """Do nothing: the server's autovacuum does."""
+        """Do nothing: the server's autovacuum does it."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -83,14 +82,14 @@ class PostgresDatabase:
             self._connection = None
 
     def _repeated(self, begin: str, work: Callable[[PostgresTransaction], T]) -> T:
-        """Run ``work`` in a transaction, once more if the connection or a lock was lost."""
+        """Run ``work`` in a transaction, and once more if the connection or a lock was lost."""
         psycopg = self._psycopg
         with self._lock:
             for is_last in (False, True):
                 try:
                     return self._run(begin, work)
                 except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-                    # A deadlock or a lost connection: all that a store does may be repeated.
+                    # A deadlock or a lost connection: everything that a store does may be repeated.
                     self.close()
                     if is_last:
                         raise StoreUnavailableError(
@@ -156,15 +155,15 @@ class PostgresTransaction:
         return self._now
 
     def revision(self) -> int:
-        """Return the number of this transaction, which writes."""
+        """Return the number of this transaction, if it writes."""
         return self._number
 
     def horizon(self) -> int:
-        """Return the oldest transaction that was running at the snapshot of this one, a reader."""
+        """Return the oldest transaction that was running at this one's snapshot, if it reads."""
         return self._number
 
     def lock_schema(self) -> None:
-        """Wait for others who may be creating the tables."""
+        """Wait for other processes that may be creating the tables."""
         self.run("SELECT pg_advisory_xact_lock(?)", (_SCHEMA_LOCK,))
 
 

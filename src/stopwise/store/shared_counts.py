@@ -1,4 +1,4 @@
-"""The counts of one cascade as one worker sees them: its own, and those of all others."""
+"""The counts of one cascade as one worker knows them: its own, and those of all others."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from typing import TYPE_CHECKING
 
 from stopwise.checks import whole_number
 from stopwise.errors import OutputsError, StoreError, StoreUnavailableError
-from stopwise.store.adoption import Place
-from stopwise.store.cases import Counts, add_counts, case_text
-from stopwise.store.view import RECENT, Staleness, Update, View
+from stopwise.store.case_encoding import Counts, add_counts, case_text
+from stopwise.store.journal import journal_line
+from stopwise.store.protocol import BucketKey
+from stopwise.store.remote_counts import RECENT_BUCKETS, RemoteCounts, Staleness, Update
 
 if TYPE_CHECKING:
     from stopwise.store.worker import Worker
 
 PAST = -1
-"""The bucket of cases that were seen before: in a log, or in an earlier epoch."""
-# Different cases that are counted in one bucket; outputs that never repeat are free text.
+"""The bucket of cases from before: from a log, or from an earlier epoch."""
+# Different cases in one bucket; if there are more, the outputs are free text.
 MAX_CASES = 20_000
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE_SECONDS = 30.0
 
 
 class SharedCounts:
     """The counts of a cascade, told here and shared through the store; `Worker.open` makes one.
 
-    `tell` keeps a case safe and never waits for the database. `is_due` says when to `sync`: after
-    1, 2, 4, … cases of an epoch, so that nobody decides on less than about half of what all know,
-    less often if the store is slow, and at least every ``worker.settings.sync_seconds``.
+    `tell` writes a case to the journal and never waits for the database. `is_due` says when to
+    `sync`: after 1, 2, 4, … cases of an epoch, so that a worker has at least about half of all
+    counts, less often if the store is slow, and at least every ``worker.settings.sync_seconds``.
     """
 
     def __init__(self, worker: Worker, cascade: str) -> None:
@@ -38,19 +39,19 @@ class SharedCounts:
         self.epoch = 0
         self.n_told = 0
         self.n_folded = 0
-        self._past: Counts = {}  # own counts of the epoch that are no longer in the worker's rows
-        self._least_bucket = -1
-        self._from, self._until = math.inf, -math.inf
-        self._place: Place = (cascade, 0, 0)
+        self._pruned: Counts = {}  # own counts of the epoch that are no longer in the worker's rows
+        self._pruned_bucket = -1  # the latest of them
+        self._bucket_start, self._bucket_end = math.inf, -math.inf
+        self._row_key: BucketKey = (cascade, 0, 0)
         self._row: Counts = {}
-        self._lines: dict[object, tuple[bytes, str]] = {}
-        self._view = View(worker.name)
+        self._line_cache: dict[object, tuple[bytes, str]] = {}
+        self._remote = RemoteCounts(worker.name)
         self._sync_lock = threading.Lock()
         self._n_failures = 0
         self._random = random.Random(f"{worker.name} {cascade}")
         self._hastened_at = math.inf
         self._read_at = self._next_at = self._next_told = self._not_before = 0.0
-        worker.store.open_epoch(cascade, expected=-1)  # none is opened, but the cascade is known
+        worker.store.open_epoch(cascade, expected=-1)  # opens none, but makes the cascade known
         self._read()
         self._schedule(0.0)
 
@@ -68,11 +69,11 @@ class SharedCounts:
         """
         worker = self.worker
         with worker.lock:
-            if not self._from <= worker.clock() < self._until:
+            if not self._bucket_start <= worker.clock() < self._bucket_end:
                 self._check_open()
-                self._turn()
+                self._start_bucket()
             try:
-                line, text = self._lines[outputs, stage, label, times]
+                line, text = self._line_cache[outputs, stage, label, times]
             except (KeyError, TypeError):
                 line, text = self._line(outputs, stage, label, times)
             journal = worker.journal
@@ -80,35 +81,35 @@ class SharedCounts:
                 journal.append(line)
             self._row[text] = self._row.get(text, 0) + times
             self.n_told += times
-            end = journal.end if worker.is_flushing and journal is not None else 0
+            end = journal.end if journal is not None and journal.is_durable else 0
         if end and journal is not None:
             journal.flush(end)
 
     def tell_many(self, counts: Mapping[str, int], *, is_past: bool = False) -> None:
         """Count cases by their texts (`case_text`), written at once.
 
-        Those that are past are in the bucket `PAST`, so that nobody takes them for new ones.
+        Past ones go into the bucket `PAST`, so that they are not taken for new ones.
         """
         worker = self.worker
         for times in counts.values():
             whole_number("times", times, OutputsError, least=1)
         with worker.lock:
-            if not self._from <= worker.clock() < self._until:
+            if not self._bucket_start <= worker.clock() < self._bucket_end:
                 self._check_open()
-                self._turn()
-            place, row = self._place, self._row
+                self._start_bucket()
+            key, row = self._row_key, self._row
             if is_past:
-                place = (self.cascade, self.epoch, PAST)
-                row = worker.rows.setdefault(place, {})
-                worker.dirty.add(place)
+                key = (self.cascade, self.epoch, PAST)
+                row = worker.rows.setdefault(key, {})
+                worker.dirty.add(key)
             self._check_room(row, len(counts.keys() - row.keys()))
             journal = worker.journal
             if journal is not None:
-                lines = [self._encode(place, text, n) for text, n in counts.items()]
+                lines = [self._encode(key, text, n) for text, n in counts.items()]
                 journal.append(b"".join(lines))
             add_counts(row, counts)
             self.n_told += sum(counts.values())
-            end = journal.end if worker.is_flushing and journal is not None else 0
+            end = journal.end if journal is not None and journal.is_durable else 0
         if end and journal is not None:
             journal.flush(end)
 
@@ -129,7 +130,7 @@ class SharedCounts:
         return self._read_at >= self._hastened_at
 
     def hasten(self) -> None:
-        """Make the next sync due now, since somebody wants to know more or has news for others."""
+        """Make the next sync due now, to read fresh counts or to share new ones."""
         self._hastened_at = self.worker.timer()
         if not self._n_failures:
             self._next_told, self._not_before = 0, -math.inf
@@ -137,8 +138,8 @@ class SharedCounts:
     def sync(self) -> Update:
         """Fold what was told into the store and read what others have told.
 
-        Raises `StoreUnavailableError` if the store cannot be reached: the worker then goes on
-        with what it knows, and `is_due` waits longer after each failure.
+        Raises `StoreUnavailableError` if the store cannot be reached: the worker then continues
+        with the counts it has, and `is_due` waits longer after each failure.
         """
         with self._sync_lock:
             began = self.worker.timer()
@@ -148,7 +149,7 @@ class SharedCounts:
             except StoreUnavailableError:
                 self._n_failures += 1
                 pause = min(
-                    _LONGEST_PAUSE, self.worker.settings.sync_seconds * 2.0**self._n_failures
+                    _MAX_PAUSE_SECONDS, self.worker.settings.sync_seconds * 2.0**self._n_failures
                 )
                 self._next_told, self._next_at = math.inf, self.worker.timer() + pause
                 raise
@@ -157,15 +158,15 @@ class SharedCounts:
             return update
 
     def open_epoch(self, reason: str) -> Update:
-        """Begin a new epoch, unless another worker just has; counts of the old are kept apart."""
+        """Begin a new epoch, unless another worker just has; earlier counts are no longer used."""
         self.worker.store.open_epoch(self.cascade, expected=self.epoch, reason=reason)
         return self.sync()
 
     def totals(self) -> Counts:
-        """Return all that is known here of the current epoch, own and others'."""
+        """Return all known counts of the current epoch, own and others'."""
         with self.worker.lock:
-            total = dict(self._view.total)
-            add_counts(total, self._past)
+            total = dict(self._remote.total)
+            add_counts(total, self._pruned)
             for (cascade, epoch, _), counts in self.worker.rows.items():
                 if (cascade, epoch) == (self.cascade, self.epoch):
                     add_counts(total, counts)
@@ -177,47 +178,51 @@ class SharedCounts:
         seconds = self.worker.timer() - self._read_at
         return Staleness(seconds, self.n_told - self.n_folded, self._n_failures)
 
-    # For the worker, which calls these under its lock
+    # For the worker, which calls these with its lock held
 
-    def place(self) -> Place | None:
-        """Return the row that was told to since the last fold, if there is one."""
-        return self._place if self.n_told != self.n_folded else None
+    def changed_rows(self) -> set[BucketKey]:
+        """Return the key of the row that changed since the last fold, if there is one."""
+        return {self._row_key} if self.n_told != self.n_folded else set()
 
     def prune(self) -> None:
-        """Keep own rows that are long past as a sum alone."""
+        """Keep only the sum of own rows whose buckets are long past."""
         rows = self.worker.rows
         past = (self.cascade, self.epoch, PAST)
-        own = sorted(place for place in rows if place[0] == self.cascade and place != past)
-        for place in own[: -2 * RECENT] if len(own) > 3 * RECENT else []:
-            if place not in self.worker.dirty and place != self._place:
-                counts = rows.pop(place)
-                if place[1] == self.epoch:
-                    add_counts(self._past, counts)
-                    self._least_bucket = max(self._least_bucket, place[2])
+        own = sorted(key for key in rows if key[0] == self.cascade and key != past)
+        for key in own[: -2 * RECENT_BUCKETS] if len(own) > 3 * RECENT_BUCKETS else []:
+            if key not in self.worker.dirty and key != self._row_key:
+                counts = rows.pop(key)
+                if key[1] == self.epoch:
+                    add_counts(self._pruned, counts)
+                    self._pruned_bucket = max(self._pruned_bucket, key[2])
 
     def restart(self) -> None:
-        """Go on from rows that were read back from the store."""
-        self._past = {}
-        self._view.forget()
-        self.n_folded = self.n_told  # what is not in the store is in the worker's dirty rows
-        self._turn()
+        """Continue from rows that were read back from the store."""
+        self._pruned = {}
+        self._remote.reset()
+        self.n_folded = self.n_told  # the rest is in the worker's dirty rows
+        self._start_bucket()
 
     def expire(self) -> None:
-        """Make the next tell look whether the worker is still open."""
-        self._until = -math.inf
+        """Make the next tell check whether the worker is still open."""
+        self._bucket_end = -math.inf
 
-    def _turn(self) -> None:
+    def _start_bucket(self) -> None:
         """Count in the row of the present epoch and bucket from now on."""
         worker = self.worker
-        self._from = worker.bucket()
-        self._until = self._from + worker.settings.bucket_seconds
+        self._bucket_start = worker.bucket()
+        self._bucket_end = self._bucket_start + worker.settings.bucket_seconds
         if self.n_told != self.n_folded:
-            worker.dirty.add(self._place)
-        # A row that is no longer in memory cannot be added to, should the clock have gone back.
-        bucket = self._from if self._from > self._least_bucket else self._least_bucket + 1
-        self._place = (self.cascade, self.epoch, int(bucket))
-        self._row = worker.rows.setdefault(self._place, {})
-        self._lines.clear()
+            worker.dirty.add(self._row_key)
+        # If the clock went back, the row may have been pruned and cannot be added to.
+        bucket = (
+            self._bucket_start
+            if self._bucket_start > self._pruned_bucket
+            else self._pruned_bucket + 1
+        )
+        self._row_key = (self.cascade, self.epoch, int(bucket))
+        self._row = worker.rows.setdefault(self._row_key, {})
+        self._line_cache.clear()
 
     def _line(
         self, outputs: Iterable[Hashable], stage: int | None, label: Hashable, times: int
@@ -226,19 +231,17 @@ class SharedCounts:
         text = case_text(outputs, stage=stage, label=label)
         if text not in self._row:
             self._check_room(self._row, 1)
-        if len(self._lines) >= MAX_CASES:
-            self._lines.clear()
-        entry = self._encode(self._place, text, times), text
+        if len(self._line_cache) >= MAX_CASES:
+            self._line_cache.clear()
+        entry = self._encode(self._row_key, text, times), text
         if isinstance(outputs, tuple):
-            self._lines[outputs, stage, label, times] = entry
+            self._line_cache[outputs, stage, label, times] = entry
         return entry
 
-    def _encode(self, place: Place, text: str, times: int) -> bytes:
+    def _encode(self, key: BucketKey, text: str, times: int) -> bytes:
         if self.worker.journal is None:
             return b""
-        from stopwise.store.journal import journal_line
-
-        return journal_line([*place, text, times])
+        return journal_line([*key, text, times])
 
     def _check_open(self) -> None:
         if self.worker.is_closed:
@@ -252,33 +255,33 @@ class SharedCounts:
             )
 
     def _read(self) -> Update:
-        view, store, is_first = self._view, self.worker.store, self._view.cursor is None
-        changes = store.changes(self.cascade, view.cursor)
-        if not view.can_apply(changes):
+        remote, store, is_first = self._remote, self.worker.store, self._remote.cursor is None
+        changes = store.changes(self.cascade, remote.cursor)
+        if not remote.can_apply(changes):
             changes = store.changes(self.cascade)
         with self.worker.lock:
             is_new = changes.epoch != self.epoch
             if is_new or is_first:
                 if self.n_told != self.n_folded:
-                    self.worker.dirty.add(self._place)
+                    self.worker.dirty.add(self._row_key)
                 if is_new:
-                    self._past = {}
-                    self.n_told = 0  # the evidence of an epoch starts from nothing
+                    self._pruned = {}
+                    self.n_told = 0  # an epoch starts without cases
                 self.n_folded = self.n_told
                 self.epoch = changes.epoch
-                self._turn()
-            added, is_less = view.apply(changes)
+                self._start_bucket()
+            added, is_reduced = remote.apply(changes)
             self._read_at = self.worker.timer()
-        is_rebuild = is_first or is_new or is_less
+        is_rebuild = is_first or is_new or is_reduced
         return Update(self.epoch, is_rebuild, {} if is_rebuild else added, changes.damaged)
 
     def _schedule(self, seconds: float) -> None:
-        """Say when the next sync is due, after one that took some seconds."""
+        """Set when the next sync is due, after one that took ``seconds``."""
         self._next_told = max(1, 2 * self.n_told)
-        # A little less than the whole time, by chance, so that workers that started together part.
+        # A random share of the interval, so that workers that started together spread out.
         share = 0.7 + 0.3 * self._random.random()
         now, longest = self.worker.timer(), self.worker.settings.sync_seconds
         self._next_at = now + share * longest
-        # At most a tenth of the time goes into syncs for evidence: when many start at once and the
-        # store is slow, they ask it less often.
+        # Syncs by number of cases take at most a tenth of the time: when many workers start at once
+        # and the store is slow, they sync less often.
         self._not_before = now + 10.0 * seconds

@@ -1,37 +1,22 @@
-"""Looking after a store: what is in it, what is damaged, what can be merged or dropped."""
+"""Maintenance of a store: list its content, quarantine damaged rows, merge and delete rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from stopwise.store.base import KEYS, MERGED, CascadeRecord, Row, StoreInfo, WorkerRecord
-from stopwise.store.database import Database, Transaction
-from stopwise.store.records import SELECT as RECORDS
-from stopwise.store.records import (
-    Heading,
-    describe_cascade,
-    known_cascade,
-    read_records,
-    record_name,
-)
-from stopwise.store.rows import SELECT, add_rows, quarantine, read_rows
+from stopwise.store.protocol import KEYS, MERGED, Row, StoreInfo, WorkerRecord
+from stopwise.store.sql.count_rows import SELECT, add_rows, quarantine, read_rows
+from stopwise.store.sql.database import Database, Transaction
+from stopwise.store.sql.records import SELECT as RECORDS
+from stopwise.store.sql.records import ensure_cascade, list_cascades, read_records, record_name
 
+# Compaction deletes workers that have left for so long. It must be longer than any journal waits to
+# be adopted: the journal of a deleted worker would be counted again.
 FORGET_SECONDS = 90 * 86_400.0
-"""After that a worker that has left is forgotten when the store is compacted."""
 
 
-def cascades(tx: Transaction, name: str | None = None) -> list[CascadeRecord]:
-    """Return the current version of every cascade, by name, or of one alone."""
-    where = "" if name is None else "WHERE cascade = ?"
-    found = tx.run(
-        f"SELECT cascade, version, epoch, layout FROM stopwise_cascades {where} ORDER BY cascade",
-        () if name is None else (name,),
-    )
-    return [describe_cascade(tx, Heading(*row)) for row in found]
-
-
-def workers(tx: Transaction) -> list[WorkerRecord]:
+def list_workers(tx: Transaction) -> list[WorkerRecord]:
     """Return all workers that have entered, closed ones too."""
     found = tx.run(
         "SELECT worker, host, generation, position, lease_until, folded_at, closed "
@@ -44,7 +29,7 @@ def workers(tx: Transaction) -> list[WorkerRecord]:
 
 
 def info(database: Database, store_id: str, schema: int) -> StoreInfo:
-    """Return sizes and versions, and what to know about the database."""
+    """Return sizes, versions and notes about the database."""
     kind, notes = database.describe()
 
     def work(tx: Transaction) -> StoreInfo:
@@ -54,8 +39,8 @@ def info(database: Database, store_id: str, schema: int) -> StoreInfo:
             store_id=store_id,
             schema=schema,
             database=kind,
-            cascades=tuple(cascades(tx)),
-            workers=tuple(workers(tx)),
+            cascades=tuple(list_cascades(tx)),
+            workers=tuple(list_workers(tx)),
             n_rows=tx.run("SELECT COUNT(*) FROM stopwise_counts")[0][0],
             n_keys=tx.run("SELECT COUNT(*) FROM stopwise_keys")[0][0],
             records=sizes,
@@ -68,50 +53,50 @@ def info(database: Database, store_id: str, schema: int) -> StoreInfo:
     return database.read(work)
 
 
-def sound_rows(tx: Transaction, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-    """Return the rows that a query finds; damaged ones are put into quarantine."""
+def intact_rows(tx: Transaction, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    """Return the rows that a query finds; damaged ones are moved into quarantine."""
     rows: list[Row] = []
     for found in tx.run(sql, values):
-        sound, damaged = read_rows([found])
-        rows += sound
+        intact, damaged = read_rows([found])
+        rows += intact
         if damaged:
             quarantine(tx, found[:4], damaged[0])
-            _renew(tx, found[0])
+            _invalidate_readers(tx, found[0])
     return rows
 
 
 def check(tx: Transaction) -> list[str]:
-    """Put every damaged row and record into quarantine and return what was wrong with which."""
+    """Move every damaged row and record into quarantine; return their names and the damage."""
     damaged = read_rows(tx.run(SELECT))[1]
     if damaged:
-        sound_rows(tx, SELECT)
+        intact_rows(tx, SELECT)
     for found in tx.run(RECORDS):
         wrong = read_records([found])[1]
         if wrong:
             damaged += wrong
-            place = found[:3]
+            identity = found[:3]
             tx.run(
                 "INSERT INTO stopwise_quarantine VALUES (?, ?, ?, ?)",
-                (record_name(*place), found[4], wrong[0], tx.now()),
+                (record_name(*identity), found[4], wrong[0], tx.now()),
             )
             where = "kind = ? AND cascade = ? AND record_key = ?"
-            tx.run(f"DELETE FROM stopwise_records WHERE {where}", place)
+            tx.run(f"DELETE FROM stopwise_records WHERE {where}", identity)
     return damaged
 
 
 def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int:
-    """Merge the rows of closed workers, drop what is too old; return how many rows went."""
+    """Merge the rows of closed workers, delete old ones; return by how many rows it shrank."""
     ((rows_before,),) = tx.run("SELECT COUNT(*) FROM stopwise_counts")
     names = [row[0] for row in tx.run("SELECT cascade FROM stopwise_cascades ORDER BY cascade")]
     for name in names:
-        known_cascade(tx, name, lock=True)
-    # A higher generation fences off whoever is about to count for one of them.
+        ensure_cascade(tx, name, lock=True)
+    # A higher generation fences off any process that is about to count for one of them.
     closed = tx.run(
         "UPDATE stopwise_workers SET generation = generation + 1 WHERE closed = 1 RETURNING worker"
     )
     merged: list[Row] = []
     for worker in sorted(name + part for (name,) in closed for part in ("", KEYS)):
-        merged += sound_rows(tx, f"{SELECT} WHERE worker = ? {tx.locking}", (worker,))
+        merged += intact_rows(tx, f"{SELECT} WHERE worker = ? {tx.locking}", (worker,))
         tx.run("DELETE FROM stopwise_counts WHERE worker = ?", (worker,))
     add_rows(tx, [Row(r.cascade, r.epoch, r.bucket, MERGED, r.counts) for r in merged])
     if before is not None:
@@ -120,7 +105,6 @@ def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int
             "stopwise_cascades c WHERE c.cascade = stopwise_counts.cascade)",
             (before,),
         )
-    # Longer than any journal waits to be adopted: who is forgotten would be counted anew.
     tx.run(
         "DELETE FROM stopwise_workers WHERE closed = 1 AND folded_at < ?",
         (tx.now() - FORGET_SECONDS,),
@@ -128,12 +112,12 @@ def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int
     if keep_keys is not None:
         tx.run("DELETE FROM stopwise_keys WHERE at < ?", (tx.now() - keep_keys,))
     for name in {row.cascade for row in merged}:
-        _renew(tx, name)
+        _invalidate_readers(tx, name)
     ((rows_after,),) = tx.run("SELECT COUNT(*) FROM stopwise_counts")
     return int(rows_before - rows_after)
 
 
-def _renew(tx: Transaction, cascade: str) -> None:
-    """Make readers of a cascade read all of it again."""
-    known_cascade(tx, cascade)
+def _invalidate_readers(tx: Transaction, cascade: str) -> None:
+    """Make readers of a cascade read all of its counts again."""
+    ensure_cascade(tx, cascade)
     tx.run("UPDATE stopwise_cascades SET layout = layout + 1 WHERE cascade = ?", (cascade,))

@@ -1,20 +1,17 @@
-"""The tables of a store, and the way to them from every version that was released.
+"""The tables of a store, and the migrations from every released version.
 
-A migration is the list of statements that lead from one version to the next. A store of a newer
+A migration is a list of statements that lead from one version to the next. A store of a newer
 version is refused, so that an older release never writes what it does not understand.
 """
 
 from __future__ import annotations
 
-import json
 import uuid
-import zlib
-from typing import Any
 
 from stopwise.errors import SchemaError
-from stopwise.store.database import Database, Transaction
+from stopwise.store.sql.database import Database, Transaction
 
-# The words are those that SQLite and PostgreSQL share; integers have 64 bits in both.
+# In the SQL that SQLite and PostgreSQL share; integers have 64 bits in both.
 MIGRATIONS: list[list[str]] = [
     [
         """CREATE TABLE stopwise_cascades (
@@ -83,20 +80,3 @@ def refuse_newer(version: int, url: str) -> None:
             f"the store at {url} has schema {version}, this release knows up to {VERSION}: "
             "upgrade stopwise here too; nothing was changed"
         )
-
-
-def sealed(body: Any, *identity: object) -> tuple[str, int]:
-    """Return a value as JSON text and a checksum over it and what it belongs to."""
-    text = json.dumps(body, separators=(",", ":"), sort_keys=True, allow_nan=False)
-    return text, _checksum(text, identity)
-
-
-def unsealed(text: str, checksum: int, *identity: object) -> Any:
-    """Return the value that was sealed, or raise ``ValueError`` if anything of it has changed."""
-    if _checksum(text, identity) != checksum:
-        raise ValueError("the checksum does not match")
-    return json.loads(text)
-
-
-def _checksum(text: str, identity: tuple[object, ...]) -> int:
-    return zlib.crc32("\x1f".join([*map(str, identity), text]).encode())

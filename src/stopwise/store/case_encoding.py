@@ -1,4 +1,4 @@
-"""Cases as text: what a tell showed, in the form in which a store counts it.
+"""Cases as text, the form in which a store counts them.
 
 A case is a compact JSON list of the outputs. Where a stage or a label belongs to it, the outputs
 come first as a list of their own: ``[outputs, stage]`` or ``[outputs, stage, label]``. Pair counts,
@@ -16,13 +16,13 @@ import numpy as np
 
 from stopwise.errors import OutputsError
 
-MAX_LETTERS = 10_000  # of a case; thousands of different ones are kept in memory
+MAX_LETTERS = 10_000  # of a case, since thousands of different ones are kept in memory
 Counts = dict[str, int]
 """How often each case was seen, by its text."""
 
 
 class Case(NamedTuple):
-    """What one case showed: its outputs, on a tree the stage, and a label if there was one."""
+    """One case: its outputs, on a tree the stage, and a label if there was one."""
 
     outputs: tuple[Hashable, ...]
     stage: int | None = None
@@ -68,7 +68,7 @@ def read_case(text: str) -> Case:
 
 
 def checked_case(text: str) -> str:
-    """Return the text of a case, or raise ``ValueError`` if it is none."""
+    """Return the text of a case, or raise ``ValueError`` if it is not one."""
     try:
         case = read_case(text)
         is_case = text.startswith("[") and len(case.outputs) > 0
@@ -81,7 +81,7 @@ def checked_case(text: str) -> str:
 
 
 def tellable(counts: Mapping[str, int]) -> dict[Any, int]:
-    """Return counts by case as ``tell_many`` takes them; cases with a label count without it.
+    """Return counts by case in the form that ``tell_many`` takes; labels are left out.
 
     >>> tellable({"[0,1]": 3, '[[0,1],null,1]': 1})
     {(0, 1): 4}
@@ -95,7 +95,7 @@ def tellable(counts: Mapping[str, int]) -> dict[Any, int]:
 
 
 def add_counts(total: Counts, counts: Mapping[str, int], *, sign: int = 1) -> None:
-    """Add ``counts`` to ``total`` in place, or take them off; what comes to nothing is left out."""
+    """Add ``counts`` to ``total`` in place, or subtract them; entries that become 0 are removed."""
     for text, times in counts.items():
         value = total.get(text, 0) + sign * times
         if value:

@@ -1,7 +1,7 @@
 """Processes to be killed: one Python that has all modules loaded, and forks whenever it is told.
 
-`python -m tests.store.children` reads one JSON object a line, ``{"job": name, …}``, runs that
-function of `tests.store.jobs` in a child, and prints the child's process id.
+`python -m tests.store.child_processes` reads one JSON object a line, ``{"job": name, …}``, runs
+that function of `tests.store.child_jobs` in a child, and prints the child's process id.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import warnings
 from pathlib import Path
 
 from stopwise.errors import StoreWarning
-from tests.store.jobs import Notes
+from tests.store.child_jobs import Notes
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +26,7 @@ class Children:
     def __init__(self) -> None:
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
         self._parent = subprocess.Popen(
-            [sys.executable, "-m", "tests.store.children"],
+            [sys.executable, "-m", "tests.store.child_processes"],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
@@ -76,7 +76,7 @@ def wait_until(condition, seconds=60.0):
 
 
 def main() -> None:
-    from tests.store import jobs
+    from tests.store import child_jobs
 
     warnings.simplefilter("ignore", StoreWarning)  # a hundred of them say it a hundred times
     with contextlib.suppress(ImportError):
@@ -85,7 +85,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children leave no zombies
     for line in sys.stdin:
         order = json.loads(line)
-        job = getattr(jobs, order.pop("job"))
+        job = getattr(child_jobs, order.pop("job"))
         pid = os.fork()
         if pid == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -148,7 +148,7 @@ def test_a_forked_child_cannot_write_the_journal_of_its_parent(store):
 
 
 def test_outputs_that_never_repeat_are_refused(store, monkeypatch):
-    monkeypatch.setattr("stopwise.store.shared.MAX_CASES", 10)
+    monkeypatch.setattr("stopwise.store.shared_counts.MAX_CASES", 10)
     with Worker(store) as worker:
         shared = worker.open("c")
         for n in range(10):

@@ -1,4 +1,4 @@
-"""The store on an SQL database: one set of statements for SQLite and PostgreSQL."""
+"""The store on an SQL database."""
 
 from __future__ import annotations
 
@@ -6,16 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from stopwise.errors import FencedError, InputError
-from stopwise.store import base, care, keyed, records
-from stopwise.store.database import Database, Transaction
-from stopwise.store.rows import SELECT, read_rows, write_rows
-from stopwise.store.schema import prepare, refuse_newer
+from stopwise.store.protocol import (
+    CascadeRecord,
+    Changes,
+    Cursor,
+    KeyedTell,
+    Lease,
+    Outcome,
+    Record,
+    Row,
+    StoreInfo,
+    WorkerRecord,
+)
+from stopwise.store.sql import keyed_tells, maintenance, records
+from stopwise.store.sql.count_rows import SELECT, read_rows, write_rows
+from stopwise.store.sql.database import Database, Transaction
+from stopwise.store.sql.schema import prepare, refuse_newer
 
 T = TypeVar("T")
 
 
 class SqlStore:
-    """A `Store` whose rows are those of a database; `open_store` makes one from a URL."""
+    """A `Store` in the tables of a database; `open_store` makes one from a URL."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -44,16 +56,16 @@ class SqlStore:
         """Return the clock by which leases expire, in seconds since 1970."""
         return self.database.read(lambda tx: tx.now())
 
-    def cascades(self) -> list[base.CascadeRecord]:
+    def cascades(self) -> list[CascadeRecord]:
         """Return the current version of every cascade, by name."""
-        return self.database.read(care.cascades)
+        return self.database.read(records.list_cascades)
 
-    def cascade(self, name: str) -> base.CascadeRecord | None:
+    def cascade(self, name: str) -> CascadeRecord | None:
         """Return the current version of one cascade, if it is known."""
-        return next(iter(self.database.read(lambda tx: care.cascades(tx, name))), None)
+        return next(iter(self.database.read(lambda tx: records.list_cascades(tx, name))), None)
 
-    def put_cascade(self, name: str, description: Mapping[str, Any]) -> base.CascadeRecord:
-        """Add a version of a cascade, unless the current one is described alike."""
+    def put_cascade(self, name: str, description: Mapping[str, Any]) -> CascadeRecord:
+        """Add a version of a cascade, unless the current one has the same description."""
         return self.write(lambda tx: records.put_cascade(tx, name, description))
 
     def open_epoch(self, cascade: str, *, expected: int, reason: str = "") -> int:
@@ -62,10 +74,10 @@ class SqlStore:
 
     def enter(
         self, worker: str, *, host: str, seconds: float = 30.0, only_expired: bool = False
-    ) -> base.Lease | None:
-        """Take the lease of a worker, known or new, and fence off who had it."""
+    ) -> Lease | None:
+        """Take the lease of a worker, known or new, and fence off its last holder."""
 
-        def work(tx: Transaction) -> base.Lease | None:
+        def work(tx: Transaction) -> Lease | None:
             now = tx.now()
             found = tx.run(
                 "INSERT INTO stopwise_workers VALUES (?, ?, 1, 0, ?, ?, 0) "
@@ -76,14 +88,14 @@ class SqlStore:
             )
             if not found:
                 return None
-            rows = care.sound_rows(tx, f"{SELECT} WHERE worker = ?", (worker,))
+            rows = maintenance.intact_rows(tx, f"{SELECT} WHERE worker = ?", (worker,))
             generation, position = found[0]
-            return base.Lease(worker, generation, position, tuple(rows))
+            return Lease(worker, generation, position, tuple(rows))
 
         return self.write(work)
 
     def fold(
-        self, lease: base.Lease, *, position: int, rows: Sequence[base.Row], seconds: float = 30.0
+        self, lease: Lease, *, position: int, rows: Sequence[Row], seconds: float = 30.0
     ) -> None:
         """Replace rows of a worker and its position at once and renew its lease."""
         for row in rows:
@@ -92,7 +104,7 @@ class SqlStore:
 
         def work(tx: Transaction) -> None:
             now = tx.now()
-            # First of all: whoever takes over now waits here, and then finds all of it done.
+            # First: a process that takes over now waits here, and then finds everything done.
             done = tx.run(
                 "UPDATE stopwise_workers SET position = ?, lease_until = ?, folded_at = ? "
                 "WHERE worker = ? AND generation = ? AND position <= ? RETURNING 1",
@@ -107,8 +119,8 @@ class SqlStore:
 
         self.write(work)
 
-    def leave(self, lease: base.Lease) -> None:
-        """End a lease for good; the worker's rows may from now on be merged with others."""
+    def leave(self, lease: Lease) -> None:
+        """End a lease for good; the worker's rows may then be merged with others."""
         self.write(
             lambda tx: tx.run(
                 "UPDATE stopwise_workers SET lease_until = 0, closed = 1 "
@@ -117,32 +129,32 @@ class SqlStore:
             )
         )
 
-    def workers(self) -> list[base.WorkerRecord]:
+    def workers(self) -> list[WorkerRecord]:
         """Return all workers that have entered, closed ones too."""
-        return self.database.read(care.workers)
+        return self.database.read(maintenance.list_workers)
 
-    def changes(self, cascade: str, since: base.Cursor | None = None) -> base.Changes:
+    def changes(self, cascade: str, since: Cursor | None = None) -> Changes:
         """Return the current epoch's rows that may have changed since a cursor, or all."""
 
-        def work(tx: Transaction) -> base.Changes:
-            at = records.heading(tx, cascade)
-            goes_on = since is not None and (since.epoch, since.layout) == (at.epoch, at.layout)
-            first = since.revision if since is not None and goes_on else 0
+        def work(tx: Transaction) -> Changes:
+            at = records.cascade_row(tx, cascade)
+            is_complete = since is None or (since.epoch, since.layout) != (at.epoch, at.layout)
+            first = 0 if since is None or is_complete else since.revision
             found = tx.run(
                 f"{SELECT} WHERE cascade = ? AND epoch = ? AND revision >= ?",
                 (cascade, at.epoch, first),
             )
             rows, damaged = read_rows(found)
-            cursor = base.Cursor(at.epoch, at.layout, tx.horizon())
-            return base.Changes(at.epoch, tuple(rows), cursor, not goes_on, tuple(damaged))
+            cursor = Cursor(at.epoch, at.layout, tx.horizon())
+            return Changes(at.epoch, tuple(rows), cursor, is_complete, tuple(damaged))
 
         return self.database.read(work)
 
-    def rows(self, cascade: str, *, epoch: int | None = None, since: int = 0) -> list[base.Row]:
+    def rows(self, cascade: str, *, epoch: int | None = None, since: int = 0) -> list[Row]:
         """Return the rows of one epoch (the current one) or of all (``-1``) from a bucket on."""
 
-        def work(tx: Transaction) -> list[base.Row]:
-            wanted = records.heading(tx, cascade).epoch if epoch is None else epoch
+        def work(tx: Transaction) -> list[Row]:
+            wanted = records.cascade_row(tx, cascade).epoch if epoch is None else epoch
             found = tx.run(
                 f"{SELECT} WHERE cascade = ? AND (? = -1 OR epoch = ?) AND bucket >= ? "
                 "ORDER BY epoch, bucket, worker",
@@ -152,15 +164,15 @@ class SqlStore:
 
         return self.database.read(work)
 
-    def tell_keyed(self, worker: str, tells: Sequence[base.KeyedTell]) -> list[base.Outcome]:
+    def tell_keyed(self, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
         """Count tells under keys: a repetition is not counted again, another case is a conflict."""
-        return self.write(lambda tx: keyed.tell_keyed(tx, worker, tells))
+        return self.write(lambda tx: keyed_tells.tell_keyed(tx, worker, tells))
 
-    def put(self, record: base.Record, *, replace: bool = True, keep: int | None = None) -> bool:
+    def put(self, record: Record, *, replace: bool = True, keep: int | None = None) -> bool:
         """Write a record; return whether it was written."""
         return self.write(lambda tx: records.put_record(tx, record, replace=replace, keep=keep))
 
-    def get(self, kind: str, cascade: str, key: str) -> base.Record | None:
+    def get(self, kind: str, cascade: str, key: str) -> Record | None:
         """Return one record, if it exists."""
         where = "WHERE kind = ? AND cascade = ? AND record_key = ?"
         found = self.database.read(
@@ -170,7 +182,7 @@ class SqlStore:
 
     def records(
         self, kind: str, cascade: str | None = None, *, limit: int = 1000, since: int | None = None
-    ) -> list[base.Record]:
+    ) -> list[Record]:
         """Return the newest records of a kind, or the first ones after a revision."""
         return self.database.read(lambda tx: records.list_records(tx, kind, cascade, limit, since))
 
@@ -180,19 +192,19 @@ class SqlStore:
         values = (kind, cascade, key)
         return bool(self.write(lambda tx: tx.run(f"DELETE FROM stopwise_records {where}", values)))
 
-    def info(self) -> base.StoreInfo:
-        """Return sizes and versions, and what to know about the database."""
-        return care.info(self.database, self.store_id, self.schema)
+    def info(self) -> StoreInfo:
+        """Return sizes, versions and notes about the database."""
+        return maintenance.info(self.database, self.store_id, self.schema)
 
     def check(self) -> list[str]:
-        """Look at every row, put damaged ones into quarantine and return their names."""
-        return [*self.database.examine(), *self.write(care.check)]
+        """Check every row, move damaged ones into quarantine and return their names."""
+        return [*self.database.examine(), *self.write(maintenance.check)]
 
     def compact(self, *, before: int | None = None, keep_keys: float | None = None) -> int:
         """Merge the rows of closed workers and return by how many rows the store has shrunk."""
-        gone = self.write(lambda tx: care.compact(tx, before, keep_keys))
+        n_removed = self.write(lambda tx: maintenance.compact(tx, before, keep_keys))
         self.database.shrink()
-        return gone
+        return n_removed
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Run work in a transaction, unless the schema is newer than this release."""

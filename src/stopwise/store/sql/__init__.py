@@ -1,0 +1,1 @@
+"""The store on SQL databases: SQLite and PostgreSQL, with one set of statements."""

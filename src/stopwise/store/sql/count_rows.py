@@ -1,0 +1,80 @@
+"""Rows of counts: read them with their checksums, replace them, add to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from stopwise.store.case_encoding import Counts, add_counts
+from stopwise.store.protocol import Row
+from stopwise.store.sql.database import Transaction, chunks, sealed, unsealed
+
+SELECT = "SELECT cascade, epoch, bucket, worker, body, checksum FROM stopwise_counts"
+
+
+def read_rows(found: Iterable[tuple[Any, ...]]) -> tuple[list[Row], list[str]]:
+    """Return the rows that are intact, and the names of those that are damaged."""
+    rows, damaged = [], []
+    for cascade, epoch, bucket, worker, body, checksum in found:
+        key = (cascade, epoch, bucket, worker)
+        try:
+            rows.append(Row(*key, checked_counts(body, checksum, key)))
+        except ValueError as error:
+            damaged.append(f"{row_name(*key)}: {error}")
+    return rows, damaged
+
+
+def checked_counts(body: str, checksum: int, key: Sequence[object]) -> Counts:
+    """Return the counts of a row, or raise ``ValueError``."""
+    counts = unsealed(body, checksum, *key)
+    if not isinstance(counts, dict) or not all(type(n) is int for n in counts.values()):
+        raise ValueError("the body holds no counts")
+    return counts
+
+
+def row_name(cascade: str, epoch: int, bucket: int, worker: str) -> str:
+    """Return the name of a row in messages."""
+    return f"counts of {cascade!r}, epoch {epoch}, bucket {bucket}, worker {worker!r}"
+
+
+def write_rows(tx: Transaction, rows: Iterable[Row]) -> None:
+    """Replace rows, or insert them."""
+    entries = []
+    for row in rows:
+        key = (row.cascade, row.epoch, row.bucket, row.worker)
+        entries.append((*key, tx.revision(), *sealed(row.counts, *key)))
+    for chunk in chunks(entries):
+        marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(chunk))
+        tx.run(
+            f"INSERT INTO stopwise_counts VALUES {marks} "
+            "ON CONFLICT (cascade, epoch, bucket, worker) DO UPDATE SET "
+            "revision = excluded.revision, body = excluded.body, checksum = excluded.checksum",
+            [value for entry in chunk for value in entry],
+        )
+
+
+def add_rows(tx: Transaction, rows: Iterable[Row]) -> None:
+    """Add to rows, which stay locked until the end of the transaction."""
+    for row in sorted(rows, key=lambda r: (r.cascade, r.epoch, r.bucket)):
+        key = (row.cascade, row.epoch, row.bucket, row.worker)
+        # Inserted first, so that there is always a row to lock.
+        tx.run(
+            "INSERT INTO stopwise_counts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (*key, tx.revision(), *sealed({}, *key)),
+        )
+        where = "WHERE cascade = ? AND epoch = ? AND bucket = ? AND worker = ?"
+        intact, damaged = read_rows(tx.run(f"{SELECT} {where} {tx.locking}", key))
+        if damaged:
+            quarantine(tx, key, "found when counts were to be added")
+        total: Counts = dict(intact[0].counts) if intact else {}
+        add_counts(total, row.counts)
+        write_rows(tx, [Row(*key, total)])
+
+
+def quarantine(tx: Transaction, key: Sequence[object], reason: str) -> None:
+    """Move one row into the table of damaged ones, as it is."""
+    where = "WHERE cascade = ? AND epoch = ? AND bucket = ? AND worker = ?"
+    ((body,),) = tx.run(f"SELECT body FROM stopwise_counts {where}", key)
+    name = row_name(*key)  # type: ignore[arg-type]
+    tx.run("INSERT INTO stopwise_quarantine VALUES (?, ?, ?, ?)", (name, body, reason, tx.now()))
+    tx.run(f"DELETE FROM stopwise_counts {where}", key)

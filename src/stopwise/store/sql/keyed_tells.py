@@ -1,0 +1,111 @@
+"""Keyed tells: they may arrive several times, and are counted once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from stopwise.store.case_encoding import Counts, add_counts
+from stopwise.store.protocol import KEYS, MERGED, BucketKey, KeyedTell, Outcome, Row
+from stopwise.store.sql.count_rows import SELECT, add_rows, read_rows
+from stopwise.store.sql.database import Transaction, chunks
+from stopwise.store.sql.records import ensure_cascade
+
+TellKey = tuple[str, str]  # cascade and key
+
+
+def tell_keyed(tx: Transaction, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
+    """Count the tells whose keys are new, and return the outcome of each."""
+    digests = [((t.cascade, t.key), _digest(t)) for t in tells]
+    first: dict[TellKey, str] = {}
+    for key, digest in digests:
+        first.setdefault(key, digest)
+    inserted = _insert(tx, first)
+    known = first | _read(tx, [key for key in first if key not in inserted])
+    outcomes, counted = [], []
+    amended: list[tuple[KeyedTell, str]] = []
+    for tell, (key, digest) in zip(tells, digests, strict=True):
+        if digest != known[key] and tell.amends and _replaced(tx, key, known[key], digest):
+            amended.append((tell, known[key]))
+            known[key] = digest
+            outcomes.append(Outcome.AMENDED)
+        elif digest != known[key]:
+            outcomes.append(Outcome.CONFLICT)
+        elif key not in inserted:
+            outcomes.append(Outcome.REPEATED)
+        else:
+            inserted.remove(key)  # a second tell of this batch with the key is a repetition
+            outcomes.append(Outcome.COUNTED)
+            counted.append(tell)
+    _count(tx, worker + KEYS, counted)
+    for tell, before in amended:
+        if _subtract(tx, tell, before):
+            _count(tx, worker + KEYS, [tell])
+    return outcomes
+
+
+def _digest(tell: KeyedTell) -> str:
+    return hashlib.sha256(f"{tell.times} {tell.case}".encode()).hexdigest()
+
+
+def _replaced(tx: Transaction, key: TellKey, before: str, after: str) -> bool:
+    """Store another case under a key, unless another process just has."""
+    where = "WHERE cascade = ? AND tell_key = ? AND digest = ? RETURNING tell_key"
+    return bool(tx.run(f"UPDATE stopwise_keys SET digest = ? {where}", (after, *key, before)))
+
+
+def _subtract(tx: Transaction, tell: KeyedTell, before: str) -> bool:
+    """Subtract the case that a key had before from the epoch; return whether it was counted there.
+
+    Only a digest of the case is stored, so the case is searched among those told with keys.
+    """
+    epoch = ensure_cascade(tx, tell.cascade).epoch
+    where = "WHERE cascade = ? AND epoch = ? AND (worker LIKE ? OR worker = ?) ORDER BY bucket DESC"
+    found = tx.run(f"{SELECT} {where} {tx.locking}", (tell.cascade, epoch, f"%{KEYS}", MERGED))
+    for row in read_rows(found)[0]:
+        for text, times in row.counts.items():
+            old = replace(tell, case=text)
+            if times >= tell.times and _digest(old) == before:
+                add_rows(tx, [replace(row, counts={text: -tell.times})])
+                return True
+    return False
+
+
+def _insert(tx: Transaction, digests: dict[TellKey, str]) -> set[TellKey]:
+    """Insert the keys that are new, and return them."""
+    now = tx.now()
+    # Always in the same order, so that two batches with common keys cannot deadlock.
+    entries = [(*key, digests[key], now) for key in sorted(digests)]
+    inserted: set[TellKey] = set()
+    for chunk in chunks(entries):
+        found = tx.run(
+            f"INSERT INTO stopwise_keys VALUES {', '.join(['(?, ?, ?, ?)'] * len(chunk))} "
+            "ON CONFLICT DO NOTHING RETURNING cascade, tell_key",
+            [value for entry in chunk for value in entry],
+        )
+        inserted.update((cascade, key) for cascade, key in found)
+    return inserted
+
+
+def _read(tx: Transaction, keys: Sequence[TellKey]) -> dict[TellKey, str]:
+    known: dict[TellKey, str] = {}
+    for chunk in chunks(keys):
+        found = tx.run(
+            "SELECT cascade, tell_key, digest FROM stopwise_keys WHERE (cascade, tell_key) IN "
+            f"(VALUES {', '.join(['(?, ?)'] * len(chunk))})",
+            [value for key in chunk for value in key],
+        )
+        known.update({(cascade, key): digest for cascade, key, digest in found})
+    return known
+
+
+def _count(tx: Transaction, worker: str, tells: Iterable[KeyedTell]) -> None:
+    epochs: dict[str, int] = {}
+    added: dict[BucketKey, Counts] = {}
+    for tell in tells:
+        if tell.cascade not in epochs:
+            epochs[tell.cascade] = ensure_cascade(tx, tell.cascade).epoch
+        key = (tell.cascade, epochs[tell.cascade], tell.bucket)
+        add_counts(added.setdefault(key, {}), {tell.case: tell.times})
+    add_rows(tx, [Row(*key, worker, counts) for key, counts in added.items()])
