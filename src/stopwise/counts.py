@@ -17,6 +17,9 @@ from stopwise.outputs import Outputs, check_outputs
 # A table of pairs grows with the square; nobody has so many tests.
 MOST_STAGES = 1_000
 
+# For the b-th test on a path with how many cases it disagreed with each of the b before it.
+Totals = Sequence[Sequence[int]]
+
 
 class PairCounts:
     """How often two tests on a common path were seen together, and how often they disagreed.
@@ -67,7 +70,7 @@ class PairCounts:
                 if x != y:
                     disagreed[i] += times
 
-    def add_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
+    def add_totals(self, stage: int, times: int, disagreed: Totals) -> None:
         """Count ``times`` complete cases at ``stage`` by the number that disagreed, pair by pair.
 
         ``disagreed[b][a]`` belongs to the a-th and b-th test on the path to ``stage``.
@@ -77,15 +80,18 @@ class PairCounts:
         if len(path) <= stage:  # on a tree
             self._add_on_path(path, times, disagreed)
             return
+        all_seen, all_disagreed = self.seen, self.disagreed
         for j in range(stage + 1):  # whole rows at once
-            row = self.seen[j]
-            if row.count(row[0]) > j:  # no output was ever missing: one number for all
-                self.seen[j] = [row[0] + times] * (j + 1)
+            row = all_seen[j]
+            n = row[j]
+            if row.count(n) > j:  # no output was ever missing: one number for all
+                all_seen[j] = [n + times] * (j + 1)
             else:
-                self.seen[j] = [n + times for n in row]
-            self.disagreed[j] = [*map(add, self.disagreed[j][:j], disagreed[j]), 0]
+                all_seen[j] = [n + times for n in row]
+            all_disagreed[j] = row = list(map(add, all_disagreed[j], disagreed[j]))
+            row.append(0)
 
-    def _add_on_path(self, path: Sequence[int], times: int, disagreed: list[list[int]]) -> None:
+    def _add_on_path(self, path: Sequence[int], times: int, disagreed: Totals) -> None:
         for b, j in enumerate(path):
             seen_row, disagreed_row, new = self.seen[j], self.disagreed[j], disagreed[b]
             seen_row[j] += times

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
-from stopwise.counts import PairCounts
+from stopwise.counts import PairCounts, Totals
 from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import Outputs, Told, check_totals
 from stopwise.policies.learner import Learner
-from stopwise.policies.tally import EQUAL_THEMSELVES, Words, tally_totals
+from stopwise.policies.tally import EQUAL_THEMSELVES, MOST_WAITING, Inbox, Words
 
 Case = tuple[int, Told]
+
+_ROW = np.ndarray
 
 
 class Policy(Learner):
@@ -38,19 +41,17 @@ class Policy(Learner):
     def __init__(self, cascade: Cascade, *, memory: int | None = None) -> None:
         super().__init__(cascade)
         self._keep("pairs", PairCounts(cascade), memory)
-        # The decision in force and the rounds left to it. What is told meanwhile goes into one
-        # integer, a lane a pair: adding the word of a case is all that a usual tell has to do.
-        self._stage = 0
-        self._left = 0
-        self._tally = 0
+        # To look up the word of a case and to append it to the inbox of the stage in force is all
+        # that a usual tell has to do.
         self._words = Words(cascade.n_stages)
-        self._known = self._words.known[0]
+        self._inbox = self._words.inboxes[0]
         # On a tree nothing is looked up by its outputs alone: they do not tell the stage.
         self._has_words = self.takes_totals and cascade.is_chain
 
     def ask(self) -> int:
         """Return the stage at which to stop the next case."""
-        return self._stage if self._left > 0 else self._renew()
+        inbox = self._inbox
+        return inbox.stage if len(inbox.waiting) < inbox.left else self._renew()
 
     def tell(self, outputs: Outputs, *, stage: int | None = None, label: Any = None) -> None:
         """Take in the outputs of the tests that were run on one case, ``None`` where one failed.
@@ -63,16 +64,13 @@ class Policy(Learner):
                 kind: Any = type(outputs)
                 if kind is list:
                     outputs = tuple(outputs)
-                elif kind is np.ndarray:
+                elif kind is _ROW:
                     outputs = tuple(outputs.tolist())  # type: ignore[attr-defined]
-                with self._lock:
-                    word = self._known.get(outputs)
-                    if word is None and self._left > 0 and self._has_words:
-                        word = self._word_unchecked(outputs)
-                    if word is not None:
-                        self._tally += word
-                        self._left -= 1
-                        return
+                inbox = self._inbox
+                word = inbox.known.get(outputs) or self._word_unchecked(outputs, inbox)
+                if word and len(inbox.waiting) < inbox.room:
+                    inbox.waiting.append(word)
+                    return
             except TypeError:  # not hashable: refused below
                 pass
         case = self._checked(outputs, stage=stage, label=label)
@@ -101,7 +99,8 @@ class Policy(Learner):
         is told in between, a late one say, ends the guarantee.
         """
         self.ask()
-        return max(self._left, 1)
+        inbox = self._inbox
+        return max(inbox.left - len(inbox.waiting), 1)
 
     def recommend(self) -> int:
         """Return the stage that looks best now, with no regard for what is still to be learned.
@@ -124,36 +123,29 @@ class Policy(Learner):
     def counts(self) -> PairCounts:
         """A copy of all that has been learned."""
         with self._lock:
-            counts: PairCounts = self._statistics["pairs"].copy()
+            counts: PairCounts = self._told.copy()
             return counts
 
     @property
-    def n_rounds(self) -> int:
-        """The number of cases told."""
-        with self._lock:
-            return int(self._statistics["pairs"].n_rounds)
-
-    @property
-    def _counts(self) -> PairCounts:
-        """The pair counts that the rule goes by: of everything told so far, or recent ones."""
-        tables = self._statistics
-        counts: PairCounts = tables["recent"].faded if "recent" in tables else tables["pairs"]
-        return counts
-
-    @property
     def _statistics(self) -> dict[str, Any]:
-        """The statistics, after moving what was told under the decision in force into them."""
-        if self._tally:  # in a chain only
-            tally, self._tally = self._tally, 0
-            self._absorb_totals(self._stage, *tally_totals(tally, self._stage + 1))
+        """The statistics, after counting the cases that wait."""
+        self._settle()
         return self._stored
 
-    def _word_unchecked(self, outputs: Any) -> int | None:
-        """Return the word of a new case of the decision in force if it needs no check."""
-        if type(outputs) is not tuple or len(outputs) != self._stage + 1:
-            return None
-        plain = EQUAL_THEMSELVES.issuperset(map(type, outputs))
-        return self._words.word(outputs) if plain and self._spelling.knows(outputs) else None
+    def _settle(self) -> None:
+        """Count the cases that wait: of the stage in force, or told while it was changed."""
+        if any(self._words.waiting):
+            for inbox in self._words.inboxes:
+                while inbox.waiting:
+                    self._take_totals(inbox.stage, *inbox.take_out())
+
+    def _word_unchecked(self, outputs: Any, inbox: Inbox) -> int:
+        """Return the word of a new case of the decision in force, 0 if it has to be checked."""
+        if self._has_words and type(outputs) is tuple and len(outputs) == inbox.stage + 1:
+            plain = EQUAL_THEMSELVES.issuperset(map(type, outputs))
+            if plain and self._spelling.knows(outputs):
+                return self._words.word(outputs)
+        return 0
 
     def _read_statistic(self, name: str, saved: Any) -> PairCounts:
         return PairCounts.from_state(saved, self.cascade)
@@ -166,28 +158,42 @@ class Policy(Learner):
 
     def _take(self, case: Case, times: int) -> None:
         stage, told = case
-        held = stage == self._stage and times <= self._left
-        self._left = self._left - times if held else 0
-        if held and self._has_words and None not in told:
-            self._tally += times * self._words.word(told)
+        inbox = self._inbox
+        waits = times == 1 and stage == inbox.stage and self._has_words and None not in told
+        if not waits or len(inbox.waiting) >= inbox.room:
+            self._settle()
+        if waits:
+            inbox.waiting.append(self._words.word(told))
         else:
+            self._use_up(stage, times)
             self._absorb(stage, told, times)
 
-    def _take_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
+    def _take_totals(self, stage: int, times: int, disagreed: Totals) -> None:
         """Do as `tell_totals`, unchecked: in a simulation the check would take the longest."""
-        self._left = self._left - times if stage == self._stage and times <= self._left else 0
+        self._use_up(stage, times)
         self._absorb_totals(stage, times, disagreed)
 
-    def _absorb(self, stage: int, told: Told, times: int) -> None:
-        self._count("pairs", lambda table: table.add_checked(stage, told, times))
+    def _use_up(self, stage: int, times: int) -> None:
+        """Take ``times`` rounds from the decision in force; another stage ends it."""
+        inbox = self._inbox
+        inbox.left = inbox.left - times if stage == inbox.stage and times <= inbox.left else 0
 
-    def _absorb_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
-        self._count("pairs", lambda table: table.add_totals(stage, times, disagreed))
+    def _absorb(self, stage: int, told: Told, times: int) -> None:
+        self._add(lambda table: table.add_checked(stage, told, times))
+
+    def _absorb_totals(self, stage: int, times: int, disagreed: Totals) -> None:
+        self._add(lambda table: table.add_totals(stage, times, disagreed))
+
+    def _add(self, how: Callable[[PairCounts], None]) -> None:
+        self._count(how)
+        self._inbox.room = min(self._left_of_block, MOST_WAITING)
 
     def _renew(self) -> int:
         with self._lock:
-            _ = self._statistics  # the tally belongs to the stage that was in force
+            self._settle()  # what waits counts, and belongs to the stage in force
             stage, left = self._decide()
-            self._stage, self._left = stage, min(left, self._left_of_block)
-            self._known = self._words.known[stage]
+            self._inbox.left = 0
+            self._inbox = inbox = self._words.inboxes[stage]
+            inbox.left = min(left, self._left_of_block)
+            inbox.room = min(self._left_of_block, MOST_WAITING)
             return stage

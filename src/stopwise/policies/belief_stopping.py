@@ -217,7 +217,7 @@ class BeliefStopping(StoppingPolicy):
 
     def _take(self, case: Case, times: int) -> None:
         self._rule_in_force()
-        self._count("cases", lambda table: table.add(case, times))
+        self._count(lambda table: table.add(case, times))
         if not self._waits:
             self._fit_if_due()
 

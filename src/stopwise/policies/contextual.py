@@ -151,11 +151,6 @@ class ContextualPolicy(Learner):
         return table
 
     @property
-    def n_rounds(self) -> int:
-        """The number of cases told."""
-        return int(self._model.counts[0])
-
-    @property
     def n_cut(self) -> int:
         """The cases with a feature beyond ten deviations, which was cut there.
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
-from stopwise.counts import PairCounts
+from stopwise.counts import PairCounts, Totals
 from stopwise.errors import SettingError, StateError
 from stopwise.outputs import Told
 from stopwise.policies.base import Policy
@@ -71,7 +71,7 @@ class ExploreThenCommit(Policy):
         if stage == self.cascade.n_stages - 1:
             self._stored["complete"].add_checked(stage, told, times)
 
-    def _absorb_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
+    def _absorb_totals(self, stage: int, times: int, disagreed: Totals) -> None:
         super()._absorb_totals(stage, times, disagreed)
         if stage == self.cascade.n_stages - 1:
             self._stored["complete"].add_totals(stage, times, disagreed)

@@ -56,13 +56,11 @@ class Learner(ABC):
     merge_refusal: ClassVar[str] = ""
     """Why learners of this class cannot be merged, if they cannot."""
 
-    cascade: Any = ReadOnly()
+    cascade: Any = ReadOnly("cascade")
 
     def __init_subclass__(cls) -> None:
         for name in cls.__dict__.get("settings", ()):
-            marker = ReadOnly()
-            marker.__set_name__(cls, name)
-            setattr(cls, name, marker)
+            setattr(cls, name, ReadOnly(name))
 
     def __init__(self, cascade: Cascade) -> None:
         if not isinstance(cascade, Cascade):
@@ -136,23 +134,32 @@ class Learner(ABC):
         if memory is not None:
             self._stored["recent"] = Recent(empty, memory)
 
-    def _count(self, name: str, how: Callable[[Any], Any]) -> Any:
+    def _count(self, how: Callable[[Any], Any]) -> Any:
         """Count with ``how``, which adds to a table; return what it returns for the rule's one."""
-        found = how(self._stored[name])
-        recent: Recent | None = self._stored.get("recent")
-        return found if recent is None else recent.count(how)
+        found = how(next(iter(self._stored.values())))
+        return self._stored["recent"].count(how) if "recent" in self._stored else found
 
     @property
     def _left_of_block(self) -> int:
         """The number of cases until recent counts fade or are looked at for a change."""
-        recent: Recent | None = self._stored.get("recent")
-        return MOST_CASES if recent is None else recent.left
+        return int(self._stored["recent"].left) if "recent" in self._stored else MOST_CASES
 
     @property
     def _span(self) -> int:
         """The number of cases on which what the rule goes by rests."""
-        recent: Recent | None = self._statistics.get("recent")
-        return self.n_rounds if recent is None else recent.span
+        recent = self._statistics.get("recent")
+        return int(self._told.n_rounds if recent is None else recent.span)
+
+    @property
+    def _told(self) -> Any:
+        """The counts of everything told so far: the first of the statistics."""
+        return next(iter(self._statistics.values()))
+
+    @property
+    def _counts(self) -> Any:
+        """What the rule goes by: everything told so far, or recent counts."""
+        recent = self._statistics.get("recent")
+        return self._told if recent is None else recent.faded
 
     def _checked_outputs(self, outputs: Any, stage: int | None = None) -> tuple[int, Told]:
         """Return the stage of a case and its outputs, or raise."""
@@ -161,13 +168,14 @@ class Learner(ABC):
         return played, told
 
     def _check_room(self, times: int) -> None:
-        if self.n_rounds + times > MOST_CASES:
+        if self._told.n_rounds + times > MOST_CASES:
             raise OutputsError(f"times must add up to at most {MOST_CASES} cases, got {times} more")
 
     @property
-    @abstractmethod
     def n_rounds(self) -> int:
         """The number of cases told."""
+        with self._lock:
+            return int(self._told.n_rounds)
 
     # Workers
 
@@ -243,10 +251,8 @@ class Learner(ABC):
     @classmethod
     def _rebuilt(cls, state: dict[str, Any]) -> Self:
         """Return the learner that a state describes, or raise any `InputError` or `KeyError`."""
-        settings = cls._read_settings(state["settings"])
-        if cls.draws:
-            settings["seed"] = 0
-        policy = cls(Cascade.from_state(state["cascade"]), **settings)
+        seed = {"seed": 0} if cls.draws else {}
+        policy = cls(Cascade.from_state(state["cascade"]), **state["settings"], **seed)
         known = {"policy", "version", "cascade", "settings", "statistics", "start"}
         unknown = set(state) - known - set(policy._extra_state())
         if unknown:
@@ -259,23 +265,18 @@ class Learner(ABC):
         policy._restore_extra(state)
         return policy
 
-    @classmethod
-    def _read_settings(cls, settings: Any) -> dict[str, Any]:
-        """Return saved settings as arguments of the class."""
-        return {**settings}
-
     def _read(self, statistics: Any) -> dict[str, Any]:
         if not isinstance(statistics, dict) or set(statistics) != set(self._stored):
             raise StateError(f"statistics must be {sorted(self._stored)}, got {statistics!r:.200}")
-        recent, main = self._stored.get("recent"), next(iter(self._stored))
+        read_main = partial(self._read_statistic, next(iter(self._stored)))
         tables = {
-            name: recent.restored(saved, partial(self._read_statistic, main))
-            if recent is not None and name == "recent"
-            else self._read_statistic(name, saved)
-            for name, saved in statistics.items()
+            name: empty.restored(statistics[name], read_main)
+            if name == "recent"
+            else self._read_statistic(name, statistics[name])
+            for name, empty in self._stored.items()
         }
         self._check_statistics(tables)
-        return {name: tables[name] for name in self._stored}
+        return tables
 
     @abstractmethod
     def _read_statistic(self, name: str, saved: Any) -> Any:

@@ -180,7 +180,7 @@ class OutputConditional(StoppingPolicy):
 
     def _take(self, case: Told, times: int) -> None:
         # A verdict rests on a place and those after it: only those on the way of the case change.
-        for place in (ROOT, *self._count("prefixes", lambda table: table.add(case, times))):
+        for place in (ROOT, *self._count(lambda table: table.add(case, times))):
             for found in (self._verdicts, self._highest, self._first_stops):
                 found.pop(place, None)
         self._forget_if_outdated()

@@ -61,6 +61,11 @@ class Model(NamedTuple):
     spares: Any
     spreads: Any
 
+    @property
+    def n_rounds(self) -> int:
+        """The number of cases told."""
+        return int(self.counts[0])
+
     def to_state(self) -> dict[str, Any]:
         """Return what a learner remembers as plain data for JSON."""
         return {name: np.asarray(getattr(self, name)).tolist() for name in MEMORY}

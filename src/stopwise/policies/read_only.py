@@ -8,7 +8,7 @@ from typing import Any
 class ReadOnly:
     """An attribute that is set once, in ``__init__``: a setting that others are derived from."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def __set__(self, instance: Any, value: Any) -> None:

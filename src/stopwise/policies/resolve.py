@@ -185,7 +185,8 @@ class Resolve(Policy):
         return resolving_walk(self.cascade.branches, *self._tables(), self._span, self._zone), 1
 
     def _tables(self) -> tuple[list[list[float]], Rows, Rows]:
-        return self._prices, self._counts.seen, self._counts.disagreed
+        counts = self._counts
+        return self._prices, counts.seen, counts.disagreed
 
     def _compared(
         self, i: int, j: int, bar: float, weight: float, way: int, level: float, extra: float

@@ -30,7 +30,7 @@ class Spelling:
         if self.knows(told):
             return
         for output in told:
-            if not isinstance(output, (str, int, float)):
+            if output in self._met or not isinstance(output, (str, int, float)):
                 continue
             if isinstance(output, str) and len(output) > LONGEST_TEXT:
                 continue

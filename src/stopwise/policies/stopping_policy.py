@@ -81,25 +81,9 @@ class StoppingPolicy(Learner):
             )
 
     @property
-    def n_rounds(self) -> int:
-        """The number of cases told."""
-        return int(self._told.n_rounds)
-
-    @property
     def n_stopped(self) -> tuple[int, ...]:
         """For each stage how many of the cases told were stopped there."""
         return tuple(self._told.n_stopped)
-
-    @property
-    def _told(self) -> Any:
-        """The counts of everything told so far."""
-        return next(iter(self._stored.values()))
-
-    @property
-    def _counts(self) -> Any:
-        """What the rule goes by: everything told so far, or recent counts."""
-        recent = self._stored.get("recent")
-        return self._told if recent is None else recent.faded
 
     @property
     def _turn(self) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -125,9 +125,10 @@ class StrongDominance(Policy):
         """Take in counted cases of the decision in force; others would blur the phases."""
         played, count, rows = check_totals(stage, times, disagreed, self.cascade)
         with self._lock:
-            if played != self.ask() or count > self._left:
+            if played != self.ask() or count > self._inbox.left:
+                stage, left = self._inbox.stage + 1, self._inbox.left
                 raise OutputsError(
-                    f"times must be at most hold() = {self._left} at stage {self._stage + 1}, "
+                    f"times must be at most hold() = {left} at stage {stage}, "
                     f"got {count} at stage {played + 1}"
                 )
             self._n_explored += count * self._explores
@@ -136,7 +137,7 @@ class StrongDominance(Policy):
     def _take(self, case: Case, times: int) -> None:
         while times > 0:
             self.ask()
-            step = min(times, self._left) if case[0] == self._stage else 1
+            step = min(times, self._inbox.left) if case[0] == self._inbox.stage else 1
             self._n_explored += step * self._explores
             super()._take(case, step)
             times -= step
@@ -158,8 +159,10 @@ class StrongDominance(Policy):
         return {**described, "settings": {**described["settings"], "beta": beta}}
 
     @classmethod
-    def _read_settings(cls, settings: Any) -> dict[str, Any]:
-        return {**settings, "beta": PowerLaw(**settings["beta"])}
+    def _rebuilt(cls, state: dict[str, Any]) -> Self:
+        settings = state["settings"]
+        beta = PowerLaw(**settings["beta"])
+        return super()._rebuilt({**state, "settings": {**settings, "beta": beta}})
 
     def _extra_state(self) -> dict[str, Any]:
         return {"n_explored": self._n_explored, "printed": list(self._printed)}

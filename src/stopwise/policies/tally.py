@@ -1,20 +1,21 @@
-"""Many cases as one integer: what a learner adds up while its decision is in force."""
+"""Many cases as one integer: what a learner is told while its decision is in force."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from stopwise.outputs import Outputs, Told
 
-# A tally is one integer with 64 bits for each number: how many cases, then for b = 1, 2, … and
-# a < b how many of them had outputs a and b disagree. Adding integers adds all lanes at once.
-_LANE = 64
-_ONE_OR_NONE = (bytes(_LANE // 8), (1).to_bytes(_LANE // 8, "little"))
+# A tally is one integer with a byte for each number: how many cases, then for b = 1, 2, … and
+# a < b how many of them had outputs a and b disagree. Adding integers adds all bytes at once.
+_MOST_ADDED = 255
 
 EQUAL_THEMSELVES = frozenset((bool, int, str))
 """The types of outputs that need no check."""
+
+MOST_WAITING = 250
+"""So many cases may wait to be counted; threads that tell at once may add a few more."""
 
 # Bytes, about, that the words of known patterns may take, and how many patterns are known; beyond
 # that the first outputs stay known and the table of words by agreement starts anew.
@@ -25,22 +26,46 @@ _LONGEST_TEXT = 40
 _LARGEST_NUMBER = 2**63
 
 
+class Inbox:
+    """The cases of one stage that wait to be counted, each as its tally of one case: its *word*.
+
+    ``known`` maps outputs to their words and ``waiting`` has a word for each case. Both are used
+    without a lock: looking up in a dictionary and appending to a list cannot be interrupted.
+    ``left`` is for how many rounds the stage was in force when none waited, ``room`` how many may.
+    """
+
+    __slots__ = ("known", "left", "room", "stage", "waiting")
+
+    def __init__(self, stage: int) -> None:
+        self.stage = stage
+        self.left = self.room = 0
+        self.known: dict[Any, int] = {}
+        self.waiting: list[int] = []
+
+    def take_out(self) -> tuple[int, Sequence[Sequence[int]]]:
+        """Return how many cases waited and how many disagreed, for `PairCounts.add_totals`."""
+        words = self.waiting[:_MOST_ADDED]
+        del self.waiting[: len(words)]
+        return tally_totals(sum(words), self.stage + 1)
+
+
 class Words:
     """The tally of one case, its *word*, found by its outputs or by which of them agree.
 
-    ``known[stage]`` maps the outputs of a case to its word. Only short outputs are kept there, so
-    that texts of any length take no memory; all others are found by who agrees with whom.
+    Only short outputs are kept, in the inbox of their stage, so that texts of any length take no
+    memory; all others are found by who agrees with whom.
     """
 
     def __init__(self, n_stages: int) -> None:
         K = n_stages
-        self.known: list[dict[Any, int]] = [{} for _ in range(K)]
+        self.inboxes = [Inbox(stage) for stage in range(K)]
+        self.waiting = [inbox.waiting for inbox in self.inboxes]
         self._by_agreement: dict[tuple[int, ...], int] = {}
         self._numbers = range(K)
         self._n_known = 0
         self._keeps = True
         self._most_known = min(MOST_KNOWN, WORD_MEMORY // (200 + 100 * K))
-        self._most_words = WORD_MEMORY // (200 + 10 * K + 4 * K * K)
+        self._most_words = WORD_MEMORY // (200 + 10 * K + K * K // 2)
 
     def word(self, outputs: Told) -> int:
         """Return the word of a complete case of outputs that equal themselves."""
@@ -54,7 +79,7 @@ class Words:
         if self._keeps and all(map(_is_short, first)):
             self._n_known += 1
             self._keeps = self._n_known < self._most_known
-            self.known[len(outputs) - 1][outputs] = word
+            self.inboxes[len(outputs) - 1].known[outputs] = word
         return word
 
 
@@ -72,14 +97,10 @@ def tally_word(outputs: Outputs) -> int:
     lanes = [True]
     for b, y in enumerate(outputs):
         lanes += [bool(x != y) for x in outputs[:b]]
-    return int.from_bytes(b"".join([_ONE_OR_NONE[lane] for lane in lanes]), "little")
+    return int.from_bytes(bytes(lanes), "little")
 
 
-def tally_totals(tally: int, length: int) -> tuple[int, list[list[int]]]:
-    """Return the number of cases in a tally and how many disagreed, for `PairCounts.add_totals`."""
-    n_lanes = 1 + length * (length - 1) // 2
-    lanes = memoryview(tally.to_bytes(n_lanes * _LANE // 8, sys.byteorder)).cast("Q").tolist()
-    if sys.byteorder == "big":
-        lanes.reverse()
-    starts = [1 + b * (b - 1) // 2 for b in range(length)]
-    return lanes[0], [lanes[start : start + b] for b, start in enumerate(starts)]
+def tally_totals(tally: int, length: int) -> tuple[int, Sequence[Sequence[int]]]:
+    """Return the number of cases in a tally and how many disagreed: row b has b numbers."""
+    lanes = tally.to_bytes(1 + length * (length - 1) // 2, "little")
+    return lanes[0], [lanes[1 + b * (b - 1) // 2 : 1 + b * (b + 1) // 2] for b in range(length)]

@@ -50,7 +50,8 @@ class WeakDominance(Policy):
         return compiled_optimism(self, self.exploration)
 
     def _decide(self) -> tuple[int, int]:
-        seen, disagreed, t = self._counts.seen, self._counts.disagreed, self._counts.n_rounds + 1
+        counts = self._counts
+        seen, disagreed, t = counts.seen, counts.disagreed, counts.n_rounds + 1
         return optimistic_stage(
             self.cascade, self._prices, seen, disagreed, t, self.exploration, swing=0
         )
