@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 import stopwise as sw
-from stopwise.monitor import Monitor, MonitorSettings, watch
+from stopwise.monitor import Monitor, MonitorSettings
+from stopwise.monitor import monitor as monitor_module
 from stopwise.monitor.change import YEAR
 from stopwise.runtime import Runtime, Stage
 
@@ -186,7 +187,7 @@ def false_alarms(years: int = 1000) -> None:
     """Years without a change, a case a minute; half of the cases stop by their outputs."""
     rng = np.random.default_rng(0)
     week = 7 * 86_400.0
-    watch.LONGEST_PAUSE = week  # so that buckets of a week spend the whole budget
+    monitor_module.LONGEST_PAUSE = week  # so that buckets of a week spend the whole budget
     settings = MonitorSettings(false_alarms_per_year=0.1, bucket_seconds=week, bucket_cases=10**9)
     monitor = Monitor(3, now=0.0, settings=settings)
     patterns = [(0, int(b), int(c)) for b in (0, 1) for c in (0, 1)]

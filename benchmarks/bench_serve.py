@@ -37,8 +37,8 @@ def serve(kind: str, port: int, folder: str) -> None:
     from starlette.routing import Route
 
     from stopwise.serve.app import create_app
-    from stopwise.serve.guard import Limits
-    from stopwise.serve.hosting import Host
+    from stopwise.serve.host import Host
+    from stopwise.serve.middleware import Limits
     from stopwise.store import Worker
 
     async def nothing(request: Request) -> Response:

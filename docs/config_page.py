@@ -13,7 +13,7 @@ from docstrings import meanings, table
 
 from stopwise.monitor import MonitorSettings
 from stopwise.runtime import LabelSettings, Runtime, Stage, chat, config
-from stopwise.serve.settings import ServerSettings
+from stopwise.serve.server_settings import ServerSettings
 
 # What only a file has: the meanings of its keys, where no class has them as parameters.
 CALLED = {

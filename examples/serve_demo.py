@@ -22,7 +22,7 @@ from examples.fake_chat_server import FakeChatServer, FakeModel
 from stopwise.monitor import MonitorSettings
 from stopwise.runtime import LabelSettings, Stage, chat, choices
 from stopwise.serve.app import create_app
-from stopwise.serve.hosting import Host
+from stopwise.serve.host import Host
 from stopwise.store import Worker, WorkerSettings
 
 PROMPT = "Answer urgent or routine. {case}"

@@ -1,4 +1,4 @@
-"""A small client of `stopwise serve`, with the standard library alone."""
+"""A small client for `stopwise serve` that needs only the standard library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RETRIED = {429, 502, 503, 504}
 
 
 class ServerError(StopwiseError):
-    """The server refused a request, or cannot be reached; ``status`` is 0 in that case."""
+    """The server refused a request, or cannot be reached (then ``status`` is 0)."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -26,22 +26,22 @@ class ServerError(StopwiseError):
 
 
 class Client:
-    """Ask and tell a cascade that a server answers for.
+    """Ask and tell a cascade on a server.
 
     Every tell has a key, so one that is sent again after a failure is counted once.
 
     Parameters
     ----------
     url
-        Where the server is, as in ``http://127.0.0.1:8080``.
+        The address of the server, such as ``http://127.0.0.1:8080``.
     cascade
         The name of the cascade.
     token
-        A token, if the server asks for one.
+        A token, if the server requires one.
     timeout
         Seconds for one attempt.
     retries
-        Further attempts where the server is away or busy, with growing waits.
+        Further attempts if the server is unavailable or busy, with growing waits.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Client:
     def tell(self, outputs: Sequence[Any], *, key: str | None = None, amend: bool = False) -> str:
         """Count a case; return ``counted``, or ``repeated`` if its key was told before.
 
-        With ``amend`` other outputs take the place of those told under the key: ``amended``.
+        With ``amend``, other outputs replace those told under the key: ``amended``.
         """
         body = {"outputs": list(outputs), "key": key or uuid.uuid4().hex, "amend": amend}
         return str(self._send("POST", "/tell", body)["outcome"])
@@ -80,7 +80,7 @@ class Client:
         return self._send("POST", "/run", {"case": case, "key": key})
 
     def label(self, key: str, label: Any) -> None:
-        """Say what was right for a case that the server has kept."""
+        """Give the right answer of a case that the server has kept."""
         self._send("POST", "/labels", {"key": key, "label": label})
 
     def live(self) -> dict[str, Any]:
@@ -107,16 +107,16 @@ class Client:
         )
         try:
             with urllib.request.urlopen(request, timeout=self._timeout) as response:
-                found: dict[str, Any] = json.load(response)
-                return found
+                answer: dict[str, Any] = json.load(response)
+                return answer
         except urllib.error.HTTPError as error:
             with error:
-                raise ServerError(error.code, _said(error.read()) or str(error)) from None
+                raise ServerError(error.code, _detail(error.read()) or str(error)) from None
         except (OSError, http.client.HTTPException) as error:  # the latter: an answer cut short
             raise ServerError(0, f"{self._base} cannot be reached: {error}") from None
 
 
-def _said(body: bytes) -> str:
+def _detail(body: bytes) -> str:
     try:
         return str(json.loads(body)["detail"])
     except (ValueError, KeyError, TypeError):

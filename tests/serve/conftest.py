@@ -3,7 +3,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx")
 
-from tests.serve.serving import NEW, running, serving
+from tests.serve.local_server import NEW, running, serving
 
 
 @pytest.fixture(scope="session")

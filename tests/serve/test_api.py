@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from stopwise.serve.app import ROUTES
-from tests.serve.serving import NEW, serving, wait_for
+from tests.serve.local_server import NEW, serving, wait_for
 
 BASE = "/api/cascades/triage"
 

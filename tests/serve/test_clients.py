@@ -13,9 +13,9 @@ import stopwise as sw
 from stopwise.cli.serve import serve
 from stopwise.client import ServerError
 from stopwise.errors import SettingError
-from stopwise.serve.hosting import Host, stages_elsewhere
-from stopwise.serve.settings import load_settings
-from tests.serve.serving import NEW, free_port, running, serving, wait_for, wait_until_ready
+from stopwise.serve.host import Host, stages_elsewhere
+from stopwise.serve.server_settings import load_settings
+from tests.serve.local_server import NEW, free_port, running, serving, wait_for, wait_until_ready
 
 
 def test_client(served):

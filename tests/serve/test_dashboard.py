@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.serve.browsing import Watched, chromium
-from tests.serve.serving import NEW, free_port, running, serving
+from tests.serve.browser import Watched, chromium
+from tests.serve.local_server import NEW, free_port, running, serving
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 

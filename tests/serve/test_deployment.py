@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from stopwise.serve.settings import load_settings
-from tests.serve.serving import NEW, free_port, serving
+from stopwise.serve.server_settings import load_settings
+from tests.serve.local_server import NEW, free_port, serving
 from tests.serve.test_clients import start, stop
 from tests.store.postgres_server import postgres_binaries, postgres_running
 

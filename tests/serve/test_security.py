@@ -9,12 +9,12 @@ import pytest
 
 from stopwise.errors import SettingError, StoreUnavailableError
 from stopwise.serve.app import ROUTES
-from stopwise.serve.guard import JsonLines, Limits
-from stopwise.serve.settings import ServerSettings
-from stopwise.serve.telemetry import Traced
+from stopwise.serve.launch import JsonLines
+from stopwise.serve.middleware import Limits, Tracing
+from stopwise.serve.server_settings import ServerSettings
 from stopwise.serve.tokens import Tokens
 from stopwise.store import open_store
-from tests.serve.serving import NEW, serving
+from tests.serve.local_server import NEW, serving
 
 BASE = "/api/cascades/triage"
 
@@ -242,7 +242,7 @@ def test_requests_are_spans_that_go_on_from_the_callers():
     provider.add_span_processor(export.SimpleSpanProcessor(kept))
     trace.set_tracer_provider(provider)
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    with serving(wrap=Traced) as found, found.client() as http:
+    with serving(wrap=Tracing) as found, found.client() as http:
         http.get("/nowhere", headers={"traceparent": parent, "x-request-id": "abc-2"})
     spans = [span for span in kept.get_finished_spans() if span.parent is not None]
     (attributes,) = [dict(span.attributes) for span in spans]

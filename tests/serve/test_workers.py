@@ -15,7 +15,7 @@ import pytest
 import stopwise as sw
 from stopwise.client import ServerError
 from stopwise.store import Worker
-from tests.serve.serving import free_port, wait_for
+from tests.serve.local_server import free_port, wait_for
 from tests.serve.test_clients import start, stop
 
 SOAK_SECONDS = 600.0

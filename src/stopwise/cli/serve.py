@@ -48,7 +48,7 @@ def serve(
     """
     for module in ("starlette", "msgspec", "uvicorn"):
         load_extra(module, extra="serve", purpose="stopwise serve")
-    from stopwise.serve.running import Launch
+    from stopwise.serve.launch import Launch
 
     given = {
         "host": host,

@@ -1,8 +1,8 @@
-"""Watching a running cascade: changes with few false alarms, and what they mean."""
+"""Monitoring a running cascade: change detection with few false alarms."""
 
 from stopwise.monitor.alarms import Alarm, AlarmKind
 from stopwise.monitor.change import Change
-from stopwise.monitor.settings import MonitorSettings
-from stopwise.monitor.watch import Monitor
+from stopwise.monitor.monitor import Monitor
+from stopwise.monitor.monitor_settings import MonitorSettings
 
 __all__ = ["Alarm", "AlarmKind", "Change", "Monitor", "MonitorSettings"]

@@ -1,4 +1,4 @@
-"""What an alarm is about: an enumerated kind with its numbers, and one table of words."""
+"""Alarms: an enumerated kind with its numbers, and one table of words."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Alarm:
     before, after
         Shares, for ``BUDGET`` amounts, for ``STALE`` seconds.
     n_after
-        How many cases show what is after.
+        The number of cases behind ``after``.
     """
 
     kind: AlarmKind
@@ -61,7 +61,7 @@ class Alarm:
 
     @property
     def opens_epoch(self) -> bool:
-        """Whether what was learned before no longer counts, and the stage has to be judged anew."""
+        """Whether earlier counts are no longer used, and the stage must be judged anew."""
         return self.kind not in (AlarmKind.STALE, AlarmKind.BUDGET)
 
     def describe(self, names: tuple[str, ...]) -> str:

@@ -1,11 +1,11 @@
-"""When a share has changed: an e-detector over cuts of time, with a budget of false alarms.
+"""Change detection: an e-detector over cuts of time, with a budget of false alarms.
 
-A stream of yes and no (two tests disagree, a stage gives nothing) is kept as counts in buckets of
-time. Each cut s between two buckets has the e-value e(s) of `stopwise.theory.change`, which reaches
-1 / w with probability at most w if nothing changes. A cut that is made Δ seconds after the one
-before it has the weight w = rate · Δ, where the rate is the false alarms allowed per second: all
-cuts of a year together then raise at most the alarms allowed for a year, in expectation, however
-dense the traffic is.
+A binary stream (two tests disagree, a stage gives nothing) is kept as counts in time buckets. Each
+cut s between two buckets has the e-value e(s) of `stopwise.theory.e_values`, which reaches 1 / w
+with probability at most w if nothing changes. A cut that is made Δ seconds after the one before it
+has the weight w = rate · Δ, where the rate is the number of false alarms allowed per second. All
+cuts of a year together then raise at most the alarms allowed for a year, in expectation, whatever
+the traffic is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import FloatArray
-from stopwise.theory.change import log_e_values
+from stopwise.theory.e_values import log_e_values
 
 YEAR = 365.25 * 24 * 3600.0
 
@@ -39,8 +39,8 @@ class Change:
 def strongest_step(log_e: FloatArray, log_weights: FloatArray) -> tuple[int, float]:
     """Return the cut with the strongest evidence that any of several shares changed, and ln(w · e).
 
-    The shares are of cases that differ in what is known beforehand, so their e-values multiply;
-    ``log_e`` are their logarithms, shape (B - 1, S).
+    The shares belong to different cases, so their e-values multiply; ``log_e`` are their
+    logarithms, shape (B - 1, S).
 
     >>> hits, seen = np.array([[10, 5], [50, 30]]), np.array([[100, 50], [100, 50]])
     >>> cut, log_evidence = strongest_step(log_e_values(hits, seen), np.array([-12.0]))

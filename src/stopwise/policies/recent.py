@@ -11,7 +11,7 @@ import numpy as np
 
 from stopwise.checks import whole_number
 from stopwise.errors import InputError, SettingError, StateError
-from stopwise.theory.change import log_e_values
+from stopwise.theory.e_values import log_e_values
 
 # The memory is cut into so many blocks; after each, what was counted before fades.
 PARTS = 16
@@ -31,9 +31,9 @@ class Recent:
     """What was told lately, in blocks of ``memory`` / 16 cases; a block counts 15/16 of the next.
 
     At the end of a block, and three times before, each comparison is tested for a change at each
-    cut between two blocks: `stopwise.theory.change`. If an e-value reaches 10⁵ times the number of
-    comparisons, everything before that cut is forgotten, and the block after it as well: the change
-    may lie within it.
+    cut between two blocks: `stopwise.theory.e_values`. If an e-value reaches 10⁵ times the number
+    of comparisons, everything before that cut is forgotten, and the block after it as well: the
+    change may lie within it.
 
     Parameters
     ----------

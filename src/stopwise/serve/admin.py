@@ -1,4 +1,4 @@
-"""The HTTP API of those who administer: cascades, prices, stages, tokens, the audit trail."""
+"""The HTTP API for administration: cascades, prices, stages, tokens, the audit trail."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from starlette.responses import Response
 
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
-from stopwise.serve import requests as given
-from stopwise.serve import trail
+from stopwise.serve import audit_trail, messages
 from stopwise.serve.api import Json, body_of, host_of
-from stopwise.serve.hosting import runs_elsewhere, runs_here
+from stopwise.serve.host import runs_elsewhere, runs_here
 from stopwise.serve.problems import ProblemError
 from stopwise.serve.views import cascade_view
 
 
 async def create_cascade(request: Request) -> Response:
     """Add a cascade whose stages run elsewhere."""
-    new = await body_of(request, given.NewCascade)
+    new = await body_of(request, messages.NewCascade)
     runtime = await asyncio.to_thread(
         host_of(request).create,
         new.name,
@@ -36,7 +35,7 @@ async def create_cascade(request: Request) -> Response:
 
 async def change(request: Request) -> Response:
     """Change prices, freeze or thaw learning, or trust a stage again; what was seen stays."""
-    new = await body_of(request, given.Change)
+    new = await body_of(request, messages.Change)
 
     def work(runtime: Runtime) -> None:
         stage = None if new.trust is None else runtime.engine.stages.index(new.trust)
@@ -54,11 +53,11 @@ async def change(request: Request) -> Response:
 
 async def add_stage(request: Request) -> Response:
     """Add a stage that runs elsewhere, at the end or before another one."""
-    new = await body_of(request, given.NewStage)
+    new = await body_of(request, messages.NewStage)
     stage = Stage(runs_elsewhere, cost=new.cost, name=new.name)
 
     def work(runtime: Runtime) -> None:
-        _check_elsewhere(runtime)
+        _check_runs_elsewhere(runtime)
         if new.name in runtime.cascade.names:
             raise ProblemError(409, "The stage exists already", f"got {new.name!r}", name="name")
         runtime.add_stage(stage, before=new.before)
@@ -70,7 +69,7 @@ async def remove_stage(request: Request) -> Response:
     """Take a stage out; what the others said of each other stays."""
 
     def work(runtime: Runtime) -> None:
-        _check_elsewhere(runtime)
+        _check_runs_elsewhere(runtime)
         runtime.remove_stage(request.path_params["stage"])
 
     return Json(await _changed(request, work))
@@ -81,7 +80,7 @@ async def _changed(request: Request, work: Callable[[Runtime], None]) -> dict[st
     return await asyncio.to_thread(lambda: cascade_view(host.change(name, work)))
 
 
-def _check_elsewhere(runtime: Runtime) -> None:
+def _check_runs_elsewhere(runtime: Runtime) -> None:
     if runs_here(runtime):
         raise ProblemError(
             409,
@@ -92,7 +91,7 @@ def _check_elsewhere(runtime: Runtime) -> None:
 
 async def read_trail(request: Request) -> Response:
     """Who changed what, oldest first."""
-    return Json({"changes": await asyncio.to_thread(trail.read, host_of(request).store)})
+    return Json({"changes": await asyncio.to_thread(audit_trail.read, host_of(request).store)})
 
 
 async def list_tokens(request: Request) -> Response:
@@ -103,7 +102,7 @@ async def list_tokens(request: Request) -> Response:
 
 async def create_token(request: Request) -> Response:
     """Make a token; this is the only time that it is shown."""
-    new = await body_of(request, given.NewToken)
+    new = await body_of(request, messages.NewToken)
     create = host_of(request).tokens.create
     token = await asyncio.to_thread(create, new.scope, note=new.note, days=new.days)
     return Json({"token": token}, 201)

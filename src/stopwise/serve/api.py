@@ -1,25 +1,33 @@
-"""The HTTP API of those who ask, tell and read: one function a route."""
+"""The HTTP API for asking, telling and reading: one function a route."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import cache
 from typing import Any
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
-from stopwise.serve import requests as given
-from stopwise.serve.hosting import Host, Told, runs_here
+from stopwise.serve import messages
+from stopwise.serve.host import Host, ToldCase, runs_here
 from stopwise.serve.problems import ProblemError, broken_rule
-from stopwise.serve.views import cascade_view, events_view, history_view, live_view, what_if
+from stopwise.serve.views import (
+    cascade_view,
+    cases_view,
+    events_view,
+    history_view,
+    live_view,
+    what_if,
+)
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 _decoder = cache(msgspec.json.Decoder)
+STREAM_SECONDS = 1.0  # between two messages of a stream
 
 
 class Json(Response):
@@ -30,7 +38,7 @@ class Json(Response):
         return _encode(content)
 
     def init_headers(self, headers: Any = None) -> None:
-        """Set the two headers that there are."""
+        """Set the only two headers."""
         length = b"%d" % len(self.body)
         self.raw_headers = [(b"content-length", length), (b"content-type", b"application/json")]
 
@@ -50,7 +58,7 @@ def host_of(request: Request) -> Host:
     return host
 
 
-def named(request: Request) -> Runtime:
+def runtime_of(request: Request) -> Runtime:
     """Return the cascade that the path names."""
     return host_of(request).find(request.path_params["name"])
 
@@ -64,12 +72,12 @@ async def list_cascades(request: Request) -> Response:
 
 async def read_cascade(request: Request) -> Response:
     """One cascade, with its stages and prices."""
-    return Json(await asyncio.to_thread(cascade_view, named(request)))
+    return Json(await asyncio.to_thread(cascade_view, runtime_of(request)))
 
 
 async def ask(request: Request) -> Response:
     """Say up to which stage to run a case, before it or after some outputs."""
-    runtime, asked = named(request), await body_of(request, given.Ask)
+    runtime, asked = runtime_of(request), await body_of(request, messages.Ask)
     outputs = asked.outputs
     check_length(runtime, outputs)
     if asked.n > 1:
@@ -80,8 +88,8 @@ async def ask(request: Request) -> Response:
 
 async def tell(request: Request) -> Response:
     """Count what the stages said of a case."""
-    runtime, told = named(request), await body_of(request, given.Tell)
-    (outcome,) = await host_of(request).tell([_told(runtime, told)])
+    runtime, told = runtime_of(request), await body_of(request, messages.Tell)
+    (outcome,) = await host_of(request).tell([_checked(runtime, told)])
     if outcome == "conflict":
         raise ProblemError(
             409, "The key belongs to another case", f"got {told.key!r} with other outputs"
@@ -91,16 +99,16 @@ async def tell(request: Request) -> Response:
 
 async def tell_many(request: Request) -> Response:
     """Count many cases, or none if a rule is broken; those with keys may be sent again."""
-    runtime, told = named(request), await body_of(request, given.TellMany)
-    cases = [_told(runtime, case) for case in told.cases]
+    runtime, told = runtime_of(request), await body_of(request, messages.TellMany)
+    cases = [_checked(runtime, case) for case in told.cases]
     return Json({"outcomes": await host_of(request).tell(cases)})
 
 
-def _told(runtime: Runtime, case: given.Tell) -> Told:
+def _checked(runtime: Runtime, case: messages.Tell) -> ToldCase:
     check_length(runtime, case.outputs)
     if case.amend and case.key is None:
         raise ProblemError(422, "The request breaks a rule", "amend needs a key", name="amend")
-    return Told(runtime, tuple(case.outputs), case.is_random, case.key, case.amend)
+    return ToldCase(runtime, tuple(case.outputs), case.is_random, case.key, case.amend)
 
 
 def check_length(runtime: Runtime, outputs: Sequence[Any]) -> None:
@@ -117,14 +125,12 @@ def check_length(runtime: Runtime, outputs: Sequence[Any]) -> None:
 
 async def run(request: Request) -> Response:
     """Answer a case with the stages that the server runs."""
-    runtime, asked = (
-        running(request, request.path_params["name"]),
-        await body_of(request, given.Run),
-    )
+    runtime = local_runtime(request, request.path_params["name"])
+    asked = await body_of(request, messages.Run)
     return Json(result_view(await runtime.run(asked.case, key=asked.key), runtime))
 
 
-def running(request: Request, name: str) -> Runtime:
+def local_runtime(request: Request, name: str) -> Runtime:
     """Return a cascade whose stages the server runs, or refuse."""
     runtime = host_of(request).find(name)
     if not runs_here(runtime):
@@ -154,7 +160,7 @@ def result_view(result: Result, runtime: Runtime) -> dict[str, Any]:
 
 async def wanted_labels(request: Request) -> Response:
     """Cases whose labels would help most, blind: without what the stages said."""
-    runtime = named(request)
+    runtime = runtime_of(request)
     try:
         n = int(request.query_params.get("n", "20"))
     except ValueError:
@@ -171,14 +177,14 @@ async def wanted_labels(request: Request) -> Response:
 
 async def add_label(request: Request) -> Response:
     """Take in the right answer of a case that was kept."""
-    runtime, new = named(request), await body_of(request, given.NewLabel)
+    runtime, new = runtime_of(request), await body_of(request, messages.NewLabel)
     await asyncio.to_thread(runtime.labels.add, new.key, new.label)
     return Json({"n_labels": runtime.labels.n_labels})
 
 
 async def certificate(request: Request) -> Response:
     """What the choice of stage rests on, for policies that can prove it."""
-    policy = named(request).learning.policy
+    policy = runtime_of(request).learning.policy
     if not hasattr(policy, "certificate"):
         raise ProblemError(
             404, "There is no certificate", f"{type(policy).__name__} decides by belief, not proof"
@@ -188,23 +194,36 @@ async def certificate(request: Request) -> Response:
 
 async def events(request: Request) -> Response:
     """Changes by the owner, alarms and epochs, oldest first."""
-    store, name = host_of(request).store, named(request).name
+    store, name = host_of(request).store, runtime_of(request).name
     return Json({"events": await asyncio.to_thread(events_view, store, name)})
 
 
 async def export(request: Request) -> Response:
     """All cases of the current epoch with their counts."""
-    return Json({"cases": host_of(request).export(named(request))})
+    return Json({"cases": cases_view(runtime_of(request))})
 
 
 async def live(request: Request) -> Response:
     """What the dashboard shows of a cascade at this moment."""
-    return Json(await asyncio.to_thread(live_view, named(request)))
+    return Json(await asyncio.to_thread(live_view, runtime_of(request)))
+
+
+async def stream(request: Request) -> StreamingResponse:
+    """Send the live view of a cascade every second, until the client is gone."""
+    host, name = host_of(request), runtime_of(request).name
+
+    async def events() -> AsyncIterator[bytes]:
+        while not host.is_closing and not await request.is_disconnected():
+            view = await asyncio.to_thread(live_view, host.find(name))
+            yield b"data: " + _encode(view) + b"\n\n"
+            await host.wait(STREAM_SECONDS)
+
+    return StreamingResponse(events(), media_type="text/event-stream")
 
 
 async def history(request: Request) -> Response:
     """Cases by stage and their cost over time."""
-    return Json(await asyncio.to_thread(history_view, named(request)))
+    return Json(await asyncio.to_thread(history_view, runtime_of(request)))
 
 
 async def if_a_mistake_cost(request: Request) -> Response:
@@ -215,4 +234,4 @@ async def if_a_mistake_cost(request: Request) -> Response:
         price = 0.0
     if not 0 < price < float("inf"):
         raise ProblemError(422, "The request breaks a rule", "mistake_cost must be a number > 0")
-    return Json(await asyncio.to_thread(what_if, named(request), price))
+    return Json(await asyncio.to_thread(what_if, runtime_of(request), price))

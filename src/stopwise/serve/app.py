@@ -1,4 +1,4 @@
-"""The server: routes with their scopes, and who may use them."""
+"""The application: routes with their scopes, and the check of tokens."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from stopwise.errors import StopwiseError
-from stopwise.serve import admin, api, pages, trail
-from stopwise.serve.chat import complete, list_models
-from stopwise.serve.direct import Direct
-from stopwise.serve.guard import Guard, Limits
-from stopwise.serve.hosting import Host
+from stopwise.serve import admin, api, audit_trail, pages
+from stopwise.serve.chat_api import complete, list_models
+from stopwise.serve.fast_path import FastPath
+from stopwise.serve.host import Host
 from stopwise.serve.metrics import metrics
+from stopwise.serve.middleware import Limits, RequestGuard
 from stopwise.serve.openapi import openapi
 from stopwise.serve.problems import handle, problem
-from stopwise.serve.streaming import stream
 
 Handler = Callable[[Request], Awaitable[Response]]
 
-# Those that are not listed are failures of the server and re-raised, to be logged.
+# Starlette re-raises an `Exception` that is none of the others, so that it is logged.
 HANDLERS: dict[Any, Any] = dict.fromkeys(
     (
         StopwiseError,
@@ -75,7 +74,7 @@ ROUTES: list[tuple[str, str, str, Handler]] = [
     ("GET", f"{ONE}/events", "read", api.events),
     ("GET", f"{ONE}/export", "admin", api.export),
     ("GET", f"{ONE}/live", "read", api.live),
-    ("GET", f"{ONE}/stream", "read", stream),
+    ("GET", f"{ONE}/stream", "read", api.stream),
     ("GET", f"{ONE}/history", "read", api.history),
     ("GET", f"{ONE}/what-if", "read", api.if_a_mistake_cost),
     ("POST", "/api/audit", "read", pages.audit_file),
@@ -101,7 +100,7 @@ def create_app(
     host
         The cascades.
     needs_token
-        Whether requests must bring a token; without, everybody who reaches the server may do all.
+        Whether requests need a token; otherwise everybody who can reach the server may do anything.
     limits
         How much a client may send.
     log_requests
@@ -138,12 +137,16 @@ def create_app(
         path.rpartition("/")[2]: _guarded(handler, scope, needs_token)
         for _, path, scope, handler in ROUTES[:2]
     }
-    direct = Direct(app, actions)
-    return Guard(direct, limits or Limits(), is_local=not needs_token, log_requests=log_requests)
+    return RequestGuard(
+        FastPath(app, actions),
+        limits or Limits(),
+        is_local=not needs_token,
+        log_requests=log_requests,
+    )
 
 
 def _guarded(handler: Handler, scope: str, needs_token: bool) -> Handler:
-    """Return a handler that refuses requests without a token of the scope, and notes changes."""
+    """Return a handler that requires a token of the scope, and records changes."""
     if not needs_token and scope != "admin":
         return handler
 
@@ -154,17 +157,17 @@ def _guarded(handler: Handler, scope: str, needs_token: bool) -> Handler:
             if kind.lower() != "bearer":
                 return problem(401, "A token is needed", "send Authorization: Bearer and a token")
             tokens = host.tokens
-            grant = tokens.believed(token) or await asyncio.to_thread(tokens.grant, token)
+            grant = tokens.cached(token) or await asyncio.to_thread(tokens.grant, token)
             if grant is None:
                 return problem(401, "The token is not valid", "it is unknown, revoked or expired")
             who = request.scope["who"] = grant.token_id
             if not grant.allows(scope):
                 detail = f"the token is for {grant.scope!r}, this needs {scope!r}"
                 return problem(403, "The token does not allow this", detail)
-        answered = await handler(request)
-        if scope == "admin" and request.method != "GET" and answered.status_code < 400:
-            await trail.note(request, host.store, who)
-        return answered
+        response = await handler(request)
+        if scope == "admin" and request.method != "GET" and response.status_code < 400:
+            await audit_trail.record(request, host.store, who)
+        return response
 
     return guarded
 
@@ -181,7 +184,7 @@ async def _ready(request: Request) -> Response:
 
 
 def _end_streams_on_signals(host: Host) -> None:
-    """Let streams end at once when the server is told to stop, which waits for them."""
+    """End streams at once on a signal to stop, since the server waits for them."""
     if threading.current_thread() is not threading.main_thread():
         return
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,4 +1,4 @@
-"""Metrics in the text format of Prometheus, made from what the store and the learners know."""
+"""Metrics in the text format of Prometheus, made from the live views of all cascades."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stopwise.policies.certificate import Status
-from stopwise.serve.hosting import Host
+from stopwise.serve.host import Host
 from stopwise.serve.views import live_view
 
 Sample = tuple[dict[str, str], float]

@@ -9,21 +9,20 @@ from typing import Any
 import msgspec
 
 from stopwise import __version__
-from stopwise.serve import admin, api, pages
-from stopwise.serve import requests as given
-from stopwise.serve.chat import ChatRequest, complete
+from stopwise.serve import admin, api, messages, pages
+from stopwise.serve.chat_api import ChatRequest, complete
 
-# Which message the body of a request is, by the function that answers.
+# The message in the body of a request, by the function that answers.
 BODIES: dict[Callable[..., Awaitable[Any]], type] = {
-    admin.create_cascade: given.NewCascade,
-    admin.change: given.Change,
-    admin.add_stage: given.NewStage,
-    api.ask: given.Ask,
-    api.tell: given.Tell,
-    api.tell_many: given.TellMany,
-    api.run: given.Run,
-    api.add_label: given.NewLabel,
-    admin.create_token: given.NewToken,
+    admin.create_cascade: messages.NewCascade,
+    admin.change: messages.Change,
+    admin.add_stage: messages.NewStage,
+    api.ask: messages.Ask,
+    api.tell: messages.Tell,
+    api.tell_many: messages.TellMany,
+    api.run: messages.Run,
+    api.add_label: messages.NewLabel,
+    admin.create_token: messages.NewToken,
     complete: ChatRequest,
 }
 CREATED = {admin.create_cascade, admin.add_stage, admin.create_token}
@@ -56,11 +55,11 @@ MEDIA = {"/metrics": "text/plain", "/stream": "text/event-stream"}
 
 def openapi(routes: list[tuple[str, str, str, Callable[..., Any]]]) -> dict[str, Any]:
     """Return the document for routes of the form (method, path, scope, function)."""
-    messages = list(BODIES.values())
+    bodies = list(BODIES.values())
     (schemas, components) = msgspec.json.schema_components(
-        messages, ref_template="#/components/schemas/{name}"
+        bodies, ref_template="#/components/schemas/{name}"
     )
-    body_of = dict(zip(messages, schemas, strict=True))
+    body_of = dict(zip(bodies, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for method, path, scope, handler in routes:
         paths.setdefault(path, {})[method.lower()] = _operation(path, scope, handler, body_of)

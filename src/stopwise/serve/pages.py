@@ -1,4 +1,4 @@
-"""The dashboard's files, and audits of files that a browser sends."""
+"""Files of the dashboard, reports, and audits of uploaded files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.responses import FileResponse, Response
 from stopwise.cascade import Cascade
 from stopwise.errors import InputError, LogError, SettingError
 from stopwise.lists import comma_separated
-from stopwise.serve.api import Json, named
+from stopwise.serve.api import Json, runtime_of
 from stopwise.serve.problems import ProblemError
 
 STATIC = Path(__file__).parent / "static"
@@ -26,8 +26,7 @@ TYPES = {
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
 }
-# Pages of audits that are kept in memory, the newest.
-KEPT = 20
+MAX_PAGES = 20  # of audits that are kept in memory, the newest
 # A report has styles and a script of its own; in a sandbox it has no access to anything here.
 REPORT_POLICY = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; "
@@ -58,7 +57,7 @@ async def audit_file(request: Request) -> Response:
     kept: OrderedDict[str, str] = request.scope["state"]["audits"]
     key = secrets.token_urlsafe(16)
     kept[key] = page
-    while len(kept) > KEPT:
+    while len(kept) > MAX_PAGES:
         kept.popitem(last=False)
     return Json({**told, "page": f"/audits/{key}"})
 
@@ -66,7 +65,7 @@ async def audit_file(request: Request) -> Response:
 async def report(request: Request) -> Response:
     """The audit of what was seen: JSON, or the page with ``?format=html``."""
     try:
-        found = await asyncio.to_thread(named(request).report)
+        found = await asyncio.to_thread(runtime_of(request).report)
     except InputError as error:
         raise ProblemError(409, "There is nothing to report yet", str(error)) from error
     if request.query_params.get("format") == "html":
@@ -75,7 +74,7 @@ async def report(request: Request) -> Response:
 
 
 async def audit_page(request: Request) -> Response:
-    """A report that was made for a file; its address is known to who sent the file alone."""
+    """The report on an uploaded file; only its sender knows the address."""
     page = request.scope["state"]["audits"].get(request.path_params["key"])
     if page is None:
         raise ProblemError(404, "There is no such report", "reports are kept for a while only")
@@ -111,7 +110,7 @@ def _audit(
                     f"costs must have one price a test, got {len(prices)} for {', '.join(columns)}"
                 )
             report = audit(path, Cascade(prices, price, columns), tests=columns)
-        except LogError as error:  # the client knows the file by another name
+        except LogError as error:  # with the client's name for the file
             said = str(error).replace(f"{folder}/", "")
             raise LogError(said.replace(path.name, name[:100] or path.name)) from None
     return report.to_html(), {"advice": asdict(box(report)), "summary": report.summary()}

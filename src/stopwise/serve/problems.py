@@ -1,4 +1,4 @@
-"""Errors over HTTP, as problem+json: which rule was broken, by what, where."""
+"""Errors as problem+json: the rule that was broken, the value and the place."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from stopwise.errors import (
 )
 
 _encoder = msgspec.json.Encoder()
-# Characters of a value that a message repeats.
-MOST_SHOWN = 100
+MAX_SHOWN = 100  # characters of a value that a message repeats
 
 
 class ProblemError(StopwiseError):
@@ -39,7 +38,7 @@ def problem(status: int, title: str, detail: str, **more: Any) -> Response:
     return Response(_encoder.encode(body), status, media_type="application/problem+json")
 
 
-# The first kind that fits says what a client is told.
+# The first kind that fits decides status and title.
 KINDS: list[tuple[type[Exception], int, str]] = [
     (msgspec.ValidationError, 422, "The request breaks a rule"),
     (msgspec.DecodeError, 400, "The body is not JSON"),
@@ -53,7 +52,7 @@ KINDS: list[tuple[type[Exception], int, str]] = [
 
 
 def broken_rule(error: msgspec.ValidationError, body: bytes) -> ProblemError:
-    """Return what to say of a body that breaks a rule: the name, the rule and the value.
+    """Return the problem of a body that breaks a rule: its name, the rule and the value.
 
     >>> class Ask(msgspec.Struct):
     ...     outputs: list[str]
@@ -70,13 +69,13 @@ def broken_rule(error: msgspec.ValidationError, body: bytes) -> ProblemError:
     for step in re.findall(r"[^.`\[\]]+", place):
         value = value[int(step)] if isinstance(value, list) else value[step]
     shown = _encoder.encode(value).decode()
-    shown = shown if len(shown) <= MOST_SHOWN else f"{shown[:MOST_SHOWN]} …"
+    shown = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]} …"
     detail = f"{name}: {rule}; the value is {shown}"
     return ProblemError(422, "The request breaks a rule", detail, name=name, value=shown)
 
 
 def response_for(error: Exception) -> Response:
-    """Return what a client is told of an error."""
+    """Return the response for an error."""
     if isinstance(error, ProblemError):
         return problem(error.status, error.title, str(error), **error.more)
     if isinstance(error, HTTPException):

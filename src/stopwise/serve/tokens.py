@@ -1,4 +1,4 @@
-"""Tokens: who may read, tell and change; hashed, scoped, expiring, revocable."""
+"""Tokens for reading, telling and administration: hashed, scoped, expiring, revocable."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ SCOPES = ("read", "tell", "admin")
 
 KIND = "token"
 PREFIX = "sw"
-# Seconds for which a token that was looked up is believed without asking the store again.
-BELIEVED = 5.0
-MOST_DAYS = 36_500
+CACHE_SECONDS = 5.0  # for which a token is accepted without another look into the store
+MAX_DAYS = 36_500
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,13 @@ class Tokens:
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
         self._store = store
         self._clock = clock
-        self._believed: dict[str, tuple[float, Grant | None]] = {}
+        self._cache: dict[str, tuple[float, Grant | None]] = {}
 
     def create(self, scope: str, *, note: str = "", days: float = 365.0) -> str:
         """Return a new token; this is the only time that it is shown."""
         known_name("scope", scope, SCOPES, SettingError)
-        if finite_number("days", days, SettingError, zero=False) > MOST_DAYS:
-            raise SettingError(f"days must be at most {MOST_DAYS}, got {days!r}")
+        if finite_number("days", days, SettingError, zero=False) > MAX_DAYS:
+            raise SettingError(f"days must be at most {MAX_DAYS}, got {days!r}")
         token_id, secret = secrets.token_hex(4), secrets.token_urlsafe(24)
         token = f"{PREFIX}_{token_id}_{secret}"
         now = self._clock()
@@ -72,8 +71,8 @@ class Tokens:
         return token
 
     def revoke(self, token_id: str) -> bool:
-        """Make a token worthless; return whether it existed."""
-        self._believed.clear()
+        """Revoke a token; return whether it existed."""
+        self._cache.clear()
         return self._store.delete(KIND, "", token_id)
 
     def listed(self) -> list[Grant]:
@@ -83,27 +82,27 @@ class Tokens:
     def grant(self, token: str) -> Grant | None:
         """Return what a token allows, ``None`` if it is wrong, revoked or expired.
 
-        Without the store a token that was believed before still is, until it expires.
+        While the store is unavailable, a token that was valid before stays valid until it expires.
         """
-        found = self.believed(token)
+        found = self.cached(token)
         if found is not None:
             return found
-        _, found = self._believed.get(token, (0.0, None))
+        _, found = self._cache.get(token, (0.0, None))
         try:
             found = self._looked_up(token)
         except StoreUnavailableError:
             if found is None:
                 raise
-        if len(self._believed) > 10_000:
-            self._believed.clear()
-        self._believed[token] = (self._clock(), found)
-        return self.believed(token)
+        if len(self._cache) > 10_000:
+            self._cache.clear()
+        self._cache[token] = (self._clock(), found)
+        return self.cached(token)
 
-    def believed(self, token: str) -> Grant | None:
-        """Return what a token allows if it was looked up a moment ago; this never waits."""
+    def cached(self, token: str) -> Grant | None:
+        """Return what a token allows if it was looked up recently; this never waits."""
         now = self._clock()
-        at, found = self._believed.get(token, (0.0, None))
-        is_good = found is not None and now - at <= BELIEVED and now < found.expires
+        at, found = self._cache.get(token, (0.0, None))
+        is_good = found is not None and now - at <= CACHE_SECONDS and now < found.expires
         return found if is_good else None
 
     def _looked_up(self, token: str) -> Grant | None:

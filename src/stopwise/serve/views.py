@@ -1,4 +1,4 @@
-"""What a cascade looks like from outside: plain data for the API and the dashboard."""
+"""Views of a cascade: plain data for the API, the dashboard and the metrics."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from stopwise.cascade import Cascade
 from stopwise.disagreement import sound_stage
 from stopwise.runtime.case_counts import to_table
 from stopwise.runtime.runtime import Runtime
-from stopwise.serve.hosting import runs_here
+from stopwise.serve.host import runs_here
 from stopwise.store import Store, read_case
 
-# Time buckets that a chart shows, the newest.
-MOST_BUCKETS = 500
+MAX_BUCKETS = 500  # in a chart, the newest
 
 
 def cascade_view(runtime: Runtime) -> dict[str, Any]:
@@ -119,6 +118,15 @@ def events_view(store: Store, name: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda event: float(event["at"]))
 
 
+def cases_view(runtime: Runtime) -> list[dict[str, Any]]:
+    """Return all cases of the current epoch with their counts."""
+    totals = runtime.learning.counts.totals()
+    return [
+        {"outputs": list(read_case(text).outputs), "times": times}
+        for text, times in sorted(totals.items())
+    ]
+
+
 def history_view(runtime: Runtime) -> dict[str, Any]:
     """Return cases by stage and their cost in each time bucket, all epochs, oldest first.
 
@@ -127,11 +135,11 @@ def history_view(runtime: Runtime) -> dict[str, Any]:
     K = runtime.cascade.n_stages
     cumulative = [math.fsum(runtime.cascade.prices[: k + 1]) for k in range(K)]
     by_bucket: dict[int, list[int]] = {}
-    for row in runtime.worker.store.rows(runtime.name, epoch=-1, since=0):  # not what is past
+    for row in runtime.worker.store.rows(runtime.name, epoch=-1, since=0):  # without past cases
         stopped = by_bucket.setdefault(row.bucket, [0] * K)
         for text, times in row.counts.items():
             stopped[min(len(read_case(text).outputs), K) - 1] += times
-    buckets = sorted(by_bucket)[-MOST_BUCKETS:]
+    buckets = sorted(by_bucket)[-MAX_BUCKETS:]
     if len(buckets) > 2 and buckets[-1] >= runtime.worker.bucket():
         buckets.pop()
     costs = [
@@ -143,10 +151,10 @@ def history_view(runtime: Runtime) -> dict[str, Any]:
 
 
 def what_if(runtime: Runtime, mistake_cost: float) -> dict[str, Any]:
-    """Return the best single stage if a mistake cost otherwise, by the belief if there is one.
+    """Return the best single stage at another mistake cost, by belief if there is one.
 
-    Stages out of service are left out. Where error rates are not known yet, what the disagreement
-    of the stages proves decides.
+    Stages out of service are left out. While error rates are not known, the stage is the one that
+    the disagreement of the stages proves.
     """
     cascade = Cascade(runtime.cascade.prices, mistake_cost, runtime.cascade.names)
     table = to_table(runtime.learning.patterns(), cascade)
@@ -157,8 +165,8 @@ def what_if(runtime: Runtime, mistake_cost: float) -> dict[str, Any]:
         best = cascade.n_stages - 1 if stage is None else stage
         return {"stage": max([k for k in used if k <= best] or [0]), "costs_per_1000": None}
     costs = 1000 * mistake_cost * stage_costs(model, table, cascade)
-    told = [float(cost) if k in used else None for k, cost in enumerate(costs)]
-    return {"stage": min(used, key=lambda k: float(costs[k])), "costs_per_1000": told}
+    known = [float(cost) if k in used else None for k, cost in enumerate(costs)]
+    return {"stage": min(used, key=lambda k: float(costs[k])), "costs_per_1000": known}
 
 
 def is_known(interval: Any) -> bool:

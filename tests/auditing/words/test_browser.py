@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from examples import pages
-from tests.serve.browsing import chromium
+from tests.serve.browser import chromium
 
 WIDTHS = (390, 768, 1200)
 

@@ -1,4 +1,4 @@
-"""The configuration of a server, in TOML: the server itself, and its cascades."""
+"""The settings of a server, and its configuration file in TOML."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class ServerSettings:
     store
         The URL of the store.
     tokens
-        Whether requests must bring a token.
+        Whether requests need a token.
     workers
-        Processes; more than one need a store that they can share.
+        The number of processes; more than one need a store that they can share.
     durability
-        What a tell survives that was acknowledged: ``memory`` nothing, ``process`` kill -9,
+        What an acknowledged tell survives: ``memory`` nothing, ``process`` kill -9,
         ``disk`` loss of power too.
     journals
         The directory of journals on this host; a store in PostgreSQL needs one.
@@ -65,7 +65,7 @@ class ServerSettings:
 
 
 def load_settings(path: Path) -> ServerSettings:
-    """Return the settings in a TOML file, or raise with all that is wrong with it."""
+    """Return the settings in a TOML file, or raise with everything that is wrong."""
     table = read_toml(path)
     problems = Problems([])
     known = {f.name for f in fields(ServerSettings)}
@@ -75,15 +75,15 @@ def load_settings(path: Path) -> ServerSettings:
         place = f"[cascades.{name}]"
         cascades[name] = cascade_settings({"name": name, **described}, place, problems)
     given = {key: value for key, value in table.items() if key in known}
-    made = problems.attempt("the file", lambda: ServerSettings(**given, cascades=cascades))
+    settings = problems.attempt("the file", lambda: ServerSettings(**given, cascades=cascades))
     if problems.found:
         raise SettingError(f"{path} cannot be used:\n- " + "\n- ".join(problems.found))
-    assert isinstance(made, ServerSettings)
-    return made
+    assert isinstance(settings, ServerSettings)
+    return settings
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine alone."""
+    """Whether an address can be reached only from this machine."""
     if host == "localhost":
         return True
     try:

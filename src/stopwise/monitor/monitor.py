@@ -1,4 +1,4 @@
-"""The monitor of one cascade: it is shown cases, and says when something has changed."""
+"""The monitor of one cascade: it observes cases and raises alarms."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import numpy as np
 
 from stopwise.cascade import FloatArray
 from stopwise.monitor.alarms import Alarm, AlarmKind
+from stopwise.monitor.buckets import Bucket, Steps, Streams, merge_old
 from stopwise.monitor.change import YEAR, Change, changes_found, strongest_step
-from stopwise.monitor.history import Bucket, Steps, Streams, merge_old
-from stopwise.monitor.oddity import kappa, odd_one_out
-from stopwise.monitor.settings import DAY, MonitorSettings
+from stopwise.monitor.monitor_settings import DAY, MonitorSettings
+from stopwise.monitor.odd_one_out import kappa, odd_one_out
 from stopwise.patterns import Pattern
-from stopwise.theory.change import log_e_values
+from stopwise.theory.e_values import log_e_values
 
-# A pause counts as no more than this, so that a jump of the clock spends little of the budget.
+# A longer pause counts as this long, so that a jump of the clock spends little of the budget.
 LONGEST_PAUSE = 3600.0
 ENOUGH_FOR_COMMON = 30  # cases after which the most common answer of a stage is fixed
-# From this share on, missing outputs and one and the same answer are more than a change.
+# From these shares on, an alarm is about one and the same answer, or about missing outputs.
 NEARLY_ALL = 0.9
 OFTEN_MISSING = 0.2
 
 
 class Monitor:
-    """Watch the disagreement of every pair, missing outputs and one-sided answers of a cascade.
+    """Monitors the disagreement of every pair, missing outputs and constant answers of a cascade.
 
-    Shares of pairs are counted on cases whose depth does not depend on what their tests said: those
-    that an exploring policy or the shadow share ran (``is_random``). Cases that were stopped
-    because of their outputs would show other shares whenever the rule changes. On these it is
-    watched how often a stage changes the answer given all outputs before it, which no rule changes.
+    Shares of pairs are counted on cases whose depth does not depend on their outputs: those that an
+    exploring policy or the shadow share ran (``is_random``). Cases that were stopped because of
+    their outputs would show other shares whenever the rule changes. On these the monitor counts how
+    often a stage changes the answer given all outputs before it, which no rule changes.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Monitor:
     now
         Seconds on the wall clock.
     settings
-        How watchful it is.
+        How sensitive it is.
 
     >>> monitor = Monitor(2, now=0.0)
     >>> rng = np.random.default_rng(0)
@@ -73,9 +73,9 @@ class Monitor:
     def observe(
         self, outputs: Pattern, now: float, *, times: int = 1, is_random: bool = True
     ) -> list[Alarm]:
-        """Take in a case and return what it makes noticed, usually nothing.
+        """Count a case; return the alarms that it raises, usually none.
 
-        What time has brought about is said at the end of a bucket; see `tick`.
+        Alarms about time are raised at the end of a bucket; see `tick`.
         """
         self._n_open += times
         if is_random:
@@ -93,10 +93,10 @@ class Monitor:
         return self._close(now) + self.tick(now)
 
     def resume(self, before: Mapping[Pattern, int], *, since: float, now: float) -> None:
-        """Go on from random cases that an earlier process saw until ``since``.
+        """Continue from random cases that an earlier process observed until ``since``.
 
-        They are one bucket, so a change that came about since then is noticed. To be called before
-        any case is observed.
+        They are one bucket, so a change since then is noticed. Call this before any case is
+        observed.
         """
         self._open = Bucket(since, self._log_weight(0.0))
         for outputs, times in before.items():
@@ -106,7 +106,7 @@ class Monitor:
         self._close(now)
 
     def spend(self, cost: float, now: float) -> list[Alarm]:
-        """Note what a case cost; an alarm is raised once when the last day exceeds its budget."""
+        """Add the cost of a case; an alarm is raised once when the last day exceeds its budget."""
         budget = self.settings.daily_budget
         if budget is None:
             return []
@@ -123,7 +123,7 @@ class Monitor:
         return [Alarm(AlarmKind.BUDGET, now, self._spent[0][0], before=budget, after=total)]
 
     def tick(self, now: float) -> list[Alarm]:
-        """Say what time alone has brought about: evidence that is stale."""
+        """Return an alarm if stages have not been compared for too long."""
         age = now - self._compared_at
         if self._is_stale or age < self.settings.stale_after:
             return []
@@ -132,7 +132,7 @@ class Monitor:
         return [Alarm(AlarmKind.STALE, now, self._compared_at, stage=last, after=age)]
 
     def recent(self) -> Counter[Pattern]:
-        """Return all that was seen since the last change."""
+        """Return all cases since the last change."""
         total: Counter[Pattern] = Counter()
         for bucket in [*self._buckets, self._open]:
             total.update(bucket.patterns)
@@ -147,7 +147,7 @@ class Monitor:
                     self.common[k] = answers.most_common(1)[0][0]
 
     def _log_weight(self, seconds: float) -> float:
-        """Return the logarithm of a cut's share of the budget of false alarms."""
+        """Return the logarithm of a cut's weight, its share of the budget of false alarms."""
         length = min(max(seconds, 1e-3), LONGEST_PAUSE)
         rate = self.settings.false_alarms_per_year / self.streams.n_streams / YEAR
         return math.log(rate * length)
@@ -171,7 +171,7 @@ class Monitor:
         return [alarm]
 
     def _changed_steps(self, weights: FloatArray, now: float) -> list[Alarm]:
-        """Look for a stage that answers differently than before, given what came before it."""
+        """Look for a stage whose answers changed, given the outputs before it."""
         stages = np.array(self._steps.stages)
         if len(self._buckets) < 2 or not len(stages):
             return []
@@ -194,11 +194,11 @@ class Monitor:
         return []
 
     def is_odd(self, stage: int, usual: float) -> bool:
-        """Whether a stage looks broken in what was seen since the last change.
+        """Whether a stage looks broken in the cases since the last change.
 
-        It often gives nothing; or it agrees with the others less well than any two of them do with
-        each other and less well than is ``usual``, which was its `agreement` when it was in order.
-        Of two stages alone, they have to agree less than half as well as usual.
+        It often gives nothing; or it agrees with the others less than any two of them agree with
+        each other, and less than ``usual``, its `agreement` when it was in order. Two stages alone
+        must agree less than half as well as usual.
         """
         recent = self.recent()
         hits, seen = self.streams.counts(recent, {})
@@ -211,9 +211,9 @@ class Monitor:
         return bool(own) and math.fsum(own) / len(own) < min(limit, usual)
 
     def agreement(self, stage: int) -> float:
-        """Return how well a stage agreed with the others before the last change, cautiously.
+        """Return a lower bound of how well a stage agreed with the others before the last change.
 
-        It is the mean kappa less two standard errors; 0 if nothing is known.
+        It is the mean kappa minus two standard errors; 0 if nothing is known.
         """
         past = self.past[-1] if self.past else Counter[Pattern]()
         own = [kappa(past, *pair) for pair in self.streams.pairs if stage in pair]
@@ -225,9 +225,9 @@ class Monitor:
         return self.streams.n_stages
 
     def _start_epoch(self, cut: int) -> None:
-        """Keep what was before the cut apart; go on with what came after it.
+        """Move the cases before the cut into the past, and continue with those after it.
 
-        The change may lie within the first bucket after the cut, so that one goes too.
+        The change may lie within the first bucket after the cut, so that one is moved too.
         """
         cut += 1
         before: Counter[Pattern] = Counter()

@@ -1,4 +1,4 @@
-"""Which stage stands apart from the others in what was seen."""
+"""The stage that disagrees with all others, and how well two stages agree."""
 
 from __future__ import annotations
 
@@ -28,17 +28,19 @@ def kappa(patterns: Counter[Pattern], i: int, j: int) -> tuple[float, float]:
     by_chance = n - sum(times * second[value] for value, times in first.items()) / max(n, 1)
     if not by_chance:
         return 1.0, math.inf
-    share = (n_differ + 1) / (n + 2)  # so that a few cases without a difference prove little
+    share = (n_differ + 1) / (
+        n + 2
+    )  # smoothed, so that a few cases without a difference prove little
     return 1.0 - n_differ / by_chance, math.sqrt(n * share * (1.0 - share)) / by_chance
 
 
 def odd_one_out(disagreement: dict[tuple[int, int], float], n_stages: int) -> int:
-    """Return the stage that disagrees with each other more than any two others do; -1 if none.
+    """Return the stage that disagrees with every other more than any two others do; -1 if none.
 
     >>> odd_one_out({(0, 1): 0.1, (0, 2): 0.6, (1, 2): 0.5}, 3)
     2
     """
-    if n_stages < 3:  # two that disagree do not say which of them is to blame
+    if n_stages < 3:  # of two that disagree, either may be at fault
         return -1
     for k in range(n_stages):
         own = [p for pair, p in disagreement.items() if k in pair]

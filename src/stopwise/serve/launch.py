@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from stopwise.errors import SettingError
-from stopwise.serve import trail
-from stopwise.serve.settings import ServerSettings, load_settings
+from stopwise.serve import audit_trail
+from stopwise.serve.server_settings import ServerSettings, load_settings
 from stopwise.serve.tokens import Tokens
 from stopwise.store import Worker, open_store
 
-# How workers learn what they serve: they are fresh processes that import `app`.
+# The environment variable that tells worker processes, which import `app`, what to serve.
 VARIABLE = "STOPWISE_SERVE"
 
 
 @dataclass(frozen=True)
 class Launch:
-    """What a server is started with: a file, changes to it, and one cascade given by flags."""
+    """How a server is started: from a file, with changes to it, and a cascade given by flags."""
 
     config: str = ""
     changes: dict[str, Any] = field(default_factory=dict)
@@ -33,19 +33,19 @@ class Launch:
     @property
     def settings(self) -> ServerSettings:
         """The settings of the file, as changed."""
-        read = load_settings(Path(self.config)) if self.config else ServerSettings()
-        return replace(read, **self.changes)
+        settings = load_settings(Path(self.config)) if self.config else ServerSettings()
+        return replace(settings, **self.changes)
 
     def host(self) -> Any:
         """Open the store and return its cascades."""
-        from stopwise.serve.hosting import Host, stages_elsewhere
+        from stopwise.serve.host import Host, stages_elsewhere
 
         settings = self.settings
         cascades = dict(settings.cascades)
         if self.cascade:
             stages = stages_elsewhere(self.cascade["costs"])
-            given = {"stages": stages, "mistake_cost": self.cascade["mistake_cost"]}
-            cascades[self.cascade["name"]] = given
+            mistake_cost = self.cascade["mistake_cost"]
+            cascades[self.cascade["name"]] = {"stages": stages, "mistake_cost": mistake_cost}
         worker = Worker(
             settings.store,
             durability=settings.durability,
@@ -56,8 +56,7 @@ class Launch:
     def app(self) -> Any:
         """Return the application of one process."""
         from stopwise.serve.app import create_app
-        from stopwise.serve.guard import JsonLines
-        from stopwise.serve.telemetry import Traced
+        from stopwise.serve.middleware import Tracing
 
         logging.captureWarnings(True)
         handler = logging.StreamHandler()
@@ -65,36 +64,36 @@ class Launch:
         logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
         logging.getLogger("httpx").setLevel(logging.WARNING)
         settings = self.settings
-        made = create_app(
+        application = create_app(
             self.host(), needs_token=settings.tokens, log_requests=settings.log_requests
         )
-        return Traced(made) if settings.telemetry else made
+        return Tracing(application) if settings.telemetry else application
 
     def new_token(self, scope: str) -> str:
-        """Make a token, note that, and return it."""
+        """Make a token, record that, and return it."""
         with open_store(self.settings.store) as store:
             token = Tokens(store).create(scope, note="command line")
             did = f"token {token.split('_')[1]}: {scope}"
-            trail.write(store, "", who="command line", did=did)
+            audit_trail.write(store, "", who="command line", did=did)
         return token
 
     def run(self, say: Callable[[str], None]) -> None:
-        """Serve until the process is told to end; ``say`` the address once nothing is amiss."""
+        """Serve until the process is told to end; ``say`` the address if the settings are valid."""
         import uvicorn
 
         settings = self.settings
         port = _free_port(settings.host, settings.port)
-        served: Any = "stopwise.serve.running:app"
+        target: Any = "stopwise.serve.launch:app"
         if settings.workers > 1:
             os.environ[VARIABLE] = json.dumps(asdict(self))
-            self.host().worker.close()  # a mistake is said once, a new cascade is created once
+            self.host().worker.close()  # an error is reported once, a new cascade is created once
         else:
-            served = self.app()
+            target = self.app()
         names = [*settings.cascades, *filter(None, [self.cascade.get("name")])]
         address = f"[{settings.host}]" if ":" in settings.host else settings.host
         say(f"http://{address}:{port} serves {', '.join(names) or 'what its store has'}")
         uvicorn.run(
-            served,
+            target,
             factory=settings.workers > 1,
             host=settings.host,
             port=port,
@@ -111,8 +110,8 @@ def _free_port(host: str, port: int) -> int:
     """Return the port, a free one for 0, or raise `SettingError` if it cannot be listened on."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        with socket.create_server((host, port), family=family) as tried:
-            return int(tried.getsockname()[1])
+        with socket.create_server((host, port), family=family) as server:
+            return int(server.getsockname()[1])
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise SettingError(f"port {port} is in use: --port 0 takes a free one") from None
@@ -122,7 +121,29 @@ def _free_port(host: str, port: int) -> int:
 def app() -> Any:
     """Return the application that the environment describes; uvicorn calls this."""
     try:
-        given = json.loads(os.environ[VARIABLE])
+        arguments = json.loads(os.environ[VARIABLE])
     except KeyError:
         raise SettingError(f"{VARIABLE} is not set: start the server by stopwise serve") from None
-    return Launch(**given).app()
+    return Launch(**arguments).app()
+
+
+class JsonLines(logging.Formatter):
+    """Format log records as JSON, one a line.
+
+    >>> record = logging.LogRecord("stopwise", logging.INFO, "", 0, "started", (), None)
+    >>> json.loads(JsonLines().format(record))["message"]
+    'started'
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line."""
+        fields = {
+            "at": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            fields["exception"] = self.formatException(record.exc_info)
+        return json.dumps(fields, default=str)

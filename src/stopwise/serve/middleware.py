@@ -1,8 +1,7 @@
-"""What every request passes: limits, checks of where it comes from, headers, ids, logs."""
+"""ASGI middleware for every request: limits, origin checks, headers, ids, logs, and tracing."""
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import secrets
@@ -15,12 +14,13 @@ from urllib.parse import urlsplit
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from stopwise.extras import load_extra
 from stopwise.serve.problems import ProblemError, problem
-from stopwise.serve.settings import is_loopback
+from stopwise.serve.server_settings import is_loopback
 
 logger = logging.getLogger("stopwise.serve")
 
-# JSON is no page: nothing in it can run or link. What answers a POST is not kept by anybody.
+# JSON is not a page: nothing in it can run or link. Responses to POST are not cached.
 JSON_HEADERS = [(b"x-content-type-options", b"nosniff")]
 HEADERS = [
     *JSON_HEADERS,
@@ -43,20 +43,20 @@ class Limits:
     burst: int = 20_000
 
 
-class Guard:
-    """Refuse what is too large, too frequent or from another site; plain ASGI, since it is on all.
+class RequestGuard:
+    """Refuse requests that are too large, too frequent or from another site.
 
     Parameters
     ----------
     app
-        What answers.
+        The next application.
     limits
         How much a client may send.
     is_local
-        Whether to answer only requests for a loopback name: without tokens, a page elsewhere must
-        not reach the server by a name of its own that leads here.
+        Whether to answer only requests for a loopback name. Without tokens, a page of another site
+        must not reach the server through its own name that resolves to this machine.
     log_requests
-        Whether to log every request; those that fail in the server are logged anyway.
+        Whether to log every request; server errors are logged anyway.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Guard:
         self.app = app
         self.limits = limits
         self._is_local = is_local
-        self._logs = log_requests
-        self._left: dict[str, tuple[float, float]] = {}
+        self._log_requests = log_requests
+        self._allowances: dict[str, tuple[float, float]] = {}  # requests left, and when
         self._prefix = secrets.token_hex(4).encode()
         self._number = count(1)
         self._good_hosts: set[bytes] = set()
@@ -76,14 +76,13 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = dict(scope["headers"])
-        request_id = given.get(b"x-request-id")
+        request_headers = dict(scope["headers"])
+        request_id = request_headers.get(b"x-request-id")
         if request_id is None or not _REQUEST_ID.fullmatch(request_id):
             request_id = b"%b-%x" % (self._prefix, next(self._number))
         scope["request_id"] = request_id.decode()
-        most = self.limits.body_bytes
-        if scope["path"] == "/api/audit":
-            most = self.limits.file_bytes
+        is_file = scope["path"] == "/api/audit"
+        max_bytes = self.limits.file_bytes if is_file else self.limits.body_bytes
         started = time.perf_counter()
         status = size = 0
         is_post = scope["method"] == "POST"
@@ -105,27 +104,31 @@ class Guard:
             nonlocal size
             message = await receive()
             size += len(message.get("body", b""))
-            if size > most:
-                raise ProblemError(*_too_large(most))
+            if size > max_bytes:
+                raise ProblemError(*_too_large(max_bytes))
             return message
 
-        is_chunked = b"content-length" not in given or b"transfer-encoding" in given
-        refused = self._refusal(scope, given, most)
+        is_chunked = (
+            b"content-length" not in request_headers or b"transfer-encoding" in request_headers
+        )
+        refusal = self._refusal(scope, request_headers, max_bytes)
         try:
-            if refused is not None:
-                await refused(scope, receive, sending)
+            if refusal is not None:
+                await refusal(scope, receive, sending)
             else:
                 await self.app(scope, limited if is_chunked else receive, sending)
         finally:
-            if self._logs or status >= 500:
+            if self._log_requests or status >= 500:
                 seconds = time.perf_counter() - started
                 _log(scope, status, seconds)
 
-    def _refusal(self, scope: Scope, given: dict[bytes, bytes], most: int) -> Response | None:
-        length = given.get(b"content-length")
-        if length is not None and (not length.isdigit() or int(length) > most):
-            return problem(*_too_large(most))
-        host = given.get(b"host", b"")
+    def _refusal(
+        self, scope: Scope, headers: dict[bytes, bytes], max_bytes: int
+    ) -> Response | None:
+        length = headers.get(b"content-length")
+        if length is not None and (not length.isdigit() or int(length) > max_bytes):
+            return problem(*_too_large(max_bytes))
+        host = headers.get(b"host", b"")
         if self._is_local and host not in self._good_hosts:
             name = urlsplit(f"//{host.decode('latin-1')}").hostname or ""
             if not is_loopback(name):
@@ -134,29 +137,29 @@ class Guard:
                 )
             if len(self._good_hosts) < 100:
                 self._good_hosts.add(host)
-        origin = given.get(b"origin")
+        origin = headers.get(b"origin")
         if origin is not None and origin.partition(b"://")[2] != host:
             return problem(403, "The page is from elsewhere", "other sites may not use this server")
-        if not self._has_room((scope.get("client") or ("",))[0]):
+        if not self._is_within_rate((scope.get("client") or ("",))[0]):
             return problem(429, "Too many requests", "try again in a second")
         return None
 
-    def _has_room(self, client: str) -> bool:
+    def _is_within_rate(self, client: str) -> bool:
         now = time.monotonic()
-        left, at = self._left.get(client, (float(self.limits.burst), now))
+        left, at = self._allowances.get(client, (float(self.limits.burst), now))
         left = min(left + (now - at) * self.limits.requests_per_second, self.limits.burst)
-        if len(self._left) > 10_000:
-            self._left.clear()
-        self._left[client] = (max(left - 1, 0.0), now)
+        if len(self._allowances) > 10_000:
+            self._allowances.clear()
+        self._allowances[client] = (max(left - 1, 0.0), now)
         return left >= 1
 
 
-def _too_large(most: int) -> tuple[int, str, str]:
-    return 413, "The body is too large", f"a body must have at most {most} bytes"
+def _too_large(max_bytes: int) -> tuple[int, str, str]:
+    return 413, "The body is too large", f"a body must have at most {max_bytes} bytes"
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
-    told = {
+    fields = {
         "request_id": scope["request_id"],
         "method": scope["method"],
         "path": scope["path"],
@@ -166,26 +169,48 @@ def _log(scope: Scope, status: int, seconds: float) -> None:
         "who": scope.get("who", ""),
     }
     level = logging.ERROR if status >= 500 or not status else logging.INFO
-    logger.log(level, "request", extra={"told": told})
+    logger.log(level, "request", extra={"fields": fields})
 
 
-class JsonLines(logging.Formatter):
-    """Log records as JSON, one a line.
+class Tracing:
+    """Run each request in an OpenTelemetry span that continues the caller's.
 
-    >>> record = logging.LogRecord("stopwise", logging.INFO, "", 0, "started", (), None)
-    >>> json.loads(JsonLines().format(record))["message"]
-    'started'
+    OpenTelemetry's own settings decide where spans go: start the server with
+    ``opentelemetry-instrument``, or set a provider before.
+
+    Parameters
+    ----------
+    app
+        The next application.
     """
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Return one line."""
-        told = {
-            "at": round(record.created, 3),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-            **getattr(record, "told", {}),
+    def __init__(self, app: ASGIApp) -> None:
+        propagate, trace = (
+            load_extra(f"opentelemetry.{name}", extra="telemetry", purpose="telemetry")
+            for name in ("propagate", "trace")
+        )
+        self.app = app
+        self._extract = propagate.extract
+        self._tracer = trace.get_tracer("stopwise")
+        self._kind = trace.SpanKind.SERVER
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request within a span."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
-        if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, default=str)
+        attributes = {"http.request.method": scope["method"], "url.path": scope["path"]}
+        with self._tracer.start_as_current_span(
+            scope["method"], self._extract(headers), self._kind, attributes
+        ) as span:
+
+            async def sending(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    span.set_attribute("http.response.status_code", message["status"])
+                    span.set_attribute("stopwise.request_id", scope.get("request_id", ""))
+                await send(message)
+
+            await self.app(scope, receive, sending)

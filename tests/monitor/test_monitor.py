@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from stopwise.errors import SettingError
-from stopwise.monitor import AlarmKind, Monitor, MonitorSettings, watch
-from stopwise.monitor.change import YEAR
-from stopwise.monitor.history import MAX_BUCKETS, MAX_PATTERNS
+from stopwise.monitor import AlarmKind, Monitor, MonitorSettings
+from stopwise.monitor.buckets import MAX_BUCKETS, MAX_PATTERNS
+from stopwise.monitor.change import YEAR, changes_found
 
 
 def play(monitor, patterns, *, start=0.0, seconds=1.0):
@@ -91,7 +91,9 @@ def test_false_alarms_stay_within_their_budget(monkeypatch):
     """40 years of a case a minute, five alarms a year: at most 200 are expected; there are few."""
     rng = np.random.default_rng(5)
     week = 7 * 86_400.0
-    monkeypatch.setattr(watch, "LONGEST_PAUSE", week)  # so that the whole budget is spent
+    monkeypatch.setattr(
+        "stopwise.monitor.monitor.LONGEST_PAUSE", week
+    )  # so that the whole budget is spent
     settings = MonitorSettings(false_alarms_per_year=5, bucket_seconds=week, bucket_cases=10**9)
     monitor = Monitor(2, now=0.0, settings=settings)
     n_alarms = 0
@@ -187,3 +189,8 @@ def test_a_stage_is_odd_as_long_as_it_looks_broken():
     assert [monitor.is_odd(k, usual[k]) for k in range(3)] == [False, False, True]
     assert play(monitor, cases(rng, 300, error_rates=RATES), start=800.0)
     assert not any(monitor.is_odd(k, usual[k]) for k in range(3))
+
+
+def test_without_data_there_is_no_evidence():
+    assert changes_found(np.zeros((3, 1)), np.zeros((3, 1)), np.full(2, -5.0)) == []
+    assert changes_found(np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(0)) == []

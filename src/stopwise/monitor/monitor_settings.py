@@ -1,4 +1,4 @@
-"""How watchful a monitor is."""
+"""The settings of a monitor."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ DAY = 86_400.0
 
 @dataclass(frozen=True)
 class MonitorSettings:
-    """How watchful a monitor is.
+    """How sensitive a monitor is.
 
     Parameters
     ----------
     false_alarms_per_year
-        The expected number of false alarms about changes, at most, over all shares watched.
+        The largest expected number of false alarms about changes, over all shares together.
     bucket_seconds, bucket_cases
-        A bucket ends when it is this old and holds a case, or when it holds this many cases and at
-        least a twentieth of all; at its end the monitor looks for changes.
+        A bucket ends when it is this old and has a case, or when it has this many cases and at
+        least a twentieth of all. At its end the monitor looks for changes.
     stale_after
         Seconds without a case that compares the last stage with an earlier one.
     daily_budget

@@ -14,7 +14,7 @@ import uvicorn
 
 from stopwise.runtime import LabelSettings, Stage, choices
 from stopwise.serve.app import Limits, create_app
-from stopwise.serve.hosting import Host
+from stopwise.serve.host import Host
 
 NEW = {"name": "triage", "costs": [0, 1, 12], "mistake_cost": 200, "names": ["a", "b", "c"]}
 

@@ -17,16 +17,16 @@ from stopwise.runtime.events import Events
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
 from stopwise.runtime.stages import Stages
-from stopwise.serve.gathering import Gatherer
+from stopwise.serve.batch_writer import BatchWriter
 from stopwise.serve.problems import ProblemError
 from stopwise.serve.tokens import Tokens
-from stopwise.store import KeyedTell, Outcome, Store, Worker, case_text, read_case
+from stopwise.store import KeyedTell, Outcome, Store, Worker, case_text
 
 POLICIES = ("beliefs", "resolve")
 
 
 async def runs_elsewhere(case: Any) -> Any:
-    """Stand for a stage that clients run themselves; calling it is an error."""
+    """Stand in for a stage that clients run themselves; calling it is an error."""
     raise StageError("this stage runs elsewhere: ask how far to go and tell what was seen")
 
 
@@ -37,15 +37,18 @@ def runs_here(runtime: Runtime) -> bool:
 
 def stages_elsewhere(costs: Sequence[float], names: Sequence[str] | None = None) -> list[Stage]:
     """Return stages that clients run themselves."""
-    titles = names or [f"test {k + 1}" for k in range(len(costs))]
-    if len(titles) != len(costs) or len(set(titles)) != len(titles):
+    stage_names = names or [f"test {k + 1}" for k in range(len(costs))]
+    if len(stage_names) != len(costs) or len(set(stage_names)) != len(stage_names):
         raise SettingError(
-            f"names must be as many as costs and differ, got {list(titles)} for {len(costs)}"
+            f"names must be as many as costs and differ, got {list(stage_names)} for {len(costs)}"
         )
-    return [Stage(runs_elsewhere, cost=c, name=t) for t, c in zip(titles, costs, strict=True)]
+    return [
+        Stage(runs_elsewhere, cost=cost, name=name)
+        for name, cost in zip(stage_names, costs, strict=True)
+    ]
 
 
-class Told(NamedTuple):
+class ToldCase(NamedTuple):
     """A case that a client tells."""
 
     runtime: Runtime
@@ -76,10 +79,10 @@ class Host:
         self.tokens = Tokens(self.store)
         self.is_closing = False
         self._runtimes: dict[str, Runtime] = {}
-        self._labels_read: dict[str, int] = {}
-        self._lock, self._changing = threading.Lock(), threading.Lock()
-        self._keyed: Gatherer[Told, str] = Gatherer(self._tell_keyed)
-        self._durable: Gatherer[Told, str] = Gatherer(self._tell_at_once)
+        self._label_revisions: dict[str, int] = {}
+        self._lock, self._change_lock = threading.Lock(), threading.Lock()
+        self._keyed_writer: BatchWriter[ToldCase, str] = BatchWriter(self._tell_keyed)
+        self._durable_writer: BatchWriter[ToldCase, str] = BatchWriter(self._tell_at_once)
         for name, settings in (cascades or {}).items():
             self._runtimes[name] = self._configured(name, settings)
         for record in self.store.cascades():
@@ -121,21 +124,21 @@ class Host:
             record = self.store.cascade(name)
             if name in self._runtimes or (record is not None and record.version):
                 raise ProblemError(409, "The cascade exists already", f"got {name!r}")
-            runtime = self._made(name, stages_elsewhere(costs, names), mistake_cost, policy)
+            runtime = self._runtime(name, stages_elsewhere(costs, names), mistake_cost, policy)
             runtime.events.version("started", runtime.cascade)
             runtime.events.record("policy", {"policy": policy})
             self._runtimes[name] = runtime
             return runtime
 
     def change(self, name: str, work: Callable[[Runtime], None]) -> Runtime:
-        """Change a cascade from what it is now in the store, whoever has changed it before."""
-        with self._changing:
+        """Change a cascade, after applying what other workers have changed."""
+        with self._change_lock:
             self._catch_up(name)
             runtime = self.find(name)
             work(runtime)
             return runtime
 
-    async def tell(self, told: Sequence[Told]) -> list[str]:
+    async def tell(self, told: Sequence[ToldCase]) -> list[str]:
         """Count cases; return for each ``counted``, ``repeated``, ``amended``, ``conflict``.
 
         Cases with keys are counted in one transaction with their keys, and first: if that fails,
@@ -144,29 +147,29 @@ class Host:
         """
         keyed = [case for case in told if case.key is not None]
         plain = [case for case in told if case.key is None]
-        found = iter(await self._keyed.add(keyed) if keyed else [])
+        outcomes = iter(await self._keyed_writer.add(keyed) if keyed else [])
         if plain and self.worker.durability == "disk":
-            await self._durable.add(plain)
+            await self._durable_writer.add(plain)
         elif len(plain) == 1:
             plain[0].runtime.tell(plain[0].outputs, is_random=plain[0].is_random)
         elif plain:
             self._tell_at_once(plain)
-        return [next(found) if case.key is not None else "counted" for case in told]
+        return [next(outcomes) if case.key is not None else "counted" for case in told]
 
-    def _tell_keyed(self, told: list[Told]) -> list[str]:
-        asked = [
+    def _tell_keyed(self, told: list[ToldCase]) -> list[str]:
+        tells = [
             KeyedTell(case.runtime.name, str(case.key), case_text(case.outputs), amends=case.amends)
             for case in told
         ]
-        found = self.worker.tell_keyed(asked)
-        for case, outcome in zip(told, found, strict=True):
+        outcomes = self.worker.tell_keyed(tells)
+        for case, outcome in zip(told, outcomes, strict=True):
             if outcome is Outcome.COUNTED:
                 case.runtime.observe(case.outputs, is_random=case.is_random)
-        return [outcome.value for outcome in found]
+        return [outcome.value for outcome in outcomes]
 
-    def _tell_at_once(self, told: list[Told]) -> list[str]:
-        """Count cases with one entry in the journal, and one wait for the disk, a cascade."""
-        by_name: dict[str, list[Told]] = {}
+    def _tell_at_once(self, told: list[ToldCase]) -> list[str]:
+        """Count cases with one write to the journal, and one wait for the disk, per cascade."""
+        by_name: dict[str, list[ToldCase]] = {}
         for case in told:
             by_name.setdefault(case.runtime.name, []).append(case)
         for cases in by_name.values():
@@ -176,14 +179,6 @@ class Host:
                 case.runtime.observe(case.outputs, is_random=case.is_random)
         return ["counted"] * len(told)
 
-    def export(self, runtime: Runtime) -> list[dict[str, Any]]:
-        """Return all cases of the current epoch with their counts."""
-        totals = runtime.learning.counts.totals()
-        return [
-            {"outputs": list(read_case(text).outputs), "times": times}
-            for text, times in sorted(totals.items())
-        ]
-
     async def sync_for_ever(self, seconds: float = 0.5) -> None:
         """Exchange counts and prices with other workers, again and again."""
         while True:
@@ -191,26 +186,26 @@ class Host:
             await asyncio.to_thread(self.sync)
 
     def sync(self) -> None:
-        """Exchange counts and prices with other workers; without the store go on as before."""
+        """Exchange counts and prices with other workers; skip this without the store."""
         for name, runtime in list(self._runtimes.items()):
             runtime.sync()
-            with suppress(StoreUnavailableError), self._changing:
+            with suppress(StoreUnavailableError), self._change_lock:
                 self._catch_up(name)
-                self._learn_labels(runtime)
+                self._read_labels(runtime)
 
-    def _learn_labels(self, runtime: Runtime) -> None:
-        """Learn from labels that other workers were given, or this one before it started."""
-        since = self._labels_read.get(runtime.name, 0)
-        fresh = self.store.records("label", runtime.name, since=since)
-        if fresh:
-            self._labels_read[runtime.name] = fresh[-1].revision
-            keys = {record.key for record in fresh}
+    def _read_labels(self, runtime: Runtime) -> None:
+        """Learn from labels that other workers received, or this one before it started."""
+        since = self._label_revisions.get(runtime.name, 0)
+        records = self.store.records("label", runtime.name, since=since)
+        if records:
+            self._label_revisions[runtime.name] = records[-1].revision
+            keys = {record.key for record in records}
             if not keys <= runtime.labels.labelled:
                 runtime.labels.labelled |= keys
                 runtime.learning.rebuild(runtime.cascade)
 
     def _catch_up(self, name: str) -> None:
-        """Take over what another worker has changed; to be called with the lock on changes."""
+        """Apply what another worker has changed; call this with the change lock held."""
         record, runtime = self.store.cascade(name), self._runtimes.get(name)
         if runtime is None or record is None or not record.description:
             return
@@ -221,13 +216,13 @@ class Host:
                 self._runtimes[name] = self._from_state(name, record.description)
 
     async def wait(self, seconds: float) -> None:
-        """Wait for a time, but not for longer than the server lives."""
+        """Wait for some seconds, or until the server closes."""
         for _ in range(10):
             if not self.is_closing:
                 await asyncio.sleep(seconds / 10)
 
     async def close(self) -> None:
-        """Wait for what is under way and fold everything into the store."""
+        """Wait for running cases and write all counts to the store."""
         self.is_closing = True
         for runtime in self._runtimes.values():
             await runtime.background.close()
@@ -235,21 +230,21 @@ class Host:
         await asyncio.to_thread(self.worker.close)
 
     def _configured(self, name: str, settings: Mapping[str, Any]) -> Runtime:
-        """Return a cascade of the configuration, with the changes made since that was changed."""
+        """Return a cascade of the configuration, with changes made since the file was changed."""
         _check_name(name)
         stages = Stages(settings["stages"], str, time.monotonic)
         state = stages.cascade(settings.get("mistake_cost", 1.0)).to_state()
         events, record = Events(self.worker, name), self.store.cascade(name)
-        is_read = record is not None and events.state("configured") == state
-        if is_read and record is not None and record.description["names"] != state["names"]:
+        is_unchanged = record is not None and events.state("configured") == state
+        if is_unchanged and record is not None and record.description["names"] != state["names"]:
             return self._from_state(name, record.description)  # changed over HTTP since
-        made = Runtime(**{**settings, "name": name, "store": self.worker})
-        if not is_read:
+        runtime = Runtime(**{**settings, "name": name, "store": self.worker})
+        if not is_unchanged:
             events.put_state("configured", state)
-            events.version("started", made.cascade)
-        return made
+            events.version("started", runtime.cascade)
+        return runtime
 
-    def _made(self, name: str, stages: list[Stage], mistake_cost: float, policy: str) -> Runtime:
+    def _runtime(self, name: str, stages: list[Stage], mistake_cost: float, policy: str) -> Runtime:
         return Runtime(
             name, stages=stages, mistake_cost=mistake_cost, policy=policy, store=self.worker
         )
@@ -260,7 +255,7 @@ class Host:
         policy = records[-1].body["policy"] if records else "beliefs"
         try:
             stages = stages_elsewhere(state["costs"], state["names"])
-            return self._made(name, stages, state["mistake_cost"], policy)
+            return self._runtime(name, stages, state["mistake_cost"], policy)
         except (InputError, KeyError, TypeError) as error:
             raise SettingError(f"cascade {name!r} in the store cannot be used: {error}") from error
 

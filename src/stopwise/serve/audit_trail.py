@@ -13,13 +13,13 @@ from starlette.requests import Request
 from stopwise.store import Record, Store
 
 KIND = "admin"
-KEPT = 10_000
-MOST_BYTES = 2_000
+MAX_ENTRIES = 10_000
+MAX_BODY_BYTES = 2_000
 
 
-async def note(request: Request, store: Store, who: str) -> None:
-    """Write down a change that was made; secrets are in no body that is sent."""
-    body = (await request.body())[:MOST_BYTES]
+async def record(request: Request, store: Store, who: str) -> None:
+    """Record a change that was made; no body contains secrets."""
+    body = (await request.body())[:MAX_BODY_BYTES]
     try:
         asked: Any = json.loads(body) if body else None
     except ValueError:
@@ -36,15 +36,15 @@ async def note(request: Request, store: Store, who: str) -> None:
 
 
 def write(store: Store, cascade: str, *, who: str, did: str, **more: Any) -> None:
-    """Add one line to the trail of a store."""
+    """Add one entry to the trail of a store."""
     now = time.time()
     body = {"who": who, "did": did, **more}
     key = f"{now:017.6f}-{uuid.uuid4().hex[:8]}"
-    store.put(Record(KIND, cascade, key, now, body), keep=KEPT)
+    store.put(Record(KIND, cascade, key, now, body), keep=MAX_ENTRIES)
 
 
 def read(store: Store) -> list[dict[str, Any]]:
-    """Return what was changed, oldest first."""
+    """Return all changes, oldest first."""
     return [
         {"at": record.at, "cascade": record.cascade, **record.body}
         for record in store.records(KIND)

@@ -1,4 +1,4 @@
-"""What was seen when: counts of patterns in buckets of time, few and bounded."""
+"""Counts of patterns in a bounded number of time buckets, and the shares that are monitored."""
 
 from __future__ import annotations
 
@@ -12,21 +12,18 @@ import numpy as np
 from stopwise.cascade import FloatArray
 from stopwise.patterns import Pattern, agreement, standing_answer
 
-# Buckets that are kept apart; beyond, two old neighbours become one and a cut is forgotten.
-MAX_BUCKETS = 48
-# Prefixes of outputs that are watched one by one: the first so many that occur.
-MAX_PREFIXES = 64
-# Distinct patterns of a bucket; beyond, only who agrees with whom is counted.
-MAX_PATTERNS = 500
+MAX_BUCKETS = 48  # if there are more, two old neighbours are joined and their cut is given up
+MAX_PREFIXES = 64  # of outputs that are monitored one by one, the first that occur
+MAX_PATTERNS = 500  # in a bucket; of further ones only the agreement of stages is counted
 
 
 @dataclass
 class Bucket:
-    """The cases of a stretch of time: how often each pattern of outputs was seen.
+    """The cases of a time bucket: how often each pattern of outputs was seen.
 
-    A pattern is as long as the case went; ``None`` is an output that was asked for and missing.
-    ``log_weight`` is the logarithm of the share of the budget of false alarms that the cut just
-    before the bucket has. ``hits`` and ``seen`` are what `Streams.counts` says, once it is full.
+    A pattern is as long as the case went; ``None`` is the output of a stage that ran and gave
+    nothing. ``log_weight`` is the logarithm of the weight of the cut before the bucket, its share
+    of the budget of false alarms. ``hits`` and ``seen`` come from `Streams.counts` at its end.
     """
 
     start: float
@@ -49,7 +46,7 @@ class Bucket:
         return sum(self.patterns.values())
 
     def joined(self, later: Bucket) -> Bucket:
-        """Return the two as one, from the start of this one."""
+        """Return both buckets as one."""
         hits, seen = self.hits + later.hits, self.seen + later.seen
         steps = self.step_hits + later.step_hits, self.step_seen + later.step_seen
         both = Bucket(self.start, self.log_weight, Counter(self.patterns), hits, seen, *steps)
@@ -59,7 +56,7 @@ class Bucket:
 
 
 class Streams:
-    """Which shares are watched in a cascade of K stages, and how a bucket is counted for them.
+    """The shares that are monitored in a cascade of K stages, and their counts in a bucket.
 
     First the disagreement of each pair (i, j), i < j; then for each stage how often it gave
     nothing; then how often it gave its most common answer.
@@ -71,7 +68,7 @@ class Streams:
 
     @cached_property
     def n_streams(self) -> int:
-        """The number of shares, and of stages whose answers given the ones before are watched."""
+        """The number of shares, plus the stages whose steps are monitored (`Steps`)."""
         return len(self.pairs) + 3 * self.n_stages - 1
 
     def counts(
@@ -79,7 +76,7 @@ class Streams:
     ) -> tuple[FloatArray, FloatArray]:
         """Return hits and cases seen for each share; shape (S,) each.
 
-        ``common`` is the most common answer of a stage, where it is known.
+        ``common`` has the most common answer of each stage for which it is known.
         """
         n_shares = len(self.pairs) + 2 * self.n_stages
         hits, seen = np.zeros(n_shares), np.zeros(n_shares)
@@ -101,8 +98,8 @@ class Streams:
 class Steps:
     """How often a stage changed the standing answer, for each sequence of outputs before it.
 
-    Where a case is stopped by what its stages said, this share does not depend on the rule: all
-    cases with the same prefix that went on are alike. So it may be watched on any case.
+    This share does not depend on the stopping rule, since the rule treats all cases with the same
+    prefix alike. So it may be monitored on any case.
     """
 
     def __init__(self) -> None:
@@ -131,7 +128,7 @@ class Steps:
 def merge_old(buckets: list[Bucket]) -> list[Bucket]:
     """Return at most `MAX_BUCKETS` buckets: of the older half the smallest neighbours are joined.
 
-    The cut between them is given up, which can only lower the number of false alarms.
+    Their cut is given up, which can only lower the number of false alarms.
     """
     while len(buckets) > MAX_BUCKETS:
         older = range(len(buckets) // 2)

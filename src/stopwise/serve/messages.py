@@ -1,4 +1,4 @@
-"""What clients send and get, as typed messages: the one place that says which fields there are."""
+"""The bodies of requests as typed messages: the one definition of their fields."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NewCascade(Message):
 
 
 class Change(Message):
-    """Changes by the owner; what is left out stays."""
+    """Changes by the owner; fields that are left out stay as they are."""
 
     costs: Annotated[list[Cost], msgspec.Meta(min_length=1, max_length=100)] | None = None
     mistake_cost: Positive | None = None
@@ -53,7 +53,7 @@ class Ask(Message):
 
 
 class Tell(Message):
-    """What the stages said of one case; with a key it may be sent again, and amended."""
+    """The outputs of one case; with a key it may be sent again, and amended."""
 
     outputs: Annotated[list[Output], msgspec.Meta(min_length=1, max_length=100)]
     key: Key | None = None

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from stopwise.monitor.change import changes_found
-from stopwise.theory.change import log_e_values, log_kt
+from stopwise.theory.e_values import log_e_values, log_kt
 
 
 @pytest.mark.parametrize(("d", "n"), [(0, 0), (0, 1), (3, 7), (5, 5)])
@@ -31,8 +30,3 @@ def test_the_mean_of_e_is_at_most_one_without_a_change(p):
     hits = rng.binomial(20, p, size=(2, 40_000)).astype(float)
     e = np.exp(log_e_values(hits, np.full(hits.shape, 20.0)))[0]
     assert e.mean() <= 1 + 5 * e.std() / math.sqrt(e.size)
-
-
-def test_without_data_there_is_no_evidence():
-    assert changes_found(np.zeros((3, 1)), np.zeros((3, 1)), np.full(2, -5.0)) == []
-    assert changes_found(np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(0)) == []

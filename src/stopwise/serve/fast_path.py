@@ -1,7 +1,7 @@
-"""The busiest routes, ask and tell, answered without a search through all of them.
+"""The fast path for the busiest routes, ask and tell: they skip the router.
 
-They are the same functions behind the same guards, limits and error messages as in the app's list
-of routes; only the router and its layers are left out, which cost as much as the decision itself.
+They use the same functions, guards, limits and error messages as the other routes. Only the router
+and its layers are left out, which cost as much as the decision itself.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ logger = logging.getLogger("stopwise.serve")
 
 
 class WholeRequest(Request):
-    """A request whose body is read once and at once; it mostly comes in one piece."""
+    """A request whose body is read once; it usually arrives in one message."""
 
     async def body(self) -> bytes:
         """Return the body."""
-        body, is_whole = b"", False
-        while not is_whole:
+        body, is_complete = b"", False
+        while not is_complete:
             message = await self.receive()
             if message["type"] == "http.disconnect":
                 raise ClientDisconnect
             body += message.get("body", b"")
-            is_whole = not message.get("more_body", False)
+            is_complete = not message.get("more_body", False)
         return body
 
 
-class Direct:
-    """Call the function of ``POST /api/cascades/NAME/ACTION`` at once; the rest goes to the app.
+class FastPath:
+    """Call the function of ``POST /api/cascades/NAME/ACTION``; all other requests go to the app.
 
     Parameters
     ----------
     app
-        What answers everything else.
+        Answers all other requests.
     actions
         The functions by the last part of the path.
     """
@@ -60,11 +60,11 @@ class Direct:
             return
         scope["path_params"] = {"name": name}
         try:
-            answered = await action(WholeRequest(scope, receive))
+            response = await action(WholeRequest(scope, receive))
         except ClientDisconnect:
             return
-        except Exception as error:  # whatever it is, the client gets an answer
-            answered = response_for(error)
-            if answered.status_code == 500:
-                logger.exception("request failed", extra={"told": {"path": scope["path"]}})
-        await answered(scope, receive, send)
+        except Exception as error:  # the client gets an answer in any case
+            response = response_for(error)
+            if response.status_code == 500:
+                logger.exception("request failed", extra={"fields": {"path": scope["path"]}})
+        await response(scope, receive, send)

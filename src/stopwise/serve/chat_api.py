@@ -1,4 +1,4 @@
-"""A cascade as the model of an OpenAI-compatible server; no streaming."""
+"""Cascades as models of an OpenAI-compatible chat API, without streaming."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stopwise.serve.api import Json, body_of, host_of, running
-from stopwise.serve.hosting import runs_here
+from stopwise.serve.api import Json, body_of, host_of, local_runtime
+from stopwise.serve.host import runs_here
 from stopwise.serve.problems import ProblemError
 
 
@@ -37,7 +37,7 @@ async def complete(request: Request) -> Response:
         raise ProblemError(422, "The request breaks a rule", "stream must be false")
     if not asked.messages:
         raise ProblemError(422, "The request breaks a rule", "messages must not be empty")
-    runtime = running(request, asked.model)
+    runtime = local_runtime(request, asked.model)
     result = await runtime.run(_text(asked.messages[-1].content))
     message = {"role": "assistant", "content": str(result.answer)}
     return Json(
