@@ -6,7 +6,7 @@ import pytest
 
 import stopwise as sw
 from stopwise.auditing import MissingAtRandom, Ordered
-from stopwise.auditing.advice import NextStep, WarningKind
+from stopwise.auditing.advice import Certainty, NextStep, WarningKind
 from stopwise.auditing.rules import Rule
 from stopwise.errors import InputError, LogError
 from tests.auditing.worlds import NAMES, draw, frame_of
@@ -40,6 +40,17 @@ def test_labels_are_used_throughout(world):
     for i in range(3):
         for j in range(3):
             assert errors[i] - errors[j] <= with_labels.facts.largest_differences[i, j] + 1e-9
+
+
+def test_it_is_a_guess_which_side_is_right_where_one_test_disagrees_with_all_others():
+    _, frame = frame_of(rates=(0.35, 0.05, 0.04))
+    cascade = sw.Cascade([6, 40, 400], 2_000, NAMES)
+    report = sw.audit(frame, cascade)
+    assert (report.advice.stage, report.advice.certainty) == (1, Certainty.GUESS)
+    assert [(w.kind, w.tests) for w in report.advice.warnings] == [(WarningKind.OUTLIER, (0,))]
+    known = sw.audit(frame, cascade, assumptions=[Ordered()])  # the first test is not the better
+    assert (known.advice.stage, known.advice.certainty) == (1, Certainty.LIKELY)
+    assert not known.advice.warnings
 
 
 def test_more_labels_are_asked_for_as_a_plan_of_their_own(world):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from stopwise.reading.checks import own_words
 FEW = 30  # cases to go by
 FIRST_LABELS = 20
 OUTLOOKS = (20, 50, 200)  # numbers of labels of which the report says what they would do
-APART = 2.0  # a test is an outlier if it disagrees this many times as often as the others do
+APART = 2.5  # a test is an outlier if it disagrees this many times as often as the others do
 OFTEN = 0.1  # and at least this often
 # How much more every other stage must cost for a belief to be clear.
 GAP = 0.1  # of what the stage costs
@@ -125,11 +126,12 @@ def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
 def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     """Whether the belief says clearly that ``stage`` is cheapest, at a price of a mistake.
 
-    The model must not be refuted, and every other stage that may be best must cost clearly more: by
-    a share, by three standard errors, and even if the model decides some of the cases wrongly in
-    which the two disagree. These are more where nothing but the model speaks for ``stage``; then it
-    must be one that the log could have refuted. Without labels, and with four tests or more, none
-    may be cheaper if any single test is left out. See docs/decisions.md.
+    The model must not be refuted, nor missing outputs decide unless they are taken to be random.
+    Every other stage that may be best must cost clearly more: by a share, by three standard errors,
+    and even if the model decides some of the cases wrongly in which the two disagree. These are
+    more where nothing but the model speaks for ``stage``; then it must be one that the log could
+    have refuted. Without labels, no test in question may disagree with all others, and with four
+    tests or more none may be cheaper if any single one is left out. See docs/decisions.md.
     """
     belief, cascade = facts.belief, facts.cascade
     if price is not None:
@@ -138,6 +140,10 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     total = belief.error_rates + C
     others = [k for k in possible_stages(facts.largest_differences, C) if k != stage]
     if belief.is_refuted or facts.table.n_cases < FEW or not others:
+        return False
+    if _gaps_decide(facts, stage) and not any(a.gaps_are_random for a in facts.assumptions):
+        return False
+    if _outliers(facts, stage, others) and not facts.has_telling_labels:
         return False
     p = facts.table.disagreement
     sound = facts.verdict.stage if price is None else sound_stage(p, cascade)
@@ -190,9 +196,9 @@ def _step(facts: Facts, start: int, end: int) -> Step:
 def _warnings(facts: Facts, stage: int, certainty: Certainty) -> list[AdviceWarning]:
     found, gaps, table = [], facts.missing, facts.table
     if certainty is not Certainty.PROVEN:
-        others = _outlier(facts, stage)
-        if others is not None:
-            found.append(AdviceWarning(WarningKind.OUTLIER, (stage,), number=others))
+        for test, share in _outliers(facts, stage, facts.possible_stages).items():
+            if test == stage or not facts.has_telling_labels:
+                found.append(AdviceWarning(WarningKind.OUTLIER, (test,), number=share))
         if facts.belief.is_refuted:
             found.append(AdviceWarning(WarningKind.MISFIT, facts.belief.dependent_tests))
         chosen = {c.rule: c.stage for c in facts.choices}
@@ -224,15 +230,24 @@ def _warnings(facts: Facts, stage: int, certainty: Certainty) -> list[AdviceWarn
     return found
 
 
-def _outlier(facts: Facts, stage: int) -> float | None:
-    """Return how often a test disagrees with any other one at least, where that is odd."""
+def _outliers(facts: Facts, stage: int, others: Sequence[int]) -> dict[int, float]:
+    """Return the tests in question that disagree with all others, and how often at least.
+
+    Such a test is alone right or alone wrong, and no log without labels tells which. In question
+    are ``stage`` and those of ``others`` that may err less often.
+    """
     p = facts.table.disagreement
-    rest = [k for k in range(len(p)) if k != stage]
-    if len(rest) < 2 or np.isnan(p).any():
-        return None
-    least = float(p[stage, rest].min())
-    among = float(np.median([p[i, j] for i in rest for j in rest if i < j]))
-    return least if least >= max(APART * among, OFTEN) else None
+    rivals = [k for k in others if facts.largest_differences[stage, k] > TINY]
+    if len(p) < 3 or np.isnan(p).any() or not rivals:
+        return {}
+    found = {}
+    for test in sorted({stage, *rivals}):
+        rest = [k for k in range(len(p)) if k != test]
+        least = float(p[test, rest].min())
+        among = float(np.median([p[i, j] for i in rest for j in rest if i < j]))
+        if least >= max(APART * among, OFTEN):
+            found[test] = least
+    return found
 
 
 def _next(facts: Facts, stage: int, certainty: Certainty, n_drawn: int) -> tuple[NextStep, float]:
@@ -257,8 +272,5 @@ def _next(facts: Facts, stage: int, certainty: Certainty, n_drawn: int) -> tuple
 
 def _gaps_decide(facts: Facts, stage: int) -> bool:
     """Whether missing outputs leave more open than labels of the shown ones could settle."""
-    if facts.missing is None:
-        return False
-    n = facts.table.n_cases
-    seen = facts.table.n_seen[stage]
-    return bool((n - seen).max() > facts.table.n_disagreed[stage].max())
+    table = facts.table
+    return bool((table.n_cases - table.n_seen[stage]).max() > table.n_disagreed[stage].max())

@@ -57,6 +57,10 @@ class Again(Planned):
         if self.model.misfit.is_refuted or self.n < 30 or not others:
             return False
         supported = self.finding()[1] == stage or self.n_telling > 0
+        if self.gaps_decide(stage) and not self.log.at_random:
+            return False
+        if self.outliers(stage) and not self.n_telling:
+            return False
         if not supported and not (self.model.misfit.is_testable and self.left_out):
             return False
         for without in self.left_out:
@@ -73,6 +77,28 @@ class Again(Planned):
             if gap < max(0.1 * own, 3 * error, doubt):
                 return False
         return True
+
+    def gaps_decide(self, stage):
+        """Whether more cases hide an output than show that some test disagrees."""
+        hidden = [sum(None in (r[stage], r[k]) for r in self.rows) for k in self.stages]
+        apart = [
+            sum(None not in (r[stage], r[k]) and r[stage] != r[k] for r in self.rows)
+            for k in self.stages
+        ]
+        return max(hidden) > max(apart)
+
+    def outliers(self, stage):
+        """Tests in question that disagree with every other one far more than those do."""
+        if self.K < 3 or None in self.plain.values():
+            return []
+        better = [k for k in self.rivals if k != stage and self.differences[stage, k] > 1e-9]
+        found = []
+        for test in {stage, *better} if better else ():
+            own = [self.plain[test, k] for k in self.stages if k != test]
+            rest = [p for (i, j), p in self.plain.items() if i < j and test not in (i, j)]
+            if min(own) >= max(2.5 * np.median([float(p) for p in rest]), 0.1):
+                found.append(test)
+        return found
 
     @cached_property
     def left_out(self):
@@ -173,13 +199,9 @@ class Again(Planned):
         stage, certainty, _ = self.choice
         rates, known = self.belief
         found = []
-        rest = [k for k in self.stages if k != stage]
-        shares = {p: self.plain[p] for p in self.plain if p[0] != p[1]}
         if certainty != "proven":
-            if len(rest) > 1 and None not in shares.values():
-                among = np.median([float(shares[i, j]) for i in rest for j in rest if i < j])
-                if min(shares[stage, k] for k in rest) >= max(2 * among, 0.1):
-                    found.append("outlier")
+            odd = self.outliers(stage)
+            found += ["outlier" for k in odd if k == stage or not self.n_telling]
             if known and self.model.misfit.is_refuted:
                 found.append("misfit")
             stages = {self.sound(self.share)} - {None}
@@ -213,12 +235,7 @@ class Again(Planned):
             return "label the plan"
         if self.ground is not None:
             return "nothing"
-        hidden = [sum(None in (r[stage], r[k]) for r in self.rows) for k in self.stages]
-        apart = [
-            sum(None not in (r[stage], r[k]) and r[stage] != r[k] for r in self.rows)
-            for k in self.stages
-        ]
-        if max(hidden) > max(apart):
+        if self.gaps_decide(stage):
             return "run all tests"
         return "label" if self.n_disputed > self.n_telling else "no help"
 

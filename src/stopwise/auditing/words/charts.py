@@ -9,7 +9,7 @@ from stopwise.auditing.advice import Certainty, Payoff, Step
 from stopwise.auditing.interval import Interval
 from stopwise.auditing.price_map import PriceBand
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.words.markup import paragraph
+from stopwise.auditing.words.markup import paragraph, unbroken
 from stopwise.auditing.words.numbers import amount, counted, whole_percent
 from stopwise.auditing.words.wording import changed_words, money, n_said, name
 
@@ -169,7 +169,7 @@ def _rows(rows: list[str]) -> str:
 def _row(title: str, words: str, bars: list[str]) -> str:
     return (
         f'<div class="row"><b>{escape(title)}</b><div class="track" aria-hidden="true">'
-        f'{"".join(bars)}</div><div class="small">{escape(words)}</div></div>'
+        f'{"".join(bars)}</div><div class="small">{unbroken(words)}</div></div>'
     )
 
 

@@ -99,8 +99,8 @@ def labels_value(report: AuditReport) -> Section | None:
     if not advice.outlooks or not advice.stake or not asked:
         return None
     at_stake = (
-        "To somebody who has no idea how many of the changes are corrections, deciding without "
-        f"labels costs about {money(report, advice.stake)} too much on average."
+        "As long as nobody knows how many of the changes are corrections, deciding without labels "
+        f"costs about {money(report, advice.stake)} too much on average."
     )
     if advice.certainty is Certainty.LIKELY:
         at_stake = (

@@ -26,6 +26,7 @@ padding:.8rem 1.1rem}.proven{--level:var(--proven)}.likely{--level:var(--likely)
 .guess{--level:var(--guess)}
 .badge{background:var(--level);color:var(--on);border-radius:1rem;padding:.1rem .8rem;
 font-weight:600;font-size:.9rem}
+.box h2{display:inline;margin:0 .6rem 0 0}
 .title{font-size:1.35rem;font-weight:650;line-height:1.3;margin:.5rem 0}
 .warn{color:var(--warn);font-weight:600;margin:.35rem 0}
 .whole{white-space:nowrap}
@@ -50,6 +51,7 @@ top:.55rem!important}.tick{width:3px;background:var(--warn)}
 .strip{height:2rem}.strip span+span{border-left:2px solid var(--paper)}
 .strip .tick{border:0!important}
 .key{display:inline-block;width:.9rem;height:.9rem;border-radius:.15rem;vertical-align:-.1rem}
+ul{list-style:none;padding:0;margin:.5rem 0}
 details{margin:2rem 0}summary{cursor:pointer;font-size:1.15rem;font-weight:600}
 @page{margin:12mm}
 @media print{:root{font-size:9pt}body{max-width:none;font-size:1rem;line-height:1.3;margin:0;
@@ -68,8 +70,9 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def unbroken(text: str) -> str:
-    """Return a text for a page, in which no line ends within an option of a command."""
-    return re.sub(r"--[a-z][a-z-]*", r'<span class="whole">\g<0></span>', escape(text))
+    """Return a text for a page; no line ends within an option of a command or before a "%"."""
+    options = re.sub(r"--[a-z][a-z-]*", r'<span class="whole">\g<0></span>', escape(text))
+    return options.replace(" %", "&nbsp;%")
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]], title: str) -> str:

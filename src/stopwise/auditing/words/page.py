@@ -16,20 +16,20 @@ from stopwise.auditing.words.wording import box, one_line
 def page(report: AuditReport) -> str:
     """Return the page of a report."""
     source = escape(one_line(report.source))
-    first, last = _part(per_case(report)), _part(labels_value(report)) + _command(report)
-    if report.facts.labels is not None:  # then the labels are what the reader asked about
-        first, last = last, first
+    has_labels = report.facts.labels is not None  # then they are what the reader asked about
+    labels = _part(labels_value(report)) + _command(report)
     dense = ' class="dense"' if report.cascade.n_stages > MANY else ""
     folded = "".join(section_html(section, 3) for section in sections(report))
     body = [
         f"<main{dense}><h1>Where to stop: {source}</h1>",
         _box(report),
-        first,
+        labels if has_labels else "",
+        _part(per_case(report)),
         section_html(your_numbers(report)),
         steps_chart(report),
         costs_chart(report),
         price_strip(report),
-        last,
+        "" if has_labels else labels,
         f"<details><summary>For statisticians</summary>{folded}</details></main>",
     ]
     return (
@@ -57,13 +57,13 @@ def _command(report: AuditReport) -> str:
             f"stopwise audit LOG --costs {costs} --mistake-cost {cascade.mistake_cost:.15g}{old} "
             f"--plan-labels {n}"
         )
-    return f"<p><code>{unbroken(command)}</code></p>"
+    return paragraph("This draws the cases to label:") + f"<p><code>{unbroken(command)}</code></p>"
 
 
 def _box(report: AuditReport) -> str:
     said, level = box(report), report.advice.certainty.value
     return (
-        f'<section class="box {level}" aria-label="Do this now">'
+        f'<section class="box {level}" aria-label="Do this now"><h2>Do this now</h2>'
         f'<span class="badge">{escape(said.certainty)}</span>'
         f'<p class="title">{escape(said.title)}</p>'
         + "".join(map(paragraph, said.reasons))

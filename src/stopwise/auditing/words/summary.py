@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.words.main_sections import Section, your_numbers
+from stopwise.auditing.words.main_sections import Section, labels_value, per_case, your_numbers
 from stopwise.auditing.words.statistics import sections
 from stopwise.auditing.words.wording import box
 
@@ -24,8 +24,9 @@ def summary(report: AuditReport, *, details: bool = False) -> str:
         lines += wrap(f"Warning: {text}", WIDTH, subsequent_indent="  ")
     lines += wrap(said.next_step, WIDTH, subsequent_indent="  ")
     if details:
-        for section in (your_numbers(report), *sections(report)):
-            lines += ["", *_section(section)]
+        main = (per_case(report), your_numbers(report), labels_value(report))
+        for section in (*main, *sections(report)):
+            lines += [] if section is None else ["", *_section(section)]
     return "\n".join(lines)
 
 
