@@ -50,8 +50,9 @@ class Cases:
     @property
     def is_identified(self) -> bool:
         """Whether three tests that do not always say the same were seen together."""
-        varies = [len(np.unique(column[column != MISSING])) > 1 for column in self.codes.T]
-        together = (self.codes[:, varies] != MISSING).sum(axis=1)
+        shown = self.codes != MISSING
+        least = np.where(shown, self.codes, self.codes.max()).min(axis=0)
+        together = shown[:, least < self.codes.max(axis=0)].sum(axis=1)
         return bool((together >= LEAST_TESTS).any())
 
 

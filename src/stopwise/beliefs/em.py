@@ -14,9 +14,7 @@ Tests that err together on hard cases are not independent given a. With H = 2 le
 they are independent given a and the level, which is hidden too: a shared error term.
 
 All fits are columns of one matrix product, so several strengths, starts or resampled tables cost
-little more than one. The steps are accelerated (R. Varadhan and C. Roland, "Simple and globally
-convergent methods for accelerating the convergence of any EM algorithm", Scandinavian Journal of
-Statistics 35, 2008).
+little more than one. The steps are accelerated, see `Acceleration`.
 """
 
 from __future__ import annotations
@@ -27,18 +25,16 @@ from typing import Any
 
 import numpy as np
 
+from stopwise.beliefs.acceleration import TINY, Acceleration
 from stopwise.cascade import BoolArray, FloatArray, IntArray
 
 # Largest change of a probability at which the iteration has converged.
 CONVERGED = 1e-6
 ROUGHLY = 3e-3  # the same where fits are only compared
 MAX_CYCLES = 300  # of three steps each
-# Keeps a logarithm finite where an answer was never given.
-TINY = 1e-12
 NO_UNDERFLOW = 20  # tests: a product of so many chances of at least TINY is above zero
 DENSE = 200_000  # entries of the design matrix up to which it is not worth a sparse one
-LONGEST_JUMP = 64.0
-SLACK = 1.0  # by which a jump may lower the log likelihood: the prior may ask for that
+SLACK = 1.0  # by which the log likelihood may fall: the prior may ask for that
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,18 +127,23 @@ class Fits:
 
 def posteriors(design: Design, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return P(class | pattern) and log P(pattern) for each fit; shapes (R, S, L) and (R, S)."""
+    chances, total, top = _joint(design, parameters)
+    chances /= total[:, :, None]
+    return chances, np.log(total) + top
+
+
+def _joint(design: Design, parameters: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return P(class, pattern) / exp(top), their sums over classes, and top."""
     D, S, L = parameters.shape
-    logs = np.log(parameters + TINY).reshape(D, S * L)
-    chances = np.asarray(design.indicators @ logs).reshape(-1, S, L)
-    if len(design.codes.T) <= NO_UNDERFLOW:
+    logs = np.log(parameters + TINY)
+    chances = np.asarray(design.indicators @ logs.reshape(D, S * L)).reshape(-1, S, L)
+    if design.n_tests <= NO_UNDERFLOW:
         top = np.zeros((1, 1))
     else:
         top = chances.max(axis=2)
         chances -= top[:, :, None]
     np.exp(chances, out=chances)
-    total = np.einsum("rsl->rs", chances)
-    chances /= total[:, :, None]
-    return chances, np.log(total) + top
+    return chances, chances @ np.ones(L), top
 
 
 def maximise(
@@ -194,18 +195,18 @@ def one_accuracy(counts: FloatArray) -> FloatArray:
            [0.06, 0.83, 0.03],
            [0.11, 0.06, 0.83]])
     """
-    if counts.shape[1] == 1:
+    M = counts.shape[1]
+    if M == 1:
         return np.ones_like(counts)
-    right = np.einsum("kasha->kash", counts)
-    wrong = np.add.reduce(counts, axis=4) - right
+    right = counts.diagonal(axis1=1, axis2=4)  # with the answer last
+    wrong = np.add.reduce(counts, axis=4).transpose(0, 2, 3, 1) - right
     wrong += 1  # each answer, where it is wrong
-    n_wrong = np.add.reduce(wrong, axis=1, keepdims=True)
-    n_right = np.add.reduce(right, axis=1, keepdims=True)
-    accuracy = (n_right + 1) / (n_right + n_wrong + (2 - counts.shape[1]))
-    wrong /= n_wrong
-    scale = (1 - accuracy) / (1 - wrong)
-    spread = np.einsum("kbsh,kash->kbsha", wrong, scale)
-    np.einsum("kasha->kash", spread)[...] = accuracy
+    n_right = np.add.reduce(right, axis=3, keepdims=True)
+    n_wrong = np.add.reduce(wrong, axis=3, keepdims=True)
+    inaccuracy = (n_wrong + (1 - M)) / (n_right + n_wrong + (2 - M))
+    scale = inaccuracy / (n_wrong - wrong)
+    spread = wrong.transpose(0, 3, 1, 2)[..., None] * scale[:, None]
+    np.einsum("kasha->ksha", spread)[...] = 1 - inaccuracy
     return np.asarray(spread)
 
 
@@ -244,34 +245,33 @@ def fit_all(
         now = maximise(design, weights[:, :, None] * start, strengths, varies)
         has_converged, reached = np.zeros(now.shape[1], dtype=bool), np.full(now.shape[1], -np.inf)
 
-    def step(parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the parameters after one step, and the likelihood before it."""
-        chances, logs = posteriors(design, parameters)
-        chances *= weights[:, :, None]
-        return maximise(design, chances, strengths, varies), np.einsum("rs,rs->s", weights, logs)
+    def step(parameters: FloatArray) -> tuple[FloatArray, Any]:
+        """Return the parameters after one step, and what `likelihood` takes."""
+        chances, total, top = _joint(design, parameters)
+        chances *= (weights / total)[:, :, None]
+        return maximise(design, chances, strengths, varies), (total, top)
 
+    def likelihood(total: FloatArray, top: FloatArray) -> FloatArray:
+        return np.asarray(np.add.reduce(weights * (np.log(total) + top), axis=0))
+
+    ahead = Acceleration(now.shape, design.n_classes)
     for _ in range(max_cycles):
         first, _ = step(now)
-        second, likelihood = step(first)
-        leap, reached = step(_jump(now, first, second, design.n_classes))
-        worse = reached < likelihood - SLACK
+        second, before = step(first)
+        landed = ahead.after(now, first, second)
+        now, after = step(landed)
+        least, reached, change = likelihood(*before), likelihood(*after), _largest(second - first)
+        worse = reached < least - SLACK
+        worse |= ahead.has_leapt & (_largest(now - landed) > change)
         if worse.any():
-            leap[:, worse], reached[worse] = second[:, worse], likelihood[worse]
-        now, has_converged = leap, np.abs(second - first).max(axis=(0, 2)) < tolerance
+            now[:, worse], reached[worse] = second[:, worse], least[worse]
+            ahead.forget(worse & ahead.has_leapt)
+        has_converged = change < tolerance
         if has_converged.all():
             break
     return Fits(now, has_converged, reached)
 
 
-def _jump(start: FloatArray, first: FloatArray, second: FloatArray, n_classes: int) -> FloatArray:
-    """Return where the last two steps lead to if they go on as they did, in logarithms."""
-    a, b, c = (np.log(x + TINY) for x in (start, first, second))
-    r = b - a
-    v = c - b - r
-    squares = np.einsum("dsl,dsl->s", r, r) / (np.einsum("dsl,dsl->s", v, v) + TINY)
-    length = np.sqrt(np.minimum(np.maximum(squares, 1.0), LONGEST_JUMP**2))[:, None]
-    landed = np.exp(np.minimum(a + length * (r + r + length * v), 1.0))
-    landed[0] /= np.add.reduce(landed[0], axis=1, keepdims=True) + TINY
-    tests = landed[1:].reshape(-1, n_classes, *landed.shape[1:])
-    tests /= np.add.reduce(tests, axis=1, keepdims=True) + TINY
-    return np.asarray(landed)
+def _largest(change: FloatArray) -> FloatArray:
+    """Return the largest change of a probability in each fit."""
+    return np.asarray(np.abs(change).max(axis=(0, 2)))

@@ -6,6 +6,7 @@ import numpy as np
 
 from stopwise.beliefs.em import ROUGHLY, Design, Fits, fit_all, maximise
 from stopwise.beliefs.hidden import Hidden
+from stopwise.beliefs.moments import posteriors_by_moments
 from stopwise.beliefs.strength import LARGE, Complexity
 from stopwise.cascade import FloatArray
 from stopwise.patterns import MISSING
@@ -27,9 +28,10 @@ def later_is_right(design: Design, counts: FloatArray) -> Fits:
 
 
 def votes_and_others(design: Design, counts: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return the first posteriors: the votes, the votes led by one test, the votes with noise.
+    """Return the first posteriors: the votes, the votes led by one test, and one more.
 
-    The test that leads is the one that agrees most with the others.
+    The test that leads is the one that agrees most with the others. The last start is the solution
+    of the moment equations where there is one, else the votes with noise.
     """
     votes, codes = design.votes, design.codes
     if votes.size > LARGE:  # one start must do
@@ -42,7 +44,9 @@ def votes_and_others(design: Design, counts: FloatArray, rng: np.random.Generato
     leader = codes[:, int(np.argmax(alike))]
     (rows,) = np.nonzero(leader >= 0)
     starts[rows, 1, leader[rows]] += 1.0
-    starts[:, 2, :] *= rng.uniform(0.5, 1.5, votes.shape)
+    solved = posteriors_by_moments(design, counts)
+    noisy = votes * rng.uniform(0.5, 1.5, votes.shape)
+    starts[:, 2, :] = noisy if solved is None else solved
     starts /= starts.sum(axis=2, keepdims=True)
     return starts
 

@@ -1,0 +1,82 @@
+"""Where an iteration x ← g(x) leads to if its steps go on as the last ones did.
+
+Two steps from x show how the change f(x) = g(x) - x itself changes. At first one such pair tells
+how far to go along it, in logarithms (R. Varadhan and C. Roland, "Simple and globally convergent
+methods for accelerating the convergence of any EM algorithm", Scandinavian Journal of Statistics
+35, 2008). Once there are several, ΔG of g and ΔF of f, they tell where f vanishes if it is linear:
+
+    g(x) - γ ΔG,  γ = argmin |f(x) - γ ΔF|
+
+(H. Zhou, D. Alexander and K. Lange, "A quasi-Newton acceleration for high-dimensional optimization
+algorithms", Statistics and Computing 21, 2011). That ends iterations which creep in more than one
+direction. ΔG adds up to 0 over the outputs of a test, so probabilities still add up to 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stopwise.cascade import BoolArray, FloatArray
+
+TINY = 1e-12  # keeps a logarithm finite where an answer was never given
+LONGEST_JUMP = 64.0
+N_PAIRS, N_JUMPS = 5, 6  # pairs that are kept, and jumps before the first leap
+RIDGE = 1e-8  # pairs may be multiples of each other
+LEAST_LEFT = 0.1  # of each probability, after a leap
+BY_FIT = (1, 0, 2)  # axes
+
+
+class Acceleration:
+    """What is remembered of S iterations at once, whose points have the shape (D, S, L)."""
+
+    def __init__(self, shape: tuple[int, ...], n_classes: int) -> None:
+        D, S, L = shape
+        self._n_classes = n_classes
+        self._g, self._f = np.zeros((2, S, N_PAIRS, D * L))
+        self._n = np.zeros(S, dtype=np.int64)  # cycles since the past was forgotten
+        self._turn = 0
+        self.has_leapt = np.zeros(S, dtype=bool)  # by several pairs, at last
+
+    def forget(self, which: BoolArray) -> None:
+        """Forget the past of some iterations."""
+        self._n[which] = 0
+        self._g[which] = self._f[which] = 0.0
+
+    def after(self, start: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return where to go on from after two steps."""
+        S, change = start.shape[1], second - first
+        self._g[:, self._turn] = change.transpose(BY_FIT).reshape(S, -1)
+        self._f[:, self._turn] = (change - first + start).transpose(BY_FIT).reshape(S, -1)
+        self._n += 1
+        self.has_leapt = leaps = self._n > N_JUMPS
+        leap = self._leap(second) if leaps.any() else second
+        self._turn = (self._turn + 1) % N_PAIRS
+        if leaps.all():
+            return leap
+        jump = _jump(start, first, second, self._n_classes)
+        return np.where(leaps[:, None], leap, jump) if leaps.any() else jump
+
+    def _leap(self, second: FloatArray) -> FloatArray:
+        """Return where the change vanishes if it is linear in the directions of all pairs."""
+        D, S, L = second.shape
+        gram = self._f @ self._f.transpose(0, 2, 1)
+        diagonal = np.einsum("sii->si", gram)
+        diagonal += RIDGE * diagonal.max(axis=1, keepdims=True) + 1e-300
+        weights = np.linalg.solve(gram, self._f @ self._g[:, self._turn, :, None])
+        back = (weights.transpose(0, 2, 1) @ self._g).reshape(S, D, L).transpose(BY_FIT)
+        part = (back / second).max(axis=(0, 2)) / (1 - LEAST_LEFT)
+        return np.asarray(second - back / np.maximum(part, 1.0)[:, None])
+
+
+def _jump(start: FloatArray, first: FloatArray, second: FloatArray, n_classes: int) -> FloatArray:
+    """Return where the last two steps lead to along the way they took, in logarithms."""
+    a, b, c = (np.log(x + TINY) for x in (start, first, second))
+    r = b - a
+    v = c - b - r
+    squares = np.einsum("dsl,dsl->s", r, r) / (np.einsum("dsl,dsl->s", v, v) + TINY)
+    length = np.sqrt(np.minimum(np.maximum(squares, 1.0), LONGEST_JUMP**2))[:, None]
+    landed = np.exp(np.minimum(a + length * (r + r + length * v), 1.0))
+    landed[0] /= np.add.reduce(landed[0], axis=1, keepdims=True) + TINY
+    tests = landed[1:].reshape(-1, n_classes, *landed.shape[1:])
+    tests /= np.add.reduce(tests, axis=1, keepdims=True) + TINY
+    return np.asarray(landed)

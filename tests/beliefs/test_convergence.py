@@ -1,0 +1,75 @@
+"""Fits that converge slowly: tests hardly better than chance, and errors held to one accuracy."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import stopwise as sw
+from stopwise.beliefs.em import Design
+from stopwise.beliefs.moments import posteriors_by_moments
+from stopwise.beliefs.prediction import pattern_law
+from stopwise.patterns import PatternTable
+
+CODES = np.array(list(product((0, 1), repeat=3)))
+CASCADE = sw.Cascade(costs=[1, 2, 3])
+
+
+def law_of(prior, errors):
+    """Return the law of three tests with errors by test and right answer."""
+    chance = np.tile([prior, 1 - prior], (8, 1))
+    for k, wrong in enumerate(np.asarray(errors)):
+        chance *= np.where(CODES[:, [k]] == [0, 1], 1 - wrong, wrong)
+    return chance.sum(axis=1)
+
+
+# Expectation maximisation alone takes more than 900 steps for the first three.
+SLOW = [
+    [146648, 110484, 111564, 96570, 154759, 126425, 130159, 123391],
+    [148210, 119402, 127034, 117318, 129611, 119035, 120178, 119212],
+    [2692, 2409, 2873, 2855, 1979, 2065, 2472, 2655],
+    [4378, 2500, 212, 171, 673, 594, 5124, 6348],
+]
+
+
+@pytest.mark.parametrize("counts", SLOW)
+def test_tests_hardly_better_than_chance_converge(counts):
+    model = sw.LatentClasses.fit(PatternTable.from_rows(CODES.tolist(), counts, CASCADE))
+    assert model.has_converged
+    if model.complexity.share == 0:  # as many parameters as patterns: it reproduces the table
+        shares = np.array(counts) / sum(counts)
+        np.testing.assert_allclose(pattern_law(model).reshape(-1), shares, atol=2e-5)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_moments_of_a_law_give_the_beliefs_that_made_it(seed):
+    rng = np.random.default_rng(seed)
+    prior, errors = rng.uniform(0.2, 0.8), rng.uniform(0.02, 0.45, (3, 2))
+    law = law_of(prior, errors)
+    first = prior * np.where(CODES == 0, 1 - errors[:, 0], errors[:, 0]).prod(axis=1)
+    found = posteriors_by_moments(Design(CODES, 2), law)
+    expected = first / law
+    if found[0, 0] < found[-1, 0]:  # the order of the classes is open
+        found = found[:, ::-1]
+    np.testing.assert_allclose(found[:, 0], expected, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [5, 0, 0, 0, 0, 0, 0, 5],  # all agree
+        [5, 5, 5, 5, 0, 0, 0, 0],  # the first test is constant
+        [5, 0, 5, 0, 5, 0, 5, 0],  # the third is
+        [9, 1, 0, 0, 0, 0, 1, 9],  # the first two are equal
+        [1, 1, 1, 1, 1, 1, 1, 1],  # none says anything about another
+    ],
+)
+def test_moments_of_degenerate_tables_are_no_belief_or_a_finite_one(counts):
+    found = posteriors_by_moments(Design(CODES, 2), np.array(counts, dtype=float))
+    assert found is None or np.isfinite(found).all()
+
+
+def test_moments_are_only_solved_where_they_are_the_whole_table():
+    assert posteriors_by_moments(Design(CODES[:, [0, 1, 2, 0]], 2), np.ones(8)) is None
+    assert posteriors_by_moments(Design(CODES, 3), np.ones(8)) is None
