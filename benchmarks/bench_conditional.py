@@ -15,7 +15,7 @@ import stopwise as sw
 from benchmarks.instances import synthetic
 from paper.conditional_rules import FIXED, ORACLE, halves, held_out
 from paper.over_prices import limit_stage
-from stopwise.problem.conditional import StoppingProblem, shortened
+from stopwise.problem.stopping_problem import StoppingProblem, shortened
 
 TINY = 1e-9
 COLUMNS = ("1 stage*", "1 stage", "seen*", "agree*", "seen", "agree", "cut", "learnt", "learnt-a")

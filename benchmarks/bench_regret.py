@@ -17,7 +17,7 @@ import stopwise as sw
 from benchmarks.bars import Bars
 from benchmarks.instances import margin, margins, random_laws, recorded, synthetic
 from stopwise.progress import Progress
-from stopwise.theory.limit import weak_dominance_limit
+from stopwise.theory.regret_limit import weak_dominance_limit
 
 ALL = ("StrongDominance", "WeakDominance", "Thompson", "Resolve")
 SCALES = np.geomspace(0.01, 10, 25).tolist()

@@ -20,9 +20,10 @@ import stopwise as sw
 from benchmarks.bars import Bars, alternating
 from stopwise.store import Worker, open_store, totals
 from tests.store.child_jobs import Notes
-from tests.store.child_processes import Children, wait_until
+from tests.store.child_processes import Children
 from tests.store.postgres_server import postgres_binaries, postgres_running
 from tests.store.test_kill import random_kills
+from tests.waiting import wait_until
 
 CASCADE = sw.Cascade(costs=[0.0, 0.1, 0.2])
 Hosts = list[tuple[str, Path]]

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import stopwise as sw
-from stopwise.problem.conditional import StoppingProblem
 from stopwise.problem.families import nested_errors
+from stopwise.problem.stopping_problem import StoppingProblem
 
 CASCADE = sw.Cascade(costs=[0, 7, 2], mistake_cost=20, names=["questions", "blood test", "scan"])
 SHADES = ["#D9E8F5", "#6BAED6", "#08519C"]

@@ -13,8 +13,8 @@ from paper.sensors import Sensors
 from stopwise.cascade import Cascade
 from stopwise.patterns import Pattern
 from stopwise.policies import OutputConditional
-from stopwise.problem.conditional import StoppingProblem, shortened
 from stopwise.problem.instance import Instance
+from stopwise.problem.stopping_problem import StoppingProblem, shortened
 from stopwise.simulation import simulate
 
 FIXED = "best stage for all (labels)"

@@ -19,7 +19,7 @@ from stopwise.policies import (
     Resolve,
     WeakDominance,
 )
-from stopwise.problem.contextual import ContextualInstance
+from stopwise.problem.contextual_instance import ContextualInstance
 from stopwise.problem.contextual_laws import LogisticPairs, UniformContexts
 from stopwise.simulation import simulate
 from stopwise.simulation.palette import BROWN, style_of

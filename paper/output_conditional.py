@@ -20,9 +20,9 @@ from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, below
 from paper.sensors import HEART, PIMA
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.policies import OutputConditional
-from stopwise.problem.conditional import StoppingProblem
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.instance import Instance
+from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.simulation import simulate
 from stopwise.simulation.palette import BROWN, GREY, INDIGO, INK, WINE
 

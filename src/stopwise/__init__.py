@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from stopwise.policies.supervised import Supervised as Supervised
     from stopwise.policies.thompson import Thompson as Thompson
     from stopwise.policies.weak_dominance import WeakDominance as WeakDominance
-    from stopwise.problem.contextual import ContextualInstance as ContextualInstance
+    from stopwise.problem.contextual_instance import ContextualInstance as ContextualInstance
     from stopwise.problem.contextual_recording import ContextualRecording as ContextualRecording
     from stopwise.problem.instance import Instance as Instance
     from stopwise.problem.recording import Recording as Recording
@@ -57,7 +57,7 @@ _HOME = {
     "AuditReport": "auditing.report",
     "Cascade": "cascade",
     "Client": "client",
-    "ContextualInstance": "problem.contextual",
+    "ContextualInstance": "problem.contextual_instance",
     "ContextualPolicy": "policies.contextual",
     "ContextualRecording": "problem.contextual_recording",
     "Decision": "policies.stopping_policy",

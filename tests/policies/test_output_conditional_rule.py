@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import stopwise as sw
 from stopwise.policies.prefix_counts import PrefixCounts
 from stopwise.policies.resolution import demanded_evidence, epoch_end
-from stopwise.problem.conditional import StoppingProblem
 from stopwise.problem.families import nested_errors
+from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.theory.divergence import bernoulli_kl
 from tests.policies.helpers import draw_cases
 from tests.policies.test_output_conditional import (

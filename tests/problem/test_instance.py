@@ -200,16 +200,16 @@ def test_fifty_stages():
     weights = rng.integers(1, 10, size=R)
     instance = Instance.from_patterns(rows.tolist(), weights, Cascade([0.01] * K))
     p = weights / weights.sum()
-    for i in range(K):
-        assert instance.error_rates[i] == pytest.approx(p[rows[:, i + 1] != rows[:, 0]].sum())
-        for j in range(K):
-            differ = rows[:, i + 1] != rows[:, j + 1]
-            assert instance.disagreement[i, j] == pytest.approx(p[differ].sum(), abs=1e-12)
-            worse = (rows[:, i + 1] == rows[:, 0]) & (rows[:, j + 1] != rows[:, 0])
-            assert instance.setbacks[i, j] == pytest.approx(p[worse].sum(), abs=1e-12)
-    np.testing.assert_allclose(
-        instance.total_costs, instance.error_rates + 0.01 * np.arange(1, K + 1)
-    )
+    wrong = rows[:, 1:] != rows[:, :1]
+    differ = rows[:, 1:, None] != rows[:, None, 1:]
+    worse = ~wrong[:, :, None] & wrong[:, None, :]
+    for name, expected in {
+        "error_rates": p @ wrong,
+        "total_costs": p @ wrong + 0.01 * np.arange(1, K + 1),
+        "disagreement": np.tensordot(p, differ, 1),
+        "setbacks": np.tensordot(p, worse, 1),
+    }.items():
+        np.testing.assert_allclose(getattr(instance, name), expected, atol=1e-12, err_msg=name)
     assert instance.sample(5, 0)[1].shape == (5, K)
     with pytest.raises(InstanceError, match=r"joint of shape \(3, .* has too many cells"):
         instance.joint  # noqa: B018

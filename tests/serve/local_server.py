@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -15,6 +14,7 @@ import uvicorn
 from stopwise.runtime import LabelSettings, Stage, choices
 from stopwise.serve.app import Limits, create_app
 from stopwise.serve.host import Host
+from tests.waiting import wait_until
 
 NEW = {"name": "triage", "costs": [0, 1, 12], "mistake_cost": 200, "names": ["a", "b", "c"]}
 
@@ -71,23 +71,14 @@ def serving(
 
 
 def wait_until_ready(url: str, seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
     with httpx.Client(timeout=2, verify=False) as http:
-        while time.monotonic() < end:
+
+        def is_ready() -> bool:
             with suppress(httpx.HTTPError):
-                if http.get(f"{url}/readyz").status_code == 200:
-                    return
-            time.sleep(0.05)
-    raise TimeoutError(f"{url} is not ready")
+                return http.get(f"{url}/readyz").status_code == 200
+            return False
 
-
-def wait_for(condition: Any, seconds: float = 15) -> None:
-    """Wait until a condition holds."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError("the condition does not hold")
-        time.sleep(0.05)
+        wait_until(is_ready, seconds)
 
 
 def running(*, names: tuple[str, ...] = ("rules", "nurse")) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from stopwise.serve.app import ROUTES
-from tests.serve.local_server import NEW, serving, wait_for
+from tests.serve.local_server import NEW, serving
+from tests.waiting import wait_until
 
 BASE = "/api/cascades/triage"
 
@@ -59,8 +60,8 @@ def test_keyed_tells_are_counted_once(http):
         cases = http.get(f"{BASE}/export").json()["cases"]
         return {tuple(case["outputs"]): case["times"] for case in cases}
 
-    wait_for(lambda: exported().get(("k", "k")) == 1 and exported().get(("k",)) == 2)
-    wait_for(lambda: exported().get(("k", "late")) == 1)
+    wait_until(lambda: exported().get(("k", "k")) == 1 and exported().get(("k",)) == 2)
+    wait_until(lambda: exported().get(("k", "late")) == 1)
     assert not {("k", "z"), ("k", "early")} & set(exported())
 
 
@@ -70,7 +71,7 @@ def test_many_at_once_are_each_counted_once(http):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         told = list(pool.map(lambda case: http.post(f"{BASE}/tell", json=case).json(), cases))
     assert sum(one["outcome"] == "counted" for one in told) == 50
-    wait_for(lambda: http.get(f"{BASE}/live").json()["n_cases"] == before + 50)
+    wait_until(lambda: http.get(f"{BASE}/live").json()["n_cases"] == before + 50)
 
 
 def test_run_labels_and_report(http):
@@ -79,7 +80,7 @@ def test_run_labels_and_report(http):
     assert ran["answer"] in ("urgent", "routine")
     for k in range(40):
         http.post(f"{local}/run", json={"case": "x" * k, "key": f"case-{k}"})
-    wait_for(lambda: http.get(f"{local}/labels").json()["cases"])
+    wait_until(lambda: http.get(f"{local}/labels").json()["cases"])
     blind = http.get(f"{local}/labels?n=3").json()["cases"]
     assert len(blind) == 3
     assert "outputs" not in blind[0]
@@ -132,7 +133,7 @@ def test_stages_change_as_versions(served):
         assert [stage["name"] for stage in gone["stages"]] == ["a", "c", "d"]
         assert http.delete(f"{base}/stages/b").status_code == 422
         assert http.get(f"{base}/live").json()["n_cases"] == 1
-        wait_for(lambda: http.get(f"{base}/history").json()["at"])
+        wait_until(lambda: http.get(f"{base}/history").json()["at"])
         assert sum(map(sum, http.get(f"{base}/history").json()["stopped"])) == 1
         whats = [event["what"] for event in http.get(f"{base}/events").json()["events"]]
         assert whats[-4:] == ["epoch began", "stage added", "epoch began", "stage removed"]
@@ -152,7 +153,7 @@ def test_certificate_history_and_what_if(served):
             )
         assert http.get("/api/cascades/proved/certificate").json()["text"]
         assert http.get(f"{BASE}/certificate").status_code == 404
-        wait_for(lambda: http.get("/api/cascades/proved/history").json()["at"])
+        wait_until(lambda: http.get("/api/cascades/proved/history").json()["at"])
         assert http.get("/api/cascades/proved/what-if?mistake_cost=1000").json()["stage"] in (
             0,
             1,

@@ -15,8 +15,9 @@ import pytest
 import stopwise as sw
 from stopwise.client import ServerError
 from stopwise.store import Worker
-from tests.serve.local_server import free_port, wait_for
+from tests.serve.local_server import free_port
 from tests.serve.test_clients import start, stop
+from tests.waiting import wait_until
 
 SOAK_SECONDS = 600.0
 
@@ -51,17 +52,17 @@ def test_kill_of_one_of_three_workers_loses_nothing_acknowledged(tmp_path):
         return output, False
 
     try:
-        wait_for(lambda: len(children(process.pid)) >= 3, 30)
+        wait_until(lambda: len(children(process.pid)) >= 3, 30)
         victim = children(process.pid)[0]
         n_cases = 2000
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             tells = [pool.submit(send, k) for k in range(n_cases)]
-            wait_for(lambda: sum(tell.done() for tell in tells) > n_cases // 3, 120)
+            wait_until(lambda: sum(tell.done() for tell in tells) > n_cases // 3, 120)
             os.kill(victim, signal.SIGKILL)
             for tell in concurrent.futures.as_completed(tells):
                 output, is_acknowledged = tell.result()
                 acknowledged[output] += is_acknowledged
-        wait_for(lambda: victim not in children(process.pid), 30)
+        wait_until(lambda: victim not in children(process.pid), 30)
     finally:
         stop(process)
     with Worker(f"sqlite:///{tmp_path / 'stopwise.db'}") as worker:
@@ -91,7 +92,7 @@ def test_two_workers_share_cascades_prices_and_tells(tmp_path):
             views = [client.live() for _ in range(12)]
             return all((view["n_cases"], view["mistake_cost"]) == (10, 33) for view in views)
 
-        wait_for(agree, 20)
+        wait_until(agree, 20)
     finally:
         _, errors = stop(process)
     assert "Traceback" not in errors

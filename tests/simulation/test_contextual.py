@@ -10,7 +10,7 @@ from paper.contexts_data import learned
 from stopwise.errors import ContextError, InputError, SettingError, StateError
 from stopwise.policies.compiled_rule import declared_rule
 from stopwise.policies.pair_models import MEMORY
-from stopwise.problem.contextual import ContextualCases
+from stopwise.problem.contextual_instance import ContextualCases
 from stopwise.problem.contextual_laws import NestedErrors
 from stopwise.simulation import cases as contextual
 from stopwise.simulation import compiled

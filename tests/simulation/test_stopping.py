@@ -7,8 +7,8 @@ import pytest
 
 import stopwise as sw
 from stopwise.errors import PolicyError, SettingError
-from stopwise.problem.conditional import StoppingProblem
 from stopwise.problem.families import nested_errors
+from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.simulation import stopping
 from stopwise.theory.divergence import bernoulli_kl
 from tests.policies.contextual_helpers import nested_world

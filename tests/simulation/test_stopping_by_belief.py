@@ -7,8 +7,8 @@ import pytest
 
 import stopwise as sw
 from stopwise.errors import SettingError
-from stopwise.problem.conditional import StoppingProblem
 from stopwise.problem.families import relaxed_errors
+from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.simulation.stopping import StoppingPlay, StoppingWorld, rule_of
 
 WORLD = relaxed_errors(sw.Cascade(costs=[0, 0.1, 0.25]))

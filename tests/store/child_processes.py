@@ -68,13 +68,6 @@ class Children:
         self._parent.stdout.close()
 
 
-def wait_until(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it has not come to pass"
-        time.sleep(0.01)
-
-
 def main() -> None:
     from tests.store import child_jobs
 

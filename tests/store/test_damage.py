@@ -18,7 +18,7 @@ from stopwise.store.sql import schema, sqlite
 from stopwise.store.sql.sql_store import SqlStore
 from stopwise.store.sql.sqlite import SqliteDatabase
 from tests.store.child_jobs import Notes
-from tests.store.child_processes import wait_until
+from tests.waiting import wait_until
 
 
 @pytest.fixture

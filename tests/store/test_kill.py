@@ -7,7 +7,7 @@ import pytest
 
 from stopwise.store import Worker, open_store, totals
 from tests.store.child_jobs import POINTS, Notes
-from tests.store.child_processes import wait_until
+from tests.waiting import wait_until
 
 
 def counted(store, case):

@@ -10,8 +10,8 @@ import pytest
 from stopwise.errors import StoreUnavailableError
 from stopwise.store import Row, Worker, WorkerSettings, open_store, totals
 from tests.store.child_jobs import Notes
-from tests.store.child_processes import wait_until
 from tests.store.test_kill import check, counted, random_kills
+from tests.waiting import wait_until
 
 
 def folders(tmp_path):

@@ -17,7 +17,7 @@ from stopwise.policies.prefix_counts import Place, PrefixCounts
 from stopwise.policies.resolution import demanded_evidence, epoch_end
 from stopwise.policies.stopping_policy import Decision, StoppingPolicy
 from stopwise.theory.divergence import bernoulli_kl, edge_of_ball
-from stopwise.theory.stopping import gain_of_going_on
+from stopwise.theory.gain import gain_of_going_on
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class OutputConditional(StoppingPolicy):
 
     After a prefix s of outputs the next test changes the standing answer with chance h(s). The most
     that going on can gain is G(s) = h - c + (1 - h) max(0, G(s, same again)), with c the price of
-    the next test: see `stopwise.theory.stopping`. The policy stops where an upper bound of G(s) is
+    the next test: see `stopwise.theory.gain`. The policy stops where an upper bound of G(s) is
     at most 0. The bound has in place of each h the highest chance that n·kl(ĥ, h) <= the evidence
     demanded by `Resolve` leaves possible, so a prefix about which little is known goes on and is
     learned about; since the demand grows with t no prefix stays unexplored for ever.

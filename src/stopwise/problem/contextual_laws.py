@@ -1,4 +1,4 @@
-"""What contexts come up, and the law of label and outputs given a context."""
+"""Laws of contexts, and laws of label and outputs given a context."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stopwise.errors import InstanceError
 
 @runtime_checkable
 class ContextLaw(Protocol):
-    """Where contexts come from."""
+    """The law of contexts."""
 
     @property
     def n_features(self) -> int:
@@ -25,15 +25,15 @@ class ContextLaw(Protocol):
         """Draw ``n`` contexts; shape (n, d)."""
 
     def extremes(self) -> FloatArray:
-        """Return contexts at the edge, where a law that is none most likely shows."""
+        """Return contexts at the edge, where invalid probabilities are most likely to show."""
 
 
 @runtime_checkable
 class ConditionalLaw(Protocol):
     """The law of label and outputs given a context, over a fixed table of patterns.
 
-    The label is a fair coin, so that outputs alone say nothing of it; patterns tell which tests
-    are wrong.
+    The label is a fair coin, so outputs alone say nothing about it; patterns say which tests are
+    wrong.
     """
 
     @property
@@ -62,7 +62,7 @@ class UniformContexts:
         return rng.uniform(-1, 1, size=(n, self.n_features))
 
     def extremes(self) -> FloatArray:
-        """Return the corners; of very many some."""
+        """Return the corners, a random sample of them beyond ten features."""
         d = self.n_features
         if d > 10:
             return np.random.default_rng(0).choice([-1.0, 1.0], size=(1024, d))
@@ -104,10 +104,10 @@ class LogisticLaw:
 
 @dataclass(frozen=True, init=False, eq=False)
 class NestedErrors(LogisticLaw):
-    """Strong dominance given x: a right answer stays right, each step mends σ(θ_i·x) of the cases.
+    """Strong dominance given x: right answers stay right, each step corrects σ(θ_i·x) of the cases.
 
     Then P(Y^i ≠ Y^j | x) = γ_i(x) - γ_j(x) is the sum of the steps from i to j: exactly logistic
-    for neighbours, not for other pairs, where a logistic model is only near the truth. ``theta``
+    for neighbours, only approximately for other pairs. ``theta``
     has one row for each step from a test to the next; shape (K - 1, 1 + d).
     """
 
@@ -119,10 +119,10 @@ class NestedErrors(LogisticLaw):
 
     def chances(self, contexts: FloatArray) -> FloatArray:
         """Return the probability of each pattern given each context; shape (n, K + 1)."""
-        mended = logistic(contexts, self.theta).T
+        corrected = logistic(contexts, self.theta).T
         all_wrong = np.full(len(contexts), self.last_error)
-        none = 1 - mended.sum(axis=0) - all_wrong
-        return _checked_chances(np.vstack([none, mended, all_wrong]).T, contexts)
+        none = 1 - corrected.sum(axis=0) - all_wrong
+        return _checked_chances(np.vstack([none, corrected, all_wrong]).T, contexts)
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -132,7 +132,7 @@ class LogisticPairs(LogisticLaw):
     Of three answers at most one is odd: test 1 with probability (p_12 + p_13 - p_23) / 2, and so
     on, which must be >= 0 (triangle inequality). The label is the last test's answer, or with
     probability e = ``last_error`` the other, so γ_i(x) = e + (1 - 2 e) p_iK(x): the last test errs
-    least, but a right answer may be spoilt in between. ``theta`` has one row a pair, in the order
+    least, but a right answer may become wrong in between. ``theta`` has one row a pair, ordered
     (1, 2), (1, 3), (2, 3); shape (3, 1 + d), or (1, 1 + d) for two tests.
     """
 
@@ -153,7 +153,7 @@ class LogisticPairs(LogisticLaw):
     def chances(self, contexts: FloatArray) -> FloatArray:
         """Return the probability of each pattern given each context; shape (n, R)."""
         p = logistic(contexts, self.theta).T
-        # The pair that leaves a test out tells how often that test is not the odd one.
+        # Half the sum less the pair without a test: how often that test is the odd one.
         odd = p if len(p) == 1 else p.sum(axis=0) / 2 - p[::-1]
         all_ = np.vstack([1 - odd.sum(axis=0), odd])
         both = np.vstack([(1 - self.last_error) * all_, self.last_error * all_])
@@ -166,7 +166,7 @@ _ODD = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
 
 def logistic(contexts: FloatArray, theta: FloatArray) -> FloatArray:
     """Return σ(θ·(1, x)) for each context and each row of ``theta``; shape (n, rows)."""
-    # A row of theta after the other in memory: what follows goes over all contexts at once.
+    # One row of theta after the other in memory, so that the rest is vectorised over contexts.
     z = theta[:, :1] + theta[:, 1:] @ contexts.T
     small = np.exp(-np.abs(z))  # cannot overflow
     return np.asarray(np.where(z >= 0, 1.0, small) / (1.0 + small)).T

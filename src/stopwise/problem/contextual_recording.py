@@ -1,4 +1,4 @@
-"""Recorded cases with features: rows drawn with replacement, the features being the context."""
+"""Recorded cases with features as contexts; rows are drawn with replacement."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray, read_only
 from stopwise.errors import InstanceError
-from stopwise.problem.contextual import ContextualCases
+from stopwise.problem.contextual_instance import ContextualCases
 from stopwise.problem.contextual_laws import checked_table
 from stopwise.problem.instance import coded_outcomes
 from stopwise.problem.recording import Recording
 
-# A context must have come up so often for its best stage to be known at all.
-LEAST_ROWS = 20
+MIN_ROWS = 20  # of a context, for its best stage to be known
 
 
 class ContextualRecording(Recording):
     """A `Recording` whose rows have features that a learner may look at before it starts.
 
-    What is the best stage for a context? Where features take few values it is the stage that costs
-    least among the rows that share them. Where every row is its own context, that would be the best
-    stage in hindsight for a single case, which nobody can know. So by default regret is measured
-    against the best *fixed* stage: for each row what a stage cost there, price and error, minus
-    what the best fixed stage cost. It can be negative; that is what contexts are good for.
+    If features take few values, the best stage for a context is the one that costs least among the
+    rows that share it. If every row has its own context, that would be the best stage in hindsight
+    for a single case, which nobody can know. So by default regret is measured against the best
+    *fixed* stage: for each row the cost of a stage, price and error, minus the cost of the best
+    fixed stage. It can be negative, which is the point of contexts.
 
     Parameters
     ----------
@@ -87,7 +86,7 @@ class ContextualRecording(Recording):
         if columns.get("tests") is None or not features:
             raise InstanceError(f"tests and features of {path} must be named, column by column")
         answers = Recording.from_csv(path, cascade, **columns)
-        # Read like the answers of so many tests, then taken as numbers.
+        # Read like the answers of tests, then used as numbers.
         free = Cascade([0.0] * len(features))
         known = Recording.from_csv(path, free, label=None, tests=features)
         return cls(answers.outputs, answers.labels, known.outputs, cascade, per_context=per_context)
@@ -132,9 +131,9 @@ class ContextualRecording(Recording):
     def _gaps_per_context(self) -> FloatArray:
         _, group, sizes = np.unique(self.features, axis=0, return_inverse=True, return_counts=True)
         group = group.reshape(-1)
-        if sizes.min() < LEAST_ROWS:
+        if sizes.min() < MIN_ROWS:
             raise InstanceError(
-                f"features must take few values for per_context, each in {LEAST_ROWS} rows or "
+                f"features must take few values for per_context, each in {MIN_ROWS} rows or "
                 f"more, got {len(sizes)} distinct contexts, one of them in {sizes.min()}"
             )
         sums = np.zeros((len(sizes), self.cascade.n_stages))

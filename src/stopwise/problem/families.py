@@ -13,8 +13,7 @@ from stopwise.problem.instance import Instance
 # Section 7: P(Y = 1) and the error rates of the three synthetic channels.
 PREVALENCE = 0.7
 ERROR_RATES = (0.4, 0.1, 0.05)
-# Where later tests slip independently the number of patterns doubles with each.
-MOST_STAGES = 18
+MAX_STAGES = 18  # of relaxed errors: the number of patterns doubles with each stage
 
 
 def nested_errors(
@@ -22,7 +21,7 @@ def nested_errors(
 ) -> Instance:
     """Return the strongly dominant instance with the given error rates, on a chain or a tree.
 
-    One uniform U decides for all tests, Y^k is wrong where U < γ_k, so a right answer stays right.
+    One uniform U decides for all tests: Y^k is wrong where U < γ_k, so a right answer stays right.
     Section 7's synthetic data, with its values by default.
 
     >>> instance = nested_errors(Cascade(costs=[0, 0.1, 0.1]))
@@ -48,7 +47,7 @@ def relaxed_errors(
     slip: float = 0.1,
     prevalence: float = PREVALENCE,
 ) -> Instance:
-    """Return Section 7's relaxed instance: `nested_errors`, but right answers may be spoilt later.
+    """Return Section 7's relaxed instance: `nested_errors`, but right answers may become wrong.
 
     Where test 1 is right each later test errs with probability ``slip``, independently: the error
     rates of the later tests rise by ``slip * (1 - γ_1)``. On a tree test 1 is the root.
@@ -56,9 +55,9 @@ def relaxed_errors(
     >>> relaxed_errors(Cascade(costs=[0, 0.1, 0.25])).error_rates
     array([0.4 , 0.16, 0.11])
     """
-    if cascade.n_stages > MOST_STAGES:
+    if cascade.n_stages > MAX_STAGES:
         raise InstanceError(
-            f"cascade must have at most {MOST_STAGES} stages: 2^(K-1) patterns, "
+            f"cascade must have at most {MAX_STAGES} stages: 2^(K-1) patterns, "
             f"got {cascade.n_stages}"
         )
     _check_probability("slip", slip)
@@ -110,7 +109,7 @@ def indistinguishable_pair(epsilon: float) -> tuple[Instance, Instance]:
     """Return θ and θ' of Theorem 3: output laws within ε, yet different best stages.
 
     θ prefers stage 1 by 1/4, θ' prefers stage 2 by ε; both are weakly dominant. With the
-    third table's misprint mended: θ'(0, 0, 1) is 3/8.
+    third table's misprint corrected: θ'(0, 0, 1) is 3/8.
     """
     if not 0 < epsilon < 3 / 8:
         raise InstanceError(f"epsilon must lie in (0, 3/8), got {epsilon!r}")
@@ -130,8 +129,8 @@ def split_optimum() -> Instance:
 def costly_middle(margin: float) -> Instance:
     """Return three tests of which the second looks cheap to try and is not.
 
-    Stage 1 is best. Going on to stage 2 costs 1/2 and misses paying by ``margin``, yet mends
-    nothing: its true gap is 1/2. Stage 3 has a gap of 2 ``margin`` and shows all that stage 2 does.
+    Stage 1 is best. Going on to stage 2 costs 1/2 and misses paying by ``margin``, yet corrects
+    nothing: its true gap is 1/2. Stage 3 has a gap of 2 ``margin`` and also shows stage 2.
     """
     if not 0 < margin < 1 / 4:
         raise InstanceError(f"margin must lie in (0, 1/4), got {margin!r}")

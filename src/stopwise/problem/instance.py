@@ -1,4 +1,4 @@
-"""The truth: the joint law of the hidden label and the outputs of the tests."""
+"""Known truth: the joint law of the hidden label and the outputs of the tests."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from stopwise.errors import InstanceError
 from stopwise.patterns import PatternTable
 
 Seed = int | np.random.Generator
-# A joint array larger than this does not fit in memory; such an instance keeps its patterns only.
-MAX_CELLS = 50_000_000
+MAX_CELLS = 50_000_000  # of a joint array; a larger one does not fit in memory
 
 
 class Instance:
@@ -195,7 +194,7 @@ class Instance:
     def is_ordered(self) -> bool:
         """Whether no test errs more often than the one before it on its path (Θ_SA).
 
-        The paper assumes it; here it is not required, only told.
+        The paper assumes it; here it is not required.
         """
         return all(
             parent is None or self.error_rates[k] <= self.error_rates[parent] + TOLERANCE
@@ -229,7 +228,7 @@ def coded_outcomes(
     labels: Any, outputs: Any, n_stages: int
 ) -> tuple[IntArray, tuple[Hashable, ...]]:
     """Return recorded cases as rows (label, outputs…) of indices into their classes, or raise."""
-    # As objects: beside a text NumPy would turn 1 into "1" and a missing NaN into "nan".
+    # As objects: beside a text, NumPy would turn 1 into "1" and NaN into "nan".
     truth = np.asarray(labels, dtype=object)
     shown = np.asarray(outputs, dtype=object)
     if truth.ndim != 1 or len(truth) == 0:
@@ -262,7 +261,7 @@ def _coded(table: list[tuple[Hashable, ...]]) -> tuple[IntArray, tuple[Hashable,
 
 
 def _check_outcome(value: Any, row: int, column: int) -> None:
-    """Refuse what is no outcome, with its place."""
+    """Refuse a value that is not an outcome, with its place."""
     place = f"at row {row + 1}, " + (f"stage {column}" if column else "the label")
     if not isinstance(value, Hashable):
         raise InstanceError(f"outcomes must be hashable labels, got {value!r} {place}")

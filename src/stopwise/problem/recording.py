@@ -1,4 +1,4 @@
-"""Recorded cases as a world to learn in: a table of outputs, with the labels beside it."""
+"""Recorded cases to learn from: a table of outputs, with labels beside it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Recording:
     """A table of recorded outputs, one row a case, from which rows are drawn with replacement.
 
     This is how Section 7 runs its online learners on real data. Drawing rows with replacement is
-    drawing from the empirical law, so everything true of a recording is told by its `instance`.
+    drawing from the empirical law, so its `instance` gives all true quantities of a recording.
 
     Parameters
     ----------
     outputs
-        What the tests said; shape (n, K). Any hashable values, none missing.
+        The outputs of the tests; shape (n, K). Any hashable values, none missing.
     labels
         The right answers, shape (n,), or ``None`` if there are none: then there is no regret.
     cascade
@@ -125,7 +125,7 @@ class Recording:
 
 
 def _table(values: Any) -> Any:
-    """Return a read-only copy: an array as it is, else objects, where 1 beside "a" is no text."""
+    """Return a read-only copy: an array keeps its type, other tables become arrays of objects."""
     kind = values.dtype if isinstance(values, np.ndarray) else object
     try:
         return read_only(np.array(values, dtype=kind))
@@ -134,7 +134,7 @@ def _table(values: Any) -> Any:
 
 
 def _check_common_values(instance: Instance) -> None:
-    """Refuse answers that can never be right: labels in one coding and outputs in another."""
+    """Refuse labels and outputs without common values: no answer could be right."""
     if not np.isin(instance.outputs, instance.labels).any():
         said, true = (
             [instance.classes[c] for c in np.unique(codes)[:5]]

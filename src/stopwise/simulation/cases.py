@@ -14,7 +14,7 @@ from stopwise.cascade import FloatArray, IntArray
 from stopwise.errors import SettingError
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.problem.contextual import ContextualCases, ContextualInstance
+from stopwise.problem.contextual_instance import ContextualCases, ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.simulation import kernels
 from stopwise.simulation.compiled import kernel

@@ -13,7 +13,7 @@ from stopwise.checks import whole_number
 from stopwise.errors import SettingError
 from stopwise.policies.compiled_rule import declared_rule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.problem.contextual import ContextualInstance
+from stopwise.problem.contextual_instance import ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
 from stopwise.problem.recording import Recording

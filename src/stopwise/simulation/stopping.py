@@ -18,8 +18,8 @@ from stopwise.errors import PolicyError
 from stopwise.patterns import Pattern
 from stopwise.policies.resolution import epoch_end
 from stopwise.policies.stopping_policy import Decision
-from stopwise.problem.conditional import StoppingProblem
 from stopwise.problem.instance import Instance
+from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.simulation.events import checked_hold
 from stopwise.simulation.world import Played
 

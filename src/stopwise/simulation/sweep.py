@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stopwise.errors import SettingError
-from stopwise.problem.contextual import ContextualInstance
+from stopwise.problem.contextual_instance import ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
 from stopwise.problem.recording import Recording

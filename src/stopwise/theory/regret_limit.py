@@ -15,11 +15,9 @@ from stopwise.patterns import PatternTable
 from stopwise.theory.plan import Numbers
 
 Pattern = tuple[int, ...]
-# The most patterns of agreement for which the limit is worked out.
-MOST_PATTERNS = 3_000
-# How much of the information that is asked for may be missing.
-PRECISION = 1e-4
-MOST_ROUNDS = 200
+MAX_PATTERNS = 3_000  # of agreement, for which the limit is computed
+PRECISION = 1e-4  # the share of the required information that may be missing
+MAX_ROUNDS = 200
 # Where -ln p is first replaced by its tangents, as multiples of the probability p has in truth.
 FIRST_TANGENTS = (0.02, 0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0)
 
@@ -58,7 +56,7 @@ def weak_dominance_limit(law: PatternTable, gaps: Numbers, best: int) -> float:
     costs = np.array(gaps, dtype=np.float64)[best + 1 :]
     plan: FloatArray = np.ones(len(costs))
     cuts: list[FloatArray] = []
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         nearest = [rival.nearest(plan) for rival in rivals]
         found = [cut for cut in nearest if cut is not None]
         if not found:
@@ -79,8 +77,8 @@ class _Rival:
     def __init__(self, law: PatternTable, best: int, rival: int) -> None:
         K, C = law.n_stages, law.cascade.cumulative_costs
         patterns = list(_agreements(K, law.n_classes))
-        if len(patterns) > MOST_PATTERNS:
-            raise SettingError(f"law must have at most {MOST_PATTERNS} patterns, got more")
+        if len(patterns) > MAX_PATTERNS:
+            raise SettingError(f"law must have at most {MAX_PATTERNS} patterns, got more")
         chances: dict[Pattern, float] = defaultdict(float)
         for row, chance in zip(law.codes.tolist(), law.probabilities.tolist(), strict=True):
             first: dict[int, int] = {}
@@ -111,7 +109,7 @@ class _Rival:
         """Return the information u_k is multiplied by in the worst P', None if there is no P'."""
         weights = self.chances * plan[self.depths]
         entropy = float(weights @ np.log(self.chances))
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             solution = self._solve(weights)
             if solution is None:
                 return None
@@ -150,7 +148,7 @@ def _agreements(n_stages: int, n_classes: int) -> Iterator[Pattern]:
     patterns: list[Pattern] = [(0,)]
     for _ in range(n_stages - 1):
         patterns = [(*s, y) for s in patterns for y in range(min(max(s) + 2, max(n_classes, 2)))]
-        if len(patterns) > MOST_PATTERNS:
+        if len(patterns) > MAX_PATTERNS:
             break
     yield from patterns
 

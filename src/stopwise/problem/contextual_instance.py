@@ -1,4 +1,4 @@
-"""The truth with contexts: a law of contexts, and of label and outputs given a context."""
+"""Known truth with contexts: a law of contexts, and of label and outputs given a context."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray
 from stopwise.errors import CascadeError, InstanceError
 from stopwise.problem.contextual_laws import ConditionalLaw, ContextLaw, checked_table
 
-# Where the law of contexts has no closed form, averages over it are taken over so many.
-N_AVERAGED = 20_000
-# Contexts outside weak dominance are drawn again; more than so many in a row look hopeless.
-MOST_REDRAWS = 1_000
+N_AVERAGED = 20_000  # contexts drawn for an average over their law
+MAX_REDRAWS = 1_000  # of a context outside weak dominance, before that is an error
 
 
 class ContextualCases(NamedTuple):
@@ -47,7 +45,7 @@ class ContextualInstance:
         Draw contexts again for which weak dominance fails, so that it holds given every context.
 
     >>> from stopwise.problem.contextual_laws import NestedErrors, UniformContexts
-    >>> law = NestedErrors([[-2.0, 2.0]])  # the second test mends more where the feature is large
+    >>> law = NestedErrors([[-2.0, 2.0]])  # test 2 corrects more where the feature is large
     >>> world = ContextualInstance(law, UniformContexts(1), Cascade(costs=[0, 0.2]))
     >>> world.best_stages([[-1.0], [1.0]])
     array([0, 1])
@@ -88,7 +86,7 @@ class ContextualInstance:
         self._errors = read_only(self._is_wrong.astype(np.float64))
         differs = self._is_wrong[:, :, None] != self._is_wrong[:, None, :]
         self._differs = read_only(differs.reshape(len(differs), -1).astype(np.float64))
-        # What is no law is refused here, not in the middle of a run.
+        # An invalid law is refused here, not in the middle of a run.
         self._chances(contexts.extremes())
         self.draw_contexts(1_000, np.random.default_rng(0))
 
@@ -161,7 +159,7 @@ class ContextualInstance:
         if not self.only_weakly_dominant:
             return drawn, chances
         bad = np.flatnonzero(~self._is_dominant(chances))
-        for _ in range(MOST_REDRAWS):
+        for _ in range(MAX_REDRAWS):
             if not len(bad):
                 return drawn, chances
             drawn[bad] = self.contexts.draw(len(bad), rng)

@@ -13,8 +13,8 @@ from stopwise.disagreement import dominated_pairs
 from stopwise.errors import SettingError
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.theory.divergence import bernoulli_kl
-from stopwise.theory.limit import weak_dominance_limit
 from stopwise.theory.plan import cheapest_plan, expected_regret
+from stopwise.theory.regret_limit import weak_dominance_limit
 
 BITS = [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1)]  # who agrees with whom among three binary tests
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from paper.random_instances import random_strong, random_weak
 from stopwise.cascade import Cascade
 from stopwise.errors import InstanceError
-from stopwise.problem.conditional import StoppingProblem, shortened
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.instance import Instance
-from stopwise.theory.stopping import gain_of_going_on
+from stopwise.problem.stopping_problem import StoppingProblem, shortened
+from stopwise.theory.gain import gain_of_going_on
 from tests.strategies import instances, seeds
 
 TINY = 1e-9

@@ -1,4 +1,4 @@
-"""The truth about stopping after seeing outputs: the best rule, and the rule without labels."""
+"""Stopping after seeing outputs where the truth is known: the best rule, the one without labels."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from stopwise.checks import whole_number
 from stopwise.errors import InstanceError
 from stopwise.patterns import Pattern, agreement
 from stopwise.problem.instance import Instance
-from stopwise.theory.stopping import gain_of_going_on
+from stopwise.theory.gain import gain_of_going_on
 
 Stops = Callable[[Pattern], float]
-"""The chance that a rule stops at a prefix; most rules know no chance but 0 and 1."""
+"""The chance that a rule stops at a prefix, for most rules 0 or 1."""
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,18 @@ class Prefix:
     chance: float  # the probability that a case shows them
     error: float  # P(Y^i ≠ Y | they were seen): the chance that their last output is wrong
     change: float  # P(Y^{i+1} ≠ Y^i | they were seen); 0 at the last stage
-    gain: float  # the most that going on can gain, whatever the labels are: ``gain_of_going_on``
+    gain: float  # the most that going on can gain over all labels: ``gain_of_going_on``
     going_on: float  # the least cost + error of going on, from here; infinite at the last stage
     children: tuple[Pattern, ...]  # the prefixes that are one output longer
 
     @property
     def value(self) -> float:
-        """The least cost + error from here, what was spent already left out (V)."""
+        """The least cost + error from here on, without what was spent already (V)."""
         return min(self.error, self.going_on)
 
 
 class StoppingProblem:
-    """Where to stop if one may look at each output before the next test is run.
+    """Where to stop if each output is seen before the next test is run.
 
     A rule says for each prefix of outputs whether to stop there and answer with its last output.
     The best one follows by dynamic programming, V(s) = min(error(s), c + E V(s, next output)).
@@ -49,7 +49,7 @@ class StoppingProblem:
     instance
         The joint law; a chain.
     pooled
-        Look at no more of the outputs than which of them agree.
+        Use only which of the outputs agree.
 
     >>> from stopwise.cascade import Cascade
     >>> from stopwise.problem.families import nested_errors
@@ -65,7 +65,7 @@ class StoppingProblem:
             raise InstanceError(f"instance must be on a chain, got {instance.cascade!r}")
         self.instance = instance
         self.pooled = pooled
-        # For each pattern of the instance the prefixes that it goes through, as they are looked at.
+        # The patterns of the instance as a rule sees them.
         shown = [tuple(row) for row in instance.outputs.tolist()]
         self._shown = [agreement(row) for row in shown] if pooled else shown
         self.prefixes: dict[Pattern, Prefix] = {}
@@ -99,19 +99,19 @@ class StoppingProblem:
         return self.prefixes[prefix]
 
     def stops_at_best(self, prefix: Pattern) -> bool:
-        """Whether the best rule stops at a prefix; where both are as good, it does."""
+        """Whether the best rule stops at a prefix; in a tie it does."""
         node = self.prefixes[prefix]
         return node.error <= node.going_on + TOLERANCE
 
     def stops_without_labels(self, prefix: Pattern) -> bool:
-        """Whether no labels whatsoever could make going on from a prefix gain anything."""
+        """Whether going on from a prefix gains nothing, whatever the labels are."""
         node = self.prefixes[prefix]
         return not node.children or node.gain <= TOLERANCE
 
     def cost(self, stops: Stops, error: Callable[[Pattern], float] | None = None) -> float:
         """Return the expected cost + error of a rule; at the last stage every rule stops.
 
-        ``error`` is the chance to err at a prefix if the answer is not the last output.
+        ``error`` gives the chance to err at a prefix where the answer is not the last output.
         """
         C = self.instance.cascade.cumulative_costs
         total, todo = 0.0, [(prefix, 1.0) for prefix in self.first]
@@ -127,7 +127,7 @@ class StoppingProblem:
         return total
 
     def error_of(self, prefix: Pattern, answer: int) -> float:
-        """Return the chance that ``answer``, a code, is wrong once a prefix was seen."""
+        """Return the chance that ``answer``, a code, is wrong given a prefix."""
         rows = self._rows[prefix]
         weights = self.instance.probabilities[rows]
         return float(weights @ (self.instance.labels[rows] != answer) / weights.sum())
@@ -144,7 +144,7 @@ class StoppingProblem:
         return self.cost(self.stops_without_labels)
 
     def violations(self) -> tuple[Pattern, ...]:
-        """Return the prefixes where the best rule stops though going on might seem to gain."""
+        """Return the prefixes where the best rule stops but not the one without labels."""
         found, todo = [], list(self.first)
         while todo:
             prefix = todo.pop()

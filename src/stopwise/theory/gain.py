@@ -1,4 +1,4 @@
-"""Stopping after seeing outputs: what going on with one case can gain at most, labels unknown."""
+"""The most that going on with one case can gain after its outputs so far, labels unknown."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from __future__ import annotations
 def gain_of_going_on(change: float, price: float, later: float) -> float:
     """Return the most that running one more test can gain, with the option to go on after it.
 
-    G = h - c + (1 - h) max(0, G'): the next test changes the answer with chance h, which mends one
-    mistake at most and ends the matter; if it does not, one may stop, or go on for G'. It is the
+    G = h - c + (1 - h) max(0, G'): the next test changes the answer with chance h, which corrects
+    at most one mistake and ends the case; if it does not, one may stop, or go on for G'. It is the
     largest gain over all labels and all ways to go on (``docs/contexts.md`` has the proof).
 
     Parameters
