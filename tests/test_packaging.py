@@ -42,7 +42,7 @@ HELP = "sys.argv = ['stopwise', '--help']\nfrom stopwise.cli import main\nmain()
 
 
 @pytest.mark.parametrize(
-    ("code", "needed"), [("import stopwise", set()), (HELP, {"rich", "typer"})]
+    ("code", "needed"), [("import stopwise", set()), (HELP, {"typer"})]
 )
 def test_import_and_help_load_nothing_heavy(code, needed):
     shown = "atexit.register(lambda: print(json.dumps(list(sys.modules))))"

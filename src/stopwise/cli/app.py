@@ -37,7 +37,7 @@ class LazyGroup(TyperGroup):
         """Return what the help needs of a command."""
         if cmd_name not in COMMANDS:
             return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
+        return TyperCommand(cmd_name, short_help=COMMANDS[cmd_name])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Load the command that is called."""
@@ -55,7 +55,11 @@ def load(name: str) -> Any:
 
 
 app = typer.Typer(
-    cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    cls=LazyGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # loading Rich takes longer than all else that the list needs
 )
 
 
