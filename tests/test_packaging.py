@@ -41,9 +41,7 @@ def direct_dependencies() -> list[Requirement]:
 HELP = "sys.argv = ['stopwise', '--help']\nfrom stopwise.cli import main\nmain()"
 
 
-@pytest.mark.parametrize(
-    ("code", "needed"), [("import stopwise", set()), (HELP, {"typer"})]
-)
+@pytest.mark.parametrize(("code", "needed"), [("import stopwise", set()), (HELP, {"typer"})])
 def test_import_and_help_load_nothing_heavy(code, needed):
     shown = "atexit.register(lambda: print(json.dumps(list(sys.modules))))"
     done = subprocess.run(

@@ -235,4 +235,7 @@ def test_steps_of_many_pairs_are_those_of_each(largest):
     z, q = rng.normal(0, 4, 60), rng.uniform(0, largest, 60)
     y = rng.integers(2, size=60)
     each = [step_size(*row) for row in zip(z.tolist(), q.tolist(), y.tolist(), strict=True)]
-    np.testing.assert_allclose(step_sizes(z, q, y), each, atol=1e-9)
+    steps, slopes = step_sizes(z, q, y)
+    np.testing.assert_allclose(steps, each, atol=1e-9)
+    p = np.array([chance(z[k] + q[k] * each[k]) for k in range(60)])
+    np.testing.assert_allclose(slopes, p * (1 - p), atol=1e-9)

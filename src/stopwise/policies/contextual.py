@@ -105,7 +105,7 @@ class ContextualPolicy(Learner):
             raise SettingError("warm_up must be 0 or at least 2: one case has no scale, got 1")
         self._check_size()
         self._later, self._earlier = np.tril_indices(cascade.n_stages, -1)
-        self._stored["model"] = self._new_model().listed()
+        self._stored["model"] = self._new_model().for_python()
 
     def ask(self, context: Any) -> int:
         """Return the stage at which to stop a case with these features."""
@@ -187,7 +187,7 @@ class ContextualPolicy(Learner):
         memory = {part: checked_memory(part, saved[part], like[part]) for part in MEMORY}
         check_memory(memory, self.warm_up, self.regularisation)
         fresh.fill(memory)
-        return fresh.listed()
+        return fresh.for_python()
 
     def _check_size(self) -> None:
         """Refuse a model of absurd size before it takes the memory."""
@@ -227,7 +227,7 @@ class ContextualPolicy(Learner):
             x=np.ones(D),
             direction=np.zeros(D),
             spares=np.zeros(P),
-            spreads=np.zeros(P),
+            deviations=np.zeros(P),
         )
 
     def _pairs(self, told: tuple[Hashable, ...]) -> Any:
@@ -240,7 +240,7 @@ class ContextualPolicy(Learner):
         n_pairs = len(codes) * (len(codes) - 1) // 2
         known = np.array(codes, dtype=np.int64)
         earlier, later = known[self._earlier[:n_pairs]], known[self._later[:n_pairs]]
-        pairs = (earlier != later).astype(np.int8)
+        pairs = (earlier != later).view(np.int8)
         if min(codes) < 0:
             pairs[(earlier < 0) | (later < 0)] = UNSEEN
         return pairs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from stopwise.policies.compiled_rule import ContextualRule
@@ -51,13 +50,12 @@ def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: 
     if not is_warm(model):
         return last
     bonus = growing_bonus(exploration, model.counts[0])
-    spares, spreads = outlook(model, context)
+    spares, deviations = outlook(model, context, bonus)
     for i in range(last):
         deepest = i
         for j in range(i + 1, n_stages):
             p = j * (j - 1) // 2 + i
-            deviation = math.sqrt(bonus * spreads[p])
-            if -deviation <= spares[p] < deviation or model.seen[p] == 0:
+            if -deviations[p] <= spares[p] < deviations[p] or model.seen[p] == 0:
                 deepest = j
             elif spares[p] < 0:
                 deepest = REFUTED

@@ -24,16 +24,15 @@ def covered_stage(
     last = n_stages - 1
     if not is_warm(model):
         return last
-    spares, spreads = outlook(model, context)
+    spares, deviations = outlook(model, context, bonus)
     for i in range(last):
         j = i + 1
         while j <= last:
             p = j * (j - 1) // 2 + i
-            deviation = math.sqrt(bonus * spreads[p])
             if is_drawn:
-                covers = deviation * rng.standard_normal() <= spares[p]
+                covers = deviations[p] * rng.standard_normal() <= spares[p]
             else:
-                covers = spares[p] >= deviation and model.seen[p] > 0
+                covers = spares[p] >= deviations[p] and model.seen[p] > 0
             if not covers:
                 break
             j += 1

@@ -16,8 +16,7 @@ from stopwise.cascade import FloatArray
 # The equation of a step is solved to this precision, far below the noise of one case.
 PRECISION = 1e-10
 MOST_ITERATIONS = 50
-# Up to this many, numbers are faster one by one; up to this q Newton's method needs no care.
-FEW = 8
+# Up to this q Newton's method needs no care.
 EASY = 4.0
 
 
@@ -80,24 +79,29 @@ def chances(z: FloatArray) -> FloatArray:
     return np.asarray(0.5 + 0.5 * np.tanh(0.5 * z))
 
 
-def step_sizes(z: FloatArray, q: FloatArray, y: Any) -> FloatArray:
-    """Return what `step_size` does, elementwise.
+def step_sizes(z: FloatArray, q: FloatArray, y: Any) -> tuple[FloatArray, FloatArray]:
+    """Return what `step_size` does, elementwise, and σ'(z + s q).
 
-    Up to q = 4 Newton's method cannot leave the interval for good: an error e becomes less than
-    q² e² / 20, and it starts below 1.
+    With h = tanh(z / 2), σ(z) = (1 + h) / 2 and σ'(z) = (1 - h²) / 4. Newton's method makes of an
+    error e one of less than q² e² / 20, and it starts below 1; so up to q = 4 it needs no care.
     """
-    if len(z) <= FEW or q.max() > EASY:
-        rows = zip(z.tolist(), q.tolist(), y.tolist(), strict=True)
-        return np.array([step_size(*row) for row in rows])
-    p = chances(z)
-    s: FloatArray = (y - p) / (1 + q * p * (1 - p))  # the step from s = 0
-    for _ in range(MOST_ITERATIONS):
-        p = chances(z + s * q)
-        miss = s - y + p
-        if np.abs(miss).max() <= PRECISION:
-            break
-        s -= miss / (1 + q * p * (1 - p))
-    return s
+    z, aim, highest = z / 2, y - 0.5, float(q.max())
+    if highest > EASY:
+        rows = zip((2 * z).tolist(), q.tolist(), y.tolist(), strict=True)
+        s: FloatArray = np.array([step_size(*row) for row in rows])
+        h = np.tanh(z + s * (q / 2))
+        return s, (1 - h * h) / 4
+    quarter, half, error = q / 4, q / 2, 1.0
+    h = np.tanh(z)
+    slope = 1 - h * h
+    s = (aim - h / 2) / (1 + quarter * slope)
+    while True:
+        h = np.tanh(z + s * half)
+        slope = 1 - h * h
+        error *= highest * highest * error / 20
+        if error <= PRECISION:
+            return s, slope / 4
+        s -= (s - aim + h / 2) / (1 + quarter * slope)
 
 
 def learn(theta: Any, inverse: Any, x: Any, direction: Any, y: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stopwise.policies.logistic import chances, dot, learn, spread, step_sizes
+from stopwise.policies.logistic import dot, learn, spread, step_sizes
 
 # Scaled features are cut at so many standard deviations: one wild value must not move everything.
 CUT = 10.0
@@ -59,7 +59,7 @@ class Model(NamedTuple):
     direction: Any
     # Room for what a rule looks at, see `outlook`; (P,) each.
     spares: Any
-    spreads: Any
+    deviations: Any
 
     @property
     def n_rounds(self) -> int:
@@ -80,10 +80,11 @@ class Model(NamedTuple):
             array = getattr(self, name)
             array[...] = np.array(values).reshape(array.shape)
 
-    def listed(self) -> Model:
-        """Return a small model in lists, a large one as it is."""
-        small = self.inverse.size <= MOST_LISTED
-        return Model(*(values.tolist() for values in self)) if small else self
+    def for_python(self) -> Model:
+        """Return a small model in lists, a large one with the numbers of all pairs side by side."""
+        if self.inverse.size <= MOST_LISTED:
+            return Model(*(values.tolist() for values in self))
+        return Model(*map(np.asfortranarray, self))
 
 
 def is_warm(model: Model) -> bool:
@@ -135,23 +136,27 @@ def fix_scale(model: Model) -> None:
         learn_pairs(model, model.held_pairs[n])
 
 
-def outlook(model: Model, context: Any) -> tuple[Any, Any]:
-    """Return for each pair what its price spares, log odds less θ̂·x, and the spread of θ̂·x."""
+def outlook(model: Model, context: Any, bonus: float) -> tuple[Any, Any]:
+    """Return for each pair what its price spares, log odds less θ̂·x, and how far θ·x may be off.
+
+    That is sqrt(bonus · xᵀ H⁻¹ x).
+    """
     if type(model.x) is list:
-        return outlook_by_pair(model, context)
+        return outlook_by_pair(model, context, bonus)
     scale_features(model, context)
-    spares = model.limits - model.theta @ model.x
-    spreads = np.maximum((model.inverse @ model.x) @ model.x, 0.0)
-    return spares.tolist(), spreads.tolist()
+    x = model.x
+    spares = model.limits - x @ model.theta.T
+    spreads = np.maximum(x @ (x @ model.inverse.T), 0.0)
+    return spares.tolist(), np.sqrt(bonus * spreads).tolist()
 
 
-def outlook_by_pair(model: Model, context: Any) -> tuple[Any, Any]:
+def outlook_by_pair(model: Model, context: Any, bonus: float) -> tuple[Any, Any]:
     """Do as `outlook`, pair by pair."""
     scale_features(model, context)
     for p in range(len(model.limits)):
         model.spares[p] = model.limits[p] - dot(model.theta[p], model.x)
-        model.spreads[p] = spread(model.inverse[p], model.x)
-    return model.spares, model.spreads
+        model.deviations[p] = math.sqrt(bonus * spread(model.inverse[p], model.x))
+    return model.spares, model.deviations
 
 
 def scale_features(model: Model, context: Any) -> int:
@@ -160,9 +165,11 @@ def scale_features(model: Model, context: Any) -> int:
         return scale_by_feature(model, context)
     scales = zip(context, model.centre.tolist(), model.scale.tolist(), strict=True)
     values = [(value - centre) / scale for value, centre, scale in scales]
-    cut = [max(min(value, CUT), -CUT) for value in values]
-    model.x[len(model.x) - len(cut) :] = cut  # the constant feature, if there is one, in front
-    return int(cut != values)
+    was_cut = max(values, default=0.0) > CUT or min(values, default=0.0) < -CUT
+    if was_cut:
+        values = [max(min(value, CUT), -CUT) for value in values]
+    model.x[len(model.x) - len(values) :] = values  # after the constant feature, if there is one
+    return int(was_cut)
 
 
 def scale_by_feature(model: Model, context: Any) -> int:
@@ -185,15 +192,15 @@ def learn_pairs(model: Model, pairs: Any) -> None:
         return
     shown: Any = pairs != UNSEEN
     shown = slice(len(pairs)) if shown.all() else np.flatnonzero(shown)
-    direction = model.inverse[shown] @ model.x
-    q = np.maximum(direction @ model.x, 0.0)
-    z = model.theta[shown] @ model.x
-    s = step_sizes(z, q, pairs[shown])
-    p = chances(z + s * q)
-    variance = p * (1 - p)
-    shrink = variance / (1 + variance * q)
-    model.theta[shown] += s[:, None] * direction
-    model.inverse[shown] -= (shrink[:, None] * direction)[:, :, None] * direction[:, None, :]
+    x, theta, inverse = model.x, model.theta.T[:, shown], model.inverse.T[:, :, shown]
+    direction = x @ inverse
+    q = np.maximum(x @ direction, 0.0)
+    s, variance = step_sizes(x @ theta, q, pairs[shown])
+    shrunk = np.sqrt(variance / (1 + variance * q)) * direction
+    theta += s * direction
+    inverse -= shrunk[:, None] * shrunk
+    if type(shown) is not slice:  # not views but copies
+        model.theta.T[:, shown], model.inverse.T[:, :, shown] = theta, inverse
     model.seen[shown] += 1
 
 

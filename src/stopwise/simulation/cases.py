@@ -100,7 +100,7 @@ class CasePlay:
     def learner(self) -> Any:
         """Return the policy with what it has learned; for policies that look at contexts."""
         if isinstance(self.compiled, CompiledContextual):
-            self._policy._stored["model"] = self.compiled.model.listed()
+            self._policy._stored["model"] = self.compiled.model.for_python()
         return self._policy
 
     def stages(self, cases: ContextualCases) -> IntArray:
