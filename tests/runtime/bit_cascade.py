@@ -1,10 +1,9 @@
-"""A small cascade to run, and a store that is away."""
+"""A small cascade to run."""
 
 import asyncio
 import itertools
 
 import stopwise as sw
-from stopwise.errors import StoreUnavailableError
 from stopwise.runtime import Runtime, Stage
 
 
@@ -44,7 +43,3 @@ def run(made, cases, keys=None):
             return [await made.run(case, key=key) for case, key in given]
 
     return asyncio.run(play())
-
-
-def away(*args, **settings):
-    raise StoreUnavailableError("away")

@@ -9,7 +9,8 @@ import pytest
 import stopwise as sw
 from stopwise.monitor import Alarm, AlarmKind
 from stopwise.runtime import Stage
-from tests.runtime.bit_cascade import away, bit, fixed, run, runtime
+from tests.faults import unavailable
+from tests.runtime.bit_cascade import bit, fixed, run, runtime
 
 
 class TestABrokenStage:
@@ -116,7 +117,7 @@ class TestAlarms:
         made.tell((0, 1, 1), is_random=True)
         with monkeypatch.context() as patch:
             for name in ("open_epoch", "put", "get"):
-                patch.setattr(made.worker.store, name, away)
+                patch.setattr(made.worker.store, name, unavailable)
             made.alarm_handler.handle(BROKEN)
             assert made.engine.distrusted == {2}
             assert made.learning.counts.epoch == 0

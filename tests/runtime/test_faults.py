@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -182,10 +183,8 @@ def test_several_event_loops_share_a_runtime():
 
         asyncio.run(many())
 
-    threads = [threading.Thread(target=play) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        for future in [pool.submit(play) for _ in range(4)]:
+            future.result()
     made.close()
     assert sum(made.learning.patterns().values()) == 200

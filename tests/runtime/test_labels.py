@@ -7,7 +7,8 @@ import pytest
 
 from stopwise.errors import SettingError
 from stopwise.runtime import LabelSettings
-from tests.runtime.bit_cascade import away, bit, fixed, run, runtime
+from tests.faults import unavailable
+from tests.runtime.bit_cascade import bit, fixed, run, runtime
 
 
 class TestLabels:
@@ -131,7 +132,7 @@ class TestLabelsInTrouble:
         made = self.made(keep=10)
         run(made, [0b001], "a")
         made.labels.add("a", 1)
-        monkeypatch.setattr(made.worker.store, "records", away)
+        monkeypatch.setattr(made.worker.store, "records", unavailable)
         with caplog.at_level(logging.WARNING):
             made.learning.rebuild(made.cascade)
         assert made.learning.policy.n_labels == 1

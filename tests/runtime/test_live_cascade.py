@@ -8,7 +8,8 @@ import pytest
 import stopwise as sw
 from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
 from stopwise.runtime import Runtime, Stage
-from tests.runtime.bit_cascade import away, bit, fixed, run, runtime
+from tests.faults import unavailable
+from tests.runtime.bit_cascade import bit, fixed, run, runtime
 
 
 class TestExplanationsAndReports:
@@ -83,7 +84,7 @@ class TestTells:
     def test_a_key_that_is_no_text_is_refused(self, key):
         """Databases gave 5 back as "5": the case was taken for a repetition and not counted."""
         made = runtime()
-        with pytest.raises(SettingError, match="key must be a text"):
+        with pytest.raises(SettingError, match="key must be a non-empty text"):
             made.tell((0, 1), key=key)
         assert made.tell((0, 1), key="5")
 
@@ -258,8 +259,8 @@ class TestChangesUnderWay:
     def test_nothing_changes_where_the_store_is_away(self, monkeypatch, change, arguments):
         made = runtime()
         made.engine.distrusted = frozenset({2})
-        monkeypatch.setattr(made.worker.store, "open_epoch", away)
-        monkeypatch.setattr(made.worker.store, "put_cascade", away)
+        monkeypatch.setattr(made.worker.store, "open_epoch", unavailable)
+        monkeypatch.setattr(made.worker.store, "put_cascade", unavailable)
         before = made.cascade
         with pytest.raises(StoreUnavailableError):
             getattr(made, change)(*arguments)

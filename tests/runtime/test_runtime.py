@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -165,14 +165,8 @@ def test_threads_lose_and_invent_nothing():
     made = runtime()
     try:
         with made:
-            threads = [
-                threading.Thread(target=lambda: [made.run_sync(k % 8) for k in range(100)])
-                for _ in range(8)
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(made.run_sync, [k % 8 for k in range(800)]))
             assert sum(made.learning.patterns().values()) == 800
             assert made.learning.policy.n_rounds == 800
     finally:

@@ -14,6 +14,7 @@ from stopwise.serve.middleware import Limits, Tracing
 from stopwise.serve.server_settings import ServerSettings
 from stopwise.serve.tokens import Tokens
 from stopwise.store import open_store
+from tests.faults import unavailable
 from tests.serve.local_server import NEW, serving
 
 BASE = "/api/cascades/triage"
@@ -113,10 +114,7 @@ def test_tokens_are_believed_while_the_store_is_away(monkeypatch):
     token, unused = tokens.create("read", days=1), tokens.create("read", days=1)
     assert tokens.grant(token)
 
-    def away(*place):
-        raise StoreUnavailableError("the store is away")
-
-    monkeypatch.setattr(store, "get", away)
+    monkeypatch.setattr(store, "get", unavailable)
     now[0] += 3600
     assert tokens.grant(token).scope == "read"
     with pytest.raises(StoreUnavailableError):

@@ -2,6 +2,7 @@ import errno
 import os
 import resource
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -156,7 +157,7 @@ def test_threads_share_an_fsync(tmp_path, monkeypatch):
 
     monkeypatch.setattr("stopwise.store.journal._sync", slow_sync)
 
-    def work():
+    def work(_):
         for n in range(10):
             with lock:
                 journal.append(line(n))
@@ -164,11 +165,8 @@ def test_threads_share_an_fsync(tmp_path, monkeypatch):
             journal.flush(end)
             assert journal._synced >= end
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
     assert len(cases(journal.path)[0]) == 80
     assert n_synced[0] < 60
     journal.release()

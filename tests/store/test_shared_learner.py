@@ -6,6 +6,7 @@ import pytest
 import stopwise as sw
 from stopwise.runtime.learning import Learning
 from stopwise.store import SharedLearner, Worker, WorkerSettings, open_store
+from tests.faults import unavailable
 from tests.store.child_jobs import Notes
 
 CASCADE = sw.Cascade(costs=[0.0, 0.1, 0.2])
@@ -88,10 +89,7 @@ def test_exploring_waits_for_knowledge_or_does_without(monkeypatch):
         assert b.ask() == 0
         assert b.shared.totals() == a.shared.totals()
 
-        def away(*arguments, **keywords):
-            raise sw.errors.StoreUnavailableError("away")
-
-        monkeypatch.setattr(store, "changes", away)
+        monkeypatch.setattr(store, "changes", unavailable)
         now[0] += 0.5
         assert not b.sync()
         assert b.ask() == 0

@@ -1,4 +1,4 @@
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -186,11 +186,8 @@ def test_threads_lose_no_tell(store):
                 if n % 50 == 0:
                     shared.sync()
 
-        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
     assert totals(store.rows("c")) == {f"[{k}]": 500 for k in range(4)}
 
 

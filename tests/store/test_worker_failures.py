@@ -1,6 +1,7 @@
 """A worker whose store is away, whose lease is lost, or that is told what it cannot count."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from stopwise.store import (
     WorkerSettings,
     totals,
 )
+from tests.faults import unavailable
 from tests.store.test_worker import Clock
 
 
@@ -26,7 +28,9 @@ def test_a_worker_that_was_taken_over_goes_on_from_there(store):
         shared.sync()
         shared.tell((0,))
         lease = store.enter("w", host="there")
-        store.fold(lease, position=worker.journal.end, rows=[row_with(lease, 4)])
+        (row,) = lease.rows
+        rows = [replace(row, counts={"[0]": 4})]
+        store.fold(lease, position=worker.journal.end, rows=rows)
         store.leave(lease)
         store.compact()
         shared.tell((0,))
@@ -41,12 +45,8 @@ def test_without_the_store_it_goes_on_and_catches_up(store, monkeypatch):
     with Worker(store, timer=clock) as worker:
         shared = worker.open("c")
         shared.tell((0,))
-
-        def away(*arguments, **keywords):
-            raise StoreUnavailableError("the store is away")
-
         with monkeypatch.context() as patch:
-            patch.setattr(store, "fold", away)
+            patch.setattr(store, "fold", unavailable)
             pauses = []
             for _ in range(7):
                 with pytest.raises(StoreUnavailableError):
@@ -68,12 +68,8 @@ def test_buckets_that_end_while_the_store_is_away_are_folded_later(store, monkey
     clock = Clock(0.0)
     with Worker(store, clock=clock, settings=WorkerSettings(bucket_seconds=10)) as worker:
         shared = worker.open("c")
-
-        def away(*arguments, **keywords):
-            raise StoreUnavailableError("the store is away")
-
         with monkeypatch.context() as patch:
-            patch.setattr(store, "fold", away)
+            patch.setattr(store, "fold", unavailable)
             for n in range(3):
                 clock.now = 10.0 * n
                 shared.tell((0,))
@@ -179,8 +175,3 @@ def test_what_cannot_be_counted_changes_nothing(store, arguments, words):
         with pytest.raises(InputError, match=words):
             shared.tell(**arguments)
         assert (shared.totals(), worker.journal.end, shared.n_told) == ({}, 0, 0)
-
-
-def row_with(lease, n):
-    (row,) = lease.rows
-    return type(row)(row.cascade, row.epoch, row.bucket, row.worker, {"[0]": n})

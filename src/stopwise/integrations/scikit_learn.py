@@ -120,17 +120,15 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _n_cases(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X if _is_list(X) else np.asarray(X))
-
-
-def _is_list(X: Any) -> bool:
-    return isinstance(X, list)
+    return (
+        int(X.shape[0]) if hasattr(X, "shape") else len(X if isinstance(X, list) else np.asarray(X))
+    )
 
 
 def _rows(X: Any, rows: NDArray[np.int64]) -> Any:
     """Return some rows of an array, a list or a frame."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
-    if _is_list(X):
+    if isinstance(X, list):
         return [X[row] for row in rows.tolist()]
     return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]

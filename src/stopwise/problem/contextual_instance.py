@@ -71,11 +71,11 @@ class ContextualInstance:
             raise InstanceError(f"cascade must be a chain, got a tree: {cascade!r}")
         if law.is_wrong.shape[1] != cascade.n_stages:
             raise InstanceError(
-                f"law must be of {cascade.n_stages} tests, got {law.is_wrong.shape[1]}"
+                f"law must have {cascade.n_stages} tests, got {law.is_wrong.shape[1]}"
             )
         if law.n_features != contexts.n_features:
             raise InstanceError(
-                f"law and contexts must have as many features, got {law.n_features} and "
+                f"law and contexts must have the same number of features, got {law.n_features} and "
                 f"{contexts.n_features}"
             )
         self.law = law
@@ -165,7 +165,7 @@ class ContextualInstance:
             drawn[bad] = self.contexts.draw(len(bad), rng)
             chances[bad] = self._chances(drawn[bad])
             bad = bad[~self._is_dominant(chances[bad])]
-        raise InstanceError("contexts must be weakly dominant now and then, got none")
+        raise InstanceError("some contexts must be weakly dominant, got none")
 
     def _chances(self, contexts: Any) -> FloatArray:
         table = checked_table("contexts", contexts)

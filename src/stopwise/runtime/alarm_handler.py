@@ -134,7 +134,7 @@ class AlarmHandler:
         try:
             return use_store()
         except StoreError as error:
-            logger.warning("%s: an alarm is not in the store: %s", self._name, error)
+            logger.warning("%s: the store is unavailable: %s", self._name, error)
             return None
 
     @property
@@ -198,7 +198,7 @@ class AlarmHandler:
             learning.restart(self.monitor.recent(), reason=reason)
         except StoreError as error:
             self._reason_for_epoch = reason
-            logger.warning("%s: a new epoch has to wait: %s", self._name, error)
+            logger.warning("%s: a new epoch cannot begin yet: %s", self._name, error)
         else:
             self._reason_for_epoch = ""
             self._epoch = learning.counts.epoch

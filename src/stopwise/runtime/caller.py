@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -49,13 +49,12 @@ class Caller:
     # Called after 1, 2, 4, … calls of a stage whose calls differ in price.
     on_new_mean: Callable[[], None] | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    rng: random.Random | None = None  # draws the lengths of waits
+    rng: random.Random = field(default_factory=random.Random)  # draws the lengths of waits
 
     def __post_init__(self) -> None:
         self.breaker = CircuitBreaker(
             self.stage.breaker_failures, self.stage.breaker_cooldown, self.clock
         )
-        self._rng = self.rng or random.Random()
         # Semaphores and batches belong to the event loop that made them.
         self._limits: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
         self._batchers: WeakKeyDictionary[Any, Batcher] = WeakKeyDictionary()
@@ -143,7 +142,7 @@ class Caller:
 
     async def _wait(self, attempts: int, error: Exception) -> None:
         longest = self.stage.backoff * 2 ** (attempts - 1)
-        wait = max(longest * self._rng.uniform(0.5, 1.0), _retry_after(error))
+        wait = max(longest * self.rng.uniform(0.5, 1.0), _retry_after(error))
         await self.sleep(min(wait, LONGEST_WAIT))
 
     def _limit(self) -> Any:

@@ -70,20 +70,10 @@ PLAIN = {
     "seed": (int,),
 }
 CASCADE_KEYS = {"name", "normalise", "stages", "monitor", "labels", *PLAIN}
-CHAT_KEYS = {
-    "model",
-    "base_url",
-    "api_key",
-    "prompt",
-    "options",
-    "prompt_price",
-    "completion_price",
-}
-STAGE_SETTINGS = {
-    "cost", "name", "timeout", "retries", "backoff", "batch", "max_batch", "max_wait",
-    "concurrency", "inline", "breaker_failures", "breaker_cooldown",
-}  # fmt: skip
-STAGE_KEYS = {"call", *CHAT_KEYS, *STAGE_SETTINGS}
+CHAT_KEYS = {"model", "base_url", "api_key", "prompt", "options"}
+PRICE_KEYS = {"prompt_price", "completion_price"}
+STAGE_SETTINGS = {field.name for field in fields(Stage)} - {"call", "retry_if", "is_async"}
+STAGE_KEYS = {"call", *CHAT_KEYS, *PRICE_KEYS, *STAGE_SETTINGS}
 
 
 @dataclass
@@ -228,7 +218,7 @@ def _stage(table: Any, place: str, problems: Problems) -> Stage | None:
         call = problems.attempt(place, lambda: _imported(table["call"]))
     else:
         call = problems.attempt(place, lambda: _chat_model(table))
-        if "prompt_price" in table or "completion_price" in table:
+        if PRICE_KEYS & table.keys():
             if "cost" in table:
                 problems.found.append(f"{place} must have either a cost or prices by token")
             prices = table.get("prompt_price", 0), table.get("completion_price", 0)

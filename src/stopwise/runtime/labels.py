@@ -86,7 +86,7 @@ class Labels:
                 "buy_label, or take policy='beliefs'"
             )
         self._waiting: dict[str, WantedCase] = {}
-        self._labelled: Counter[Pattern] = Counter()
+        self._n_labelled: Counter[Pattern] = Counter()
         self._n_offered = 0
         self._buying: LabelBuying | None = None
         self._buying_for: tuple[int, Cascade] | None = None
@@ -141,7 +141,7 @@ class Labels:
         for case in waiting:
             groups.setdefault(case.outputs, []).append(case)
         value = {pattern: len(cases) * self._doubt(pattern) for pattern, cases in groups.items()}
-        asked = Counter({pattern: self._labelled[pattern] for pattern in groups})
+        asked = Counter({pattern: self._n_labelled[pattern] for pattern in groups})
         chosen: list[WantedCase] = []
         while groups and len(chosen) < n:
             best = max(groups, key=lambda p: (value[p] / (1 + asked[p]), repr(p)))
@@ -186,7 +186,7 @@ class Labels:
     def _record(self, key: str, outputs: Pattern, epoch: int, label: Hashable) -> None:
         if self._runtime.learning.label(key, outputs, label, epoch=epoch):
             self.labelled.add(key)
-            self._labelled[outputs] += 1
+            self._n_labelled[outputs] += 1
 
     def _keep(self, case: WantedCase) -> None:
         """Keep a random sample of all cases offered."""

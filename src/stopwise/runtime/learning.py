@@ -43,12 +43,14 @@ def policy_maker(policy: Any) -> Callable[[Cascade], Any]:
         return make
     if isinstance(policy, type) or not hasattr(policy, "tell"):
         if not callable(policy):
-            raise SettingError(f"policy must be a name, a policy or make one, got {policy!r}")
+            raise SettingError(
+                f"policy must be a name, a policy or a function that makes one, got {policy!r}"
+            )
         return cast("Callable[[Cascade], Any]", policy)
     if policy.n_rounds:
         raise SettingError(
             f"policy must not have been told any case yet, got one that knows {policy.n_rounds}: "
-            "use Runtime.from_log for what was seen before"
+            "use Runtime.from_log for earlier cases"
         )
     kind, settings = type(policy), {name: getattr(policy, name) for name in policy.settings}
     return lambda cascade: kind(cascade, **settings)
@@ -96,7 +98,7 @@ class Learning:
         self.looks_at_outputs = hasattr(self.policy, "next")  # decides after each output
         self.has_belief = hasattr(self.policy, "conclude")  # gives the chance to be right
         if self.policy.cascade != cascade or not cascade.is_chain:
-            raise SettingError(f"policy must be made for the stages in a row, got {self.policy!r}")
+            raise SettingError(f"policy must be for the chain of stages, got {self.policy!r}")
         before = self._stored_names()
         if before in ((), cascade.names):
             self.rebuild(cascade)
@@ -238,7 +240,7 @@ class Learning:
         try:
             self._labels = store.records("label", name, limit=MAX_LABELS)
         except StoreUnavailableError:
-            logger.warning("%s: the store is unavailable, labels are as they were", name)
+            logger.warning("%s: the store is unavailable, labels stay as they are", name)
         for record in self._labels:
             outputs = tuple(record.body["outputs"])
             if record.body.get("epoch", 0) == self.counts.epoch and patterns.get(outputs, 0):

@@ -11,7 +11,8 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any
 
 from stopwise.checks import finite_number
@@ -29,7 +30,7 @@ def choices(*allowed: Any, casefold: bool = True) -> Normalise:
     """
     if not allowed or not all(isinstance(word, str) and word.strip() for word in allowed):
         raise SettingError(f"choices must be one text or more, got {allowed!r}")
-    fold = _folded if casefold else _plain
+    fold = partial(_tidy, casefold=casefold, punctuation=not casefold)
     known: dict[str, Hashable] = {fold(word): word for word in allowed}
     if len(known) < len(allowed):
         raise SettingError(f"choices must differ, got {', '.join(allowed)}")
@@ -99,10 +100,7 @@ def text(*, casefold: bool = True, punctuation: bool = False) -> Normalise:
     def normalise(raw: Any) -> Hashable:
         if raw is None:
             return None
-        said = _folded(str(raw), punctuation=punctuation) if casefold else _plain(str(raw))
-        if not casefold and not punctuation:
-            said = _without_punctuation(said)
-        return said or None
+        return _tidy(str(raw), casefold=casefold, punctuation=punctuation) or None
 
     return normalise
 
@@ -120,17 +118,13 @@ def plain_value(raw: Any) -> Hashable:
     return raw  # type: ignore[no-any-return]
 
 
-def _plain(said: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", said).split())
-
-
-def _folded(said: str, *, punctuation: bool = False) -> str:
-    plain = _plain(said).casefold()
-    return plain if punctuation else _without_punctuation(plain)
-
-
-def _without_punctuation(said: str) -> str:
-    kept: Iterable[str] = (
-        " " if unicodedata.category(c).startswith("P") and c not in "-_" else c for c in said
-    )
-    return " ".join("".join(kept).split())
+def _tidy(text: str, *, casefold: bool, punctuation: bool) -> str:
+    """Return a text in normal form, with single blanks, and without case and punctuation."""
+    tidy = unicodedata.normalize("NFKC", text)
+    if casefold:
+        tidy = tidy.casefold()
+    if not punctuation:
+        tidy = "".join(
+            " " if unicodedata.category(c).startswith("P") and c not in "-_" else c for c in tidy
+        )
+    return " ".join(tidy.split())

@@ -88,7 +88,7 @@ class Runtime(LiveCascade):
         clock: Callable[[], float] = time.time,
     ) -> None:
         for setting, value, is_right, wanted in (
-            ("name", name, type(name) is str and name, "a text that is not empty"),
+            ("name", name, type(name) is str and name, "a non-empty text"),
             ("normalise", normalise, callable(normalise), "a function"),
             ("on_alarm", on_alarm, on_alarm is None or callable(on_alarm), "a function"),
             ("labels", labels, isinstance(labels, LabelSettings | None), "LabelSettings"),

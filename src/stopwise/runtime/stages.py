@@ -83,7 +83,7 @@ class Stages:
     def remove(self, index: int) -> None:
         """Remove a stage."""
         if len(self) == 1:
-            raise SettingError("the last stage that is left must not be removed")
+            raise SettingError("the only stage must not be removed")
         self.callers = [*self.callers[:index], *self.callers[index + 1 :]]
 
     def reprice(self, costs: Sequence[float]) -> None:

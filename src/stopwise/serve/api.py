@@ -137,7 +137,7 @@ def local_runtime(request: Request, name: str) -> Runtime:
         raise ProblemError(
             409,
             "The server does not run this cascade",
-            f"{name!r} runs elsewhere: ask how far to go and tell what was seen",
+            f"{name!r} runs elsewhere: ask how far to go, and tell the outputs",
         )
     return runtime
 

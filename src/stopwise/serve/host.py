@@ -27,7 +27,7 @@ POLICIES = ("beliefs", "resolve")
 
 async def runs_elsewhere(case: Any) -> Any:
     """Stand in for a stage that clients run themselves; calling it is an error."""
-    raise StageError("this stage runs elsewhere: ask how far to go and tell what was seen")
+    raise StageError("this stage runs elsewhere: ask how far to go, and tell the outputs")
 
 
 def runs_here(runtime: Runtime) -> bool:
@@ -40,7 +40,7 @@ def stages_elsewhere(costs: Sequence[float], names: Sequence[str] | None = None)
     stage_names = names or [f"test {k + 1}" for k in range(len(costs))]
     if len(stage_names) != len(costs) or len(set(stage_names)) != len(stage_names):
         raise SettingError(
-            f"names must be as many as costs and differ, got {list(stage_names)} for {len(costs)}"
+            f"names must differ and be as many as costs, got {list(stage_names)} for {len(costs)}"
         )
     return [
         Stage(runs_elsewhere, cost=cost, name=name)

@@ -123,7 +123,7 @@ def app() -> Any:
     try:
         arguments = json.loads(os.environ[VARIABLE])
     except KeyError:
-        raise SettingError(f"{VARIABLE} is not set: start the server by stopwise serve") from None
+        raise SettingError(f"{VARIABLE} is not set: start the server with stopwise serve") from None
     return Launch(**arguments).app()
 
 

@@ -77,7 +77,7 @@ async def audit_page(request: Request) -> Response:
     """The report on an uploaded file; only its sender knows the address."""
     page = request.scope["state"]["audits"].get(request.path_params["key"])
     if page is None:
-        raise ProblemError(404, "There is no such report", "reports are kept for a while only")
+        raise ProblemError(404, "There is no such report", "reports are kept only for a while")
     return _page(page)
 
 

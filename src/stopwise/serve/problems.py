@@ -79,7 +79,7 @@ def response_for(error: Exception) -> Response:
     if isinstance(error, ProblemError):
         return problem(error.status, error.title, str(error), **error.more)
     if isinstance(error, HTTPException):
-        return problem(error.status_code, error.detail, "see /openapi.json for what there is")
+        return problem(error.status_code, error.detail, "see /openapi.json for all routes")
     for kind, status, title in KINDS:
         if isinstance(error, kind):
             return problem(status, title, str(error))

@@ -61,7 +61,7 @@ class ServerSettings:
                 "--tokens), which stopwise serve --new-token makes, or listen on 127.0.0.1"
             )
         if self.workers > 1 and self.store == "memory://":
-            raise SettingError("workers must be 1 with a store in memory, which nobody can share")
+            raise SettingError("workers must be 1 with a store in memory, which cannot be shared")
 
 
 def load_settings(path: Path) -> ServerSettings:

@@ -40,18 +40,12 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
     cascade, policy = runtime.cascade, runtime.learning.policy
     patterns = runtime.learning.patterns()
     K = cascade.n_stages
-    stopped = [0] * K
-    seen = [[0] * K for _ in range(K)]
-    differ = [[0] * K for _ in range(K)]
-    missing = [0] * K
+    table = to_table(patterns, cascade)
+    stopped, missing = [0] * K, [0] * K
     for outputs, times in patterns.items():
         stopped[len(outputs) - 1] += times
-        for j, y in enumerate(outputs):
-            missing[j] += times * (y is None)
-            for i in range(j):
-                if y is not None and outputs[i] is not None:
-                    seen[i][j] += times
-                    differ[i][j] += times * (outputs[i] != y)
+        for k, output in enumerate(outputs):
+            missing[k] += times * (output is None)
     n = sum(stopped)
     prices = [float(price) for price in cascade.prices]
     cumulative = [math.fsum(prices[: k + 1]) for k in range(K)]
@@ -79,8 +73,8 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
             {
                 "shallow": i,
                 "deep": j,
-                "n": seen[i][j],
-                "disagreement": differ[i][j] / seen[i][j] if seen[i][j] else None,
+                "n": int(table.n_seen[i, j]),
+                "disagreement": float(table.disagreement[i, j]) if table.n_seen[i, j] else None,
                 "price": float(cascade.cumulative_costs[j] - cascade.cumulative_costs[i]),
             }
             for j in range(K)

@@ -12,9 +12,8 @@ import json
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from stopwise.errors import OutputsError
+from stopwise.pattern_counts import plain_output
 
 MAX_LETTERS = 10_000  # of a case, since thousands of different ones are kept in memory
 Counts = dict[str, int]
@@ -41,9 +40,9 @@ def case_text(
     """
     if isinstance(outputs, (str, bytes, Mapping)) or not isinstance(outputs, Iterable):
         raise OutputsError(f"outputs must be a sequence with one output a test, got {outputs!r}")
-    told: list[Any] = [_plain(y) for y in outputs]
+    told: list[Any] = [plain_output(y) for y in outputs]
     if label is not None:
-        told = [told, stage, _plain(label)]
+        told = [told, stage, plain_output(label)]
     elif stage is not None:
         told = [told, int(stage)]
     text = json.dumps(told, separators=(",", ":"), allow_nan=False)
@@ -102,12 +101,3 @@ def add_counts(total: Counts, counts: Mapping[str, int], *, sign: int = 1) -> No
             total[text] = value
         else:
             total.pop(text, None)
-
-
-def _plain(value: Hashable) -> Any:
-    plain = value.item() if isinstance(value, np.generic) else value
-    if plain is None or isinstance(plain, (str, int)):
-        return plain
-    if isinstance(plain, float) and plain - plain == 0:  # finite
-        return plain
-    raise OutputsError(f"outputs must be text, finite numbers or None to be stored, got {value!r}")

@@ -10,8 +10,8 @@ Derive a test class and say how a store is made; pytest finds the laws in it::
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from stopwise.errors import FencedError, InputError
@@ -190,19 +190,15 @@ class StoreContract:
 
     def test_a_key_counts_once_over_threads(self, store: Store) -> None:
         tells = [KeyedTell("c", f"k{n}", "[0]") for n in range(50)]
-        found: list[Outcome] = []
 
-        def tell(worker: str) -> None:
-            for start in range(0, 50, 10):
-                found.extend(store.tell_keyed(worker, tells[start : start + 10]))
+        def tell(worker: str) -> list[Outcome]:
+            batches = [tells[start : start + 10] for start in range(0, 50, 10)]
+            return [outcome for batch in batches for outcome in store.tell_keyed(worker, batch)]
 
-        threads = [threading.Thread(target=tell, args=(f"w{k}",)) for k in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            outcomes = [o for told in pool.map(tell, ["w0", "w1", "w2", "w3"]) for o in told]
         assert totals(store.rows("c")) == {"[0]": 50}
-        assert (len(found), found.count(Outcome.COUNTED)) == (200, 50)
+        assert (len(outcomes), outcomes.count(Outcome.COUNTED)) == (200, 50)
 
     def test_forgotten_keys_count_again(self, store: Store) -> None:
         tell = KeyedTell("c", "k", "[0]")

@@ -93,7 +93,7 @@ class KeyedTell:
 
     def __post_init__(self) -> None:
         if type(self.key) is not str or not self.key:  # a database may give 5 back as "5"
-            raise SettingError(f"key must be a text that is not empty, got {self.key!r}")
+            raise SettingError(f"key must be a non-empty text, got {self.key!r}")
 
 
 @dataclass(frozen=True)

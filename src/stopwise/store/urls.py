@@ -56,6 +56,6 @@ def journal_directory(store: Store) -> Path:
     if scheme != "sqlite":
         raise SettingError(
             f"directory must be given for the journals of a store at {store.url}: "
-            "one on this host, for all its workers"
+            "one on this host that all its workers share"
         )
     return Path(f"{path}-journals")

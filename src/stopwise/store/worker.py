@@ -284,7 +284,7 @@ class Worker:
 
 def _checked_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,120}", name) or name == MERGED:
-        raise SettingError(f"name must be of letters, digits, '.', '_' and '-', got {name!r}")
+        raise SettingError(f"name must consist of letters, digits, '.', '_' and '-', got {name!r}")
     return name
 
 

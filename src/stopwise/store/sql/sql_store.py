@@ -6,18 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from stopwise.errors import FencedError, InputError
-from stopwise.store.protocol import (
-    CascadeRecord,
-    Changes,
-    Cursor,
-    KeyedTell,
-    Lease,
-    Outcome,
-    Record,
-    Row,
-    StoreInfo,
-    WorkerRecord,
-)
+from stopwise.store import protocol
 from stopwise.store.sql import keyed_tells, maintenance, records
 from stopwise.store.sql.count_rows import SELECT, read_rows, write_rows
 from stopwise.store.sql.database import Database, Transaction
@@ -56,15 +45,15 @@ class SqlStore:
         """Return the clock by which leases expire, in seconds since 1970."""
         return self.database.read(lambda tx: tx.now())
 
-    def cascades(self) -> list[CascadeRecord]:
+    def cascades(self) -> list[protocol.CascadeRecord]:
         """Return the current version of every cascade, by name."""
         return self.database.read(records.list_cascades)
 
-    def cascade(self, name: str) -> CascadeRecord | None:
+    def cascade(self, name: str) -> protocol.CascadeRecord | None:
         """Return the current version of one cascade, if it is known."""
         return next(iter(self.database.read(lambda tx: records.list_cascades(tx, name))), None)
 
-    def put_cascade(self, name: str, description: Mapping[str, Any]) -> CascadeRecord:
+    def put_cascade(self, name: str, description: Mapping[str, Any]) -> protocol.CascadeRecord:
         """Add a version of a cascade, unless the current one has the same description."""
         return self.write(lambda tx: records.put_cascade(tx, name, description))
 
@@ -74,10 +63,10 @@ class SqlStore:
 
     def enter(
         self, worker: str, *, host: str, seconds: float = 30.0, only_expired: bool = False
-    ) -> Lease | None:
+    ) -> protocol.Lease | None:
         """Take the lease of a worker, known or new, and fence off its last holder."""
 
-        def work(tx: Transaction) -> Lease | None:
+        def work(tx: Transaction) -> protocol.Lease | None:
             now = tx.now()
             found = tx.run(
                 "INSERT INTO stopwise_workers VALUES (?, ?, 1, 0, ?, ?, 0) "
@@ -90,12 +79,17 @@ class SqlStore:
                 return None
             rows = maintenance.intact_rows(tx, f"{SELECT} WHERE worker = ?", (worker,))
             generation, position = found[0]
-            return Lease(worker, generation, position, tuple(rows))
+            return protocol.Lease(worker, generation, position, tuple(rows))
 
         return self.write(work)
 
     def fold(
-        self, lease: Lease, *, position: int, rows: Sequence[Row], seconds: float = 30.0
+        self,
+        lease: protocol.Lease,
+        *,
+        position: int,
+        rows: Sequence[protocol.Row],
+        seconds: float = 30.0,
     ) -> None:
         """Replace rows of a worker and its position at once and renew its lease."""
         for row in rows:
@@ -119,7 +113,7 @@ class SqlStore:
 
         self.write(work)
 
-    def leave(self, lease: Lease) -> None:
+    def leave(self, lease: protocol.Lease) -> None:
         """End a lease for good; the worker's rows may then be merged with others."""
         self.write(
             lambda tx: tx.run(
@@ -129,14 +123,14 @@ class SqlStore:
             )
         )
 
-    def workers(self) -> list[WorkerRecord]:
+    def workers(self) -> list[protocol.WorkerRecord]:
         """Return all workers that have entered, closed ones too."""
         return self.database.read(maintenance.list_workers)
 
-    def changes(self, cascade: str, since: Cursor | None = None) -> Changes:
+    def changes(self, cascade: str, since: protocol.Cursor | None = None) -> protocol.Changes:
         """Return the current epoch's rows that may have changed since a cursor, or all."""
 
-        def work(tx: Transaction) -> Changes:
+        def work(tx: Transaction) -> protocol.Changes:
             at = records.cascade_row(tx, cascade)
             is_complete = since is None or (since.epoch, since.layout) != (at.epoch, at.layout)
             first = 0 if since is None or is_complete else since.revision
@@ -145,15 +139,15 @@ class SqlStore:
                 (cascade, at.epoch, first),
             )
             rows, damaged = read_rows(found)
-            cursor = Cursor(at.epoch, at.layout, tx.horizon())
-            return Changes(at.epoch, tuple(rows), cursor, is_complete, tuple(damaged))
+            cursor = protocol.Cursor(at.epoch, at.layout, tx.horizon())
+            return protocol.Changes(at.epoch, tuple(rows), cursor, is_complete, tuple(damaged))
 
         return self.database.read(work)
 
-    def rows(self, cascade: str, *, epoch: int | None = None, since: int = 0) -> list[Row]:
+    def rows(self, cascade: str, *, epoch: int | None = None, since: int = 0) -> list[protocol.Row]:
         """Return the rows of one epoch (the current one) or of all (``-1``) from a bucket on."""
 
-        def work(tx: Transaction) -> list[Row]:
+        def work(tx: Transaction) -> list[protocol.Row]:
             wanted = records.cascade_row(tx, cascade).epoch if epoch is None else epoch
             found = tx.run(
                 f"{SELECT} WHERE cascade = ? AND (? = -1 OR epoch = ?) AND bucket >= ? "
@@ -164,15 +158,19 @@ class SqlStore:
 
         return self.database.read(work)
 
-    def tell_keyed(self, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
+    def tell_keyed(
+        self, worker: str, tells: Sequence[protocol.KeyedTell]
+    ) -> list[protocol.Outcome]:
         """Count tells under keys: a repetition is not counted again, another case is a conflict."""
         return self.write(lambda tx: keyed_tells.tell_keyed(tx, worker, tells))
 
-    def put(self, record: Record, *, replace: bool = True, keep: int | None = None) -> bool:
+    def put(
+        self, record: protocol.Record, *, replace: bool = True, keep: int | None = None
+    ) -> bool:
         """Write a record; return whether it was written."""
         return self.write(lambda tx: records.put_record(tx, record, replace=replace, keep=keep))
 
-    def get(self, kind: str, cascade: str, key: str) -> Record | None:
+    def get(self, kind: str, cascade: str, key: str) -> protocol.Record | None:
         """Return one record, if it exists."""
         where = "WHERE kind = ? AND cascade = ? AND record_key = ?"
         found = self.database.read(
@@ -182,7 +180,7 @@ class SqlStore:
 
     def records(
         self, kind: str, cascade: str | None = None, *, limit: int = 1000, since: int | None = None
-    ) -> list[Record]:
+    ) -> list[protocol.Record]:
         """Return the newest records of a kind, or the first ones after a revision."""
         return self.database.read(lambda tx: records.list_records(tx, kind, cascade, limit, since))
 
@@ -192,7 +190,7 @@ class SqlStore:
         values = (kind, cascade, key)
         return bool(self.write(lambda tx: tx.run(f"DELETE FROM stopwise_records {where}", values)))
 
-    def info(self) -> StoreInfo:
+    def info(self) -> protocol.StoreInfo:
         """Return sizes, versions and notes about the database."""
         return maintenance.info(self.database, self.store_id, self.schema)
 

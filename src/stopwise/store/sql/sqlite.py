@@ -160,7 +160,7 @@ class SqliteDatabase:
         self._inherited.append(self._connection)
         self._pid = os.getpid()
         if not self.path.parent.is_dir():
-            raise StoreError(f"a store must lie in a directory, {self.path.parent} is none")
+            raise StoreError(f"a store must be in an existing directory, got {self.path.parent}")
         os.close(os.open(self.path, _CREATE, PRIVATE))
         self._lock_file = self._open_lock()
         with self._locked():  # changing the mode does not wait for other connections

@@ -108,7 +108,7 @@ def _parsed(number: int, line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"line {number} of the export is no JSON: {error}") from None
+        raise InputError(f"line {number} of the export is not JSON: {error}") from None
     if not isinstance(entry, dict):
         raise InputError(f"line {number} of the export must be an object, got {line[:40]!r}")
     return entry
