@@ -26,9 +26,11 @@ from tests.auditing.again.keys import (
     if_any,
     label_table,
     leaves,
+    nearly,
     same,
 )
 from tests.auditing.again.price_bands import check_bands
+from tests.auditing.words import snapshot
 
 UNCHECKED = {  # numbers of warnings stand elsewhere too; intervals of beliefs have their own tests
     "advice.warnings[].number", "advice.warnings[].tests[]", "advice.warnings[].values[]",
@@ -61,18 +63,6 @@ def check_saved(a, found, report):
         assert found == pytest.approx(best - report["belief"]["per_case"]["cost"])
 
 
-def check_stake(a, found, _report):
-    assert found == pytest.approx(a.label_value[0], abs=1e-4)
-
-
-def check_outlooks(a, found, _report):
-    assert found == pytest.approx(a.label_value[1], abs=1e-4)
-
-
-def check_bands_of(a, found, _report):
-    check_bands(a, found)
-
-
 CHECKS = {
     "version": same(lambda _: 2),
     "advice.stage": same(lambda a: a.choice[0]),
@@ -85,10 +75,10 @@ CHECKS = {
     "advice.warnings[].kind": same(lambda a: a.warnings),
     "advice.next_step": same(lambda a: a.next_step),
     "advice.n_next": check_next,
-    "advice.stake": check_stake,
+    "advice.stake": nearly(lambda a: a.label_value[0]),
     "advice.price_certainties[]": check_certainties,
     "advice.outlooks[].n_labels": same(lambda a: [20, 50, 200][: len(a.label_value[1])]),
-    "advice.outlooks[].chance": check_outlooks,
+    "advice.outlooks[].chance": nearly(lambda a: a.label_value[1]),
     "belief.is_testable": same(lambda a: a.belief[1] and a.model.misfit.is_testable),
     "belief.is_refuted": same(lambda a: a.belief[1] and a.model.misfit.is_refuted),
     "belief.left_out[][]": same(
@@ -152,7 +142,7 @@ CHECKS = {
     "possible_stages[]": same(lambda a: a.rivals),
     "odd_values[]": same(lambda a: a.odd_values),
     "n_disputed": same(lambda a: a.n_disputed),
-    "prices[]": check_bands_of,
+    "prices[]": check_bands,
     "choices[].rule": same(lambda _: RULES),
     "choices[].stage": same(chosen),
     "choices[].worst_regret": same(
@@ -199,6 +189,11 @@ CHECKS = {
     "planned_cases[].label": check_planned,
 }
 PARTS = {"missing", "labels", "plan", "advice.skipped", "advice.taken"}  # a log may have none
+
+
+def test_the_words_are_those_of_the_snapshot():
+    """Here and not with the other words, so that each log is audited once."""
+    assert snapshot.text() == snapshot.PATH.read_text(encoding="utf-8"), "make snapshots, and read"
 
 
 def test_no_key_of_a_report_is_without_a_check():

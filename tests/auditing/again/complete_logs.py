@@ -142,24 +142,3 @@ def seldom_apart():
     outputs[:3, 1] ^= 1
     outputs[1:3, 2] ^= 1
     return RawLog(rows_of(outputs), (0, 0.0051, 0))
-
-
-MAKERS = (
-    two_classes,
-    three_words,
-    another_answer,
-    nothing_to_know,
-    little_to_know,
-    no_stage,
-    no_stage_yet,
-    tree,
-    slips,
-    rarely_apart,
-    too_few_planned,
-    star,
-    no_answer,
-    better_for_nothing,
-    branches,
-    cheaper_branch,
-    seldom_apart,
-)

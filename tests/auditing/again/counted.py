@@ -6,9 +6,10 @@ root finding and linear programmes.
 
 from collections import Counter
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 
+@cache
 def camps(row):
     """For each test the first test that says the same, None where it says nothing."""
     return tuple(None if y is None else row.index(y) for y in row)

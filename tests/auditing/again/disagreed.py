@@ -25,45 +25,40 @@ class Disagreed(Gaps):
             for pair in self.pairs
         }  # fmt: skip
 
-    def intervals(self, factor=1):
-        """The intervals if there were ``factor`` times as many cases of the same kind."""
+    def interval_of(self, i, j, factor=1):
+        """The interval of a pair if there were ``factor`` times as many cases of the same kind."""
         level = self.alpha / len(self.pairs)
-        found = {}
-        for i, j in self.pairs:
-            d, m, n = (x * factor for x in (self.differ[i, j], self.seen[i, j], self.n))
-            if (i, j) in self.blind:  # gaps may hide anything: two means over all cases
-                found[i, j] = betting(d, n, level)[0], betting(d + n - m, n, level)[1]
-            elif (i, j) in self.by_outputs:
-                found[i, j] = self._by_outputs(i, j, level / 2, factor)
-            else:
-                found[i, j] = betting(d, m, level)
+        d, m, n = (x * factor for x in (self.differ[i, j], self.seen[i, j], self.n))
+        if (i, j) in self.blind:  # gaps may hide anything: two means over all cases
+            return betting(d, n, level)[0], betting(d + n - m, n, level)[1]
+        if (i, j) not in self.by_outputs:
+            return betting(d, m, level)
+        ends, share = self._by_outputs[i, j], self.share[i, j]
+        # with more cases the ends are forecast to near the share as 1 / √n
+        return ends if share is None else tuple(share + (x - share) / factor**0.5 for x in ends)
+
+    @cached_property
+    def _by_outputs(self):
+        """Gaps taken to be by the outputs before, and what holds anyway, each at half the level."""
+        found, level = {}, self.alpha / len(self.pairs) / 2
+        for i, j in self.by_outputs:
+            d, m, n = self.differ[i, j], self.seen[i, j], self.n
+            low, high = Prefixes(self, j, i, level).interval()
+            found[i, j] = (
+                max(low, betting(d, n, level)[0]),
+                min(high, betting(d + n - m, n, level)[1]),
+            )
         return found
 
-    def _by_outputs(self, i, j, level, factor):
-        """Gaps taken to be by the outputs before, and what holds anyway, each at half the level.
-
-        With more cases the ends are forecast to near the share as 1 / √n.
-        """
-        d, m, n = self.differ[i, j], self.seen[i, j], self.n
-        low, high = Prefixes(self, j, i, level).interval()
-        ends = (
-            max(low, betting(d, n, level)[0]),
-            min(high, betting(d + n - m, n, level)[1]),
-        )
-        share = self.share[i, j]
-        return ends if share is None else tuple(share + (x - share) / factor**0.5 for x in ends)
+    def intervals(self, factor=1):
+        return {pair: self.interval_of(*pair, factor) for pair in self.pairs}
 
     @cached_property
     def interval(self):
         return self.intervals()
 
-    def price(self, i, j, mistake_cost=None):
-        cost = Fraction(self.log.mistake_cost if mistake_cost is None else mistake_cost)
-        return float((self.spent[j] - self.spent[i]) / cost)
-
-    def is_covered(self, pair):
-        """Whether the price is at least the share of the log."""
-        return self.price(*pair) >= self.plain[pair] - SAME
+    def price(self, i, j):
+        return float((self.spent[j] - self.spent[i]) / Fraction(self.log.mistake_cost))
 
     def beyond(self, stage):
         """The pairs that leave the path to a stage, or go on from it: none of them may pay."""
@@ -72,20 +67,20 @@ class Disagreed(Gaps):
                 if i in path and not (i != stage and path[path.index(i) + 1] in self.paths[j])
                 and j not in path]  # fmt: skip
 
-    def is_dominant(self, stage, p, mistake_cost=None):
+    def is_dominant(self, stage, p):
         return all(
-            p[i, j] is not None and self.price(i, j, mistake_cost) >= p[i, j] - SAME
+            p[i, j] is not None and self.price(i, j) >= p[i, j] - SAME
             for i, j in self.beyond(stage)
         )
 
-    def sound(self, p, mistake_cost=None):
+    def sound(self, p):
         """The one stage that pays itself and beyond which nothing pays, by the definition."""
         for k in self.stages:
             pays = all(
-                p[i, k] is not None and self.price(i, k, mistake_cost) < p[i, k] - SAME
+                p[i, k] is not None and self.price(i, k) < p[i, k] - SAME
                 for i in self.paths[k][:-1]
             )
-            if pays and self.is_dominant(k, p, mistake_cost):
+            if pays and self.is_dominant(k, p):
                 return k
         return None
 
@@ -94,17 +89,16 @@ class Disagreed(Gaps):
         for ends in product((0, 1), repeat=len(intervals)):
             yield {p: intervals[p][end] for p, end in zip(intervals, ends, strict=True)}
 
-    def finding(self, mistake_cost=None, intervals=None):
+    def finding(self, factor=1):
         """What all disagreements inside the intervals say together: the ends are enough."""
-        held = self.interval if intervals is None else intervals
-        found = {self.sound(p, mistake_cost) for p in self.corners(held)}
+        found = {self.sound(p) for p in self.corners(self.intervals(factor))}
         if len(found) > 1:
-            return "undecided", self.sound(self.share, mistake_cost)
+            return "undecided", self.sound(self.share)
         (stage,) = found
         return ("none" if stage is None else "sound"), stage
 
-    def settled(self, i, j, intervals=None):
-        low, high = (self.interval if intervals is None else intervals)[i, j]
+    def settled(self, i, j, factor=1):
+        low, high = self.interval_of(i, j, factor)
         price = self.price(i, j)
         return 1 if price >= high - SAME else 0 if price >= low - SAME else -1
 
@@ -118,7 +112,9 @@ class Disagreed(Gaps):
 
     @cached_property
     def contradicting(self):
-        return 0 if self.log.unseen else sum(self._contradicts(row) for row in self.rows)
+        if self.log.unseen:
+            return 0
+        return sum(times for row, times in self.counts.items() if self._contradicts(row))
 
     @cached_property
     def may_contradict(self):

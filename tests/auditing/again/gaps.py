@@ -22,7 +22,7 @@ class Gaps(Counted):
             shown = [row[k] for k in (*given, *on)]
             alike = (*shown[: len(given)], *(y is None for y in shown))
             said.append((alike, tuple(shown), row[test] is None))
-            agreed.append((alike, camps(shown), row[test] is None))
+            agreed.append((alike, camps(tuple(shown)), row[test] is None))
         tried = [p for p in (self._chance(said), self._chance(agreed)) if not math.isnan(p)]
         return min(1.0, len(tried) * min(tried)) if tried else math.nan
 
@@ -135,24 +135,8 @@ class Gaps(Counted):
         return sorted({*self._low(self.p_values), *self._low(self.p_values_of_others)})
 
     @cached_property
-    def unseen_tests(self):
-        """The tests with gaps of which nobody can say what they depend on."""
-        return [
-            k
-            for k in self.stages
-            if any(row[k] is None for row in self.rows)
-            and math.isnan(self.p_values[k])
-            and math.isnan(self.p_values_of_others[k])
-        ]
-
-    @cached_property
     def with_gaps(self):
         return [pair for pair in self.pairs if self.seen[pair] < self.n]
-
-    @cached_property
-    def refuted(self):
-        """The pairs that nothing seen makes up for."""
-        return [p for p in self.with_gaps if any(k in self.by_truth for k in self.paths[p[1]])]
 
     @cached_property
     def blind(self):

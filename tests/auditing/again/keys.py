@@ -71,6 +71,15 @@ def same(expected):
     return check
 
 
+def nearly(expected):
+    """The same for what was added up on a grid."""
+
+    def check(a, found, _report):
+        assert found == pytest.approx(expected(a), abs=1e-4)
+
+    return check
+
+
 def if_any(part, expected):
     """The same for a part of the report that a log may not have."""
 
@@ -93,7 +102,7 @@ def check_forecast(a, found, _report):
     """At the forecast the finding is settled, shortly before it is not."""
 
     def finding(more):
-        return a.finding(intervals=a.intervals((a.n + more) / a.n))[0]
+        return a.finding((a.n + more) / a.n)[0]
 
     if a.finding()[0] != "undecided":
         assert found == 0
@@ -108,7 +117,7 @@ def check_pair_forecasts(a, found, _report):
     for (i, j), more in zip(a.pairs, found, strict=True):
 
         def settled(cases, pair=(i, j)):
-            return a.settled(*pair, a.intervals((a.n + cases) / a.n)) != 0
+            return a.settled(*pair, (a.n + cases) / a.n) != 0
 
         if a.settled(i, j):
             assert more == 0

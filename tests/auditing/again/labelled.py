@@ -56,9 +56,9 @@ class Labelled(Disagreed):
         """The strata before anybody has labelled anything: patterns, or agreements if pooled."""
         found = {}
         can_be = set(self.classes) - set(never_right)
-        for row in self.rows:
+        for row, times in self.counts.items():
             held = found.setdefault(camps(row) if pooled else row, Stratum(camps(row)))
-            held.n_cases += 1
+            held.n_cases += times
             held.may_be |= {row.index(y) for y in row if y in can_be}
             if unseen or None in row or can_be - set(row):
                 held.may_be.add(None)
@@ -204,11 +204,6 @@ class Labelled(Disagreed):
     @cached_property
     def label_stage(self):
         return min(self.stages, key=lambda k: self.estimates[k, 0] + self.C[k])
-
-    @cached_property
-    def all_labelled(self):
-        """Whether each case has its label and each output is there."""
-        return self.complete and len(self.labelled) == self.n
 
     @cached_property
     def label_least(self):

@@ -178,29 +178,3 @@ def clear_against_disagreement():
     rng, labels, outputs = drawn(34, 900, (0.1, 0.3))
     told = tuple((r, int(labels[r])) for r in rng.permutation(900)[:40].tolist())
     return RawLog(rows_of(outputs), (1, 1), 50, ("a", "b"), labels=told)
-
-
-MAKERS = (
-    labels_against_assumptions,
-    words_and_labels,
-    abstentions_and_labels,
-    holes_and_labels,
-    settled_by_labels,
-    labels_ahead_of_disagreement,
-    labels_against_disagreement,
-    labels_where_all_agree,
-    labels_and_assumptions,
-    all_disputed_labelled,
-    holes_and_labels_adjusted,
-    labels_and_no_answer,
-    few_holes_all_labelled,
-    all_labelled,
-    labels_and_skipped_by_chance,
-    few_labels_and_skipped_by_chance,
-    routed_and_labelled,
-    skipped_where_right,
-    skipped_where_right_against_assumed,
-    labelled_by_outputs,
-    planned_and_skipped,
-    clear_against_disagreement,
-)

@@ -122,24 +122,3 @@ def routed_and_sound():
 def stopped_by_chance_and_dear():
     """The last test cannot pay if tests were skipped by chance; what gaps hide could pay."""
     return RawLog(stopped_by_chance().rows, (0.02, 0.02, 0.45))
-
-
-MAKERS = (
-    stopped_by_chance,
-    routed,
-    routed_and_adjusted,
-    routed_but_dear,
-    nearly_by_chance,
-    sent_home,
-    holes,
-    never_together,
-    routed_as_assumed,
-    agree_where_seen,
-    words_routed,
-    rare_answer,
-    routed_blindly,
-    never_together_adjusted,
-    planned_with_gaps,
-    routed_and_sound,
-    stopped_by_chance_and_dear,
-)

@@ -31,7 +31,7 @@ def fits(a, band, price):
     return band["stage"] in stages and band["is_sure"] in sure
 
 
-def check_bands(a, bands):
+def check_bands(a, bands, _report):
     """Bands join, hold what a fresh look at their prices says, and end where that changes."""
     assert bands[0]["low"] < a.log.mistake_cost < bands[-1]["high"]
     for left, right in pairwise(bands):

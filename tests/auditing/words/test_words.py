@@ -1,4 +1,4 @@
-"""The words: as in the snapshot, short, plain, escaped, and nothing from elsewhere."""
+"""The words: short, plain, escaped, and nothing from elsewhere."""
 
 import re
 
@@ -9,14 +9,9 @@ import pytest
 import stopwise as sw
 from stopwise.auditing.advice import Basis, Certainty, NextStep, Payoff, WarningKind
 from stopwise.auditing.words import wording
-from tests.auditing.words import snapshot
 from tests.auditing.worlds import frame_of
 
 JARGON = r"sound|dominan|minimax|flip|regret|ratio|margin|posterior|latent|nan\b|inf\b"
-
-
-def test_the_words_are_those_of_the_snapshot():
-    assert snapshot.text() == snapshot.PATH.read_text(encoding="utf-8"), "make snapshots, and read"
 
 
 @pytest.mark.parametrize(
