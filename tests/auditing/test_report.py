@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.auditing import MissingAtRandom, Ordered
+from stopwise.auditing import Ordered
 from stopwise.auditing.advice import Certainty, NextStep, WarningKind
 from stopwise.auditing.rules import Rule
 from stopwise.errors import InputError, LogError
@@ -70,27 +70,6 @@ def test_thousands_of_free_answers_take_seconds():
     assert report.facts.table.n_classes > 2_000
 
 
-def test_missing_outputs_widen_the_bounds_unless_taken_to_be_random():
-    _, frame = frame_of(seed=8)
-    cascade = sw.Cascade([6, 16, 24], 200, NAMES)
-    gaps = frame.astype("Int64")
-    gaps.loc[::4, "all"] = pd.NA
-    complete, wide = sw.audit(frame, cascade), sw.audit(gaps, cascade)
-    narrow = sw.audit(gaps, cascade, assumptions=[MissingAtRandom()])
-    assert wide.facts.missing is not None
-    assert complete.facts.missing is None
-    assert (wide.facts.largest_differences >= complete.facts.largest_differences - 1e-9).all()
-    assert narrow.facts.guarantee < wide.facts.guarantee
-    for pair in narrow.facts.verdict.pairs:
-        i, j = pair.shallow, pair.deep
-        most = wide.facts.largest_differences[i, j]
-        if pair.is_adjusted:
-            most = min(most, pair.interval.high)
-        assert complete.facts.largest_differences[i, j] <= most + 1e-12
-        assert narrow.facts.largest_differences[i, j] == pytest.approx(most)
-    assert "750 of 3,000 cases lack an output" in wide.summary(details=True)
-
-
 @pytest.mark.parametrize("n_tests", [3, 4])
 def test_a_first_test_in_words_of_its_own_is_no_answer(n_tests):
     """A score in buckets may come first: to stop there is a mistake, and the others decide."""
@@ -116,14 +95,3 @@ def test_two_columns_with_one_name_are_refused():
     frame = pd.DataFrame([[0, 1, 1], [1, 0, 1]], columns=["a", "a", "b"])
     with pytest.raises(LogError, match="columns must have different names, got a twice"):
         sw.audit(frame, sw.Cascade([1, 1], names=["a", "b"]))
-
-
-def test_trees_are_audited():
-    _, frame = frame_of(seed=2, rates=(0.4, 0.2, 0.1), names=["root", "left", "right"])
-    tree = sw.Cascade([0.01, 0.3, 0.2], names=["root", "left", "right"], parents=[None, 0, 0])
-    report = sw.audit(frame, tree, assumptions=[Ordered()])
-    assert {(p.shallow, p.deep) for p in report.facts.verdict.pairs} == {(0, 1), (0, 2)}
-    p = report.facts.table.disagreement
-    assert report.facts.verdict.stage == sw.sound_stage(p, tree)
-    report.to_html()
-    report.summary()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,19 +20,15 @@ class Axes:
     cascade: Cascade
     values: tuple[Hashable, ...]
 
-    def __len__(self) -> int:
-        return self.cascade.n_stages + len(self.values)
+    def between(self, factors: Mapping[int, float], low: float, high: float) -> list[Condition]:
+        """Return low <= Σ factor · z over some entries of z <= high, as conditions."""
+        row = np.zeros(self.cascade.n_stages + len(self.values))
+        for axis, factor in factors.items():
+            row[axis] = factor
+        return [(row, high), (-row, -low)]
 
-    def zeros(self, n_rows: int) -> FloatArray:
-        """Return conditions that say nothing yet."""
-        return np.zeros((n_rows, len(self)))
 
-
-class Conditions(NamedTuple):
-    """Linear conditions matrix · z <= limits on error rates and shares of label values."""
-
-    matrix: FloatArray
-    limits: FloatArray
+Condition = tuple[FloatArray, float]  # row · z <= limit
 
 
 class Assumption:
@@ -48,9 +43,9 @@ class Assumption:
     allows_unseen: bool = False  # whether the label may be a value that no test gives
     gaps_are_random: bool = False  # whether gaps depend on earlier outputs alone
 
-    def conditions(self, axes: Axes) -> Conditions:
+    def conditions(self, _axes: Axes) -> list[Condition]:
         """Return the linear conditions that say so; none by default."""
-        return Conditions(axes.zeros(0), np.zeros(0))
+        return []
 
 
 @dataclass(frozen=True)
@@ -81,13 +76,10 @@ class LabelSpace:
 class Ordered(Assumption):
     """Each test errs at most as often as the one that runs just before it."""
 
-    def conditions(self, axes: Axes) -> Conditions:
+    def conditions(self, axes: Axes) -> list[Condition]:
         """γ_k - γ_parent(k) <= 0."""
         links = [(k, parent) for k, parent in enumerate(axes.cascade.parents) if parent is not None]
-        matrix = axes.zeros(len(links))
-        for row, (k, parent) in zip(matrix, links, strict=True):
-            row[k], row[parent] = 1.0, -1.0
-        return Conditions(matrix, np.zeros(len(links)))
+        return [axes.between({k: 1.0, parent: -1.0}, -1.0, 0.0)[0] for k, parent in links]
 
     def __str__(self) -> str:
         return "each test errs at most as often as the one before"
@@ -104,11 +96,11 @@ class ErrsWithin(Assumption):
     def __post_init__(self) -> None:
         _check_shares(f"the error rate of {self.test!r}", self.low, self.high)
 
-    def conditions(self, axes: Axes) -> Conditions:
+    def conditions(self, axes: Axes) -> list[Condition]:
         """Low <= γ_k <= high."""
         names = axes.cascade.names
         known_name("the test of an assumption", self.test, names, SettingError)
-        return _between(axes, {names.index(self.test): 1.0}, self.low, self.high)
+        return axes.between({names.index(self.test): 1.0}, self.low, self.high)
 
     def __str__(self) -> str:
         if self.low <= 0:
@@ -132,10 +124,10 @@ class Prevalence(Assumption):
         """The value whose share this bounds."""
         return (self.value,)
 
-    def conditions(self, axes: Axes) -> Conditions:
+    def conditions(self, axes: Axes) -> list[Condition]:
         """Low <= P(Y = value) <= high."""
         place = axes.values.index(matching(self.value, axes.values))
-        return _between(axes, {axes.cascade.n_stages + place: 1.0}, self.low, self.high)
+        return axes.between({axes.cascade.n_stages + place: 1.0}, self.low, self.high)
 
     def __str__(self) -> str:
         return f"{self.value!r} is right in {self.low:.4g} to {self.high:.4g} of the cases"
@@ -185,9 +177,9 @@ class Found(Assumption):
     high: float
     words: str
 
-    def conditions(self, axes: Axes) -> Conditions:
+    def conditions(self, axes: Axes) -> list[Condition]:
         """Low <= Σ factor · γ_k <= high."""
-        return _between(axes, dict(self.factors), self.low, self.high)
+        return axes.between(dict(self.factors), self.low, self.high)
 
     def __str__(self) -> str:
         return self.words
@@ -215,14 +207,6 @@ class Found(Assumption):
             f"in at most {share:.4g} of the cases"
         )
         return cls(((i, 1.0), (j, -1.0)), -share, share, words)
-
-
-def _between(axes: Axes, factors: dict[int, float], low: float, high: float) -> Conditions:
-    """Return low <= Σ factor · z over some entries of z <= high."""
-    matrix = axes.zeros(2)
-    for axis, factor in factors.items():
-        matrix[:, axis] = (factor, -factor)
-    return Conditions(matrix, np.array([high, -low]))
 
 
 def _check_shares(what: str, low: float, high: float) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from stopwise.auditing.assumptions import Assumption, Found, LabelSpace
-from stopwise.auditing.bounds.grounds import Ground, first_ground
+from stopwise.auditing.bounds.grounds import Ground, ground_of
 from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.auditing.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
 from stopwise.auditing.evidence.belief import Belief, belief_of
@@ -91,11 +91,6 @@ class Facts:
     def cascade(self) -> Cascade:
         """The tests and their prices."""
         return self.table.cascade
-
-    def difference(self, i: int, j: int) -> Interval:
-        """Return the smallest and the largest γ_i - γ_j that some label could give."""
-        most = self.largest_differences
-        return Interval(-float(most[j, i]), float(most[i, j]))
 
     @cached_property
     def worst_regrets(self) -> FloatArray:
@@ -180,7 +175,7 @@ def facts_of(
     regrets = worst_regrets(differences, costs)
     ground = None
     if regrets.min() <= TINY:
-        ground = _ground(minimax_stage(regrets), identified.law, [*assumptions, *near], drawn)
+        ground = ground_of(minimax_stage(regrets), identified.law, [*assumptions, *near], drawn)
     plan = None
     if n_planned:
         plan = plan_labels(table, differences, cascade, n_labels=n_planned, alpha=alpha)
@@ -222,18 +217,3 @@ def disagreement_bounds(
         biased=gaps.shares(adjusted=at_random),
         at_random=gaps.adjustable_pairs(table.cascade) if at_random else (),
     )
-
-
-def _ground(
-    stage: int, law: PatternTable, taken: Sequence[Assumption], drawn: Sequence[Assumption]
-) -> Ground:
-    """Return the least that makes ``stage`` best for sure; what is not needed is not named."""
-    wider = [a for a in taken if a.allows_unseen]  # no help, so never left out
-    sets: list[tuple[Ground, list[Assumption]]] = [
-        (Ground.LOG, wider),
-        (Ground.ASSUMED, list(taken)),
-    ]
-    if not any(a.never_right for a in taken):  # else the intervals from labels rest on that too
-        sets.append((Ground.LABELS, [*wider, *drawn]))
-    trials = ((ground, IdentifiedSet(law, given)) for ground, given in sets)
-    return first_ground(stage, law.cascade.cumulative_costs, trials)

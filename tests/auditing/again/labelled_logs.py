@@ -167,12 +167,6 @@ def labelled_by_outputs():
     return RawLog(log.rows, (1, 2, 6), 40, labels=(*apart, *alike[::2]))
 
 
-def planned_and_skipped():
-    """Labels of a plan count for all that agree alike, whatever was skipped."""
-    log = skipped_where_right()
-    return RawLog(log.rows, (1, 2, 6), 40, labels=log.labels)
-
-
 def clear_against_disagreement():
     """The last test is sound and worse: labels say so clearly, but not for sure."""
     rng, labels, outputs = drawn(34, 900, (0.1, 0.3))

@@ -5,9 +5,7 @@ import pytest
 
 import stopwise as sw
 from stopwise.auditing import MissingAtRandom
-from stopwise.auditing.evidence.missing import completed_law, missing_outputs
-from stopwise.auditing.evidence.prefixes import interval_at_random
-from stopwise.auditing.evidence.sequences import BettingSequence
+from stopwise.auditing.evidence.missing import missing_outputs
 from stopwise.auditing.evidence.verdict import Finding
 from stopwise.cascade import Cascade
 from tests.auditing.worlds import draw, histogram_of
@@ -28,43 +26,11 @@ def stopped_early(seed, *, by_output):
     return outputs, shown
 
 
-def test_nothing_is_missing():
-    assert missing_outputs(histogram_of(np.array([[0, 1, 1], [1, 0, 1]]), CASCADE)) is None
-
-
-def test_what_is_missing_is_counted():
-    _, shown = stopped_early(0, by_output=True)
-    found = missing_outputs(histogram_of(shown, CASCADE))
-    gone = np.array([[v is None for v in row] for row in shown])
-    assert found.n_incomplete == gone.any(axis=1).sum()
-    assert found.n_prefix == found.n_incomplete
-    assert found.n_missing == tuple(gone.sum(axis=0))
-    holes = missing_outputs(histogram_of([[0, None, 1], [1, 0, 1], [0, 1, 0]], CASCADE))
-    assert (holes.n_incomplete, holes.n_prefix) == (1, 0)
-
-
 def test_dependence_on_earlier_outputs_is_seen_and_chance_is_not():
     _, biased = stopped_early(1, by_output=True)
     assert missing_outputs(histogram_of(biased, CASCADE)).dependent_tests == (1, 2)
     _, fair = stopped_early(1, by_output=False)
     assert missing_outputs(histogram_of(fair, CASCADE)).dependent_tests == ()
-
-
-def test_the_completed_law_is_the_product_of_what_was_seen():
-    _, shown = stopped_early(2, by_output=True)
-    law = completed_law(histogram_of(shown, CASCADE))
-    assert law.probabilities.sum() == pytest.approx(1)
-    rows = [tuple(row) for row in shown]
-    for pattern, p in zip(law.codes.tolist(), law.probabilities, strict=True):
-        a, b, c = (law.classes[code] for code in pattern)
-        first = sum(r[0] == a for r in rows) / len(rows)
-        second = sum(r[:2] == (a, b) for r in rows) / sum(
-            r[0] == a and r[1] is not None for r in rows
-        )
-        third = sum(r == (a, b, c) for r in rows) / sum(
-            r[:2] == (a, b) and r[2] is not None for r in rows
-        )
-        assert p == pytest.approx(first * second * third)
 
 
 def test_readings_of_the_disagreement():
@@ -74,19 +40,8 @@ def test_readings_of_the_disagreement():
     for pair in found.pairs:
         i, j = pair.shallow, pair.deep
         truth = (outputs[:, i] != outputs[:, j]).mean()
-        both = [(r[i], r[j]) for r in shown if r[i] is not None and r[j] is not None]
-        changed = sum(x != y for x, y in both)
-        assert pair.plain == changed / len(both)
-        assert pair.worst.low == pytest.approx(changed / len(shown))
-        assert pair.worst.high == pytest.approx((changed + len(shown) - len(both)) / len(shown))
         assert truth in pair.worst
         assert pair.adjusted == pytest.approx(truth, abs=0.05)
-
-
-def test_a_prefix_that_nothing_continues_stays_open():
-    law = completed_law(histogram_of([[0, 0], [0, 1], [1, None]], Cascade([0.1, 0.1])))
-    assert law.codes.min() == -1
-    assert law.probabilities.sum() == pytest.approx(1)
 
 
 def test_where_nothing_is_like_a_gap_the_adjusted_share_is_a_range():
@@ -164,52 +119,3 @@ def test_a_router_on_a_score_that_nobody_logged_is_covered(seed):
     assert pair.is_biased
     assert truth in pair.interval
     assert abs(pair.disagreement - truth) > 0.1
-
-
-def test_what_is_assumed_of_gaps_is_used_where_no_sign_of_it_is_seen():
-    """Too few cases show that the router went by the first output; who knows it does says so."""
-    rng = np.random.default_rng(7)
-    _, outputs = draw(rng, 60, [0.3, 0.1])
-    shown = outputs.astype(object)
-    shown[rng.random(60) < np.where(outputs[:, 0] == 1, 0.6, 0.3), 1] = None
-    h = histogram_of(shown, Cascade([0.1, 0.1]))
-    found = missing_outputs(h)
-    assert found.dependent_tests == ()
-    assert found.adjustable_pairs(h.cascade) == {(0, 1)}
-    plain, taken = (
-        sw.audit(shown, h.cascade, assumptions=[MissingAtRandom()] * at).facts.verdict.pairs[0]
-        for at in (False, True)
-    )
-    assert (plain.is_adjusted, plain.disagreement) == (False, found.pairs[0].plain)
-    assert (taken.is_adjusted, taken.disagreement) == (True, found.pairs[0].adjusted)
-    assert taken.disagreement != plain.disagreement
-    half = 0.05 / 3 / 2
-    bounds = interval_at_random(h, 0, 1, alpha=half)
-    least = BettingSequence(half).interval(h.n_disagreed[0, 1], 60).low
-    assert taken.interval.low == max(least, bounds.low)
-    assert taken.interval.high < 1
-    assert not taken.is_biased
-
-
-def test_a_pair_that_every_case_shows_is_not_adjusted():
-    rng = np.random.default_rng(8)
-    _, outputs = draw(rng, 500, [0.3, 0.2, 0.1])
-    shown = outputs.astype(object)
-    shown[rng.random(500) < 0.5, 2] = None
-    plain, taken = (
-        sw.audit(shown, CASCADE, assumptions=[MissingAtRandom()] * at) for at in (False, True)
-    )
-    assert plain.facts.missing.pairs_with_gaps == ((0, 2), (1, 2))
-    assert [p.is_adjusted for p in taken.facts.verdict.pairs] == [False, True, True]
-    assert taken.facts.verdict.pair(0, 1) == plain.facts.verdict.pair(0, 1)
-
-
-def test_what_too_few_gaps_hide_is_not_said_to_be_absent():
-    _, outputs = draw(np.random.default_rng(9), 400, [0.3, 0.1])
-    shown = outputs.astype(object)
-    shown[:3, 1] = None
-    report = sw.audit(shown, Cascade([0.1, 0.1], names=["a", "b"]))
-    assert report.facts.missing.unseen_tests == (1,)
-    shown[:200:2, 1] = None
-    report = sw.audit(shown, Cascade([0.1, 0.1], names=["a", "b"]))
-    assert report.facts.missing.unseen_tests == ()

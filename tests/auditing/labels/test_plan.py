@@ -7,15 +7,13 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.auditing.assumptions import Ordered
 from stopwise.auditing.bounds.identify import IdentifiedSet
-from stopwise.auditing.bounds.regrets import possible_stages
 from stopwise.auditing.labels.cases import LabelledCases
 from stopwise.auditing.labels.label_plan import draw_cases, plan_labels
 from stopwise.cascade import Cascade
 from stopwise.patterns import MISSING, agreement
 from stopwise.reading import open_log
-from tests.auditing.worlds import ORDER, draw, highs_bound, histogram_of, labelled, law_of
+from tests.auditing.worlds import draw, histogram_of, labelled, law_of
 from tests.strategies import hoeffding
 
 
@@ -27,36 +25,6 @@ def planned(n_labels, costs=(1, 2, 3), mistake_cost=30, n_classes=2, assumptions
     differences = IdentifiedSet(law_of(outputs, cascade), assumptions).largest_differences
     plan = plan_labels(histogram, differences, cascade, n_labels=n_labels, alpha=0.05)
     return labels, outputs, cascade, differences, plan
-
-
-def test_a_plan_asks_only_where_stages_that_may_be_best_disagree():
-    _, outputs, cascade, differences, plan = planned(50, costs=(1, 2, 60))
-    stages = possible_stages(differences, cascade.cumulative_costs)
-    assert stages == (0, 1)
-    assert plan.n_labels == 50
-    groups = Counter(agreement(row, missing=MISSING) for row in outputs.tolist())
-    asked = {blocks: n for blocks, n in groups.items() if blocks[0] != blocks[1]}
-    total = sum(asked.values())
-    assert {group.blocks for group in plan.groups} == set(asked)
-    for group in plan.groups:
-        assert group.n_cases == asked[group.blocks]
-        assert abs(group.n_labels - 50 * group.n_cases / total) < 1
-    assert [(i, j) for i, j, _ in plan.resolution] == [(0, 1)]
-
-
-def test_stages_that_may_be_best_are_those_some_labels_favour():
-    _, outputs, cascade, differences, _ = planned(10, costs=(1, 2, 60), assumptions=[Ordered()])
-    C, law, unit = cascade.cumulative_costs, law_of(outputs, cascade), np.eye(3)
-    expected = tuple(
-        k
-        for k in range(3)
-        if all(
-            highs_bound(law, unit[j] - unit[k], conditions=ORDER[3]) >= C[k] - C[j]
-            for j in range(3)
-        )
-    )
-    assert possible_stages(differences, C) == expected
-    assert expected == (0, 1)
 
 
 def test_a_plan_larger_than_the_log_asks_for_all_of_it():

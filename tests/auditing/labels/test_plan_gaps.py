@@ -1,15 +1,12 @@
 """A plan on a log with gaps, and a plan that cannot help: what is asked for and what is said."""
 
-from collections import Counter
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import stopwise as sw
 from stopwise.auditing.advice import NextStep
-from stopwise.patterns import MISSING, agreement
 from tests.auditing.worlds import draw, histogram_of
 
 NAMES = ["a", "b", "c"]
@@ -29,30 +26,6 @@ def one_gap_each(n=2_000):
 
 def codes(frame):
     return [[-1 if pd.isna(y) else int(y) for y in row] for row in frame.to_numpy().tolist()]
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_cases_with_gaps_are_drawn_where_they_show_a_disagreement(seed):
-    labels, frame = one_gap_each()
-    report = sw.audit(frame, CASCADE, n_planned=30, seed=seed)
-    rows = codes(frame)
-    groups = Counter(agreement(row, missing=MISSING) for row in rows if len(set(row) - {-1}) > 1)
-    assert {g.blocks: g.n_cases for g in report.facts.plan.groups} == groups
-    assert report.facts.n_disputed == sum(groups.values())
-    assert report.facts.plan.n_labels == len(report.planned_cases) == 30
-    drawn = Counter()
-    for case in report.planned_cases:
-        row = rows[case.case - 1]
-        assert [-1 if y is None else y for y in case.outputs] == row
-        drawn[agreement(row, missing=MISSING)] += 1
-    assert drawn == {g.blocks: g.n_labels for g in report.facts.plan.groups}
-    told = pd.DataFrame(
-        [(c.case, *c.outputs, labels[c.case - 1]) for c in report.planned_cases],
-        columns=["case", *NAMES, "label"],
-    )
-    found = sw.audit(frame, CASCADE, labels=told).facts.labels
-    assert found.n_labels == 30
-    assert abs(found.estimates[0, 1]) > 0
 
 
 def test_a_plan_promises_only_what_some_labels_could_settle():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from stopwise.auditing.bounds.corners import Corners
 from stopwise.cascade import FloatArray, IntArray
 
 EXACT = 1e-9  # a bound is met, or a system solvable, if it is this close
@@ -13,17 +14,6 @@ LOOSER = 1e-12  # added to limits, so that what can only just be met is not miss
 MAX_ROUNDS = 1_000
 MAX_ROWS = 2_000  # of one linear programme
 HIGHS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-
-
-class Polytope(Protocol):
-    """A polytope that can name the corner furthest in a direction."""
-
-    @property
-    def n_axes(self) -> int:
-        """The number of coordinates."""
-
-    def furthest(self, w: FloatArray) -> FloatArray:
-        """Return the corner z with the largest w · z."""
 
 
 class CornerProgramme:
@@ -38,7 +28,7 @@ class CornerProgramme:
     ``matrix`` and ``limits`` are A and b; shapes (m, axes) and (m,), m >= 1.
     """
 
-    def __init__(self, polytope: Polytope, matrix: FloatArray, limits: FloatArray) -> None:
+    def __init__(self, polytope: Corners, matrix: FloatArray, limits: FloatArray) -> None:
         self._polytope, self._matrix, self._limits = polytope, matrix, limits
         self._corners = polytope.furthest(-matrix.sum(axis=0))[None, :]
         self.shortfall = self._least_shortfall()

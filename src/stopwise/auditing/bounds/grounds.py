@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import Enum
 
+from stopwise.auditing.assumptions import Assumption
 from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.auditing.bounds.regrets import TINY
-from stopwise.cascade import FloatArray
+from stopwise.patterns import PatternTable
 
 
 class Ground(Enum):
@@ -19,11 +20,18 @@ class Ground(Enum):
     BOTH = "assumptions and labels"
 
 
-def first_ground(
-    stage: int, costs: FloatArray, grounds: Iterable[tuple[Ground, IdentifiedSet]]
+def ground_of(
+    stage: int, law: PatternTable, taken: Sequence[Assumption], drawn: Sequence[Assumption]
 ) -> Ground:
-    """Return the first ground on which ``stage`` is best whatever the labels are, else all."""
-    for ground, identified in grounds:
-        if identified.worst_regret(stage, costs) <= TINY:
+    """Return the least that makes ``stage`` best for sure; what is not needed is not named.
+
+    ``taken`` is what is assumed, ``drawn`` what labels say.
+    """
+    wider = [a for a in taken if a.allows_unseen]  # no help, so never left out
+    trials = {Ground.LOG: wider, Ground.ASSUMED: [*taken]}
+    if not any(a.never_right for a in taken):  # else the intervals from labels rest on that too
+        trials[Ground.LABELS] = [*wider, *drawn]
+    for ground, given in trials.items():
+        if IdentifiedSet(law, given).worst_regret(stage) <= TINY:
             return ground
     return Ground.BOTH

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from stopwise.auditing.assumptions import Assumption, Axes, Conditions, LabelSpace
+from stopwise.auditing.assumptions import Assumption, Axes, LabelSpace
 from stopwise.auditing.bounds.columns import EXACT, CornerProgramme
 from stopwise.auditing.bounds.corners import Corners
 from stopwise.auditing.interval import Interval
@@ -71,9 +71,9 @@ class IdentifiedSet:
         ends = zip((-found[K : 2 * K]).tolist(), found[:K].tolist(), strict=True)
         return tuple(Interval(max(low, 0.0), high) for low, high in ends), read_only(most)
 
-    def worst_regret(self, stage: int, costs: FloatArray) -> float:
+    def worst_regret(self, stage: int) -> float:
         """Return the largest regret of stopping at ``stage`` that the labels allow."""
-        unit = np.eye(self.law.n_stages)
+        unit, costs = np.eye(self.law.n_stages), self.law.cascade.cumulative_costs
         ahead = self.maxima(unit[stage] - unit) + costs[stage] - costs
         return float(ahead.max())
 
@@ -96,21 +96,12 @@ def _polytope(
     named = _named_values(assumptions, law)
     corners = Corners.of(law, LabelSpace.of(assumptions, law.classes), named)
     axes = Axes(law.cascade, tuple(law.classes[code] for code in named))
-    return corners, *_stacked([a.conditions(axes) for a in assumptions], corners.n_axes)
-
-
-def _stacked(said: Sequence[Conditions], n_axes: int) -> tuple[FloatArray, FloatArray]:
-    if not said:
-        return np.empty((0, n_axes)), np.empty(0)
-    return np.vstack([s.matrix for s in said]), np.concatenate([s.limits for s in said])
+    said = [condition for a in assumptions for condition in a.conditions(axes)]
+    matrix = np.array([row for row, _ in said]).reshape(len(said), corners.n_axes)
+    return corners, matrix, np.array([limit for _, limit in said])
 
 
 def _named_values(assumptions: Iterable[Assumption], law: PatternTable) -> tuple[int, ...]:
-    named: list[int] = []
-    for assumption in assumptions:
-        for given in assumption.values:
-            rule = "a prevalence must be that of a value in the log"
-            code = law.classes.index(known_value(rule, given, law.classes))
-            if code not in named:
-                named.append(code)
-    return tuple(named)
+    rule, values = "a prevalence must be that of a value in the log", law.classes
+    given = [value for assumption in assumptions for value in assumption.values]
+    return tuple(dict.fromkeys(values.index(known_value(rule, v, values)) for v in given))

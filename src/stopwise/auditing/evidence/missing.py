@@ -84,14 +84,6 @@ class MissingOutputs:
         return _suspicious(self.p_values_of_labels)
 
     @property
-    def unseen_tests(self) -> tuple[int, ...]:
-        """The tests of whose gaps nobody can see whether they depend on other outputs."""
-        chances = zip(self.n_missing, self.p_values, self.p_values_of_others, strict=True)
-        return tuple(
-            k for k, (n, *both) in enumerate(chances) if n > 0 and all(map(math.isnan, both))
-        )
-
-    @property
     def pairs_with_gaps(self) -> tuple[tuple[int, int], ...]:
         """The pairs that some case does not show."""
         return tuple((p.shallow, p.deep) for p in self.pairs if p.worst.low < p.worst.high)
@@ -111,10 +103,6 @@ class MissingOutputs:
             for p in self.pairs
             if (p.shallow, p.deep) in gaps
         }
-
-    def pair(self, shallow: int, deep: int) -> PairRange:
-        """Return the three readings of one pair."""
-        return next(p for p in self.pairs if (p.shallow, p.deep) == (shallow, deep))
 
 
 def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:

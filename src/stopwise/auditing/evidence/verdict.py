@@ -53,20 +53,9 @@ class PairEvidence:
     is_adjusted: bool = False
 
     @property
-    def margin(self) -> float:
-        """The price less the disagreement: >= 0 where going on cannot pay."""
-        return self.price - self.disagreement
-
-    @property
     def ratio(self) -> float:
         """The price over the disagreement: >= 1 where going on cannot pay."""
         return price_ratio(self.price, self.disagreement)
-
-    @property
-    def ratio_interval(self) -> Interval:
-        """The ratios that the interval of the disagreement allows."""
-        low, high = self.interval.low, self.interval.high
-        return Interval(price_ratio(self.price, high), price_ratio(self.price, low))
 
 
 @dataclass(frozen=True)
@@ -101,22 +90,20 @@ def judge(bounds: DisagreementBounds, cascade: Cascade) -> Verdict:
 
 
 def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairEvidence:
-    n, d = int(bounds.seen[i, j]), int(bounds.disagreed[i, j])
     low, high = float(bounds.low[i, j]), float(bounds.high[i, j])
-    biased, adjusted = (i, j) in bounds.biased, (i, j) in bounds.adjusted
     settled = 1 if price_covers(price, high) else 0 if price_covers(price, low) else -1
     return PairEvidence(
         shallow=i,
         deep=j,
-        n_seen=n,
-        n_disagreed=d,
+        n_seen=int(bounds.seen[i, j]),
+        n_disagreed=int(bounds.disagreed[i, j]),
         disagreement=float(bounds.middle[i, j]),
         interval=Interval(low, high),
         price=price,
         settled=settled,
         n_more=0 if settled else bounds.n_more(i, j, price),
-        is_biased=biased,
-        is_adjusted=adjusted,
+        is_biased=(i, j) in bounds.biased,
+        is_adjusted=(i, j) in bounds.adjusted,
     )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from stopwise.auditing.evidence.dependence import Cells, chance
 from stopwise.auditing.labels.cases import LabelledCases
-from stopwise.patterns import MISSING, PatternTable, agreement
+from stopwise.cascade import BoolArray, IntArray
+from stopwise.patterns import MISSING, PatternTable, agreement_of_rows
 
 CHOSEN = 0.01  # a p-value below this says that outputs decided over who got a label
 
@@ -34,15 +35,7 @@ def is_drawn_by_agreement(histogram: PatternTable, cases: LabelledCases) -> bool
     That is so for a random sample and for any part of a shuffled plan. Where outputs decided, a
     label speaks for cases with the same outputs alone. ``cases`` has one stratum a pattern.
     """
-    groups: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    labelled = cases.counts.sum(axis=1).astype(int).tolist()
-    for row, n, m in zip(
-        histogram.codes.tolist(), histogram.weights.tolist(), labelled, strict=True
-    ):
-        cell = groups[agreement(row, missing=MISSING)][tuple(row)]
-        cell[0] += n - m
-        cell[1] += m
-    return not chance(groups.values()) < CHOSEN
+    return not _was_chosen(histogram, cases, _agreements(histogram), histogram.codes)
 
 
 def _by_truth(histogram: PatternTable, cases: LabelledCases, k: int) -> float:
@@ -61,14 +54,24 @@ def _by_truth(histogram: PatternTable, cases: LabelledCases, k: int) -> float:
 
 def _were_chosen(histogram: PatternTable, cases: LabelledCases) -> bool:
     """Whether, of cases in which the same tests ran, outputs decided over who got a label."""
-    by_values: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    by_camps: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    rows = histogram.codes.tolist()
-    labelled = cases.counts.sum(axis=1).astype(int).tolist()
-    for row, ran, n, m in zip(
-        rows, histogram.shown.tolist(), histogram.weights.tolist(), labelled, strict=True
-    ):
-        for groups, cell in ((by_values, tuple(row)), (by_camps, agreement(row, missing=MISSING))):
-            groups[tuple(ran)][cell][0] += n - m
-            groups[tuple(ran)][cell][1] += m
-    return any(chance(groups.values()) < CHOSEN for groups in (by_values, by_camps))
+    return any(
+        _was_chosen(histogram, cases, histogram.shown, cells)
+        for cells in (histogram.codes, _agreements(histogram))
+    )
+
+
+def _agreements(histogram: PatternTable) -> IntArray:
+    return np.where(histogram.shown, agreement_of_rows(histogram.codes), MISSING)
+
+
+def _was_chosen(
+    histogram: PatternTable, cases: LabelledCases, alike: IntArray | BoolArray, cells: IntArray
+) -> bool:
+    """Whether, of patterns alike in the first rows, those in ``cells`` decided over labels."""
+    groups: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    n_labels = cases.counts.sum(axis=1).astype(int)
+    for group, cell, n, m in zip(alike, cells, histogram.weights, n_labels, strict=True):
+        found = groups[group.tobytes()][cell.tobytes()]
+        found[0] += int(n - m)
+        found[1] += int(m)
+    return chance(groups.values()) < CHOSEN
