@@ -170,43 +170,25 @@ class MissingAtRandom(Assumption):
 
 @dataclass(frozen=True)
 class Found(Assumption):
-    """What labels, or gaps that are random, say: a sum of error rates lies between two bounds."""
+    """What labels, or gaps that are random, say of γ_i, or of γ_i - γ_j where there is a j."""
 
-    factors: tuple[tuple[int, float], ...]  # of the error rates of some stages
+    source: str
+    i: int
+    j: int | None
     low: float
     high: float
-    words: str
 
     def conditions(self, axes: Axes) -> list[Condition]:
-        """Low <= Σ factor · γ_k <= high."""
-        return axes.between(dict(self.factors), self.low, self.high)
+        """Low <= γ_i - γ_j <= high."""
+        factors = {self.i: 1.0} if self.j is None else {self.i: 1.0, self.j: -1.0}
+        return axes.between(factors, self.low, self.high)
 
     def __str__(self) -> str:
-        return self.words
-
-    @classmethod
-    def rate(cls, k: int, low: float, high: float) -> Found:
-        """Return low <= γ_k <= high, from labels."""
-        words = f"by the labels, test {k + 1} errs in {low:.4g} to {high:.4g} of the cases"
-        return cls(((k, 1.0),), low, high, words)
-
-    @classmethod
-    def difference(cls, i: int, j: int, low: float, high: float) -> Found:
-        """Return low <= γ_i - γ_j <= high, from labels."""
-        words = (
-            f"by the labels, the error rate of test {i + 1} less that of test {j + 1} is "
-            f"{low:.4g} to {high:.4g}"
+        less = "" if self.j is None else f" less that of test {self.j + 1}"
+        return (
+            f"{self.source}, the error rate of test {self.i + 1}{less} is "
+            f"{self.low:.4g} to {self.high:.4g}"
         )
-        return cls(((i, 1.0), (j, -1.0)), low, high, words)
-
-    @classmethod
-    def disagreement(cls, i: int, j: int, share: float) -> Found:
-        """Return -share <= γ_i - γ_j <= share, where two tests disagree that often at most."""
-        words = (
-            f"if gaps depend on outputs before them alone, test {i + 1} and test {j + 1} disagree "
-            f"in at most {share:.4g} of the cases"
-        )
-        return cls(((i, 1.0), (j, -1.0)), -share, share, words)
 
 
 def _check_shares(what: str, low: float, high: float) -> None:

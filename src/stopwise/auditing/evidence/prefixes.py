@@ -15,15 +15,6 @@ from stopwise.patterns import MISSING, PatternTable
 LEAST_ALPHA = 1e-300  # many values after many tests: smaller is no number any more
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """What a test said after each prefix: the prefix of each answer, and how many gave it."""
-
-    parent: IntArray
-    counts: FloatArray
-    n_parents: int
-
-
 def interval_at_random(
     histogram: PatternTable, shallow: int, deep: int, *, alpha: float
 ) -> Interval:
@@ -41,13 +32,13 @@ def interval_at_random(
     path = histogram.cascade.paths[deep]
     outputs, counts = histogram.codes[:, path], histogram.weights
     M, last = histogram.n_classes, len(path) - 1
-    node, steps = np.zeros(len(outputs), dtype=np.int64), []
-    n_nodes = 1
+    node, n_nodes = np.zeros(len(outputs), dtype=np.int64), 1
+    steps = []  # of each test: the prefix of each answer, how many gave it, the number of prefixes
     for k in range(last):
         shown = outputs[:, k] != MISSING
         outputs, counts = outputs[shown], counts[shown]
         answers, child = np.unique(node[shown] * M + outputs[:, k], return_inverse=True)
-        steps.append(_Step(answers // M, _sums(child, counts, len(answers)), n_nodes))
+        steps.append((answers // M, _sums(child, counts, len(answers)), n_nodes))
         node, n_nodes = child, len(answers)
     ran = outputs[:, last] != MISSING
     differ = ran & (outputs[:, last] != outputs[:, path.index(shallow)])
@@ -59,7 +50,7 @@ def interval_at_random(
     )
     for k in reversed(range(last)):
         # Two values are one chance, of more each has its own.
-        shares = _Shares.of(steps[k], M, level * float(M) ** -k / (M if M > 2 else 1))
+        shares = _Shares.of(*steps[k], M, level * float(M) ** -k / (M if M > 2 else 1))
         low, high = 1 - shares.largest_mean(1 - low), shares.largest_mean(high)
     return Interval(max(float(low[0]), 0.0), min(float(high[0]), 1.0))
 
@@ -74,16 +65,18 @@ class _Shares:
     n_given: int
 
     @classmethod
-    def of(cls, step: _Step, n_values: int, alpha: float) -> _Shares:
-        total = _sums(step.parent, step.counts, step.n_parents)
-        low, high = _intervals(step.counts, total[step.parent], alpha)
-        others = n_values - np.bincount(step.parent, minlength=step.n_parents)
-        _, each = _intervals(np.zeros(step.n_parents), total, alpha)
+    def of(
+        cls, parent: IntArray, counts: FloatArray, n_parents: int, n_values: int, alpha: float
+    ) -> _Shares:
+        total = _sums(parent, counts, n_parents)
+        low, high = _intervals(counts, total[parent], alpha)
+        others = n_values - np.bincount(parent, minlength=n_parents)
+        _, each = _intervals(np.zeros(n_parents), total, alpha)
         return cls(
-            np.concatenate([step.parent, np.arange(step.n_parents)]),
-            np.concatenate([low, np.zeros(step.n_parents)]),
+            np.concatenate([parent, np.arange(n_parents)]),
+            np.concatenate([low, np.zeros(n_parents)]),
             np.concatenate([high, np.minimum(others * each, 1.0)]),
-            len(step.parent),
+            len(parent),
         )
 
     def largest_mean(self, values: FloatArray) -> FloatArray:

@@ -50,14 +50,11 @@ class LabelEvidence:
 
     def as_assumptions(self) -> tuple[Assumption, ...]:
         """Return the bounds in the form in which they sharpen the identified set."""
-        pairs = combinations(range(len(self.estimates)), 2)
-        return (
-            *(
-                Found.difference(i, j, *map(float, (self.low[i, j], self.high[i, j])))
-                for i, j in pairs
-            ),
-            *(Found.rate(k, rate.low, rate.high) for k, rate in enumerate(self.error_rates)),
-        )
+        found: dict[tuple[int, int | None], Interval] = {
+            (i, j): self.interval(i, j) for i, j in combinations(range(len(self.low)), 2)
+        }
+        found |= {(k, None): rate for k, rate in enumerate(self.error_rates)}
+        return tuple(Found("by the labels", *ij, x.low, x.high) for ij, x in found.items())
 
 
 def label_evidence(

@@ -41,9 +41,9 @@ def read_labels(
 
     ``source`` has the label's column and either the outputs of the tests or the id of the case.
     """
+    id_name = CASE if log is None or log.case_id is None else log.case_id
     if isinstance(source, (str, Path)) and Path(source).suffix in JSON:
-        name = CASE if log is None or log.case_id is None else log.case_id
-        source = read_jsonl(Path(source), column, name)
+        source = read_jsonl(Path(source), column, id_name)
     table = open_log(source, values=histogram.classes).held.frame()
     if isinstance(source, (str, Path)):
         table = _without_apostrophes(table)
@@ -55,20 +55,25 @@ def read_labels(
     with engine_errors("the labels"):
         _check_empty(source, table[column], histogram)
         table = table.filter(table[column].notnull())
-        named = _id_column(names, tests, log)
-        if named is not None:
-            _check_once(table, named)
+        has_ids = id_name in names and id_name not in tests
+        if has_ids:
+            _check_once(table, id_name)
         told = table.select(
-            **({} if named is None else {"case_id": table[named].cast("string")}),
+            **({"case_id": table[id_name].cast("string")} if has_ids else {}),
             **{f"t{k}": table[name] for k, name in enumerate(shown)},
             label=table[column],
         )
-        if log is not None and named is not None and _names_cases(log, shown):
-            found = _joined(told, named, shown, log, histogram)
+        if log is not None and has_ids and _names_cases(log, shown):
+            found = _joined(told, id_name, shown, log, histogram)
         elif shown:
             found = [(_values(row, "t", histogram), row) for row in told.to_pyarrow().to_pylist()]
+        elif log is None:
+            raise LogError("labels must have the columns of the tests where the log is a histogram")
         else:
-            raise _unnamed(names, log)
+            raise LogError(
+                f"labels must have the tests' columns or the case id {id_name!r}, got "
+                f"{', '.join(names)}"
+            )
     labelled = Counter(
         (tuple(outputs), matching(row["label"], histogram.classes)) for outputs, row in found
     )
@@ -122,12 +127,6 @@ def _check_empty(source: Any, column: Any, histogram: PatternTable) -> None:
         )
 
 
-def _id_column(names: list[str], tests: Sequence[str], log: Log | None) -> str | None:
-    """Return the column of labels that names cases, ``None`` where there is none."""
-    name = CASE if log is None or log.case_id is None else log.case_id
-    return name if name in names and name not in tests else None
-
-
 def _names_cases(log: Log, shown: Sequence[str]) -> bool:
     """Whether ids of labels can be looked up in the log; outputs need no ids where they cannot.
 
@@ -146,15 +145,6 @@ def _check_once(table: Any, name: str) -> None:
         raise LogError(
             f"a case must have one label, got {twice[0]['times']} for {twice[0]['case_id']!r}"
         )
-
-
-def _unnamed(names: list[str], log: Log | None) -> LogError:
-    if log is None:
-        return LogError("labels must have the columns of the tests where the log is a histogram")
-    name = log.case_id if log.case_id is not None else CASE
-    return LogError(
-        f"labels must have the tests' columns or the case id {name!r}, got {', '.join(names)}"
-    )
 
 
 def _joined(

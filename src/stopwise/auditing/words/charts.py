@@ -6,7 +6,6 @@ import math
 from html import escape
 
 from stopwise.auditing.advice import Certainty, Payoff, Step
-from stopwise.auditing.interval import Interval
 from stopwise.auditing.price_map import PriceBand
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.markup import paragraph, unbroken
@@ -34,7 +33,7 @@ SURE = {
 def steps_chart(report: AuditReport) -> str:
     """Draw what each step changes, with its price as a tick: left of it nothing can pay."""
     steps, n = report.advice.steps, n_said(report)
-    ranges = [_interval(report, step) for step in steps]
+    ranges = [report.facts.verdict.pair(step.start, step.end).interval for step in steps]
     most = max(*(r.high for r in ranges), *(s.price for s in steps), 1e-12)
     rows = []
     for step, interval in zip(steps, ranges, strict=True):
@@ -52,10 +51,6 @@ def steps_chart(report: AuditReport) -> str:
         "in mistakes: a step that changes fewer answers than that cannot pay."
     )
     return "<h2>What each step changes and costs</h2>" + paragraph(note, "small") + _rows(rows)
-
-
-def _interval(report: AuditReport, step: Step) -> Interval:
-    return report.facts.verdict.pair(step.start, step.end).interval
 
 
 def _costs(report: AuditReport, step: Step) -> str:
