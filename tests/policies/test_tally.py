@@ -6,7 +6,7 @@ import pytest
 
 import stopwise as sw
 from stopwise.counts import PairCounts
-from stopwise.policies.tally import MOST_WAITING, Inbox, tally_word
+from stopwise.policies.tally import MOST_WAITING, Words, tally_word
 
 CHAIN = sw.Cascade(costs=[0.0, 0.1, 0.3])
 
@@ -31,7 +31,7 @@ def test_a_case_told_while_the_stage_changes_counts_for_its_own_stage():
 
 
 def test_more_cases_may_wait_than_a_byte_can_count():
-    inbox = Inbox(1)
+    inbox = Words(3).inboxes[1]
     inbox.waiting += [tally_word([0, 1])] * 300 + [tally_word([0, 0])]
     counts = PairCounts(CHAIN)
     while inbox.waiting:

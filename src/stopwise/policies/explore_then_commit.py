@@ -76,8 +76,10 @@ class ExploreThenCommit(Policy):
         if stage == self.cascade.n_stages - 1:
             self._stored["complete"].add_totals(stage, times, disagreed)
 
-    def _check_statistics(self, tables: dict[str, Any]) -> None:
+    def _read(self, statistics: Any) -> dict[str, Any]:
+        tables = super()._read(statistics)
         complete = tables["complete"]
         if any(complete.stopped[:-1]) or complete.stopped[-1] != tables["pairs"].stopped[-1]:
             raise StateError("complete must be the cases that went to the end")
         _ = tables["pairs"] - complete  # raises unless they are among all cases
+        return tables

@@ -136,7 +136,7 @@ class Learner(ABC):
 
     def _count(self, how: Callable[[Any], Any]) -> Any:
         """Count with ``how``, which adds to a table; return what it returns for the rule's one."""
-        found = how(next(iter(self._stored.values())))
+        found = how(_first(self._stored))
         return self._stored["recent"].count(how) if "recent" in self._stored else found
 
     @property
@@ -147,19 +147,19 @@ class Learner(ABC):
     @property
     def _span(self) -> int:
         """The number of cases on which what the rule goes by rests."""
-        recent = self._statistics.get("recent")
-        return int(self._told.n_rounds if recent is None else recent.span)
+        tables = self._statistics
+        return int(tables["recent"].span if "recent" in tables else _first(tables).n_rounds)
 
     @property
     def _told(self) -> Any:
         """The counts of everything told so far: the first of the statistics."""
-        return next(iter(self._statistics.values()))
+        return _first(self._statistics)
 
     @property
     def _counts(self) -> Any:
         """What the rule goes by: everything told so far, or recent counts."""
-        recent = self._statistics.get("recent")
-        return self._told if recent is None else recent.faded
+        tables = self._statistics
+        return tables["recent"].faded if "recent" in tables else _first(tables)
 
     def _checked_outputs(self, outputs: Any, stage: int | None = None) -> tuple[int, Told]:
         """Return the stage of a case and its outputs, or raise."""
@@ -266,25 +266,20 @@ class Learner(ABC):
         return policy
 
     def _read(self, statistics: Any) -> dict[str, Any]:
+        """Return the statistics from their states, or raise `StateError`."""
         if not isinstance(statistics, dict) or set(statistics) != set(self._stored):
             raise StateError(f"statistics must be {sorted(self._stored)}, got {statistics!r:.200}")
         read_main = partial(self._read_statistic, next(iter(self._stored)))
-        tables = {
+        return {
             name: empty.restored(statistics[name], read_main)
             if name == "recent"
             else self._read_statistic(name, statistics[name])
             for name, empty in self._stored.items()
         }
-        self._check_statistics(tables)
-        return tables
 
     @abstractmethod
     def _read_statistic(self, name: str, saved: Any) -> Any:
         """Return one of the statistics from its state, or raise `StateError`."""
-
-    def _check_statistics(self, tables: dict[str, Any]) -> None:
-        """Raise `StateError` if tables, each possible by itself, contradict each other."""
-        return
 
     def _extra_state(self) -> dict[str, Any]:
         """Return what is no statistic: the generator of a policy that draws."""
@@ -294,6 +289,10 @@ class Learner(ABC):
         """Take back what `_extra_state` gave."""
         if self.draws:
             self._rng = generator_from_state(state["generator"])
+
+
+def _first(tables: dict[str, Any]) -> Any:
+    return next(iter(tables.values()))
 
 
 def _written(tables: dict[str, Any]) -> dict[str, Any]:

@@ -86,12 +86,14 @@ class Supervised(Policy):
     def _read_statistic(self, name: str, saved: Any) -> PairCounts:
         return PairCounts.from_state(saved, self.cascade, counts_disagreement=name == "pairs")
 
-    def _check_statistics(self, tables: dict[str, Any]) -> None:
+    def _read(self, statistics: Any) -> dict[str, Any]:
+        tables = super()._read(statistics)
         pairs, mended = tables["pairs"], tables["mended"]
         if mended.stopped != pairs.stopped:
             raise StateError("mended must be of the same cases as the pairs")
         if (mended.n_disagreed > pairs.n_disagreed).any():
             raise StateError("mended must be at most what disagreed, for each pair")
+        return tables
 
     def _absorb(self, stage: int, told: Told, times: int) -> None:
         super()._absorb(stage, told, times)

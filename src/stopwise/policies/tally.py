@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any
 
+from stopwise.counts import Totals
 from stopwise.outputs import Outputs, Told
 
 # A tally is one integer with a byte for each number: how many cases, then for b = 1, 2, … and
@@ -34,19 +35,22 @@ class Inbox:
     ``left`` is for how many rounds the stage was in force when none waited, ``room`` how many may.
     """
 
-    __slots__ = ("known", "left", "room", "stage", "waiting")
+    __slots__ = ("_rows", "known", "left", "room", "stage", "waiting")
 
-    def __init__(self, stage: int) -> None:
+    def __init__(self, stage: int, rows: list[slice]) -> None:
         self.stage = stage
         self.left = self.room = 0
         self.known: dict[Any, int] = {}
         self.waiting: list[int] = []
+        self._rows = rows  # where in a tally the numbers of each test are
 
-    def take_out(self) -> tuple[int, Sequence[Sequence[int]]]:
+    def take_out(self) -> tuple[int, Totals]:
         """Return how many cases waited and how many disagreed, for `PairCounts.add_totals`."""
         words = self.waiting[:_MOST_ADDED]
         del self.waiting[: len(words)]
-        return tally_totals(sum(words), self.stage + 1)
+        rows = self._rows[: self.stage + 1]
+        counts = sum(words).to_bytes(rows[-1].stop, "little")
+        return counts[0], [counts[row] for row in rows]
 
 
 class Words:
@@ -58,7 +62,8 @@ class Words:
 
     def __init__(self, n_stages: int) -> None:
         K = n_stages
-        self.inboxes = [Inbox(stage) for stage in range(K)]
+        rows = [slice(1 + b * (b - 1) // 2, 1 + b * (b + 1) // 2) for b in range(K)]
+        self.inboxes = [Inbox(stage, rows) for stage in range(K)]
         self.waiting = [inbox.waiting for inbox in self.inboxes]
         self._by_agreement: dict[tuple[int, ...], int] = {}
         self._numbers = range(K)
@@ -94,13 +99,7 @@ def _is_short(output: Any) -> bool:
 
 def tally_word(outputs: Outputs) -> int:
     """Return the tally of one complete case."""
-    lanes = [True]
+    counts = [True]
     for b, y in enumerate(outputs):
-        lanes += [bool(x != y) for x in outputs[:b]]
-    return int.from_bytes(bytes(lanes), "little")
-
-
-def tally_totals(tally: int, length: int) -> tuple[int, Sequence[Sequence[int]]]:
-    """Return the number of cases in a tally and how many disagreed: row b has b numbers."""
-    lanes = tally.to_bytes(1 + length * (length - 1) // 2, "little")
-    return lanes[0], [lanes[1 + b * (b - 1) // 2 : 1 + b * (b + 1) // 2] for b in range(length)]
+        counts += [bool(x != y) for x in outputs[:b]]
+    return int.from_bytes(bytes(counts), "little")
