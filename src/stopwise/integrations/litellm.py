@@ -47,15 +47,19 @@ class CascadeProvider(CustomLLM):
         super().__init__()
         self._runtimes = dict(runtimes)
 
-    def completion(self, *args: Any, **given: Any) -> ModelResponse:
+    def completion(self, *args: Any, **arguments: Any) -> ModelResponse:
         """Answer from ordinary code."""
-        runtime = self._named(given["model"])
-        return _response(given["model"], runtime.run_sync(_case(given["messages"])), runtime)
+        runtime = self._named(arguments["model"])
+        return _response(
+            arguments["model"], runtime.run_sync(_case(arguments["messages"])), runtime
+        )
 
-    async def acompletion(self, *args: Any, **given: Any) -> ModelResponse:
+    async def acompletion(self, *args: Any, **arguments: Any) -> ModelResponse:
         """Answer from asynchronous code."""
-        runtime = self._named(given["model"])
-        return _response(given["model"], await runtime.run(_case(given["messages"])), runtime)
+        runtime = self._named(arguments["model"])
+        return _response(
+            arguments["model"], await runtime.run(_case(arguments["messages"])), runtime
+        )
 
     def _named(self, model: str) -> Runtime:
         name = known_name("model", model.rpartition("/")[2], self._runtimes, SettingError)
@@ -68,11 +72,11 @@ def _case(messages: Any) -> str:
 
 def _response(model: str, result: Result, runtime: Runtime) -> ModelResponse:
     message = Message(role="assistant", content=str(result.answer))
-    found = ModelResponse(
+    response = ModelResponse(
         model=model,
         created=int(time.time()),
         choices=[Choices(index=0, finish_reason="stop", message=message)],
     )
     stage = runtime.cascade.names[result.stage]
-    found._hidden_params["stopwise"] = {"stage": stage, "cost": result.cost}
-    return found
+    response._hidden_params["stopwise"] = {"stage": stage, "cost": result.cost}
+    return response

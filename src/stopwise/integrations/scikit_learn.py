@@ -100,8 +100,8 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for stage, model in enumerate(models):
             if not len(active):
                 break
-            found = np.asarray(model.predict(_rows(X, active))).tolist()
-            for case, output in zip(active.tolist(), found, strict=True):
+            predictions = np.asarray(model.predict(_rows(X, active))).tolist()
+            for case, output in zip(active.tolist(), predictions, strict=True):
                 outputs[case].append(output)
             active = np.array([c for c in active.tolist() if self._goes_on(outputs[c], stage)], int)
         return outputs

@@ -49,10 +49,10 @@ class Bucket:
         """Return both buckets as one."""
         hits, seen = self.hits + later.hits, self.seen + later.seen
         steps = self.step_hits + later.step_hits, self.step_seen + later.step_seen
-        both = Bucket(self.start, self.log_weight, Counter(self.patterns), hits, seen, *steps)
+        bucket = Bucket(self.start, self.log_weight, Counter(self.patterns), hits, seen, *steps)
         for pattern, times in later.patterns.items():
-            both.add(pattern, times)
-        return both
+            bucket.add(pattern, times)
+        return bucket
 
 
 class Streams:

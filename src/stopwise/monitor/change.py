@@ -65,14 +65,14 @@ def changes_found(hits: Any, seen: Any, log_weights: FloatArray) -> list[Change]
     if len(hits) < 2 or not seen.any():
         return []
     evidence = log_e_values(hits, seen) + log_weights[:, None]
-    found = []
+    changes = []
     for stream in np.flatnonzero(evidence.max(axis=0) >= 0).tolist():
         cut = int(evidence[:, stream].argmax()) + 1
         (yes, later), (n, n_after) = (
             (float(of[:cut, stream].sum()), float(of[cut:, stream].sum())) for of in (hits, seen)
         )
         strength = float(evidence[cut - 1, stream])
-        found.append(
+        changes.append(
             Change(stream, cut, yes / max(n, 1), later / max(n_after, 1), int(n_after), strength)
         )
-    return found
+    return changes

@@ -242,26 +242,26 @@ class Monitor:
             self._learn_common(pattern, times)
 
     def _alarm(
-        self, found: Change, changes: list[Change], hits: FloatArray, seen: FloatArray, now: float
+        self, change: Change, changes: list[Change], hits: FloatArray, seen: FloatArray, now: float
     ) -> Alarm:
         K, n_pairs = self.streams.n_stages, len(self.streams.pairs)
-        since = self._buckets[found.cut].start
-        numbers = (found.before, found.after, found.n_after)
-        if found.stream >= n_pairs:
-            k = (found.stream - n_pairs) % K
-            is_missing = found.stream < n_pairs + K
+        since = self._buckets[change.cut].start
+        numbers = (change.before, change.after, change.n_after)
+        if change.stream >= n_pairs:
+            k = (change.stream - n_pairs) % K
+            is_missing = change.stream < n_pairs + K
             kind = AlarmKind.MISSING if is_missing else AlarmKind.ONE_ANSWER
             least = OFTEN_MISSING if is_missing else NEARLY_ALL
-            if found.after >= least and found.after > found.before:
+            if change.after >= least and change.after > change.before:
                 return Alarm(kind, now, since, k, -1, *numbers)
             return Alarm(AlarmKind.CHANGED, now, since, k, (k + 1) % K, *numbers)
-        i, j = self.streams.pairs[found.stream]
+        i, j = self.streams.pairs[change.stream]
         after = {
-            pair: (hits[found.cut :, s].sum() + 0.5) / (seen[found.cut :, s].sum() + 1)
+            pair: (hits[change.cut :, s].sum() + 0.5) / (seen[change.cut :, s].sum() + 1)
             for s, pair in enumerate(self.streams.pairs)
         }
         odd = odd_one_out(after, K)
-        if odd in (i, j) and found.after > found.before:
+        if odd in (i, j) and change.after > change.before:
             return Alarm(AlarmKind.ODD_ONE_OUT, now, since, odd, i + j - odd, *numbers)
         changed = [self.streams.pairs[c.stream] for c in changes if c.stream < n_pairs]
         stage = max((i, j), key=lambda k: (sum(k in pair for pair in changed), k))

@@ -131,8 +131,8 @@ class ContextualInstance:
 
         Over 20,000 contexts drawn with a fixed seed.
         """
-        drawn = self.draw_contexts(N_AVERAGED, np.random.default_rng(0))
-        return read_only(self.gaps(drawn).mean(axis=0))
+        contexts = self.draw_contexts(N_AVERAGED, np.random.default_rng(0))
+        return read_only(self.gaps(contexts).mean(axis=0))
 
     @property
     def best_fixed_stage(self) -> int:
@@ -154,16 +154,16 @@ class ContextualInstance:
 
     def _draw_contexts(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Draw contexts, and return the chances of each pattern with them."""
-        drawn = self.contexts.draw(n, rng)
-        chances = self._chances(drawn)
+        contexts = self.contexts.draw(n, rng)
+        chances = self._chances(contexts)
         if not self.only_weakly_dominant:
-            return drawn, chances
+            return contexts, chances
         bad = np.flatnonzero(~self._is_dominant(chances))
         for _ in range(MAX_REDRAWS):
             if not len(bad):
-                return drawn, chances
-            drawn[bad] = self.contexts.draw(len(bad), rng)
-            chances[bad] = self._chances(drawn[bad])
+                return contexts, chances
+            contexts[bad] = self.contexts.draw(len(bad), rng)
+            chances[bad] = self._chances(contexts[bad])
             bad = bad[~self._is_dominant(chances[bad])]
         raise InstanceError("some contexts must be weakly dominant, got none")
 

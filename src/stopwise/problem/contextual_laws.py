@@ -155,9 +155,9 @@ class LogisticPairs(LogisticLaw):
         p = logistic(contexts, self.theta).T
         # Half the sum less the pair without a test: how often that test is the odd one.
         odd = p if len(p) == 1 else p.sum(axis=0) / 2 - p[::-1]
-        all_ = np.vstack([1 - odd.sum(axis=0), odd])
-        both = np.vstack([(1 - self.last_error) * all_, self.last_error * all_])
-        return _checked_chances(both.T, contexts)
+        agreement = np.vstack([1 - odd.sum(axis=0), odd])
+        patterns = np.vstack([(1 - self.last_error) * agreement, self.last_error * agreement])
+        return _checked_chances(patterns.T, contexts)
 
 
 # Which tests differ from the last one: none; test 1 odd; test 2 odd; test 3 odd.

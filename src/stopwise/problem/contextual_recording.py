@@ -88,8 +88,10 @@ class ContextualRecording(Recording):
         answers = Recording.from_csv(path, cascade, **columns)
         # Read like the answers of tests, then used as numbers.
         free = Cascade([0.0] * len(features))
-        known = Recording.from_csv(path, free, label=None, tests=features)
-        return cls(answers.outputs, answers.labels, known.outputs, cascade, per_context=per_context)
+        numbers = Recording.from_csv(path, free, label=None, tests=features)
+        return cls(
+            answers.outputs, answers.labels, numbers.outputs, cascade, per_context=per_context
+        )
 
     def __repr__(self) -> str:
         return (

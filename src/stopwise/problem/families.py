@@ -69,8 +69,8 @@ def relaxed_errors(
         first, later = outputs[0], outputs[1:]
         chance = slip if first == label else 0.0
         for slips in product((False, True), repeat=len(later)):
-            shown = [1 - label if slipped else y for slipped, y in zip(slips, later, strict=True)]
-            patterns.append((label, first, *shown))
+            noisy = [1 - label if slipped else y for slipped, y in zip(slips, later, strict=True)]
+            patterns.append((label, first, *noisy))
             weights.append(weight * math.prod(chance if s else 1 - chance for s in slips))
     return Instance.from_patterns(patterns, weights, cascade)
 

@@ -230,14 +230,14 @@ def coded_outcomes(
     """Return recorded cases as rows (label, outputs…) of indices into their classes, or raise."""
     # As objects: beside a text, NumPy would turn 1 into "1" and NaN into "nan".
     truth = np.asarray(labels, dtype=object)
-    shown = np.asarray(outputs, dtype=object)
+    table = np.asarray(outputs, dtype=object)
     if truth.ndim != 1 or len(truth) == 0:
         raise InstanceError(f"labels must be a non-empty vector, got shape {truth.shape}")
-    if shown.shape != (len(truth), n_stages):
+    if table.shape != (len(truth), n_stages):
         raise InstanceError(
-            f"outputs must have shape ({len(truth)}, {n_stages}), got {shown.shape}"
+            f"outputs must have shape ({len(truth)}, {n_stages}), got {table.shape}"
         )
-    return _coded([(y, *row) for y, row in zip(truth.tolist(), shown.tolist(), strict=True)])
+    return _coded([(y, *row) for y, row in zip(truth.tolist(), table.tolist(), strict=True)])
 
 
 def _coded(table: list[tuple[Hashable, ...]]) -> tuple[IntArray, tuple[Hashable, ...]]:
@@ -256,8 +256,8 @@ def _coded(table: list[tuple[Hashable, ...]]) -> tuple[IntArray, tuple[Hashable,
     with suppress(TypeError):  # labels of mixed types keep the order in which they came
         classes = sorted(classes)
     codes = {value: code for code, value in enumerate(classes)}
-    coded = np.array([codes[value] for value in flat], dtype=np.int64)
-    return coded.reshape(len(table), -1), tuple(classes)
+    indices = np.array([codes[value] for value in flat], dtype=np.int64)
+    return indices.reshape(len(table), -1), tuple(classes)
 
 
 def _check_outcome(value: Any, row: int, column: int) -> None:
@@ -274,20 +274,20 @@ def _check_outcome(value: Any, row: int, column: int) -> None:
 
 def _checked_weights(weights: Iterable[float], n: int) -> FloatArray:
     try:
-        checked = np.array(list(weights), dtype=np.float64)
+        values = np.array(list(weights), dtype=np.float64)
     except (TypeError, ValueError):
         raise InstanceError("weights must be numbers") from None
-    if checked.shape != (n,):
-        raise InstanceError(f"weights must have one entry a pattern, got {checked.size} for {n}")
-    bad = np.flatnonzero(~(np.isfinite(checked) & (checked >= 0)))
+    if values.shape != (n,):
+        raise InstanceError(f"weights must have one entry a pattern, got {values.size} for {n}")
+    bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(bad):
         r = int(bad[0])
         raise InstanceError(
-            f"weights must be finite and >= 0, got {float(checked[r])!r} at row {r + 1}"
+            f"weights must be finite and >= 0, got {float(values[r])!r} at row {r + 1}"
         )
-    if not checked.sum() > 0:
+    if not values.sum() > 0:
         raise InstanceError("weights must not all be zero")
-    return checked
+    return values
 
 
 def distinct_rows(rows: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:

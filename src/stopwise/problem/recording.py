@@ -41,18 +41,18 @@ class Recording:
     """
 
     def __init__(self, outputs: Any, labels: Any, cascade: Cascade) -> None:
-        shown = _table(outputs)
-        if shown.ndim != 2 or shown.shape[1] != cascade.n_stages or not len(shown):
+        table = _table(outputs)
+        if table.ndim != 2 or table.shape[1] != cascade.n_stages or not len(table):
             raise InstanceError(
-                f"outputs must have shape (n, {cascade.n_stages}) with n >= 1, got {shown.shape}"
+                f"outputs must have shape (n, {cascade.n_stages}) with n >= 1, got {table.shape}"
             )
-        self.outputs = shown
+        self.outputs = table
         self.labels = None if labels is None else _table(labels)
         self.cascade = cascade
         if self.labels is not None:
-            if self.labels.shape != (len(shown),):
+            if self.labels.shape != (len(table),):
                 raise InstanceError(
-                    f"labels must have one entry for each of the {len(shown)} rows, "
+                    f"labels must have one entry for each of the {len(table)} rows, "
                     f"got shape {self.labels.shape}"
                 )
             _check_common_values(self.instance)
@@ -109,13 +109,13 @@ class Recording:
                 f"tests of {path} must be {cascade.n_stages} columns, one a stage, "
                 f"got {len(log.columns)}: {', '.join(log.columns)}"
             )
-        asked = [*log.columns, *([] if label is None else [label])]
-        rows = log.rows(*asked[cascade.n_stages :])
+        columns = [*log.columns, *([] if label is None else [label])]
+        rows = log.rows(*columns[cascade.n_stages :])
         for number, row in enumerate(rows, start=1):
             if None in row:
                 raise InstanceError(
-                    f"answers must not be missing, got none for {asked[row.index(None)]!r} in row "
-                    f"{number} of {path}: give a missing answer a name of its own"
+                    f"answers must not be missing, got none for {columns[row.index(None)]!r} "
+                    f"in row {number} of {path}: give a missing answer a name of its own"
                 )
         answers = np.array([[*map(_answer, row)] for row in rows], dtype=object)
         if not len(answers):
@@ -136,12 +136,12 @@ def _table(values: Any) -> Any:
 def _check_common_values(instance: Instance) -> None:
     """Refuse labels and outputs without common values: no answer could be right."""
     if not np.isin(instance.outputs, instance.labels).any():
-        said, true = (
+        outputs, labels = (
             [instance.classes[c] for c in np.unique(codes)[:5]]
             for codes in (instance.outputs, instance.labels)
         )
         raise InstanceError(
-            f"outputs and labels must share a coding, got outputs {said} and labels {true}"
+            f"outputs and labels must share a coding, got outputs {outputs} and labels {labels}"
         )
 
 

@@ -66,12 +66,12 @@ class StoppingProblem:
         self.instance = instance
         self.pooled = pooled
         # The patterns of the instance as a rule sees them.
-        shown = [tuple(row) for row in instance.outputs.tolist()]
-        self._shown = [agreement(row) for row in shown] if pooled else shown
+        patterns = [tuple(row) for row in instance.outputs.tolist()]
+        self._patterns = [agreement(row) for row in patterns] if pooled else patterns
         self.prefixes: dict[Pattern, Prefix] = {}
         self._rows: dict[Pattern, IntArray] = {}
         rows_of: dict[Pattern, list[int]] = {}
-        for r, row in enumerate(self._shown):
+        for r, row in enumerate(self._patterns):
             rows_of.setdefault(row[:1], []).append(r)
         self.first = tuple(rows_of)
         for prefix, rows in rows_of.items():
@@ -89,13 +89,13 @@ class StoppingProblem:
         price = float(instance.cascade.costs[stage + 1])
         groups: dict[Pattern, list[int]] = {}
         for r in rows.tolist():
-            groups.setdefault(self._shown[r][: stage + 2], []).append(r)
-        below = {child: self._add(child, np.array(group)) for child, group in groups.items()}
-        same = below.get((*prefix, prefix[-1]))
+            groups.setdefault(self._patterns[r][: stage + 2], []).append(r)
+        children = {child: self._add(child, np.array(group)) for child, group in groups.items()}
+        same = children.get((*prefix, prefix[-1]))
         change = 1 - same.chance / chance if same else 1.0
         gain = gain_of_going_on(change, price, same.gain if same else 0.0)
-        going_on = price + sum(p.chance * p.value for p in below.values()) / chance
-        self.prefixes[prefix] = Prefix(chance, error, change, gain, going_on, tuple(below))
+        going_on = price + sum(p.chance * p.value for p in children.values()) / chance
+        self.prefixes[prefix] = Prefix(chance, error, change, gain, going_on, tuple(children))
         return self.prefixes[prefix]
 
     def stops_at_best(self, prefix: Pattern) -> bool:
@@ -145,14 +145,14 @@ class StoppingProblem:
 
     def violations(self) -> tuple[Pattern, ...]:
         """Return the prefixes where the best rule stops but not the one without labels."""
-        found, todo = [], list(self.first)
+        prefixes, todo = [], list(self.first)
         while todo:
             prefix = todo.pop()
             if not self.stops_at_best(prefix):
                 todo += self.prefixes[prefix].children
             elif not self.stops_without_labels(prefix):
-                found.append(prefix)
-        return tuple(sorted(found, key=lambda p: (len(p), p)))
+                prefixes.append(prefix)
+        return tuple(sorted(prefixes, key=lambda p: (len(p), p)))
 
     def is_weakly_dominant(self) -> bool:
         """Whether conditional weak dominance holds: going on gains nowhere the best rule stops."""

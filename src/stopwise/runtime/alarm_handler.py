@@ -11,7 +11,7 @@ from stopwise.monitor import Alarm, Monitor, MonitorSettings
 from stopwise.patterns import Pattern
 from stopwise.runtime.case_counts import case_texts
 from stopwise.runtime.engine import Engine
-from stopwise.runtime.events import Events
+from stopwise.runtime.event_log import EventLog
 from stopwise.runtime.learning import Learning
 from stopwise.store import tellable
 
@@ -47,7 +47,7 @@ class AlarmHandler:
         self,
         engine: Engine,
         learning: Learning,
-        events: Events,
+        events: EventLog,
         *,
         settings: MonitorSettings,
         on_alarm: Callable[[Alarm], None] | None,
@@ -106,11 +106,11 @@ class AlarmHandler:
             self._if_available(lambda: self._events.put_state(WATCHED, body))
 
     def _resume(self) -> None:
-        found = self._if_available(lambda: self._events.state(WATCHED)) or {}
-        if found.get("epoch") == self._epoch and found["cases"]:
-            cases = tellable(found["cases"])
+        saved_state = self._if_available(lambda: self._events.state(WATCHED)) or {}
+        if saved_state.get("epoch") == self._epoch and saved_state["cases"]:
+            cases = tellable(saved_state["cases"])
             if max(map(len, cases)) <= self.monitor.n_stages:
-                self.monitor.resume(cases, since=found["at"], now=self._clock())
+                self.monitor.resume(cases, since=saved_state["at"], now=self._clock())
 
     def _new_monitor(self) -> None:
         n_stages = len(self._engine.stages)
@@ -122,10 +122,10 @@ class AlarmHandler:
 
     def _read_distrusted(self) -> None:
         names = self._engine.stages.names
-        found = self._if_available(lambda: self._events.state(OUT_OF_SERVICE))
-        if found is not None:
-            kept = found.get("stages", {}).items()
-            usual = {names.index(name): agreement for name, agreement in kept if name in names}
+        state = self._if_available(lambda: self._events.state(OUT_OF_SERVICE))
+        if state is not None:
+            agreements = state.get("stages", {})
+            usual = {names.index(name): agreements[name] for name in agreements if name in names}
             self._usual = usual if len(usual) < len(names) else {}
             self._engine.distrusted = frozenset(self._usual)
 

@@ -127,16 +127,16 @@ class Caller:
     async def _guarded(self, case: Any) -> Any:
         return await (self._batcher().submit(case) if self.stage.batch else self._invoke(case))
 
-    async def _invoke(self, given: Any) -> Any:
+    async def _invoke(self, argument: Any) -> Any:
         """Make one call, for a case or a batch of them, within the limits of the stage."""
         async with self._limit(), asyncio.timeout(self.stage.timeout):
-            return await self._call(given)
+            return await self._call(argument)
 
-    async def _call(self, given: Any) -> Any:
+    async def _call(self, argument: Any) -> Any:
         call = self.stage.call
         if self.stage.is_async:
-            return await call(given)
-        returned = call(given) if self.stage.inline else await asyncio.to_thread(call, given)
+            return await call(argument)
+        returned = call(argument) if self.stage.inline else await asyncio.to_thread(call, argument)
         # A plain function may return a coroutine: a lambda around an async client does.
         return await returned if asyncio.iscoroutine(returned) else returned
 

@@ -53,13 +53,13 @@ def chat(client: Any, model: Any, prompt: Any, **options: Any) -> Callable[[Any]
     is_async = inspect.iscoroutinefunction(inspect.unwrap(create))
 
     async def ask(case: Any) -> Reply:
-        asked = prompt(case) if callable(prompt) else prompt.replace("{case}", str(case))
-        messages = [{"role": "user", "content": asked}] if isinstance(asked, str) else asked
+        content = prompt(case) if callable(prompt) else prompt.replace("{case}", str(case))
+        messages = [{"role": "user", "content": content}] if isinstance(content, str) else content
         arguments = {"model": model, "messages": messages, **options}
         if is_async:
             return _reply(await create(**arguments))
-        found = await asyncio.to_thread(create, **arguments)
-        return _reply(await found if inspect.isawaitable(found) else found)
+        completion = await asyncio.to_thread(create, **arguments)
+        return _reply(await completion if inspect.isawaitable(completion) else completion)
 
     ask.stage_name = model  # type: ignore[attr-defined]
     return ask
@@ -75,8 +75,8 @@ def by_tokens(prompt_price: float, completion_price: float) -> Callable[[Any], f
         finite_number(name, price, SettingError, zero=True)
 
     def cost(reply: Any) -> float:
-        spent = reply.prompt_tokens * prompt_price + reply.completion_tokens * completion_price
-        return float(spent / 1000)
+        total = reply.prompt_tokens * prompt_price + reply.completion_tokens * completion_price
+        return float(total / 1000)
 
     return cost
 

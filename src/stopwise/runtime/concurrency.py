@@ -53,9 +53,9 @@ class Background:
 
     async def wait(self) -> None:
         """Return when all tasks, and those that they start, are done, in every event loop."""
-        here = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
         while tasks := list(self.tasks):
-            if any(task.get_loop() is not here for task in tasks):
+            if any(task.get_loop() is not loop for task in tasks):
                 self.tasks -= {task for task in tasks if not task.get_loop().is_running()}
                 await asyncio.sleep(POLL_SECONDS)
             else:

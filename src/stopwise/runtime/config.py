@@ -47,10 +47,10 @@ from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
 
 
-def _listed(given: Any) -> list[Any]:
-    if not isinstance(given, list):
-        raise SettingError(f"it must be a list, got {given!r}")
-    return given
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise SettingError(f"it must be a list, got {value!r}")
+    return value
 
 
 NORMALISERS: dict[str, Callable[[Any], normalisers.Normalise]] = {
@@ -82,12 +82,12 @@ class Problems:
 
     found: list[str]
 
-    def keys(self, place: str, given: Mapping[str, Any], known: set[str]) -> None:
+    def keys(self, place: str, table: Mapping[str, Any], names: set[str]) -> None:
         """Note unknown keys."""
-        for key in given:
-            if key not in known:
-                near = get_close_matches(key, sorted(known), n=1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+        for key in table:
+            if key not in names:
+                matches = get_close_matches(key, sorted(names), n=1)
+                hint = f"; did you mean {matches[0]!r}?" if matches else ""
                 self.found.append(f"{place} has an unknown key {key!r}{hint}")
 
     def attempt(self, place: str, make: Callable[[], Any]) -> Any:
@@ -147,8 +147,8 @@ def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -
     for key, kinds in PLAIN.items():
         if key in table:
             if isinstance(table[key], bool) or not isinstance(table[key], kinds):
-                wanted = " or ".join(kind.__name__ for kind in kinds)
-                problems.found.append(f"{place}: {key} must be {wanted}, got {table[key]!r}")
+                types = " or ".join(kind.__name__ for kind in kinds)
+                problems.found.append(f"{place}: {key} must be {types}, got {table[key]!r}")
             settings[key] = table[key]
     if isinstance(table.get("store"), str):
         settings["store"] = problems.attempt(f"{place}: store", lambda: _store(table["store"]))
@@ -158,10 +158,10 @@ def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -
         if key in table and not isinstance(table[key], dict):
             problems.found.append(f"{place}: {key} must be a table, got {table[key]!r}")
         elif key in table:
-            known = {field.name for field in fields(kind)} - {"buy_label"}
-            problems.keys(f"[{key}]", table[key], known)
-            given = {k: v for k, v in table[key].items() if k in known}
-            settings[key] = problems.attempt(f"[{key}]", partial(kind, **given))
+            names = {field.name for field in fields(kind)} - {"buy_label"}
+            problems.keys(f"[{key}]", table[key], names)
+            arguments = {k: v for k, v in table[key].items() if k in names}
+            settings[key] = problems.attempt(f"[{key}]", partial(kind, **arguments))
     stages = table.get("stages")
     if not isinstance(stages, list) or not stages:
         problems.found.append(f"{place} must have one [[stages]] or more")
@@ -182,27 +182,27 @@ def secret(text: str) -> str:
     raise SettingError("a secret must be given as env:NAME or file:PATH, not in the text")
 
 
-def _store(given: str) -> str:
+def _store(url: str) -> str:
     """Return the URL of a store; one with a password must be in the environment or a file."""
-    if given.startswith(("env:", "file:")):
-        given = secret(given)
-    elif urlsplit(given).password:
+    if url.startswith(("env:", "file:")):
+        url = secret(url)
+    elif urlsplit(url).password:
         raise SettingError("a URL with a password must be given as env:NAME or file:PATH")
-    if given.partition("://")[0] not in STORES:
+    if url.partition("://")[0] not in STORES:
         raise SettingError(f"it must begin with one of {', '.join(STORES)} and ://")
-    return given
+    return url
 
 
 def _normaliser(table: Any, place: str, problems: Problems) -> Any:
     if not isinstance(table, dict) or len(table) != 1:
-        known = ", ".join(NORMALISERS)
-        problems.found.append(f"{place}: normalise must have one of {known}, got {table!r}")
+        kinds = ", ".join(NORMALISERS)
+        problems.found.append(f"{place}: normalise must have one of {kinds}, got {table!r}")
         return None
-    ((kind, given),) = table.items()
+    ((kind, argument),) = table.items()
     problems.keys("[normalise]", table, set(NORMALISERS))
     if kind not in NORMALISERS:
         return None
-    return problems.attempt(f"[normalise] {kind}", lambda: NORMALISERS[kind](given))
+    return problems.attempt(f"[normalise] {kind}", lambda: NORMALISERS[kind](argument))
 
 
 def _stage(table: Any, place: str, problems: Problems) -> Stage | None:
@@ -225,8 +225,8 @@ def _stage(table: Any, place: str, problems: Problems) -> Stage | None:
             settings["cost"] = problems.attempt(place, lambda: by_tokens(*prices))
     if call is None:
         return None
-    made: Stage | None = problems.attempt(place, lambda: Stage(call, **settings))
-    return made
+    stage: Stage | None = problems.attempt(place, lambda: Stage(call, **settings))
+    return stage
 
 
 def _imported(name: Any) -> Any:
@@ -234,12 +234,12 @@ def _imported(name: Any) -> Any:
     if not module or not attribute:
         raise SettingError(f"call must look like package.module:function, got {name!r}")
     try:
-        found: Any = import_module(module)
+        target: Any = import_module(module)
         for part in attribute.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except Exception as error:  # loading a module may raise anything
         raise SettingError(f"call {name!r} cannot be imported: {error_text(error)}") from None
-    return found
+    return target
 
 
 def _chat_model(table: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from stopwise.patterns import Pattern
 from stopwise.policies.stopping_policy import Decision
 from stopwise.runtime.caller import Caller, Outcome, error_text
 from stopwise.runtime.result import Failure, Result
-from stopwise.runtime.stages import Stages
+from stopwise.runtime.stage_list import StageList
 
 Conclude = Callable[[Pattern, Hashable], tuple[Hashable, float | None]]
 SKIPPED = Outcome(None, 0.0, 0, answered=False)
@@ -71,7 +71,7 @@ class Engine:
     """
 
     def __init__(
-        self, stages: Stages, *, continues_after_failure: bool, speculate: int | None
+        self, stages: StageList, *, continues_after_failure: bool, speculate: int | None
     ) -> None:
         self.stages = stages
         self.speculated_cost = 0.0
@@ -151,8 +151,8 @@ class Engine:
         last = min(certain + (self._speculate or 0), len(callers) - 1)
         ahead, skipped = range(first, last + 1), self.distrusted
         calls = [callers[k](case) for k in ahead if k not in skipped]
-        called = iter(await asyncio.gather(*calls, return_exceptions=True))
-        results = [SKIPPED if k in skipped else next(called) for k in ahead]
+        answers = iter(await asyncio.gather(*calls, return_exceptions=True))
+        results = [SKIPPED if k in skipped else next(answers) for k in ahead]
         for n_used, outcome in enumerate(results, start=1):
             if isinstance(outcome, BaseException):
                 raise outcome

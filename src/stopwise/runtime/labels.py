@@ -10,17 +10,16 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 from stopwise.patterns import Pattern, standing_answer
 from stopwise.policies.label_buying import LabelBuying
+from stopwise.runtime.concurrency import Background
+from stopwise.runtime.live_cascade import LiveCascade
 from stopwise.store import Record
-
-if TYPE_CHECKING:
-    from stopwise.runtime.runtime import Runtime
 
 KEPT = "kept"
 
@@ -68,19 +67,24 @@ class Labels:
 
     Parameters
     ----------
-    runtime
-        The runtime that answers the cases.
+    cascade
+        The cascade to which the cases belong.
+    background
+        Runs purchases and writes to the store.
     settings
         What is kept and bought.
     """
 
-    def __init__(self, runtime: Runtime, settings: LabelSettings) -> None:
+    def __init__(
+        self, cascade: LiveCascade, background: Background, settings: LabelSettings
+    ) -> None:
         self.settings = settings
         self.is_on = settings.keep > 0 or settings.buy_label is not None
         self.labelled: set[str] = set()
         self.n_bought = 0
-        self._runtime = runtime
-        if settings.buy_label is not None and not runtime.learning.has_belief:
+        self._cascade = cascade
+        self._background = background
+        if settings.buy_label is not None and not cascade.learning.has_belief:
             raise SettingError(
                 "labels must not be bought for a policy that learns nothing from them: leave out "
                 "buy_label, or take policy='beliefs'"
@@ -92,7 +96,7 @@ class Labels:
         self._buying_for: tuple[int, Cascade] | None = None
         self._lock = threading.Lock()
         self._rng = random.Random(0)  # which cases are kept
-        self._store, self._name = runtime.worker.store, runtime.name
+        self._store, self._name = cascade.worker.store, cascade.name
         if settings.keep:
             for record in self._store.records(KEPT, self._name, limit=settings.keep):
                 if record.body["case"] is not None:
@@ -120,10 +124,10 @@ class Labels:
                 buys = affords and buying.wants(outputs)
                 self.n_bought += buys
             if buys:
-                self._runtime.background.start(self._buy(case, outputs, buying))
+                self._background.start(self._buy(case, outputs, buying))
                 return
         if settings.keep and key is not None and _differ(outputs):
-            epoch = self._runtime.learning.counts.epoch
+            epoch = self._cascade.learning.counts.epoch
             self._keep(WantedCase(str(key), case, outputs, epoch))
 
     def wanted(self, n: int) -> list[WantedCase]:
@@ -133,7 +137,7 @@ class Labels:
         earlier epoch are dropped: nothing is learned from their labels any more.
         """
         whole_number("n", n, SettingError, least=0)
-        epoch = self._runtime.learning.counts.epoch
+        epoch = self._cascade.learning.counts.epoch
         with self._lock:
             self._waiting = {k: case for k, case in self._waiting.items() if case.epoch == epoch}
             waiting = [case for case in self._kept_by_all() if case.epoch == epoch]
@@ -141,19 +145,19 @@ class Labels:
         for case in waiting:
             groups.setdefault(case.outputs, []).append(case)
         value = {pattern: len(cases) * self._doubt(pattern) for pattern, cases in groups.items()}
-        asked = Counter({pattern: self._n_labelled[pattern] for pattern in groups})
+        n_labels = Counter({pattern: self._n_labelled[pattern] for pattern in groups})
         chosen: list[WantedCase] = []
         while groups and len(chosen) < n:
-            best = max(groups, key=lambda p: (value[p] / (1 + asked[p]), repr(p)))
+            best = max(groups, key=lambda p: (value[p] / (1 + n_labels[p]), repr(p)))
             chosen.append(groups[best].pop())
-            asked[best] += 1
+            n_labels[best] += 1
             if not groups[best]:
                 del groups[best]
         return chosen
 
     def _kept_by_all(self) -> list[WantedCase]:
         """Return the waiting cases of all workers; labelled ones are not in the store."""
-        if not self._runtime.learning.is_shared:
+        if not self._cascade.learning.is_shared:
             return list(self._waiting.values())
         records = self._store.records(KEPT, self._name, limit=self.settings.keep)
         return [
@@ -167,24 +171,24 @@ class Labels:
 
         The same label again changes nothing; another one replaces it.
         """
-        runtime, key = self._runtime, str(key)
+        cascade, key = self._cascade, str(key)
         with self._lock:
             case = self._waiting.get(key)
         if case is None and (record := self._store.get(KEPT, self._name, key)) is not None:
             case = _wanted(record)  # kept by another process
-        known = runtime.learning.labelled_case(key) if case is None else (case.outputs, case.epoch)
-        if known is None:
+        shown = cascade.learning.labelled_case(key) if case is None else (case.outputs, case.epoch)
+        if shown is None:
             raise SettingError(f"key must name a case that was kept, got {key!r}")
-        right = runtime.engine.stages.normalise(label)
+        right = cascade.engine.stages.normalise(label)
         if right is None:
             raise SettingError(f"label must be an answer, got {label!r} for case {key!r}")
-        self._record(key, *known, right)
+        self._record(key, *shown, right)
         with self._lock:
             self._waiting.pop(key, None)
         self._store.delete(KEPT, self._name, key)
 
     def _record(self, key: str, outputs: Pattern, epoch: int, label: Hashable) -> None:
-        if self._runtime.learning.label(key, outputs, label, epoch=epoch):
+        if self._cascade.learning.label(key, outputs, label, epoch=epoch):
             self.labelled.add(key)
             self._n_labelled[outputs] += 1
 
@@ -197,8 +201,8 @@ class Labels:
                     return
                 del self._waiting[self._rng.choice(list(self._waiting))]
             self._waiting[case.key] = case
-        if self._runtime.learning.is_shared:
-            self._runtime.background.start(asyncio.to_thread(self._save, case))
+        if self._cascade.learning.is_shared:
+            self._background.start(asyncio.to_thread(self._save, case))
 
     def _save(self, case: WantedCase) -> None:
         """Write a case to the store too, for labels that arrive after a restart."""
@@ -209,12 +213,12 @@ class Labels:
             body["case"] = (
                 None  # a case that is no plain data is lost with the process; its outputs are not
             )
-        record = Record(KEPT, self._name, case.key, self._runtime.clock(), body)
+        record = Record(KEPT, self._name, case.key, self._cascade.clock(), body)
         self._store.put(record, keep=self.settings.keep)
 
     def _buying_now(self) -> LabelBuying:
         """Return the rule for buying labels at the current stages, prices and epoch."""
-        learning = self._runtime.learning
+        learning = self._cascade.learning
         state = learning.counts.epoch, learning.cascade
         if self._buying is None or self._buying_for != state:
             self._buying_for = state
@@ -225,7 +229,7 @@ class Labels:
         buy = self.settings.buy_label
         if buy is None:
             return
-        epoch = self._runtime.learning.counts.epoch
+        epoch = self._cascade.learning.counts.epoch
         is_async = inspect.iscoroutinefunction(buy)
         try:
             label = await buy(case) if is_async else await asyncio.to_thread(buy, case)
@@ -234,7 +238,7 @@ class Labels:
                 self.n_bought -= 1
                 buying.refund()
             raise
-        right = None if label is None else self._runtime.engine.stages.normalise(label)
+        right = None if label is None else self._cascade.engine.stages.normalise(label)
         if right is not None:
             with self._lock:
                 buying.take(outputs, right)
@@ -243,7 +247,7 @@ class Labels:
 
     def _doubt(self, outputs: Pattern) -> float:
         """Return the chance that the answer is wrong, by the model; 0.5 without one."""
-        _, belief = self._runtime.learning.conclude(outputs, standing_answer(outputs))
+        _, belief = self._cascade.learning.conclude(outputs, standing_answer(outputs))
         return 0.5 if belief is None else 1.0 - belief
 
 

@@ -157,9 +157,9 @@ class Learning:
         """
         case_text(outputs, label=label)  # raises if it cannot be stored
         store, name = self.counts.worker.store, self.counts.cascade
-        known = store.get("label", name, key)
+        record = store.get("label", name, key)
         body = {"outputs": list(outputs), "label": label, "epoch": epoch}
-        if known is not None and known.body == body:
+        if record is not None and record.body == body:
             return False
         store.put(Record("label", name, key, self.counts.worker.clock(), body))
         with self.lock:
@@ -179,8 +179,8 @@ class Learning:
         """Return the policy's answer and the chance that it is right, if it has a belief."""
         if not self.has_belief:
             return answer, None
-        believed, error = self.policy.conclude(outputs)
-        return believed, None if math.isnan(error) else 1.0 - float(error)
+        policy_answer, error = self.policy.conclude(outputs)
+        return policy_answer, None if math.isnan(error) else 1.0 - float(error)
 
     def tell_many(self, patterns: Mapping[Pattern, int], *, is_past: bool = False) -> None:
         """Count many cases at once; those of a log or an earlier epoch are past."""
@@ -209,8 +209,8 @@ class Learning:
 
     def _stored_names(self) -> tuple[str, ...]:
         """Return the names of the stages to which the counts in the store belong."""
-        found = self.counts.worker.store.cascade(self.counts.cascade)
-        return () if found is None else tuple(found.description.get("names") or ())
+        record = self.counts.worker.store.cascade(self.counts.cascade)
+        return () if record is None else tuple(record.description.get("names") or ())
 
     def patterns(self) -> dict[Pattern, int]:
         """Return all cases of the current epoch, counted by their outputs."""
@@ -235,7 +235,7 @@ class Learning:
 
     def _take_labelled(self, patterns: dict[Pattern, int]) -> list[tuple[Pattern, Hashable]]:
         """Return the cases that have labels, and subtract them from the others."""
-        found = []
+        cases = []
         store, name = self.counts.worker.store, self.counts.cascade
         try:
             self._labels = store.records("label", name, limit=MAX_LABELS)
@@ -247,8 +247,8 @@ class Learning:
                 patterns[outputs] -= 1
                 if not patterns[outputs]:
                     del patterns[outputs]
-                found.append((outputs, record.body["label"]))
-        return found
+                cases.append((outputs, record.body["label"]))
+        return cases
 
     def restart(self, patterns: Mapping[Pattern, int], *, reason: str) -> None:
         """Begin an epoch with these cases; earlier counts are kept but no longer used."""
@@ -265,9 +265,9 @@ class Learning:
         counts = self.counts
         by_me = f"{reason}, worker {counts.worker.name}"
         with self.lock:
-            kept = for_stages(self.patterns(), before, cascade.names)
+            patterns = for_stages(self.patterns(), before, cascade.names)
             counts.open_epoch(by_me)
-            begun = counts.worker.store.get("epoch", counts.cascade, f"{counts.epoch:08d}")
-            if begun is None or begun.body["reason"] == by_me:
-                counts.tell_many(case_texts(kept), is_past=True)
+            record = counts.worker.store.get("epoch", counts.cascade, f"{counts.epoch:08d}")
+            if record is None or record.body["reason"] == by_me:
+                counts.tell_many(case_texts(patterns), is_past=True)
             self.rebuild(cascade)

@@ -17,9 +17,9 @@ from stopwise.patterns import Pattern
 from stopwise.runtime.alarm_handler import AlarmHandler
 from stopwise.runtime.case_counts import to_table
 from stopwise.runtime.engine import Engine
-from stopwise.runtime.events import Events
+from stopwise.runtime.event_log import EventLog
 from stopwise.runtime.learning import Learning
-from stopwise.runtime.stages import Stages
+from stopwise.runtime.stage_list import StageList
 from stopwise.store import KeyedTell, Outcome, case_text
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class LiveCascade:
         self.mistake_cost = mistake_cost
         self.clock = clock
         self.recent: deque[tuple[float, Pattern]] = deque(maxlen=20)
-        self.events = Events(self.worker, self.name)
+        self.events = EventLog(self.worker, self.name)
         self.alarm_handler = AlarmHandler(
             engine,
             learning,
@@ -90,11 +90,11 @@ class LiveCascade:
         """Return the audit of the current epoch; settings are those of `audit`."""
         from stopwise.auditing.run import audit
 
-        seen = self.learning.patterns()
+        patterns = self.learning.patterns()
         for k, name in enumerate(self.cascade.names):
-            if all(outputs[k : k + 1] in ((), (None,)) for outputs in seen):
+            if all(outputs[k : k + 1] in ((), (None,)) for outputs in patterns):
                 raise LogError(f"a report needs outputs of every stage, {name!r} gave none so far")
-        return audit(to_table(seen, self.cascade), self.cascade, **settings)
+        return audit(to_table(patterns, self.cascade), self.cascade, **settings)
 
     def ask(self, outputs_so_far: Sequence[Hashable] = ()) -> int:
         """Return the stage up to which to run a case whose stages run elsewhere.
@@ -126,12 +126,14 @@ class LiveCascade:
         replace those told before, within an epoch. ``is_random`` says that how far the case went
         did not depend on its outputs, as for a stage that `ask` chose before it.
         """
-        _, told = check_outputs(outputs, self.learning.cascade)
+        _, pattern = check_outputs(outputs, self.learning.cascade)
         if key is not None:
-            keyed = KeyedTell(self.name, key, case_text(told), amends=amend)
+            keyed = KeyedTell(self.name, key, case_text(pattern), amends=amend)
             (outcome,) = self.worker.tell_keyed([keyed])
             if outcome is Outcome.CONFLICT:
-                raise OutputsError(f"case {key!r} was told before with other outputs, got {told!r}")
+                raise OutputsError(
+                    f"case {key!r} was told before with other outputs, got {pattern!r}"
+                )
             if outcome is Outcome.REPEATED:
                 return False
             self.learning.sync()
@@ -140,16 +142,16 @@ class LiveCascade:
                 return True
         with self.learning.lock:
             if key is None:
-                self.learning.tell(told)
-            self.observe(told, is_random=is_random)
+                self.learning.tell(pattern)
+            self.observe(pattern, is_random=is_random)
         return True
 
-    def observe(self, told: Pattern, *, is_random: bool) -> None:
+    def observe(self, pattern: Pattern, *, is_random: bool) -> None:
         """Show a case that was counted to the monitor, and add it to the recent cases."""
         with self.learning.lock:
-            self.recent.append((self.clock(), told))
-            cost = float(sum(self.learning.cascade.prices[: len(told)]))
-            self.alarm_handler.observe(told, cost, is_random=is_random)
+            self.recent.append((self.clock(), pattern))
+            cost = float(sum(self.learning.cascade.prices[: len(pattern)]))
+            self.alarm_handler.observe(pattern, cost, is_random=is_random)
 
     def set_costs(self, costs: Sequence[float]) -> None:
         """Change what the stages cost; counts stay."""
@@ -210,12 +212,12 @@ class LiveCascade:
     def follow_owner(self) -> None:
         """Apply what the owner has changed in another process or an earlier one."""
         with self._change_lock:
-            saved = self.events.state(OWNER)
-            if not saved or saved["given"]["names"] != list(self.cascade.names):
+            state = self.events.state(OWNER)
+            if not state or state["given"]["names"] != list(self.cascade.names):
                 return
-            if saved["changed"] == self._changed:
+            if state["changed"] == self._changed:
                 return
-            changed = self._changed = saved["changed"]
+            changed = self._changed = state["changed"]
         with self.learning.lock:
             if "costs" in changed:
                 self.engine.stages.reprice(changed["costs"])
@@ -229,11 +231,11 @@ class LiveCascade:
         A frozen cascade stays frozen in any case.
         """
         self._given, self._changed = self.engine.stages.given(self.mistake_cost), {}
-        saved = self.events.state(OWNER)
-        if saved.get("given") == self._given:
+        state = self.events.state(OWNER)
+        if state.get("given") == self._given:
             self.follow_owner()
         else:
-            self.learning.is_frozen = saved.get("changed", {}).get("is_frozen", False)
+            self.learning.is_frozen = state.get("changed", {}).get("is_frozen", False)
             self._save_changes({"is_frozen": self.learning.is_frozen})
 
     def _record_change(self, what: str, cascade: Cascade, **changed: Any) -> None:
@@ -250,7 +252,7 @@ class LiveCascade:
         self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))
 
     def _change_stages(
-        self, change: Callable[[Stages], None], what: str, *, gone: int | None = None
+        self, change: Callable[[StageList], None], what: str, *, gone: int | None = None
     ) -> None:
         """Change the stages and their counts together, or neither.
 

@@ -31,20 +31,20 @@ def choices(*allowed: Any, casefold: bool = True) -> Normalise:
     if not allowed or not all(isinstance(word, str) and word.strip() for word in allowed):
         raise SettingError(f"choices must be one text or more, got {allowed!r}")
     fold = partial(_tidy, casefold=casefold, punctuation=not casefold)
-    known: dict[str, Hashable] = {fold(word): word for word in allowed}
-    if len(known) < len(allowed):
+    answers: dict[str, Hashable] = {fold(word): word for word in allowed}
+    if len(answers) < len(allowed):
         raise SettingError(f"choices must differ, got {', '.join(allowed)}")
-    longest_first = sorted(known, key=len, reverse=True)
+    longest_first = sorted(answers, key=len, reverse=True)
     finder = re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-])")
 
     def normalise(raw: Any) -> Hashable:
         if raw is None:
             return None
-        said = fold(str(raw))
-        if said in known:
-            return known[said]
-        found = set(finder.findall(said))
-        return known[found.pop()] if len(found) == 1 else None
+        tidy = fold(str(raw))
+        if tidy in answers:
+            return answers[tidy]
+        matches = set(finder.findall(tidy))
+        return answers[matches.pop()] if len(matches) == 1 else None
 
     return normalise
 
@@ -81,9 +81,9 @@ def json_fields(*fields: str) -> Normalise:
 
     def normalise(raw: Any) -> Hashable:
         try:
-            found = raw if isinstance(raw, dict) else json.loads(raw)
-            picked = {name: found[name] for name in fields}
-            return json.dumps(picked, sort_keys=True, ensure_ascii=False)
+            fields_by_name = raw if isinstance(raw, dict) else json.loads(raw)
+            values = {name: fields_by_name[name] for name in fields}
+            return json.dumps(values, sort_keys=True, ensure_ascii=False)
         except (KeyError, TypeError, ValueError):
             return None
 

@@ -22,7 +22,7 @@ from stopwise.runtime.learning import Learning, policy_maker
 from stopwise.runtime.live_cascade import LiveCascade
 from stopwise.runtime.normalisers import Normalise, plain_value
 from stopwise.runtime.result import Result, explain
-from stopwise.runtime.stages import Stages
+from stopwise.runtime.stage_list import StageList
 from stopwise.store import Store, Worker, WorkerSettings
 
 logger = logging.getLogger("stopwise.runtime")
@@ -87,7 +87,7 @@ class Runtime(LiveCascade):
         seed: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        for setting, value, is_right, wanted in (
+        for setting, value, is_right, rule in (
             ("name", name, type(name) is str and name, "a non-empty text"),
             ("normalise", normalise, callable(normalise), "a function"),
             ("on_alarm", on_alarm, on_alarm is None or callable(on_alarm), "a function"),
@@ -95,7 +95,7 @@ class Runtime(LiveCascade):
             ("monitor", monitor, isinstance(monitor, MonitorSettings | None), "MonitorSettings"),
         ):
             if not is_right:
-                raise SettingError(f"{setting} must be {wanted}, got {value!r}")
+                raise SettingError(f"{setting} must be {rule}, got {value!r}")
         price = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
         self.shadow = finite_number("shadow", shadow, SettingError, zero=True)
         if self.shadow > 1:
@@ -104,7 +104,7 @@ class Runtime(LiveCascade):
             whole_number("speculate", speculate, SettingError, least=0)
         known_name("on_failure", on_failure, ["next", "last"], SettingError)
         engine = Engine(
-            Stages(stages, normalise, time.monotonic, self._update_prices),
+            StageList(stages, normalise, time.monotonic, self._update_prices),
             continues_after_failure=on_failure == "next",
             speculate=speculate,
         )
@@ -116,8 +116,8 @@ class Runtime(LiveCascade):
         super().__init__(
             engine, learning, mistake_cost=price, monitor=monitor, on_alarm=on_alarm, clock=clock
         )
-        self.labels = Labels(self, labels or LabelSettings())
         self.background = Background(name)
+        self.labels = Labels(self, self.background, labels or LabelSettings())
         self.n_not_counted = 0
         self._rng = random.Random(seed)
         self._sync_task: asyncio.Task[Any] | None = None
@@ -168,11 +168,11 @@ class Runtime(LiveCascade):
             rule, callers = learning.stopping_rule(), self.engine.stages.callers
         self.background.enter(rule)
         try:
-            started = time.perf_counter()
+            start = time.perf_counter()
             outcomes: list[Outcome] = []
             try:
                 stop = await self.engine.run(case, rule, callers, outcomes)
-                seconds = time.perf_counter() - started
+                seconds = time.perf_counter() - start
                 result = self.engine.result(
                     outcomes, stop, callers, learning.conclude, key=key, seconds=seconds
                 )

@@ -121,5 +121,5 @@ def _name_of(call: Any) -> str:
 
 
 def _is_async(call: Any) -> bool:
-    called = call if inspect.isroutine(call) else type(call).__call__
-    return inspect.iscoroutinefunction(called)
+    function = call if inspect.isroutine(call) else type(call).__call__
+    return inspect.iscoroutinefunction(function)

@@ -66,8 +66,8 @@ def runtime_of(request: Request) -> Runtime:
 async def list_cascades(request: Request) -> Response:
     """All cascades, with their stages and prices."""
     host = host_of(request)
-    found = await asyncio.to_thread(lambda: [cascade_view(host.find(name)) for name in host.names])
-    return Json({"cascades": found})
+    views = await asyncio.to_thread(lambda: [cascade_view(host.find(name)) for name in host.names])
+    return Json({"cascades": views})
 
 
 async def read_cascade(request: Request) -> Response:
@@ -77,30 +77,30 @@ async def read_cascade(request: Request) -> Response:
 
 async def ask(request: Request) -> Response:
     """Say up to which stage to run a case, before it or after some outputs."""
-    runtime, asked = runtime_of(request), await body_of(request, messages.Ask)
-    outputs = asked.outputs
+    runtime, message = runtime_of(request), await body_of(request, messages.Ask)
+    outputs = message.outputs
     check_length(runtime, outputs)
-    if asked.n > 1:
-        return Json({"stages": [runtime.ask(outputs) for _ in range(asked.n)]})
+    if message.n > 1:
+        return Json({"stages": [runtime.ask(outputs) for _ in range(message.n)]})
     stage = runtime.ask(outputs)
     return Json({"stage": stage, "stop": bool(outputs) and stage < len(outputs)})
 
 
 async def tell(request: Request) -> Response:
     """Count what the stages said of a case."""
-    runtime, told = runtime_of(request), await body_of(request, messages.Tell)
-    (outcome,) = await host_of(request).tell([_checked(runtime, told)])
+    runtime, message = runtime_of(request), await body_of(request, messages.Tell)
+    (outcome,) = await host_of(request).tell([_checked(runtime, message)])
     if outcome == "conflict":
         raise ProblemError(
-            409, "The key belongs to another case", f"got {told.key!r} with other outputs"
+            409, "The key belongs to another case", f"got {message.key!r} with other outputs"
         )
     return Json({"outcome": outcome})
 
 
 async def tell_many(request: Request) -> Response:
     """Count many cases, or none if a rule is broken; those with keys may be sent again."""
-    runtime, told = runtime_of(request), await body_of(request, messages.TellMany)
-    cases = [_checked(runtime, case) for case in told.cases]
+    runtime, message = runtime_of(request), await body_of(request, messages.TellMany)
+    cases = [_checked(runtime, case) for case in message.cases]
     return Json({"outcomes": await host_of(request).tell(cases)})
 
 
@@ -126,8 +126,8 @@ def check_length(runtime: Runtime, outputs: Sequence[Any]) -> None:
 async def run(request: Request) -> Response:
     """Answer a case with the stages that the server runs."""
     runtime = local_runtime(request, request.path_params["name"])
-    asked = await body_of(request, messages.Run)
-    return Json(result_view(await runtime.run(asked.case, key=asked.key), runtime))
+    message = await body_of(request, messages.Run)
+    return Json(result_view(await runtime.run(message.case, key=message.key), runtime))
 
 
 def local_runtime(request: Request, name: str) -> Runtime:

@@ -21,16 +21,16 @@ async def record(request: Request, store: Store, who: str) -> None:
     """Record a change that was made; no body contains secrets."""
     body = (await request.body())[:MAX_BODY_BYTES]
     try:
-        asked: Any = json.loads(body) if body else None
+        content: Any = json.loads(body) if body else None
     except ValueError:
-        asked = body.decode(errors="replace")
+        content = body.decode(errors="replace")
     await asyncio.to_thread(
         write,
         store,
         request.path_params.get("name", ""),
         who=who,
         did=f"{request.method} {request.url.path}",
-        asked=asked,
+        asked=content,
         request_id=request.scope.get("request_id", ""),
     )
 

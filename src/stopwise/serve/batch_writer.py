@@ -43,7 +43,7 @@ class BatchWriter(Generic[Item, Outcome]):
         while self._waiting:
             batch, self._waiting = self._waiting, []
             try:
-                written = await asyncio.to_thread(
+                results = await asyncio.to_thread(
                     self._write, [item for items, _ in batch for item in items]
                 )
             except Exception as error:  # every request that waits gets it
@@ -54,5 +54,5 @@ class BatchWriter(Generic[Item, Outcome]):
             start = 0
             for items, outcomes in batch:
                 if not outcomes.done():
-                    outcomes.set_result(written[start : start + len(items)])
+                    outcomes.set_result(results[start : start + len(items)])
                 start += len(items)

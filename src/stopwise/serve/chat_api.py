@@ -32,20 +32,20 @@ class ChatRequest(msgspec.Struct):
 
 async def complete(request: Request) -> Response:
     """Answer the last message with the cascade that the model names."""
-    asked = await body_of(request, ChatRequest)
-    if asked.stream:
+    chat = await body_of(request, ChatRequest)
+    if chat.stream:
         raise ProblemError(422, "The request breaks a rule", "stream must be false")
-    if not asked.messages:
+    if not chat.messages:
         raise ProblemError(422, "The request breaks a rule", "messages must not be empty")
-    runtime = local_runtime(request, asked.model)
-    result = await runtime.run(_text(asked.messages[-1].content))
+    runtime = local_runtime(request, chat.model)
+    result = await runtime.run(_text(chat.messages[-1].content))
     message = {"role": "assistant", "content": str(result.answer)}
     return Json(
         {
             "id": f"chatcmpl-{uuid.uuid4().hex}",
             "object": "chat.completion",
             "created": int(time.time()),
-            "model": asked.model,
+            "model": chat.model,
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
             "stopwise": {

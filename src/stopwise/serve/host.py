@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from stopwise.checks import known_name
 from stopwise.errors import InputError, SettingError, StageError, StoreUnavailableError
 from stopwise.patterns import Pattern
-from stopwise.runtime.events import Events
+from stopwise.runtime.event_log import EventLog
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
-from stopwise.runtime.stages import Stages
+from stopwise.runtime.stage_list import StageList
 from stopwise.serve.batch_writer import BatchWriter
 from stopwise.serve.problems import ProblemError
 from stopwise.serve.tokens import Tokens
@@ -100,8 +100,8 @@ class Host:
         if runtime is None:
             record = self.store.cascade(name)  # another worker may have created it
             if record is None or not record.version:
-                known = ", ".join(self.names) or "none"
-                raise ProblemError(404, "There is no such cascade", f"got {name!r}, known: {known}")
+                names = ", ".join(self.names) or "none"
+                raise ProblemError(404, "There is no such cascade", f"got {name!r}, known: {names}")
             with self._lock:
                 if name not in self._runtimes:
                     self._runtimes[name] = self._from_state(name, record.description)
@@ -138,15 +138,15 @@ class Host:
             work(runtime)
             return runtime
 
-    async def tell(self, told: Sequence[ToldCase]) -> list[str]:
+    async def tell(self, cases: Sequence[ToldCase]) -> list[str]:
         """Count cases; return for each ``counted``, ``repeated``, ``amended``, ``conflict``.
 
         Cases with keys are counted in one transaction with their keys, and first: if that fails,
         all may be sent again. Others are in the journal when this returns, and on the disk if the
         worker is durable.
         """
-        keyed = [case for case in told if case.key is not None]
-        plain = [case for case in told if case.key is None]
+        keyed = [case for case in cases if case.key is not None]
+        plain = [case for case in cases if case.key is None]
         outcomes = iter(await self._keyed_writer.add(keyed) if keyed else [])
         if plain and self.worker.durability == "disk":
             await self._durable_writer.add(plain)
@@ -154,7 +154,7 @@ class Host:
             plain[0].runtime.tell(plain[0].outputs, is_random=plain[0].is_random)
         elif plain:
             self._tell_at_once(plain)
-        return [next(outcomes) if case.key is not None else "counted" for case in told]
+        return [next(outcomes) if case.key is not None else "counted" for case in cases]
 
     def _tell_keyed(self, told: list[ToldCase]) -> list[str]:
         tells = [
@@ -232,9 +232,9 @@ class Host:
     def _configured(self, name: str, settings: Mapping[str, Any]) -> Runtime:
         """Return a cascade of the configuration, with changes made since the file was changed."""
         _check_name(name)
-        stages = Stages(settings["stages"], str, time.monotonic)
+        stages = StageList(settings["stages"], str, time.monotonic)
         state = stages.cascade(settings.get("mistake_cost", 1.0)).to_state()
-        events, record = Events(self.worker, name), self.store.cascade(name)
+        events, record = EventLog(self.worker, name), self.store.cascade(name)
         is_unchanged = record is not None and events.state("configured") == state
         if is_unchanged and record is not None and record.description["names"] != state["names"]:
             return self._from_state(name, record.description)  # changed over HTTP since

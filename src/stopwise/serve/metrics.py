@@ -37,14 +37,14 @@ FAMILIES = {
 
 def metrics(host: Host) -> str:
     """Return all metrics of all cascades."""
-    found: dict[str, list[Sample]] = {name: [] for name in FAMILIES}
+    samples: dict[str, list[Sample]] = {name: [] for name in FAMILIES}
     for cascade in host.names:
         for name, labels, value in _samples(live_view(host.find(cascade))):
-            found[name].append(({"cascade": cascade, **labels}, value))
+            samples[name].append(({"cascade": cascade, **labels}, value))
     lines = []
     for name, (kind, text) in FAMILIES.items():
         lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
-        for labels, value in found[name]:
+        for labels, value in samples[name]:
             inside = ",".join(f'{key}="{_escaped(word)}"' for key, word in labels.items())
             lines.append(f"{name}{{{inside}}} {value:.10g}")
     return "\n".join(lines) + "\n"

@@ -83,7 +83,7 @@ class RequestGuard:
         scope["request_id"] = request_id.decode()
         is_file = scope["path"] == "/api/audit"
         max_bytes = self.limits.file_bytes if is_file else self.limits.body_bytes
-        started = time.perf_counter()
+        start = time.perf_counter()
         status = size = 0
         is_post = scope["method"] == "POST"
 
@@ -119,7 +119,7 @@ class RequestGuard:
                 await self.app(scope, limited if is_chunked else receive, sending)
         finally:
             if self._log_requests or status >= 500:
-                seconds = time.perf_counter() - started
+                seconds = time.perf_counter() - start
                 _log(scope, status, seconds)
 
     def _refusal(

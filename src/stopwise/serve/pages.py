@@ -51,26 +51,26 @@ async def static(request: Request) -> Response:
 async def audit_file(request: Request) -> Response:
     """Audit a CSV file; the answer has the advice, the summary and where the page is."""
     body = await request.body()
-    asked = request.query_params
-    given = [asked.get(name, "") for name in ("costs", "mistake_cost", "tests", "name")]
-    page, told = await asyncio.to_thread(_audit, body, *given)
-    kept: OrderedDict[str, str] = request.scope["state"]["audits"]
+    query = request.query_params
+    arguments = [query.get(name, "") for name in ("costs", "mistake_cost", "tests", "name")]
+    page, advice = await asyncio.to_thread(_audit, body, *arguments)
+    pages: OrderedDict[str, str] = request.scope["state"]["audits"]
     key = secrets.token_urlsafe(16)
-    kept[key] = page
-    while len(kept) > MAX_PAGES:
-        kept.popitem(last=False)
-    return Json({**told, "page": f"/audits/{key}"})
+    pages[key] = page
+    while len(pages) > MAX_PAGES:
+        pages.popitem(last=False)
+    return Json({**advice, "page": f"/audits/{key}"})
 
 
 async def report(request: Request) -> Response:
     """The audit of what was seen: JSON, or the page with ``?format=html``."""
     try:
-        found = await asyncio.to_thread(runtime_of(request).report)
+        audit = await asyncio.to_thread(runtime_of(request).report)
     except InputError as error:
         raise ProblemError(409, "There is nothing to report yet", str(error)) from error
     if request.query_params.get("format") == "html":
-        return _page(await asyncio.to_thread(found.to_html))
-    return Response(found.to_json(), media_type="application/json")
+        return _page(await asyncio.to_thread(audit.to_html))
+    return Response(audit.to_json(), media_type="application/json")
 
 
 async def audit_page(request: Request) -> Response:
@@ -111,6 +111,6 @@ def _audit(
                 )
             report = audit(path, Cascade(prices, price, columns), tests=columns)
         except LogError as error:  # with the client's name for the file
-            said = str(error).replace(f"{folder}/", "")
-            raise LogError(said.replace(path.name, name[:100] or path.name)) from None
+            message = str(error).replace(f"{folder}/", "")
+            raise LogError(message.replace(path.name, name[:100] or path.name)) from None
     return report.to_html(), {"advice": asdict(box(report)), "summary": report.summary()}

@@ -68,10 +68,10 @@ def broken_rule(error: msgspec.ValidationError, body: bytes) -> ProblemError:
     value = msgspec.json.decode(body)
     for step in re.findall(r"[^.`\[\]]+", place):
         value = value[int(step)] if isinstance(value, list) else value[step]
-    shown = _encoder.encode(value).decode()
-    shown = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]} …"
-    detail = f"{name}: {rule}; the value is {shown}"
-    return ProblemError(422, "The request breaks a rule", detail, name=name, value=shown)
+    text = _encoder.encode(value).decode()
+    text = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
+    detail = f"{name}: {rule}; the value is {text}"
+    return ProblemError(422, "The request breaks a rule", detail, name=name, value=text)
 
 
 def response_for(error: Exception) -> Response:

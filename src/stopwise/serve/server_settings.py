@@ -68,14 +68,14 @@ def load_settings(path: Path) -> ServerSettings:
     """Return the settings in a TOML file, or raise with everything that is wrong."""
     table = read_toml(path)
     problems = Problems([])
-    known = {f.name for f in fields(ServerSettings)}
-    problems.keys("the file", table, known)
+    names = {f.name for f in fields(ServerSettings)}
+    problems.keys("the file", table, names)
     cascades = {}
     for name, described in table.pop("cascades", {}).items():
         place = f"[cascades.{name}]"
         cascades[name] = cascade_settings({"name": name, **described}, place, problems)
-    given = {key: value for key, value in table.items() if key in known}
-    settings = problems.attempt("the file", lambda: ServerSettings(**given, cascades=cascades))
+    arguments = {key: value for key, value in table.items() if key in names}
+    settings = problems.attempt("the file", lambda: ServerSettings(**arguments, cascades=cascades))
     if problems.found:
         raise SettingError(f"{path} cannot be used:\n- " + "\n- ".join(problems.found))
     assert isinstance(settings, ServerSettings)

@@ -84,26 +84,26 @@ class Tokens:
 
         While the store is unavailable, a token that was valid before stays valid until it expires.
         """
-        found = self.cached(token)
-        if found is not None:
-            return found
-        _, found = self._cache.get(token, (0.0, None))
+        grant = self.cached(token)
+        if grant is not None:
+            return grant
+        _, grant = self._cache.get(token, (0.0, None))
         try:
-            found = self._looked_up(token)
+            grant = self._looked_up(token)
         except StoreUnavailableError:
-            if found is None:
+            if grant is None:
                 raise
         if len(self._cache) > 10_000:
             self._cache.clear()
-        self._cache[token] = (self._clock(), found)
+        self._cache[token] = (self._clock(), grant)
         return self.cached(token)
 
     def cached(self, token: str) -> Grant | None:
         """Return what a token allows if it was looked up recently; this never waits."""
         now = self._clock()
-        at, found = self._cache.get(token, (0.0, None))
-        is_good = found is not None and now - at <= CACHE_SECONDS and now < found.expires
-        return found if is_good else None
+        at, grant = self._cache.get(token, (0.0, None))
+        is_good = grant is not None and now - at <= CACHE_SECONDS and now < grant.expires
+        return grant if is_good else None
 
     def _looked_up(self, token: str) -> Grant | None:
         parts = token.split("_", 2)

@@ -104,12 +104,12 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
 
 def events_view(store: Store, name: str) -> list[dict[str, Any]]:
     """Return changes by the owner, alarms and epochs, oldest first."""
-    found = [
+    events = [
         {"what": "epoch began", **record.body, "kind": record.kind, "at": record.at}
         for kind in ("event", "alarm", "epoch")
         for record in store.records(kind, name)
     ]
-    return sorted(found, key=lambda event: float(event["at"]))
+    return sorted(events, key=lambda event: float(event["at"]))
 
 
 def cases_view(runtime: Runtime) -> list[dict[str, Any]]:
@@ -153,14 +153,14 @@ def what_if(runtime: Runtime, mistake_cost: float) -> dict[str, Any]:
     cascade = Cascade(runtime.cascade.prices, mistake_cost, runtime.cascade.names)
     table = to_table(runtime.learning.patterns(), cascade)
     model = getattr(runtime.learning.policy, "model", None)
-    used = [k for k in range(cascade.n_stages) if k not in runtime.engine.distrusted]
-    if model is None or not all(is_known(model.error_intervals[k]) for k in used):
+    stages = [k for k in range(cascade.n_stages) if k not in runtime.engine.distrusted]
+    if model is None or not all(is_known(model.error_intervals[k]) for k in stages):
         stage = sound_stage(table.disagreement, cascade)
         best = cascade.n_stages - 1 if stage is None else stage
-        return {"stage": max([k for k in used if k <= best] or [0]), "costs_per_1000": None}
+        return {"stage": max([k for k in stages if k <= best] or [0]), "costs_per_1000": None}
     costs = 1000 * mistake_cost * stage_costs(model, table, cascade)
-    known = [float(cost) if k in used else None for k, cost in enumerate(costs)]
-    return {"stage": min(used, key=lambda k: float(costs[k])), "costs_per_1000": known}
+    costs_in_use = [float(cost) if k in stages else None for k, cost in enumerate(costs)]
+    return {"stage": min(stages, key=lambda k: float(costs[k])), "costs_per_1000": costs_in_use}
 
 
 def is_known(interval: Any) -> bool:

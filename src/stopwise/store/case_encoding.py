@@ -40,12 +40,12 @@ def case_text(
     """
     if isinstance(outputs, (str, bytes, Mapping)) or not isinstance(outputs, Iterable):
         raise OutputsError(f"outputs must be a sequence with one output a test, got {outputs!r}")
-    told: list[Any] = [plain_output(y) for y in outputs]
+    case: list[Any] = [plain_output(y) for y in outputs]
     if label is not None:
-        told = [told, stage, plain_output(label)]
+        case = [case, stage, plain_output(label)]
     elif stage is not None:
-        told = [told, int(stage)]
-    text = json.dumps(told, separators=(",", ":"), allow_nan=False)
+        case = [case, int(stage)]
+    text = json.dumps(case, separators=(",", ":"), allow_nan=False)
     if len(text) > MAX_LETTERS:
         raise OutputsError(
             f"outputs must take at most {MAX_LETTERS} letters to be stored, got {len(text)}: "
@@ -60,10 +60,10 @@ def read_case(text: str) -> Case:
     >>> read_case('[[0,1],2]')
     Case(outputs=(0, 1), stage=2, label=None)
     """
-    told = json.loads(text)
-    if told and isinstance(told[0], list):
-        return Case(tuple(told[0]), *told[1:])
-    return Case(tuple(told))
+    value = json.loads(text)
+    if value and isinstance(value[0], list):
+        return Case(tuple(value[0]), *value[1:])
+    return Case(tuple(value))
 
 
 def checked_case(text: str) -> str:
@@ -88,8 +88,8 @@ def tellable(counts: Mapping[str, int]) -> dict[Any, int]:
     cases: dict[Any, int] = {}
     for text, times in counts.items():
         case = read_case(text)
-        told = case.outputs if case.stage is None else (case.outputs, case.stage)
-        cases[told] = cases.get(told, 0) + times
+        pattern = case.outputs if case.stage is None else (case.outputs, case.stage)
+        cases[pattern] = cases.get(pattern, 0) + times
     return cases
 
 

@@ -61,9 +61,9 @@ class StoreContract:
             assert totals(store.rows(name)) == {f'["{name}"]': 1}
             record = Record("event", name, name, 1.0, {"text": name})
             store.put(record)
-            found = store.get("event", name, name)
-            assert found is not None
-            assert found.body == record.body
+            copy = store.get("event", name, name)
+            assert copy is not None
+            assert copy.body == record.body
 
     def test_a_lease_is_fenced_off_by_the_next(self, store: Store) -> None:
         old = entered(store, "w")
@@ -95,8 +95,8 @@ class StoreContract:
         lease = entered(store, "w", seconds=1000)
         assert store.enter("w", host="there", only_expired=True) is None
         store.fold(lease, position=1, rows=[], seconds=-1)
-        taken = store.enter("w", host="there", only_expired=True)
-        assert taken is not None
+        second = store.enter("w", host="there", only_expired=True)
+        assert second is not None
         refused(store, lease, position=2, rows=[])
 
     def test_who_leaves_is_closed(self, store: Store) -> None:
@@ -180,8 +180,8 @@ class StoreContract:
 
     def test_a_key_may_be_amended(self, store: Store) -> None:
         store.tell_keyed("w", [KeyedTell("c", "k1", "[0]"), KeyedTell("c", "k2", "[0]")])
-        amended = KeyedTell("c", "k1", "[0,1]", amends=True)
-        assert store.tell_keyed("other", [amended, amended]) == [Outcome.AMENDED, Outcome.REPEATED]
+        tell = KeyedTell("c", "k1", "[0,1]", amends=True)
+        assert store.tell_keyed("other", [tell, tell]) == [Outcome.AMENDED, Outcome.REPEATED]
         assert totals(store.rows("c")) == {"[0]": 1, "[0,1]": 1}
         store.open_epoch("c", expected=0)
         late = KeyedTell("c", "k2", "[0,0]", amends=True)
@@ -216,7 +216,7 @@ class StoreContract:
         assert second.version == 2
         assert store.cascade("c") == second
         store.put_cascade("a", {})
-        assert [known.name for known in store.cascades()] == ["a", "c"]
+        assert [cascade.name for cascade in store.cascades()] == ["a", "c"]
         assert [record.body for record in store.records("cascade", "c")] == [
             {"costs": [1, 2]},
             {"costs": [1, 3]},
@@ -236,15 +236,15 @@ class StoreContract:
         assert store.get("case", "c", "k4") is None
 
     def test_records_can_be_followed(self, store: Store) -> None:
-        seen: list[int] = []
+        followed: list[int] = []
         since = 0
         for n in range(6):
             store.put(Record("event", "c", f"{n % 4}", 0.0, {"n": n}))
             if n % 2:
                 new = store.records("event", "c", since=since)
-                seen += numbers(new)
+                followed += numbers(new)
                 since = max(record.revision for record in new)
-        assert seen == [0, 1, 2, 3, 4, 5]
+        assert followed == [0, 1, 2, 3, 4, 5]
         assert store.records("event", "c", since=since) == []
 
     def test_a_sound_store_has_nothing_to_quarantine(self, store: Store) -> None:
@@ -254,7 +254,7 @@ class StoreContract:
         assert store.check() == []
         info = store.info()
         assert (info.n_rows, info.n_keys, info.quarantined) == (1, 0, ())
-        assert [known.name for known in info.cascades] == ["c"]
+        assert [cascade.name for cascade in info.cascades] == ["c"]
 
 
 def entered(store: Store, worker: str, seconds: float = 30.0) -> Lease:

@@ -105,11 +105,11 @@ class Journal:
         if self._size + size > self.max_bytes or self._broken:
             self._refuse()
         try:
-            written = os.write(self._file, line)
+            n_written = os.write(self._file, line)
         except OSError as error:
             self._undo(error)
         else:
-            if written != size:
+            if n_written != size:
                 self._undo(None)
         self._size += size
 

@@ -101,9 +101,9 @@ def _close_without_journal(store: Store, directory: Path, host: str) -> None:
 
 def _is_counted(store: Store, worker: str, journal: JournalReader) -> bool:
     """Whether nothing was added to a journal since its worker was adopted."""
-    for known in store.workers():
-        if known.worker == worker and known.is_closed:
-            return not any(True for _ in journal.entries(known.position))
+    for record in store.workers():
+        if record.worker == worker and record.is_closed:
+            return not any(True for _ in journal.entries(record.position))
     return False
 
 

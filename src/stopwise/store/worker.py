@@ -208,11 +208,12 @@ class Worker:
         self.adopt()
         self._warn_about_database(folder)
 
-    def _open_store(self, given: Store | str) -> tuple[Store, Lease]:
+    def _open_store(self, store: Store | str) -> tuple[Store, Lease]:
         """Open the store and take a lease; a worker cannot start without it."""
         is_durable = self.durability == "disk"
         try:
-            store = open_store(given, is_durable=is_durable) if isinstance(given, str) else given
+            if isinstance(store, str):
+                store = open_store(store, is_durable=is_durable)
             if is_durable and not store.is_durable:
                 raise SettingError(
                     f"durability 'disk' needs a store that survives loss of power, {store.url} "
@@ -243,7 +244,7 @@ class Worker:
 
     def _fold(self) -> None:
         with self.lock:
-            told = {name: (shared.epoch, shared.n_told) for name, shared in self._shared.items()}
+            marks = {name: (shared.epoch, shared.n_told) for name, shared in self._shared.items()}
             changed = self.dirty.union(*(shared.changed_rows() for shared in self._shared.values()))
             self.dirty = set()
             rows = [Row(*key, self.name, dict(self.rows[key])) for key in sorted(changed)]
@@ -258,7 +259,7 @@ class Worker:
         with self.lock:
             self._position = position
             for name, shared in self._shared.items():
-                epoch, n_told = told.get(name, (None, 0))
+                epoch, n_told = marks.get(name, (None, 0))
                 if shared.epoch == epoch:
                     shared.n_folded = n_told
                 shared.prune()

@@ -31,8 +31,8 @@ def log_kt(hits: Any, seen: Any) -> FloatArray:
     from scipy.special import gammaln
 
     d, n = np.asarray(hits, dtype=np.float64), np.asarray(seen, dtype=np.float64)
-    found = gammaln(d + 0.5) + gammaln(n - d + 0.5) - gammaln(n + 1) - LN_PI
-    return np.asarray(found)
+    values = gammaln(d + 0.5) + gammaln(n - d + 0.5) - gammaln(n + 1) - LN_PI
+    return np.asarray(values)
 
 
 def log_best_likelihood(hits: Any, seen: Any) -> FloatArray:
@@ -41,8 +41,8 @@ def log_best_likelihood(hits: Any, seen: Any) -> FloatArray:
 
     d, n = np.asarray(hits, dtype=np.float64), np.asarray(seen, dtype=np.float64)
     safe = np.maximum(n, 1)
-    found = xlogy(d, d / safe) + xlogy(n - d, (n - d) / safe)
-    return np.asarray(found)
+    values = xlogy(d, d / safe) + xlogy(n - d, (n - d) / safe)
+    return np.asarray(values)
 
 
 def log_e_values(hits: Any, seen: Any) -> FloatArray:

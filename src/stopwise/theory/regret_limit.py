@@ -58,12 +58,12 @@ def weak_dominance_limit(law: PatternTable, gaps: Numbers, best: int) -> float:
     cuts: list[FloatArray] = []
     for _ in range(MAX_ROUNDS):
         nearest = [rival.nearest(plan) for rival in rivals]
-        found = [cut for cut in nearest if cut is not None]
-        if not found:
+        new_cuts = [cut for cut in nearest if cut is not None]
+        if not new_cuts:
             return 0.0  # whatever is seen, no other stage can be best
-        if any(cut.max() <= PRECISION**2 for cut in found):
+        if any(cut.max() <= PRECISION**2 for cut in new_cuts):
             return math.inf  # on the edge: the other law looks the same
-        missed = [cut for cut in found if not cuts or plan @ cut < 1 - PRECISION]
+        missed = [cut for cut in new_cuts if not cuts or plan @ cut < 1 - PRECISION]
         if not missed:
             return float(costs @ plan)
         cuts += missed
@@ -133,14 +133,14 @@ class _Rival:
         rows[:, :n] = -self._members[places] / points[:, None]
         rows[np.arange(len(points)), n + places] = -1.0
         rivals = np.hstack([self._differs, np.zeros((len(self._differs), S))])
-        found: FloatArray | None = _solved(
+        solution: FloatArray | None = _solved(
             np.concatenate([np.zeros(n), weights]),
             np.vstack([rows, rivals]),
             np.concatenate([np.log(points) - 1, self._bars]),
             np.hstack([self._sums, np.zeros((len(self._sums), S))]),
             self._totals,
         )
-        return found
+        return solution
 
 
 def _agreements(n_stages: int, n_classes: int) -> Iterator[Pattern]:
@@ -164,5 +164,5 @@ def _solved(
     """Return the x >= 0 that minimises costs·x with rows·x <= limits, None if there is none."""
     from scipy.optimize import linprog
 
-    found = linprog(costs, rows, limits, sums, totals, method="highs")
-    return found.x
+    solution = linprog(costs, rows, limits, sums, totals, method="highs")
+    return solution.x

@@ -12,10 +12,10 @@ from stopwise.store.sql.database import Transaction, chunks, sealed, unsealed
 SELECT = "SELECT cascade, epoch, bucket, worker, body, checksum FROM stopwise_counts"
 
 
-def read_rows(found: Iterable[tuple[Any, ...]]) -> tuple[list[Row], list[str]]:
+def read_rows(entries: Iterable[tuple[Any, ...]]) -> tuple[list[Row], list[str]]:
     """Return the rows that are intact, and the names of those that are damaged."""
     rows, damaged = [], []
-    for cascade, epoch, bucket, worker, body, checksum in found:
+    for cascade, epoch, bucket, worker, body, checksum in entries:
         key = (cascade, epoch, bucket, worker)
         try:
             rows.append(Row(*key, checked_counts(body, checksum, key)))

@@ -21,21 +21,21 @@ def tell_keyed(tx: Transaction, worker: str, tells: Sequence[KeyedTell]) -> list
     first: dict[TellKey, str] = {}
     for key, digest in digests:
         first.setdefault(key, digest)
-    inserted = _insert(tx, first)
-    known = first | _read(tx, [key for key in first if key not in inserted])
+    new_keys = _insert(tx, first)
+    digest_of = first | _read(tx, [key for key in first if key not in new_keys])
     outcomes, counted = [], []
     amended: list[tuple[KeyedTell, str]] = []
     for tell, (key, digest) in zip(tells, digests, strict=True):
-        if digest != known[key] and tell.amends and _replaced(tx, key, known[key], digest):
-            amended.append((tell, known[key]))
-            known[key] = digest
+        if digest != digest_of[key] and tell.amends and _replaced(tx, key, digest_of[key], digest):
+            amended.append((tell, digest_of[key]))
+            digest_of[key] = digest
             outcomes.append(Outcome.AMENDED)
-        elif digest != known[key]:
+        elif digest != digest_of[key]:
             outcomes.append(Outcome.CONFLICT)
-        elif key not in inserted:
+        elif key not in new_keys:
             outcomes.append(Outcome.REPEATED)
         else:
-            inserted.remove(key)  # a second tell of this batch with the key is a repetition
+            new_keys.remove(key)  # a second tell of this batch with the key is a repetition
             outcomes.append(Outcome.COUNTED)
             counted.append(tell)
     _count(tx, worker + KEYS, counted)
@@ -62,8 +62,8 @@ def _subtract(tx: Transaction, tell: KeyedTell, before: str) -> bool:
     """
     epoch = ensure_cascade(tx, tell.cascade).epoch
     where = "WHERE cascade = ? AND epoch = ? AND (worker LIKE ? OR worker = ?) ORDER BY bucket DESC"
-    found = tx.run(f"{SELECT} {where} {tx.locking}", (tell.cascade, epoch, f"%{KEYS}", MERGED))
-    for row in read_rows(found)[0]:
+    entries = tx.run(f"{SELECT} {where} {tx.locking}", (tell.cascade, epoch, f"%{KEYS}", MERGED))
+    for row in read_rows(entries)[0]:
         for text, times in row.counts.items():
             old = replace(tell, case=text)
             if times >= tell.times and _digest(old) == before:
@@ -77,27 +77,27 @@ def _insert(tx: Transaction, digests: dict[TellKey, str]) -> set[TellKey]:
     now = tx.now()
     # Always in the same order, so that two batches with common keys cannot deadlock.
     entries = [(*key, digests[key], now) for key in sorted(digests)]
-    inserted: set[TellKey] = set()
+    new_keys: set[TellKey] = set()
     for chunk in chunks(entries):
-        found = tx.run(
+        rows = tx.run(
             f"INSERT INTO stopwise_keys VALUES {', '.join(['(?, ?, ?, ?)'] * len(chunk))} "
             "ON CONFLICT DO NOTHING RETURNING cascade, tell_key",
             [value for entry in chunk for value in entry],
         )
-        inserted.update((cascade, key) for cascade, key in found)
-    return inserted
+        new_keys.update((cascade, key) for cascade, key in rows)
+    return new_keys
 
 
 def _read(tx: Transaction, keys: Sequence[TellKey]) -> dict[TellKey, str]:
-    known: dict[TellKey, str] = {}
+    digests: dict[TellKey, str] = {}
     for chunk in chunks(keys):
-        found = tx.run(
+        rows = tx.run(
             "SELECT cascade, tell_key, digest FROM stopwise_keys WHERE (cascade, tell_key) IN "
             f"(VALUES {', '.join(['(?, ?)'] * len(chunk))})",
             [value for key in chunk for value in key],
         )
-        known.update({(cascade, key): digest for cascade, key, digest in found})
-    return known
+        digests.update({(cascade, key): digest for cascade, key, digest in rows})
+    return digests
 
 
 def _count(tx: Transaction, worker: str, tells: Iterable[KeyedTell]) -> None:

@@ -18,13 +18,13 @@ FORGET_SECONDS = 90 * 86_400.0
 
 def list_workers(tx: Transaction) -> list[WorkerRecord]:
     """Return all workers that have entered, closed ones too."""
-    found = tx.run(
+    entries = tx.run(
         "SELECT worker, host, generation, position, lease_until, folded_at, closed "
         "FROM stopwise_workers ORDER BY worker"
     )
     return [
         WorkerRecord(name, host, generation, position, until, folded, bool(closed))
-        for name, host, generation, position, until, folded, closed in found
+        for name, host, generation, position, until, folded, closed in entries
     ]
 
 
@@ -56,12 +56,12 @@ def info(database: Database, store_id: str, schema: int) -> StoreInfo:
 def intact_rows(tx: Transaction, sql: str, values: Sequence[Any] = ()) -> list[Row]:
     """Return the rows that a query finds; damaged ones are moved into quarantine."""
     rows: list[Row] = []
-    for found in tx.run(sql, values):
-        intact, damaged = read_rows([found])
+    for entry in tx.run(sql, values):
+        intact, damaged = read_rows([entry])
         rows += intact
         if damaged:
-            quarantine(tx, found[:4], damaged[0])
-            _invalidate_readers(tx, found[0])
+            quarantine(tx, entry[:4], damaged[0])
+            _invalidate_readers(tx, entry[0])
     return rows
 
 
@@ -70,14 +70,14 @@ def check(tx: Transaction) -> list[str]:
     damaged = read_rows(tx.run(SELECT))[1]
     if damaged:
         intact_rows(tx, SELECT)
-    for found in tx.run(RECORDS):
-        wrong = read_records([found])[1]
-        if wrong:
-            damaged += wrong
-            identity = found[:3]
+    for entry in tx.run(RECORDS):
+        problems = read_records([entry])[1]
+        if problems:
+            damaged += problems
+            identity = entry[:3]
             tx.run(
                 "INSERT INTO stopwise_quarantine VALUES (?, ?, ?, ?)",
-                (record_name(*identity), found[4], wrong[0], tx.now()),
+                (record_name(*identity), entry[4], problems[0], tx.now()),
             )
             where = "kind = ? AND cascade = ? AND record_key = ?"
             tx.run(f"DELETE FROM stopwise_records WHERE {where}", identity)
@@ -94,11 +94,11 @@ def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int
     closed = tx.run(
         "UPDATE stopwise_workers SET generation = generation + 1 WHERE closed = 1 RETURNING worker"
     )
-    merged: list[Row] = []
+    rows: list[Row] = []
     for worker in sorted(name + part for (name,) in closed for part in ("", KEYS)):
-        merged += intact_rows(tx, f"{SELECT} WHERE worker = ? {tx.locking}", (worker,))
+        rows += intact_rows(tx, f"{SELECT} WHERE worker = ? {tx.locking}", (worker,))
         tx.run("DELETE FROM stopwise_counts WHERE worker = ?", (worker,))
-    add_rows(tx, [Row(r.cascade, r.epoch, r.bucket, MERGED, r.counts) for r in merged])
+    add_rows(tx, [Row(r.cascade, r.epoch, r.bucket, MERGED, r.counts) for r in rows])
     if before is not None:
         tx.run(
             "DELETE FROM stopwise_counts WHERE bucket < ? AND epoch < (SELECT epoch FROM "
@@ -111,7 +111,7 @@ def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int
     )
     if keep_keys is not None:
         tx.run("DELETE FROM stopwise_keys WHERE at < ?", (tx.now() - keep_keys,))
-    for name in {row.cascade for row in merged}:
+    for name in {row.cascade for row in rows}:
         _invalidate_readers(tx, name)
     ((rows_after,),) = tx.run("SELECT COUNT(*) FROM stopwise_counts")
     return int(rows_before - rows_after)

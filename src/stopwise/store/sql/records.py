@@ -20,10 +20,10 @@ class CascadeRow(NamedTuple):
     layout: int
 
 
-def read_records(found: Iterable[tuple[Any, ...]]) -> tuple[list[Record], list[str]]:
+def read_records(entries: Iterable[tuple[Any, ...]]) -> tuple[list[Record], list[str]]:
     """Return the records that are intact, and the names of those that are damaged."""
     records, damaged = [], []
-    for kind, cascade, key, at, body, checksum, revision in found:
+    for kind, cascade, key, at, body, checksum, revision in entries:
         try:
             content = unsealed(body, checksum, kind, cascade, key)
         except ValueError as error:
@@ -45,7 +45,7 @@ def put_record(tx: Transaction, record: Record, *, replace: bool, keep: int | No
         "DO UPDATE SET at = excluded.at, revision = excluded.revision, "
         "body = excluded.body, checksum = excluded.checksum"
     )
-    written = tx.run(
+    rows = tx.run(
         "INSERT INTO stopwise_records VALUES (?, ?, ?, ?, ?, ?, ?) "
         f"ON CONFLICT (kind, cascade, record_key) {update if replace else 'DO NOTHING'} "
         "RETURNING 1",
@@ -58,7 +58,7 @@ def put_record(tx: Transaction, record: Record, *, replace: bool, keep: int | No
             "ORDER BY at DESC, record_key DESC LIMIT 1000 OFFSET ?)",
             (*identity[:2], *identity[:2], keep),
         )
-    return bool(written)
+    return bool(rows)
 
 
 def list_records(
@@ -73,16 +73,16 @@ def list_records(
         return read_records(tx.run(sql, (*values, limit)))[0][::-1]
     # Beyond the horizon, lower revisions may still become visible.
     sql = f"{SELECT} {where} AND revision > ? AND revision < ? ORDER BY revision, record_key"
-    found = tx.run(f"{sql} LIMIT ?", (*values, since, tx.horizon(), limit))
-    return read_records(found)[0]
+    entries = tx.run(f"{sql} LIMIT ?", (*values, since, tx.horizon(), limit))
+    return read_records(entries)[0]
 
 
 def cascade_row(tx: Transaction, name: str) -> CascadeRow:
     """Return the row of a cascade, with zeros if it is unknown."""
-    found = tx.run(
+    entries = tx.run(
         "SELECT cascade, version, epoch, layout FROM stopwise_cascades WHERE cascade = ?", (name,)
     )
-    return CascadeRow(*found[0]) if found else CascadeRow(name, 0, 0, 0)
+    return CascadeRow(*entries[0]) if entries else CascadeRow(name, 0, 0, 0)
 
 
 def ensure_cascade(tx: Transaction, name: str, *, lock: bool = False) -> CascadeRow:
@@ -96,20 +96,20 @@ def ensure_cascade(tx: Transaction, name: str, *, lock: bool = False) -> Cascade
 def list_cascades(tx: Transaction, name: str | None = None) -> list[CascadeRecord]:
     """Return the current version of every cascade, by name, or of one alone."""
     where = "" if name is None else "WHERE cascade = ?"
-    found = tx.run(
+    entries = tx.run(
         f"SELECT cascade, version, epoch, layout FROM stopwise_cascades {where} ORDER BY cascade",
         () if name is None else (name,),
     )
-    return [describe_cascade(tx, CascadeRow(*row)) for row in found]
+    return [describe_cascade(tx, CascadeRow(*row)) for row in entries]
 
 
 def describe_cascade(tx: Transaction, row: CascadeRow) -> CascadeRecord:
     """Return a cascade with the description of its current version."""
     key = f"{row.version:08d}"
-    found = tx.run(
+    entries = tx.run(
         f"{SELECT} WHERE kind = 'cascade' AND cascade = ? AND record_key = ?", (row.cascade, key)
     )
-    records, _ = read_records(found)
+    records, _ = read_records(entries)
     return CascadeRecord(row.cascade, row.version, row.epoch, records[0].body if records else {})
 
 

@@ -51,16 +51,16 @@ def prepare(database: Database) -> tuple[str, int]:
     def work(tx: Transaction) -> tuple[str, int]:
         tx.lock_schema()
         tx.run(_META)
-        found = dict(tx.run("SELECT name, value FROM stopwise_meta"))
-        version = int(found.get("schema", 0))
+        meta = dict(tx.run("SELECT name, value FROM stopwise_meta"))
+        version = int(meta.get("schema", 0))
         refuse_newer(version, database.url)
         for statements in MIGRATIONS[version:]:
             for statement in statements:
                 tx.run(statement)
-        store_id = found.get("store_id") or uuid.uuid4().hex
+        store_id = meta.get("store_id") or uuid.uuid4().hex
         if version < VERSION:
             values = {"schema": str(VERSION), "store_id": store_id}
-            if not found:
+            if not meta:
                 values["revision"] = "0"
             for name, value in values.items():
                 tx.run(

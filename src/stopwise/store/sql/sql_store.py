@@ -68,17 +68,17 @@ class SqlStore:
 
         def work(tx: Transaction) -> protocol.Lease | None:
             now = tx.now()
-            found = tx.run(
+            entries = tx.run(
                 "INSERT INTO stopwise_workers VALUES (?, ?, 1, 0, ?, ?, 0) "
                 "ON CONFLICT (worker) DO UPDATE SET generation = stopwise_workers.generation + 1, "
                 "lease_until = excluded.lease_until, closed = 0 "
                 "WHERE ? = 0 OR stopwise_workers.lease_until < ? RETURNING generation, position",
                 (worker, host, now + seconds, now, int(only_expired), now),
             )
-            if not found:
+            if not entries:
                 return None
             rows = maintenance.intact_rows(tx, f"{SELECT} WHERE worker = ?", (worker,))
-            generation, position = found[0]
+            generation, position = entries[0]
             return protocol.Lease(worker, generation, position, tuple(rows))
 
         return self.write(work)
@@ -134,11 +134,11 @@ class SqlStore:
             at = records.cascade_row(tx, cascade)
             is_complete = since is None or (since.epoch, since.layout) != (at.epoch, at.layout)
             first = 0 if since is None or is_complete else since.revision
-            found = tx.run(
+            entries = tx.run(
                 f"{SELECT} WHERE cascade = ? AND epoch = ? AND revision >= ?",
                 (cascade, at.epoch, first),
             )
-            rows, damaged = read_rows(found)
+            rows, damaged = read_rows(entries)
             cursor = protocol.Cursor(at.epoch, at.layout, tx.horizon())
             return protocol.Changes(at.epoch, tuple(rows), cursor, is_complete, tuple(damaged))
 
@@ -148,13 +148,13 @@ class SqlStore:
         """Return the rows of one epoch (the current one) or of all (``-1``) from a bucket on."""
 
         def work(tx: Transaction) -> list[protocol.Row]:
-            wanted = records.cascade_row(tx, cascade).epoch if epoch is None else epoch
-            found = tx.run(
+            epoch_number = records.cascade_row(tx, cascade).epoch if epoch is None else epoch
+            entries = tx.run(
                 f"{SELECT} WHERE cascade = ? AND (? = -1 OR epoch = ?) AND bucket >= ? "
                 "ORDER BY epoch, bucket, worker",
-                (cascade, wanted, wanted, since),
+                (cascade, epoch_number, epoch_number, since),
             )
-            return read_rows(found)[0]
+            return read_rows(entries)[0]
 
         return self.database.read(work)
 
@@ -173,10 +173,10 @@ class SqlStore:
     def get(self, kind: str, cascade: str, key: str) -> protocol.Record | None:
         """Return one record, if it exists."""
         where = "WHERE kind = ? AND cascade = ? AND record_key = ?"
-        found = self.database.read(
+        entries = self.database.read(
             lambda tx: tx.run(f"{records.SELECT} {where}", (kind, cascade, key))
         )
-        return next(iter(records.read_records(found)[0]), None)
+        return next(iter(records.read_records(entries)[0]), None)
 
     def records(
         self, kind: str, cascade: str | None = None, *, limit: int = 1000, since: int | None = None

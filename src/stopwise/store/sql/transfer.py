@@ -61,11 +61,11 @@ def import_store(store: SqlStore, lines: Iterable[str]) -> int:
 
     def work(tx: Transaction) -> None:
         for name, version, epoch in heads:
-            here = ensure_cascade(tx, name, lock=True)
+            current = ensure_cascade(tx, name, lock=True)
             tx.run(
                 "UPDATE stopwise_cascades SET version = ?, epoch = ?, layout = layout + 1 "
                 "WHERE cascade = ?",
-                (max(version, here.version), max(epoch, here.epoch), name),
+                (max(version, current.version), max(epoch, current.epoch), name),
             )
         sources = {source, *(row.worker.partition("@")[2] for row in rows)}
         for (worker,) in tx.run("SELECT DISTINCT worker FROM stopwise_counts"):

@@ -11,7 +11,7 @@ from stopwise.store import Record, Worker
 MAX_EVENTS = 1000
 
 
-class Events:
+class EventLog:
     """Writes the events of one cascade, of which the newest are kept, and its current state.
 
     Parameters

@@ -13,7 +13,7 @@ from stopwise.runtime.normalisers import Normalise
 from stopwise.runtime.stage import Stage
 
 
-class Stages:
+class StageList:
     """The callers of all stages. A change makes a new list: a running case keeps its own.
 
     Parameters
