@@ -12,7 +12,6 @@ import numpy as np
 import stopwise as sw
 from paper.contexts import CONTEXTUAL, PLAIN, world
 from stopwise.problem.contextual_laws import NestedErrors, UniformContexts
-from stopwise.simulation.cases import asked_stages
 
 # Seconds for 20 runs of 100,000 rounds on two cores, three tests and five features.
 BAR = 20.0
@@ -83,15 +82,22 @@ def main() -> None:
 
 
 def one_by_one() -> None:
-    """What ask and tell cost in plain Python."""
-    environment = world()
-    cases = environment.draw(5_000, np.random.default_rng(0))
+    """What ask and tell cost in plain Python, if all tests are run."""
+    rng, n = np.random.default_rng(0), 600
     print()
-    for name, make in CONTEXTUAL.items():
-        policy = make(environment.cascade)
-        start = time.process_time()
-        asked_stages(policy, cases)
-        print(f"{name:26s} {(time.process_time() - start) / 5_000 * 1e6:6.1f} µs for ask and tell")
+    for n_stages in (3, 10, 50):
+        labels = rng.random((n, 1)) < 0.4
+        wrong = rng.random((n, n_stages)) < np.linspace(0.3, 0.05, n_stages)
+        cases = list(zip((labels ^ wrong).tolist(), rng.normal(size=(n, 5)).tolist(), strict=True))
+        for name, make in CONTEXTUAL.items():
+            policy = make(sw.Cascade(costs=[0.0, *[0.03] * (n_stages - 1)]))
+            policy.tell_many(cases[:100])
+            start = time.process_time()
+            for outputs, context in cases[100:]:
+                policy.ask(context)
+                policy.tell(outputs, context)
+            spent = (time.process_time() - start) / (n - 100)
+            print(f"{name:26s} {n_stages:3d} tests {1e6 * spent:6.1f} µs for ask and tell")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,59 @@
+"""What starting costs: python -m benchmarks.bench_startup. CPU seconds of whole processes."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.bars import Bars
+from benchmarks.bench_audit import columns
+
+AUDIT = ["--costs", "1,2,4", "--mistake-cost", "20", "--tests", "a,b,c"]
+
+
+def spent() -> float:
+    """The CPU seconds of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def seconds(arguments: list[str]) -> float:
+    """The CPU seconds of one run of Python."""
+    before = spent()
+    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+    return spent() - before
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=9)
+    args = parser.parse_args()
+    bars = Bars()
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "small.csv"
+        rows = columns(2_000, 3).tolist()
+        log.write_text("\n".join(["a,b,c", *(",".join(map(str, row)) for row in rows)]))
+        runs = {
+            "python -c pass": (["-c", "pass"], 1.0),
+            "import stopwise": (["-c", "import stopwise"], 0.13),
+            "stopwise --help": (["-m", "stopwise", "--help"], 0.15),
+            "stopwise audit, 2,000 cases": (["-m", "stopwise", "audit", str(log), *AUDIT], 0.5),
+        }
+        found: dict[str, list[float]] = {name: [] for name in runs}
+        for _ in range(args.repeats):
+            for name, (arguments, _) in runs.items():
+                found[name].append(seconds(arguments))
+    for name, times in found.items():
+        note = f"s of CPU, median; {min(times):.3f} to {max(times):.3f}"
+        bars.at_most(name, statistics.median(times), runs[name][1], note)
+    if bars.missed:
+        raise SystemExit("a bar was missed")
+
+
+if __name__ == "__main__":
+    main()
