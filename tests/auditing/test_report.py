@@ -43,7 +43,7 @@ def test_labels_are_used_throughout(world):
 
 
 def test_it_is_a_guess_which_side_is_right_where_one_test_disagrees_with_all_others():
-    _, frame = frame_of(rates=(0.35, 0.05, 0.04))
+    _, frame = frame_of(rates=(0.35, 0.09, 0.04))
     cascade = sw.Cascade([6, 40, 400], 2_000, NAMES)
     report = sw.audit(frame, cascade)
     assert (report.advice.stage, report.advice.certainty) == (1, Certainty.GUESS)

@@ -53,7 +53,7 @@ def test_very_many_cases_cost_no_more_than_their_patterns():
 def test_three_tests_with_two_values_cannot_be_refuted():
     rng = np.random.default_rng(0)
     outputs, _ = independent(rng, 2_000, [0.6, 0.7, 0.8])
-    outputs[:, 1] = np.where(rng.random(2_000) < 0.5, outputs[:, 0], outputs[:, 1])
+    outputs[:, 2] = np.where(rng.random(2_000) < 0.2, outputs[:, 0], outputs[:, 2])
     model = LatentClasses.fit(table_of(outputs))
     assert not model.misfit.is_testable
     assert not model.misfit.is_refuted
@@ -100,7 +100,7 @@ def test_difficulty_that_leaves_nothing_to_test_is_not_trusted():
 
 
 def test_a_model_that_is_refuted_is_not_trusted():
-    outputs, _ = with_a_copy(0, 4_000, [0.7, 0.75, 0.8, 0.85], 4, 0.8, (0, 1))
+    outputs, _ = with_a_copy(0, 4_000, [0.7, 0.75, 0.8, 0.85], 4, 0.8, (0, 2))
     model = LatentClasses.fit(table_of(outputs))
     assert model.misfit.is_refuted
     assert model.misfit.pairs[0].excess > 0

@@ -27,6 +27,7 @@ class Basis(Enum):
     LABELS_AND_ASSUMPTIONS = "labels and assumptions"
     BELIEF = "belief"
     BELIEF_AND_LABELS = "belief and labels"
+    LAST_IS_RIGHT = "last is right"
     DISAGREEMENT = "disagreement"
     WORST_CASE = "worst case"
 

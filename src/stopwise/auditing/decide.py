@@ -117,6 +117,10 @@ def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
         certainty = Certainty.LIKELY if is_clear(facts, stage) else Certainty.GUESS
         basis = Basis.BELIEF_AND_LABELS if facts.has_telling_labels else Basis.BELIEF
         return stage, certainty, basis
+    total = facts.table.disagreement[:, -1] + facts.cascade.cumulative_costs
+    if facts.cascade.is_chain and not np.isnan(total).any():
+        stage = min(possible, key=lambda k: float(total[k]))
+        return stage, Certainty.GUESS, Basis.LAST_IS_RIGHT
     sound = facts.verdict.stage
     if facts.verdict.finding is Finding.SOUND and sound is not None and sound in possible:
         return sound, Certainty.GUESS, Basis.DISAGREEMENT

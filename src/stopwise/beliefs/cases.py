@@ -48,7 +48,7 @@ class Cases:
         return cls(codes, counts, is_law)
 
     @property
-    def is_identified(self) -> bool:
+    def has_three_tests(self) -> bool:
         """Whether three tests that do not always say the same were seen together."""
         shown = self.codes != MISSING
         least = np.where(shown, self.codes, self.codes.max()).min(axis=0)

@@ -9,8 +9,12 @@ import numpy as np
 if TYPE_CHECKING:
     from stopwise.beliefs.model import LatentClasses
 
-NOT_IDENTIFIED = (
+TOO_FEW_TESTS = (
     "Fewer than three tests that vary were seen together, so outputs alone do not tell error rates:"
+)
+NESTED = (
+    "Each test may as well follow from the one next to it, as early exits do, so outputs alone do "
+    "not tell error rates:"
 )
 LATER = "where two tests differ, the later one is taken to be right."
 BY_LABELS = "where two tests differ, labels tell which is right, and without any the later one is."
@@ -32,7 +36,8 @@ def explanation(model: LatentClasses) -> str:
         lines.append(f"{names[k]}: {known}")
     lines.append(_source(model))
     if not model.is_identified:
-        lines.append(f"{NOT_IDENTIFIED} {BY_LABELS if model.n_labels else LATER}")
+        reason = NESTED if model.has_three_tests else TOO_FEW_TESTS
+        lines.append(f"{reason} {BY_LABELS if model.n_labels else LATER}")
         return "\n".join(lines)
     lines.append(TIGHT if model.complexity.share > 0.5 else LOOSE)
     if model.complexity.n_levels > 1:

@@ -44,9 +44,9 @@ class LatentClasses:
     complexity
         How strongly errors are held to one accuracy a test, and H.
     is_identified
-        Whether three tests that do not always say the same were seen together. Where they were not,
-        the table fits many error rates, and the belief falls back on the rule by which disagreement
-        decides: where two tests differ, the later one is right.
+        Whether three tests that do not always say the same were seen together, and do not look
+        nested. Otherwise the table fits many error rates, and the belief falls back on the rule by
+        which disagreement decides: where two tests differ, the later one is right.
     has_converged
         Whether the iteration came to rest.
     is_settled
@@ -132,23 +132,23 @@ class LatentClasses:
     ) -> LatentClasses:
         M = len(table.classes)
         design = Design(told.codes, M)
-        is_identified = told.is_identified
-        earlier = start._on(table) if start is not None and is_identified else None
-        complexity, is_settled = Complexity(0.0), True
-        if not is_identified:
-            fits = later_is_right(design, told.counts)
-        elif start is not None and earlier is not None:
+        earlier = start._on(table) if start is not None else None
+        complexity, is_identified, is_settled = Complexity(0.0), told.has_three_tests, True
+        if start is not None and earlier is not None and is_identified:
             complexity, is_settled = start.complexity, start.is_settled
             fits = best_fit(design, told.counts, complexity, earlier)
         else:
+            choices = [complexity]  # a law has no noise to be held against
             if table.agreement_only:
                 choices = [ONE_ACCURACY]  # all that is left where values are made up
-            elif told.is_law:  # which has no noise to be held against
-                choices = [complexity]
-            else:
+            elif is_identified and not told.is_law:
                 choices = chosen_complexities(design, told.counts, rng)
-            first = votes_and_others(design, told.counts, rng)
-            fits, complexity, is_settled = chosen_fit(design, told.counts, choices, first)
+            is_identified = is_identified and bool(choices)
+            if is_identified:
+                first = votes_and_others(design, told.counts, rng)
+                fits, complexity, is_settled = chosen_fit(design, told.counts, choices, first)
+            else:
+                fits = later_is_right(design, told.counts)
         return cls(
             classes,
             Hidden(fits.parameters[:, 0], M).extended(len(classes)),
@@ -202,6 +202,11 @@ class LatentClasses:
     @cached_property
     def _told(self) -> Cases:
         return Cases.of(self.table)
+
+    @property
+    def has_three_tests(self) -> bool:
+        """Whether three tests that do not always say the same were seen together."""
+        return self._told.has_three_tests
 
     @property
     def n_labels(self) -> int:

@@ -32,11 +32,11 @@ def stage_costs(model: LatentClasses, table: PatternTable, cascade: Cascade) -> 
     cascade
         The prices.
 
-    >>> rows = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 0, 0]]
+    >>> rows = [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1]]
     >>> cascade = Cascade(costs=[0, 0.05, 0.05])
-    >>> table = PatternTable.from_rows(rows, [400, 10, 90, 400, 90], cascade)
+    >>> table = PatternTable.from_rows(rows, [400, 20, 40, 80, 80, 400], cascade)
     >>> stage_costs(LatentClasses.fit(table), table, cascade).round(2)
-    array([0.18, 0.05, 0.11])
+    array([0.16, 0.09, 0.12])
     """
     if len({cascade.n_stages, table.codes.shape[1], model.n_tests}) > 1:
         raise LogError(

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from stopwise.beliefs.em import ROUGHLY, Design, fit_all, posteriors
+from stopwise.beliefs.nested import chain_logs, unrelated_logs
 from stopwise.cascade import BoolArray, FloatArray
 
 # The share of an average row of θ that comes from "one accuracy a test". With difficulty it is not
@@ -18,6 +19,7 @@ CYCLES = 3  # enough to compare
 MAX_PATTERNS, MAX_CASES, LARGE = 2_000, 4_000, 300_000
 LEAST_GAIN, ALIKE = 2.0, 3.0  # standard errors by which a model is better, and may be as good
 MAX_SIZE = 500_000  # patterns x classes x pairs up to which pairs are tried
+UNEXPLAINED = 0.02  # the part of the dependence among tests that a chain may leave
 LEAST_TESTS = 4  # seen together: with fewer, difficulty is not identified
 
 
@@ -61,8 +63,10 @@ def chosen_complexities(
 ) -> list[Complexity]:
     """Return the models to choose from by fitting them: the last is the best without difficulty.
 
-    Those before it have difficulty, of all tests or of a pair, and predict cases held out alike:
-    no more than `ALIKE` standard errors worse than the best.
+    None if the tests look nested: then outputs do not tell error rates.
+
+    Those before the last have difficulty, of all tests or of a pair, and predict cases held out
+    alike: no more than `ALIKE` standard errors worse than the best.
 
     The table is split in two at random; a fit to each half predicts the other. The share is the
     largest whose log likelihood a case is less than one standard error below the best: where the
@@ -72,12 +76,23 @@ def chosen_complexities(
     is_large = design.votes.size > LARGE
     design, halves = _halves(design, counts, rng)
     simple, logs = _best_share(design, halves, Complexity(0.0))
-    if is_large or (design.codes >= 0).sum(axis=1).max() < LEAST_TESTS:
-        return [simple]
+    alike: list[Complexity] = []
+    if not is_large and (design.codes >= 0).sum(axis=1).max() >= LEAST_TESTS:
+        alike, logs = _with_difficulty(design, halves, logs)
+    return [] if _looks_nested(design, halves, logs) else [*alike, simple]
+
+
+def _with_difficulty(
+    design: Design, halves: FloatArray, logs: FloatArray
+) -> tuple[list[Complexity], FloatArray]:
+    """Return the models with difficulty that predict alike, and the best log likelihoods.
+
+    None if they add too little to ``logs``, those without it.
+    """
     hard, hard_logs = _best_share(design, halves, Complexity(0.0, 2))
     gain, error = _mean_and_error(hard_logs - logs, halves)
     if gain <= LEAST_GAIN * error:
-        return [simple]
+        return [], logs
     found, pairs = [(hard, hard_logs)], [*combinations(range(design.n_tests), 2)]
     if len(pairs) * design.votes.size <= MAX_SIZE:
         found += [_best_share(design, halves, Complexity(0.0, 2, pair)) for pair in pairs]
@@ -87,33 +102,57 @@ def chosen_complexities(
         short, error = _mean_and_error(best_logs - its_logs, halves)
         if short <= ALIKE * error:
             alike.append(one)
-    return [*alike, simple]
+    return alike, best_logs
+
+
+def _looks_nested(design: Design, halves: FloatArray, logs: FloatArray) -> bool:
+    """Whether a chain explains all but a small part of how the tests depend on each other.
+
+    ``logs`` are the log likelihoods of the best model, which explains the whole of it.
+    """
+    tried = chain_logs(design, *_trials(halves, np.array(SHARES), design.n_classes))
+    chain, best = _held_out(tried, halves)
+    unrelated, _ = _held_out(unrelated_logs(design, halves), halves)
+    left, whole = logs - chain[:, :, best], logs - unrelated[:, :, 0]
+    return bool((halves * left).sum() <= UNEXPLAINED * (halves * whole).sum())
 
 
 def _best_share(
     design: Design, halves: FloatArray, kind: Complexity
 ) -> tuple[Complexity, FloatArray]:
     """Return the share, and the best log likelihood of each pattern by the other half; (R, 2)."""
-    shares, M, H = np.array(SHARES[kind.n_levels - 1 :]), design.n_classes, kind.n_levels
-    S = len(shares)
+    shares, H = np.array(SHARES[kind.n_levels - 1 :]), kind.n_levels
     start = design.with_levels(design.votes[:, None, :], H, kind.pair)
+    weights, tau = _trials(halves, shares, design.n_classes * H)
     fits = fit_all(
         design,
-        np.repeat(halves, S, axis=1),
-        strengths(np.tile(shares, 2), np.repeat(halves.sum(axis=0), S), M * H),
-        np.repeat(start, 2 * S, axis=1),
-        varies=kind.varies(design.n_tests, 2 * S),
+        weights,
+        tau,
+        np.repeat(start, len(tau), axis=1),
+        varies=kind.varies(design.n_tests, len(tau)),
         max_cycles=CYCLES * H,
         tolerance=ROUGHLY,
     )
     _, logs = posteriors(design, fits.parameters)
-    logs = logs.reshape(-1, 2, S)[:, ::-1]  # of each half by the fit to the other
-    best = int(np.argmax(np.einsum("rh,rhs->s", halves, logs)))
-    for s in reversed(range(S)):
+    logs, best = _held_out(logs, halves)
+    for s in reversed(range(len(shares))):
         short, error = _mean_and_error(logs[:, :, best] - logs[:, :, s], halves)
         if short <= error:
             break
     return replace(kind, share=float(shares[s])), logs[:, :, best]
+
+
+def _trials(halves: FloatArray, shares: FloatArray, n_rows: int) -> tuple[FloatArray, FloatArray]:
+    """Return the cases and the strength of a fit to each half by each share."""
+    S = len(shares)
+    tau = strengths(np.tile(shares, 2), np.repeat(halves.sum(axis=0), S), n_rows)
+    return np.repeat(halves, S, axis=1), tau
+
+
+def _held_out(logs: FloatArray, halves: FloatArray) -> tuple[FloatArray, int]:
+    """Return the logs of each half by the fits to the other, (R, 2, S), and the best share."""
+    logs = logs.reshape(len(halves), 2, -1)[:, ::-1]
+    return logs, int(np.argmax(np.einsum("rh,rhs->s", halves, logs)))
 
 
 def _mean_and_error(values: FloatArray, weights: FloatArray) -> tuple[float, float]:

@@ -1,0 +1,56 @@
+"""Tests that look nested: each sees what the one before it saw, and more.
+
+The outputs of early exits, or of models with ever more features, are close to a Markov chain:
+
+    P(y) = P(y_K) Π_k P(y_k | y_k+1).
+
+The model of independent errors explains such a table by a test in the middle that hardly errs,
+where in truth later tests are better. Where a chain explains nearly as well how the outputs of
+tests depend on each other, outputs alone do not tell error rates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stopwise.beliefs.acceleration import TINY
+from stopwise.beliefs.em import Design, maximise
+from stopwise.cascade import FloatArray
+from stopwise.patterns import MISSING
+
+
+def chain_logs(design: Design, weights: FloatArray, strengths: FloatArray) -> FloatArray:
+    """Return log P(pattern) under chains fitted to ``weights``; shape (R, S).
+
+    A test that was not run is left out of the chain of its pattern.
+
+    Parameters
+    ----------
+    design
+        The patterns.
+    weights
+        How many cases show each pattern in each fit; shape (R, S).
+    strengths
+        The number of cases that the prior of a row of P(y_k | y_k+1) is worth; shape (S,).
+    """
+    codes, M = design.codes, design.n_classes
+    logs, before = np.zeros(weights.shape), np.full(len(codes), MISSING)
+    for k, column in enumerate(codes.T):
+        given = (column[:, None] == np.arange(M))[:, None, :]
+        parameters = maximise(design, weights[:, :, None] * given, strengths)
+        (rows,) = np.nonzero((column != MISSING) & (before != MISSING))
+        said = 1 + before[rows] * M + codes[rows, before[rows]]
+        logs[rows] += np.log(parameters[said, :, column[rows]] + TINY)
+        before[column != MISSING] = k
+        (rows,) = np.nonzero((column != MISSING) & (codes[:, k + 1 :] == MISSING).all(axis=1))
+        logs[rows] += np.log(parameters[0][:, column[rows]].T + TINY)
+    return logs
+
+
+def unrelated_logs(design: Design, weights: FloatArray) -> FloatArray:
+    """Return log P(pattern) if no output tells anything of another; shape (R, S)."""
+    shares = np.asarray(design.transposed @ weights)[1:]
+    shares = shares.reshape(design.n_tests, design.n_classes, -1) + 1 / design.n_classes
+    shares /= shares.sum(axis=1, keepdims=True)
+    logs = np.log(shares).reshape(-1, weights.shape[1])
+    return np.asarray(design.indicators[:, 1:] @ logs)
