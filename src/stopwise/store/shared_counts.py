@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 import threading
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from stopwise.store.case_encoding import Counts, add_counts, case_text
 from stopwise.store.journal import journal_line
 from stopwise.store.protocol import BucketKey
 from stopwise.store.remote_counts import RECENT_BUCKETS, RemoteCounts, Staleness, Update
+from stopwise.store.sync_schedule import SyncSchedule
 
 if TYPE_CHECKING:
     from stopwise.store.worker import Worker
@@ -22,15 +22,13 @@ PAST = -1
 """The bucket of cases from before: from a log, or from an earlier epoch."""
 # Different cases in one bucket; if there are more, the outputs are free text.
 MAX_CASES = 20_000
-_MAX_PAUSE_SECONDS = 30.0
 
 
 class SharedCounts:
     """The counts of a cascade, told here and shared through the store; `Worker.open` makes one.
 
     `tell` writes a case to the journal and never waits for the database. `is_due` says when to
-    `sync`: after 1, 2, 4, … cases of an epoch, so that a worker has at least about half of all
-    counts, less often if the store is slow, and at least every ``worker.settings.sync_seconds``.
+    `sync`, by a `SyncSchedule`.
     """
 
     def __init__(self, worker: Worker, cascade: str) -> None:
@@ -47,13 +45,11 @@ class SharedCounts:
         self._line_cache: dict[object, tuple[bytes, str]] = {}
         self._remote = RemoteCounts(worker.name)
         self._sync_lock = threading.Lock()
-        self._n_failures = 0
-        self._random = random.Random(f"{worker.name} {cascade}")
-        self._hastened_at = math.inf
-        self._read_at = self._next_at = self._next_told = self._not_before = 0.0
+        seed = f"{worker.name} {cascade}"
+        self._schedule = SyncSchedule(worker.settings.sync_seconds, worker.timer, seed)
         worker.store.open_epoch(cascade, expected=-1)  # opens none, but makes the cascade known
         self._read()
-        self._schedule(0.0)
+        self._schedule.succeeded(n_told=self.n_told, seconds=0.0)
 
     def tell(
         self,
@@ -116,24 +112,21 @@ class SharedCounts:
     @property
     def is_due(self) -> bool:
         """Whether it is time to `sync`."""
-        now = self.worker.timer()
-        return now >= self._next_at or (self.n_told >= self._next_told and now >= self._not_before)
+        return self._schedule.is_due(self.n_told)
 
     @property
     def is_fresh(self) -> bool:
         """Whether others' counts were read within the last ``worker.settings.fresh_seconds``."""
-        return self.worker.timer() - self._read_at <= self.worker.settings.fresh_seconds
+        return self._schedule.age <= self.worker.settings.fresh_seconds
 
     @property
     def has_caught_up(self) -> bool:
         """Whether others' counts were read since the last call of `hasten`."""
-        return self._read_at >= self._hastened_at
+        return self._schedule.has_caught_up
 
     def hasten(self) -> None:
         """Make the next sync due now, to read fresh counts or to share new ones."""
-        self._hastened_at = self.worker.timer()
-        if not self._n_failures:
-            self._next_told, self._not_before = 0, -math.inf
+        self._schedule.hasten()
 
     def sync(self) -> Update:
         """Fold what was told into the store and read what others have told.
@@ -142,19 +135,15 @@ class SharedCounts:
         with the counts it has, and `is_due` waits longer after each failure.
         """
         with self._sync_lock:
-            began = self.worker.timer()
+            start = self.worker.timer()
             try:
                 self.worker.fold()
                 update = self._read()
             except StoreUnavailableError:
-                self._n_failures += 1
-                pause = min(
-                    _MAX_PAUSE_SECONDS, self.worker.settings.sync_seconds * 2.0**self._n_failures
-                )
-                self._next_told, self._next_at = math.inf, self.worker.timer() + pause
+                self._schedule.failed()
                 raise
-            self._n_failures = 0
-            self._schedule(self.worker.timer() - began)
+            seconds = self.worker.timer() - start
+            self._schedule.succeeded(n_told=self.n_told, seconds=seconds)
             return update
 
     def open_epoch(self, reason: str) -> Update:
@@ -175,8 +164,8 @@ class SharedCounts:
     @property
     def staleness(self) -> Staleness:
         """How far behind this worker is."""
-        seconds = self.worker.timer() - self._read_at
-        return Staleness(seconds, self.n_told - self.n_folded, self._n_failures)
+        schedule = self._schedule
+        return Staleness(schedule.age, self.n_told - self.n_folded, schedule.n_failures)
 
     # For the worker, which calls these with its lock held
 
@@ -271,17 +260,6 @@ class SharedCounts:
                 self.epoch = changes.epoch
                 self._start_bucket()
             added, is_reduced = remote.apply(changes)
-            self._read_at = self.worker.timer()
+            self._schedule.note_read()
         is_rebuild = is_first or is_new or is_reduced
         return Update(self.epoch, is_rebuild, {} if is_rebuild else added, changes.damaged)
-
-    def _schedule(self, seconds: float) -> None:
-        """Set when the next sync is due, after one that took ``seconds``."""
-        self._next_told = max(1, 2 * self.n_told)
-        # A random share of the interval, so that workers that started together spread out.
-        share = 0.7 + 0.3 * self._random.random()
-        now, longest = self.worker.timer(), self.worker.settings.sync_seconds
-        self._next_at = now + share * longest
-        # Syncs by number of cases take at most a tenth of the time: when many workers start at once
-        # and the store is slow, they sync less often.
-        self._not_before = now + 10.0 * seconds

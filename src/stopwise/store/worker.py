@@ -169,10 +169,9 @@ class Worker:
         """Count what dead workers left in their journals; return their names."""
         if self.directory is None:
             return []
-        self._adopt_at = self.timer() + self.settings.lease_seconds
-        names = adopt(
-            self.store, self.directory, host=self.host, seconds=self.settings.lease_seconds
-        )
+        seconds = self.settings.lease_seconds
+        self._adopt_at = self.timer() + seconds
+        names = adopt(self.store, self.directory, host=self.host, seconds=seconds)
         self.adopted += names
         return names
 
