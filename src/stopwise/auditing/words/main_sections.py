@@ -118,7 +118,6 @@ def labels_value(report: AuditReport) -> Section | None:
 
 def _labels_given(report: AuditReport, labels: LabelEvidence) -> Section:
     n, rows = n_said(report), []
-    telling = "all" if labels.n_telling == labels.n_labels else f"{labels.n_telling:,} of them"
     for step in report.advice.steps:
         bounds = labels.interval(step.start, step.end)
         rows.append(
@@ -131,8 +130,14 @@ def _labels_given(report: AuditReport, labels: LabelEvidence) -> Section:
         )
     return Section(
         "What your labels say",
-        f"{counted(labels.n_labels, 'label')}, {telling} of cases on which the tests disagree. "
-        f"In {n:,} cases a step corrects so many answers more than it spoils:",
+        f"{labels_words(labels)} In {n:,} cases a step corrects so many answers more than it "
+        "spoils:",
         ("step", "estimate", "range", "pays from"),
         tuple(rows),
     )
+
+
+def labels_words(labels: LabelEvidence) -> str:
+    """Say how many labels there are, and how many of them compare tests."""
+    telling = "all" if labels.n_telling == labels.n_labels else f"{labels.n_telling:,} of them"
+    return f"{counted(labels.n_labels, 'label')}, {telling} of cases on which the tests disagree."

@@ -38,7 +38,7 @@ td,th{overflow-wrap:normal;white-space:nowrap}
 td:first-child,th:first-child{text-align:left;white-space:normal;min-width:8rem;
 overflow-wrap:anywhere}
 th{white-space:normal}
-@media (max-width:30rem){td,th{padding:.25rem .3rem}td:first-child,th:first-child{min-width:5rem}}
+@media (max-width:30rem){td,th{padding:.25rem .3rem}td:first-child,th:first-child{min-width:6.5rem}}
 tr:nth-child(even) td{background:var(--fill)}
 .row{margin:0 0 .7rem;break-inside:avoid}.row b{font-weight:600}.rows{margin:.7rem 0}
 @media (min-width:50rem){.many{columns:2;column-gap:2rem}}

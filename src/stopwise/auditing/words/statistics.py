@@ -12,16 +12,15 @@ from stopwise.auditing.evidence.verdict import Finding, PairEvidence
 from stopwise.auditing.labels.label_evidence import Holds
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.rules import Rule
-from stopwise.auditing.words.main_sections import Section
+from stopwise.auditing.words.main_sections import Section, labels_words
 from stopwise.auditing.words.numbers import (
     cleaned,
-    counted,
     figure,
     percent,
     rounded,
     span,
 )
-from stopwise.auditing.words.wording import money, name, names, one_line, quoted
+from stopwise.auditing.words.wording import cost, n_said, name, names, one_line, quoted
 from stopwise.patterns import MISSING, agreement
 
 MAX_ROWS = 25
@@ -100,13 +99,13 @@ def _bounds(report: AuditReport) -> Iterator[Section]:
         "What the right answers can still be",
         f"Sharp bounds for the cases in this log. Assumed: {assumed}.{limits} Regret is what "
         "stopping there costs more than the best choice.",
-        ("test", "wrong answers", "estimate", "regret at worst"),
+        ("test", "wrong answers", "estimate", _regret_head(report)),
         tuple(
             (
                 name(report, k),
                 span(bounds),
                 "" if np.isnan(rates[k]) else percent(float(rates[k])),
-                money(report, max(cleaned(float(facts.worst_regrets[k])), 0.0)),
+                cost(report, max(cleaned(float(facts.worst_regrets[k])), 0.0)),
             )
             for k, bounds in enumerate(facts.error_bounds)
         ),
@@ -123,11 +122,30 @@ def _rules(report: AuditReport) -> Iterator[Section]:
             (
                 RULE[choice.rule] + (" (refuted by this log)" if is_refuted else ""),
                 "–" if choice.stage is None else name(report, choice.stage),
-                "" if regret is None else money(report, max(cleaned(regret), 0.0)),
+                "" if regret is None else cost(report, max(cleaned(regret), 0.0)),
             )
         )
-    heads = ("rule", "stops after", "regret at worst")
-    yield Section("All rules side by side", "", heads, tuple(rows))
+    heads = ("rule", "stops after", _regret_head(report))
+    yield Section("All rules side by side", _misfit(report), heads, tuple(rows))
+
+
+def _regret_head(report: AuditReport) -> str:
+    return f"regret at worst per {n_said(report):,} cases"
+
+
+def _misfit(report: AuditReport) -> str:
+    belief = report.facts.belief
+    if not belief.is_identified:
+        return (
+            "There is no model of independent errors, which needs labels, or three tests that do not "
+            "look nested."
+        )
+    if belief.is_refuted:
+        tests = names(report, belief.dependent_tests, "and")
+        return f"The log refutes the model of independent errors: {tests} err together."
+    if belief.is_testable:
+        return "The model of independent errors fits: this log could have refuted it and does not."
+    return "This log can neither refute nor confirm the model of independent errors."
 
 
 def _labels(report: AuditReport) -> Iterator[Section]:
@@ -137,10 +155,9 @@ def _labels(report: AuditReport) -> Iterator[Section]:
     dominance = HOLDS[labels.weak_dominance]
     yield Section(
         "Labels: all pairs",
-        f"{counted(labels.n_labels, 'label')}, {labels.n_telling:,} of them of cases on which "
-        f"tests disagree. May be cheapest by them: {names(report, labels.possible_stages)}. Weak "
-        f"dominance {dominance}. The intervals hold for a number of labels that was fixed "
-        "beforehand.",
+        f"{labels_words(labels)} May be cheapest by them: "
+        f"{names(report, labels.possible_stages)}. Weak dominance {dominance}. The intervals hold "
+        "for a number of labels that was fixed beforehand.",
         ("more wrong answers in", "than in", "estimate", "interval", "price of going on"),
         tuple(
             (

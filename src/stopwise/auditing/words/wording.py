@@ -237,11 +237,16 @@ def n_said(report: AuditReport) -> int:
 
 
 def money(report: AuditReport, share: float) -> str:
+    """Return what a number of mistakes a case costs, and in how many cases."""
+    return f"{cost(report, share)} per {n_said(report):,} cases"
+
+
+def cost(report: AuditReport, share: float) -> str:
     """Return what a number of mistakes a case costs in many cases, in the user's unit."""
-    n, cost = n_said(report), report.cascade.mistake_cost
-    if cost == 1:
-        return f"as much as {counted(n * share, 'mistake')} per {n:,} cases"
-    return f"{amount(n * share * cost)} per {n:,} cases"
+    n, price = n_said(report), report.cascade.mistake_cost
+    return (
+        f"as much as {counted(n * share, 'mistake')}" if price == 1 else amount(n * share * price)
+    )
 
 
 def name(report: AuditReport, stage: int) -> str:
