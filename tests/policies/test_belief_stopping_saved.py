@@ -1,4 +1,4 @@
-"""Stopping by belief: states, merging, and what is refused."""
+"""Stopping by belief: states and what is refused."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import math
 
 import pytest
 
-from stopwise.cascade import Cascade
-from stopwise.errors import CascadeError, OutputsError, SettingError, StateError
+from stopwise.errors import OutputsError, StateError
 from stopwise.policies.belief_stopping import BeliefStopping
 from stopwise.policies.state import policy_from_state
 from tests.policies.test_belief_stopping import CASCADE, cases, play, taught
@@ -38,43 +37,6 @@ def test_what_was_told_since_the_fit_must_be_part_of_the_counts():
     state["since_fit"]["cases"] = [[["other"], None, 1]]
     with pytest.raises(StateError, match="cannot be read"):
         policy_from_state(state)
-
-
-def test_merged_counts_add_up_and_the_rule_is_that_of_all_cases():
-    rows, _ = cases(300)
-    one, other, both = (BeliefStopping(CASCADE, exploration=0) for _ in range(3))
-    one.tell_many(rows[:120])
-    other.tell_many(rows[120:])
-    both.tell_many(rows)
-    merged = one.merge(other)
-    assert merged._counts == both._counts
-    for row in rows[:40]:
-        for k in (1, 2):
-            assert merged.conclude(row[:k]) == both.conclude(row[:k])
-            assert merged.next(row[:k]) is both.next(row[:k])
-
-
-def test_trees_are_refused():
-    tree = Cascade(costs=[0, 0.1, 0.1], parents=[None, 0, 0])
-    with pytest.raises(CascadeError, match="BeliefStopping needs a chain"):
-        BeliefStopping(tree)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"answer": "first"}, "answer must be one of last, believed, got 'first'"),
-        ({"answer": None}, "answer must be one of last, believed, got None"),
-        ({"skip": 1}, "skip must be true or false, got 1"),
-        ({"exploration": -0.1}, "exploration must be >= 0"),
-        ({"exploration": math.inf}, "exploration must be >= 0 and finite"),
-        ({"max_patterns": 0}, "max_patterns must be a whole number >= 1"),
-        ({"seed": "x"}, "seed must be"),
-    ],
-)
-def test_bad_settings_are_refused(settings, message):
-    with pytest.raises(SettingError, match=message):
-        BeliefStopping(CASCADE, **settings)
 
 
 @pytest.mark.parametrize("outputs", ["01", 7, [0, 1, 1, 1], [[0]], [math.nan], {0: 1}])

@@ -2,21 +2,15 @@
 
 import copy
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 
 import stopwise as sw
-from stopwise.errors import (
-    CascadeError,
-    ContextError,
-    InputError,
-    OutputsError,
-    SettingError,
-    StateError,
-)
+from stopwise.errors import ContextError, OutputsError, SettingError, StateError
 from tests.policies.contextual_helpers import FACTORIES, draw_cases, play
-from tests.policies.helpers import CHAIN, TREE, twin
+from tests.policies.helpers import CHAIN, twin
 
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 
@@ -25,22 +19,14 @@ every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 
 
 @every
-def test_looking_changes_nothing_but_the_generator(make):
-    cases = draw_cases(3, 3, 160, 1)
-    policy = make(CHAIN, 3)
+def test_looking_changes_nothing(make):
+    cases, policy = draw_cases(3, 3, 160, 1), make(CHAIN, 3)
     for n in (3, 100):
         play(policy, cases[:n])
         before = json.dumps(policy.to_state())
-        _ = repr(policy), policy.n_rounds, policy.n_cut
         for _, context in cases[n : n + 20]:
-            policy.recommend(context)
-            policy.disagreement(context)
+            _ = policy.n_cut, policy.recommend(context), policy.disagreement(context)
         assert json.dumps(policy.to_state()) == before
-        policy.ask_many([context for _, context in cases[n : n + 20]])
-        after = policy.to_state()
-        assert {**after, "generator": 0} == {**json.loads(before), "generator": 0}
-        if not policy.draws:
-            assert json.dumps(after) == before
 
 
 @every
@@ -80,11 +66,10 @@ BAD_CONTEXTS = [
     [[1.0, 2.0, 3.0]], np.zeros((1, 3)), np.zeros((3, 1)), np.array(["1", "2", "3"]),
     np.array([1.0, np.nan, 3.0]), {0: 1.0, 1: 2.0, 2: 3.0}, object(),
 ]  # fmt: skip
-BAD_OUTPUTS = [(), (0, 1, 1, 0), "01", None, 1, ([0], 1), (float("nan"), 1)]
 
 
 @every
-def test_bad_input_is_refused_and_nothing_changes(make):
+def test_bad_contexts_are_refused_and_nothing_changes(make):
     policy, other = make(CHAIN, 3), make(CHAIN, 3)
     cases = draw_cases(3, 3, 140, 6)
     good = [1.0, 2.0, 3.0]
@@ -102,12 +87,7 @@ def test_bad_input_is_refused_and_nothing_changes(make):
             ):
                 with pytest.raises(ContextError, match="context must"):
                     act()
-        for bad in BAD_OUTPUTS:
-            with pytest.raises(OutputsError):
-                policy.tell(bad, good)
-            with pytest.raises(OutputsError, match="case 2 of the batch"):
-                policy.tell_many([((0, 1), good), (bad, good)])
-        for bad in (7, "ab", [((0, 1), good), 5], [((0, 1),)]):
+        for bad in ([((0, 1), good), 5], [((0, 1),)]):
             with pytest.raises(OutputsError):
                 policy.tell_many(bad)
         with pytest.raises(ContextError, match="contexts must be a sequence"):
@@ -225,32 +205,22 @@ def test_reseeding_decides_the_draws():
 
 
 @pytest.mark.parametrize(
-    "make", [sw.ContextualWeakDominance, sw.ContextualResolve, sw.ContextualThompson]
+    "make",
+    [sw.ContextualWeakDominance, sw.ContextualResolve, partial(sw.ContextualThompson, seed=0)],
 )
 def test_settings_are_checked(make):
-    seed = {"seed": 0} if make is sw.ContextualThompson else {}
-    with pytest.raises(CascadeError, match="needs a chain, got a tree"):
-        make(TREE, 2, **seed)
-    with pytest.raises(CascadeError, match="must be a Cascade"):
-        make([0, 1], 2, **seed)
-    for name, bad in [
-        ("n_features", -1),
-        ("n_features", 2.5),
-        ("exploration", 0),
-        ("exploration", float("nan")),
-        ("regularisation", 0),
-        ("regularisation", "1"),
-        ("regularisation", 1e-310),
-        ("warm_up", 1),
-        ("warm_up", -1),
-        ("warm_up", 1.5),
+    for name, *values in [
+        ("n_features", -1, 2.5),
+        ("exploration", 0, float("nan")),
+        ("regularisation", 0, "1", 1e-310),
+        ("warm_up", 1, -1, 1.5),
         ("intercept", 1),
     ]:
-        with pytest.raises(SettingError, match=name):
-            make(CHAIN, **{"n_features": 2, name: bad}, **seed)
+        for bad in values:
+            with pytest.raises(SettingError, match=name):
+                make(CHAIN, **{"n_features": 2, name: bad})
     with pytest.raises(SettingError, match="n_features must be a whole number >= 1"):
-        make(CHAIN, 0, intercept=False, **seed)
-    assert issubclass(ContextError, InputError)
+        make(CHAIN, 0, intercept=False)
 
 
 def test_without_features_it_is_a_plain_rate():

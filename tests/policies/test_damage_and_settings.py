@@ -1,6 +1,7 @@
 """Damaged states, strangers in a merge and bad settings are refused, for every policy."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,13 +10,8 @@ import stopwise as sw
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
 from stopwise.errors import CascadeError, SettingError, StateError
-from tests.policies.helpers import (
-    CHAIN,
-    FACTORIES,
-    TREE,
-    draw_cases,
-    play,
-)
+from tests.policies.helpers import CHAIN, FACTORIES, TREE, draw_cases, play
+from tests.policies.test_every_policy import EVERY
 
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 merging = pytest.mark.parametrize(
@@ -144,9 +140,16 @@ def test_learners_of_other_settings_are_not_merged(make):
 # Construction
 
 
-def test_trees_are_refused_where_no_case_is_complete():
-    with pytest.raises(CascadeError, match="ExploreThenCommit needs a chain, got a tree"):
-        sw.ExploreThenCommit(TREE, rounds=20)
+@pytest.mark.parametrize("make", EVERY.values(), ids=EVERY)
+def test_a_policy_needs_a_cascade_and_some_need_a_chain(make):
+    policy = make(CHAIN)
+    given = {name: getattr(policy, name) for name in policy.settings}
+    again = partial(type(policy), **given, **({"seed": 0} if policy.draws else {}))
+    with pytest.raises(CascadeError, match="cascade must be a Cascade"):
+        again([0, 1])
+    if policy.needs_chain:
+        with pytest.raises(CascadeError, match="needs a chain, got a tree"):
+            again(TREE)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +181,21 @@ def test_trees_are_refused_where_no_case_is_complete():
             for value in (-1, 1.0, False, None)
         ),
         (sw.FixedStage, {"stage": 3}, "stage must be < 3, got 3"),
+        (sw.OutputConditional, {"max_prefixes": -1}, "max_prefixes must be a whole number >= 0"),
+        (sw.OutputConditional, {"indifference": -0.1}, "indifference must be >= 0"),
+        (sw.BeliefStopping, {"answer": "first"}, "answer must be one of last, believed, got 'fir"),
+        (sw.BeliefStopping, {"answer": None}, "answer must be one of last, believed, got None"),
+        (sw.BeliefStopping, {"skip": 1}, "skip must be true or false, got 1"),
+        (sw.BeliefStopping, {"exploration": -0.1}, "exploration must be >= 0"),
+        (sw.BeliefStopping, {"exploration": float("inf")}, "exploration must be >= 0 and finite"),
+        (sw.BeliefStopping, {"max_patterns": 0}, "max_patterns must be a whole number >= 1"),
+        (sw.BeliefStopping, {"seed": "x"}, "seed must be"),
+        (sw.BeliefStopping, {"memory": 255}, "memory must be a whole number >= 256"),
+        (sw.BeliefStopping, {"memory": 999, "skip": True}, "memory must be None with skip, got 99"),
+        *(
+            (sw.Resolve, {"memory": value}, "memory must be a whole number >= 16")
+            for value in (0, 15, 1.5, True, "long")
+        ),
     ],
 )
 def test_bad_settings_are_refused(policy, given, message):

@@ -198,8 +198,8 @@ def test_a_damaged_start_is_refused(make):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_threads_neither_lose_nor_invent_cases(name):
-    policy = LEARNERS[name](LONG)
-    cases = draw_cases(5, 300, 0)
+    policy, alone = LEARNERS[name](LONG), LEARNERS[name](LONG)
+    cases, told = draw_cases(5, 300, 0), []
 
     def work():
         for case in cases:
@@ -207,7 +207,9 @@ def test_threads_neither_lose_nor_invent_cases(name):
                 stage = policy.ask(case.outputs[:1])
             else:
                 stage = policy.ask()
-            tell(policy, case.outputs[: stage + 1])
+            shown = case.outputs[: stage + 1]
+            told.append(shown)
+            tell(policy, shown)
 
     switch = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -221,6 +223,10 @@ def test_threads_neither_lose_nor_invent_cases(name):
         sys.setswitchinterval(switch)
     assert policy.n_rounds == 1_200
     assert twin(policy).to_state() == policy.to_state()
+    for shown in told:
+        tell(alone, shown)
+    main = next(iter(policy.to_state()["statistics"]))  # what depends on no order
+    assert policy.to_state()["statistics"][main] == alone.to_state()["statistics"][main]
 
 
 # Memory

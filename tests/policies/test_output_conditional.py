@@ -11,18 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stopwise as sw
-from stopwise.errors import (
-    CascadeError,
-    OutputsError,
-    OutputsWarning,
-    SettingError,
-    StateError,
-)
-from tests.policies.helpers import draw_cases, twin
+from stopwise.errors import OutputsError, OutputsWarning, StateError
+from tests.policies.helpers import CHAIN, LONG, draw_cases, play, twin
 
-CHAIN = sw.Cascade([0.0, 0.15, 0.1], names=["quick", "slow", "all"])
-LONG = sw.Cascade([0.01, 0.1, 0.0, 0.3, 0.05])
-TREE = sw.Cascade([0, 0.125, 0.125], parents=[None, 0, 0])
 FACTORIES = {
     "outputs": sw.OutputConditional,
     "agreement": lambda c: sw.OutputConditional(c, max_prefixes=0),
@@ -33,23 +24,6 @@ every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 several = st.lists(
     st.lists(st.sampled_from([0, 1, "a", None]), min_size=1, max_size=3).map(tuple), max_size=30
 )
-
-
-def follow(policy, outputs):
-    """The outputs that a case shows until the policy stops it."""
-    shown = 1
-    while policy.next(outputs[:shown]) is sw.Decision.CONTINUE:
-        shown += 1
-    return outputs[:shown]
-
-
-def play(policy, n_stages, n, seed, **kwargs):
-    lengths = []
-    for case in draw_cases(n_stages, n, seed, **kwargs):
-        told = follow(policy, case.outputs)
-        policy.tell(told, stage=len(told) - 1)
-        lengths.append(len(told))
-    return lengths
 
 
 def told(make, cases, cascade=CHAIN):
@@ -67,9 +41,9 @@ def told(make, cases, cascade=CHAIN):
 @pytest.mark.parametrize("cascade", [CHAIN, LONG], ids=["K=3", "K=5"])
 def test_cases_are_followed_and_stopped(make, cascade):
     policy = make(cascade)
-    lengths = play(policy, cascade.n_stages, 400, 0, missing=0.1)
+    stages = play(policy, draw_cases(cascade.n_stages, 400, 0, missing=0.1))
     assert policy.n_rounds == 400
-    assert list(policy.n_stopped) == [lengths.count(k + 1) for k in range(cascade.n_stages)]
+    assert list(policy.n_stopped) == [stages.count(k) for k in range(cascade.n_stages)]
     assert policy.next([0] * cascade.n_stages) is sw.Decision.STOP
     assert policy.ask([1] * cascade.n_stages) == cascade.n_stages - 1
 
@@ -227,17 +201,6 @@ def test_arrays_are_taken():
     assert policy.outlook(np.array([0])).n_followed == 2
     assert policy.ask(np.array([])) == 2
     assert json.dumps(policy.to_state())
-
-
-def test_settings_are_checked():
-    with pytest.raises(CascadeError, match="cascade must be a Cascade"):
-        sw.OutputConditional([0, 1])
-    with pytest.raises(CascadeError, match="OutputConditional needs a chain, got a tree"):
-        sw.OutputConditional(TREE)
-    with pytest.raises(SettingError, match="max_prefixes must be a whole number >= 0, got -1"):
-        sw.OutputConditional(CHAIN, max_prefixes=-1)
-    with pytest.raises(SettingError, match="indifference must be >= 0"):
-        sw.OutputConditional(CHAIN, indifference=-0.1)
 
 
 @pytest.mark.parametrize(
