@@ -14,16 +14,8 @@ from stopwise.policies.resolution import demanded_evidence, epoch_end
 from stopwise.problem.families import nested_errors
 from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.theory.divergence import bernoulli_kl
-from tests.policies.helpers import draw_cases
-from tests.policies.test_output_conditional import (
-    CHAIN,
-    FACTORIES,
-    LONG,
-    every,
-    follow,
-    several,
-    told,
-)
+from tests.policies.helpers import CHAIN, LONG, draw_cases, play, sample_cases
+from tests.policies.test_output_conditional import FACTORIES, every, several, told
 from tests.strategies import hoeffding, seeds, told_cases
 
 # The rule
@@ -247,8 +239,7 @@ def test_bad_luck_is_not_for_ever():
     t = next(t for t in (2**k for k in range(6, 30)) if demanded_evidence(t, 30) > settled)
     policy.tell_many({(0,): t})
     assert policy.next([0]) is sw.Decision.CONTINUE
-    for row in map(tuple, world.sample(3000, seed=1)[1].tolist()):
-        policy.tell(follow(policy, row))
+    play(policy, sample_cases(world, 3000, 1))
     # 3,000 · .46 cases began with 0; a share of .6 in them is far above the price of .2.
     assert policy.next([0]) is sw.Decision.CONTINUE
     assert policy.outlook([0]).low > 0

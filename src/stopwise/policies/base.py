@@ -11,7 +11,7 @@ import numpy as np
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.counts import PairCounts, Totals
-from stopwise.errors import OutputsError, SettingError
+from stopwise.errors import SettingError
 from stopwise.outputs import Outputs, Told, check_totals
 from stopwise.policies.learner import Learner
 from stopwise.policies.tally import EQUAL_THEMSELVES, MOST_WAITING, Inbox, Words
@@ -152,9 +152,7 @@ class Policy(Learner):
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Case:
         """Return the stage of a case and what it showed, or raise."""
-        if label is not None:
-            raise OutputsError(f"label must be left out: {type(self).__name__} learns from none")
-        return self._checked_outputs(outputs, stage)
+        return self._checked_outputs(outputs, stage, label)
 
     def _take(self, case: Case, times: int) -> None:
         stage, told = case

@@ -13,7 +13,7 @@ from stopwise.beliefs.stopping_rule import Answer
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, known_name, whole_number, whole_numbers
 from stopwise.errors import OutputsError, SettingError
-from stopwise.outputs import Outputs, Told, check_label, check_outputs
+from stopwise.outputs import Outputs, Told, check_label
 from stopwise.pattern_counts import plain_output
 from stopwise.patterns import standing_answer
 from stopwise.policies.belief_rule import ChainRule, Entry, SkipRule, belief_rule, left_to_run
@@ -276,10 +276,8 @@ class BeliefStopping(StoppingPolicy):
     def _left(self, told: Told) -> list[int]:
         return left_to_run(told, len(self._costs), skip=self.skip)
 
-    def _prefix(self, outputs: Outputs) -> Told:
-        if isinstance(outputs, (tuple, list, np.ndarray)) and not len(outputs):
-            return ()
-        return self._stripped(check_outputs(outputs, self.cascade)[1])
+    def _prefix(self, outputs_so_far: Any) -> Told:
+        return self._stripped(super()._prefix(outputs_so_far))
 
     def _stripped(self, told: Told) -> Told:
         """Return what is counted: with ``skip`` a missing output at the end says nothing."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.checks import finite_number, whole_number
-from stopwise.errors import ContextError, OutputsError, SettingError, StateError
+from stopwise.errors import ContextError, SettingError, StateError
 from stopwise.outputs import Outputs
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.context_checks import (
@@ -170,9 +170,7 @@ class ContextualPolicy(Learner):
         self, outputs: Any, *, context: Any, stage: int | None = None, label: Any = None
     ) -> tuple[list[float], Any]:
         """Return the features of a case and which pairs disagreed, or raise."""
-        if label is not None:
-            raise OutputsError(f"label must be left out: {type(self).__name__} learns from none")
-        _, told = self._checked_outputs(outputs, stage)
+        _, told = self._checked_outputs(outputs, stage, label)
         return self._checked_context(context), self._pairs(told)
 
     def _take(self, case: tuple[list[float], Any], times: int) -> None:

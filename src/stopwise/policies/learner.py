@@ -136,7 +136,7 @@ class Learner(ABC):
 
     def _count(self, how: Callable[[Any], Any]) -> Any:
         """Count with ``how``, which adds to a table; return what it returns for the rule's one."""
-        found = how(_first(self._stored))
+        found = how(next(iter(self._stored.values())))
         return self._stored["recent"].count(how) if "recent" in self._stored else found
 
     @property
@@ -148,21 +148,25 @@ class Learner(ABC):
     def _span(self) -> int:
         """The number of cases on which what the rule goes by rests."""
         tables = self._statistics
-        return int(tables["recent"].span if "recent" in tables else _first(tables).n_rounds)
+        return int(tables["recent"].span if "recent" in tables else self._told.n_rounds)
 
     @property
     def _told(self) -> Any:
         """The counts of everything told so far: the first of the statistics."""
-        return _first(self._statistics)
+        return next(iter(self._statistics.values()))
 
     @property
     def _counts(self) -> Any:
         """What the rule goes by: everything told so far, or recent counts."""
         tables = self._statistics
-        return tables["recent"].faded if "recent" in tables else _first(tables)
+        return tables["recent"].faded if "recent" in tables else next(iter(tables.values()))
 
-    def _checked_outputs(self, outputs: Any, stage: int | None = None) -> tuple[int, Told]:
-        """Return the stage of a case and its outputs, or raise."""
+    def _checked_outputs(
+        self, outputs: Any, stage: int | None = None, label: Any = None
+    ) -> tuple[int, Told]:
+        """Return the stage of a case and its outputs, or raise; pass on no label that is used."""
+        if label is not None:
+            raise OutputsError(f"label must be left out: {type(self).__name__} learns from none")
         played, told = check_outputs(outputs, self.cascade, stage)
         self._spelling.watch(told)
         return played, told
@@ -289,10 +293,6 @@ class Learner(ABC):
         """Take back what `_extra_state` gave."""
         if self.draws:
             self._rng = generator_from_state(state["generator"])
-
-
-def _first(tables: dict[str, Any]) -> Any:
-    return next(iter(tables.values()))
 
 
 def _written(tables: dict[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, whole_number
-from stopwise.errors import OutputsError, SettingError
+from stopwise.errors import SettingError
 from stopwise.outputs import Outputs, Told, check_outputs
 from stopwise.pattern_counts import plain_output
 from stopwise.policies.prefix_counts import Place, PrefixCounts
@@ -107,10 +105,7 @@ class OutputConditional(StoppingPolicy):
         The stage already reached means: stop. Otherwise `next` would say to go on after whatever
         the tests up to there may say, so that they can be run at once.
         """
-        if isinstance(outputs_so_far, (tuple, list, np.ndarray)) and not len(outputs_so_far):
-            prefix: Told = ()
-        else:
-            _, prefix = check_outputs(outputs_so_far, self.cascade)
+        prefix = self._prefix(outputs_so_far)
         with self._lock:
             return self._ask_after(prefix)
 
@@ -170,9 +165,7 @@ class OutputConditional(StoppingPolicy):
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Told:
         """Return what a case showed, or raise."""
-        if label is not None:
-            raise OutputsError("label must be left out: OutputConditional learns from none")
-        _, told = self._checked_outputs(outputs, stage)
+        _, told = self._checked_outputs(outputs, stage, label)
         if self.max_prefixes:  # they have to be saved
             for output in told:
                 plain_output(output)

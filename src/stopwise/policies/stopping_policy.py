@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from stopwise.errors import OutputsWarning
-from stopwise.outputs import Outputs, Told
+from stopwise.outputs import Outputs, Told, check_outputs
 from stopwise.policies.learner import Learner
 
 
@@ -66,6 +68,12 @@ class StoppingPolicy(Learner):
         if not isinstance(batch, Mapping):
             for outputs in batch:
                 self._watch_the_end(outputs)
+
+    def _prefix(self, outputs_so_far: Any) -> Told:
+        """Return the outputs so far, of which there may be none, or raise."""
+        if isinstance(outputs_so_far, (tuple, list, np.ndarray)) and not len(outputs_so_far):
+            return ()
+        return check_outputs(outputs_so_far, self.cascade)[1]
 
     def _watch_the_end(self, outputs: Any) -> None:
         """Warn once of outputs that end with None: the last test may not have been run."""
