@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 from stopwise.policies.pair_models import LOOPS
 
 F = TypeVar("F", bound=Callable[..., Any])
-_Built = tuple[Any, frozenset[Any]]
+_Scope = tuple[tuple[str, Any], ...]
 _lock = Lock()
 
 
@@ -58,45 +58,52 @@ def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
 
     The machine code is kept on disk for the next process. To see whether it is still good numba
     looks at the file of a function alone, so it is kept under a name with a digest of the files
-    and names of all functions that it calls. What two kernels share is compiled once.
+    and names of all functions that it calls.
 
     ``function`` is a plain function without a closure, on numbers and arrays; ``substitutes`` are
     compiled where their names stand, whatever these mean in Python.
     """
-    return cast("F", _built(function, dict(substitutes), {})[0])
-
-
-def _built(function: Any, substitutes: dict[str, Any], built: dict[Any, _Built]) -> _Built:
-    """Return ``function`` compiled, and all functions in it; keep callees in ``built``."""
-    if function in built:
-        return built[function]
-    callees = {
-        name: value
-        for name in function.__code__.co_names
-        if isinstance(value := (function.__globals__ | substitutes).get(name), FunctionType)
-        and (name in substitutes or value.__module__.startswith(("stopwise.", function.__module__)))
-    }
-    inner = {name: _built(callee, substitutes, built) for name, callee in callees.items()}
-    parts = frozenset({function}).union(*(held for _, held in inner.values()))
-    scope = tuple((name, jitted) for name, (jitted, _) in inner.items())
-    built[function] = _jitted(function, scope, parts), parts
-    return built[function]
-
-
-@cache
-def _jitted(function: Any, scope: tuple[tuple[str, Any], ...], parts: frozenset[Any]) -> Any:
     import numba
 
+    scope, parts = _scope(function, dict(substitutes))
     names = sorted(f"{part.__module__}.{part.__qualname__}" for part in parts)
     files = sorted({part.__code__.co_filename for part in parts})
     content = [" ".join(names).encode(), *(Path(file).read_bytes() for file in files)]
     digest = hashlib.sha256(b"".join(content)).hexdigest()
-    copy = FunctionType(
-        function.__code__,
-        function.__globals__ | dict(scope),
-        function.__name__,
-        function.__defaults__,
-    )
-    copy.__qualname__ = f"{function.__qualname__}_{digest[:16]}"
+    entry = _copy(function, scope)
+    entry.__qualname__ = f"{function.__qualname__}_{digest[:16]}"
     jit = cast("Callable[..., Any]", numba.njit)
-    return jit(copy, nogil=True, error_model="numpy", cache=True)
+    return cast("F", jit(entry, nogil=True, error_model="numpy", cache=True))
+
+
+def _scope(function: Any, substitutes: dict[str, Any]) -> tuple[_Scope, frozenset[Any]]:
+    """Return what numba takes for the functions called in ``function``, and all that are inside."""
+    inner, parts = [], frozenset({function})
+    for name in function.__code__.co_names:
+        callee = substitutes.get(name, function.__globals__.get(name))
+        ours = name in substitutes or (
+            isinstance(callee, FunctionType)
+            and callee.__module__.startswith(("stopwise.", function.__module__))
+        )
+        if ours and isinstance(callee, FunctionType):
+            scope, held = _scope(callee, substitutes)
+            inner.append((name, _part(callee, scope)))
+            parts |= held
+    return tuple(inner), parts
+
+
+@cache
+def _part(function: Any, scope: _Scope) -> Any:
+    """Return a function that is compiled only inside others: once in a process.
+
+    Inlined, or every call would count references to every array.
+    """
+    from numba.extending import register_jitable
+
+    return register_jitable(error_model="numpy", forceinline=True)(_copy(function, scope))
+
+
+def _copy(function: Any, scope: _Scope) -> FunctionType:
+    """Return ``function`` with other values for some of the names in it."""
+    names = function.__globals__ | dict(scope)
+    return FunctionType(function.__code__, names, function.__name__, function.__defaults__)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import IntArray
 from stopwise.policies.compiled_rule import CompiledRule
+from stopwise.policies.optimism import NOTHING
 from stopwise.simulation import kernels
 from stopwise.simulation.compiled import kernel
 from stopwise.simulation.draws import row_key
@@ -29,18 +29,19 @@ class CompiledPlay:
     def __init__(self, rule: CompiledRule, rng: np.random.Generator, *, jumps: bool = True) -> None:
         self._rule = rule
         self._tables = rule.tables.copy()
-        parents = rule.tables.parents
-        self._is_chain = bool(np.all(parents == np.arange(-1, len(parents) - 1)))
+        # table[j, i]: 1 where i is above j
+        self._above = (rule.tables.branches.T != NOTHING).astype(np.int64)
         self._key = row_key(rng)
         self._rng = rng
         self._jumps = jumps
-        self._run = kernel(kernels.play, rule.choose)
+        self._run = kernel(kernels.play_rounds if rule.each_round else kernels.play, rule.choose)
         self.n_rounds = 0
 
     def play(self, world: World, ends: IntArray) -> Played:
         """Play on, up to each of ``ends`` in turn."""
         rows = world.rows(counts_errors=self._rule.counts_errors)
-        played = self._advance(rows, self._rule.n_rounds, self.n_rounds, self.n_rounds + ends)
+        first = self.n_rounds
+        played = self._advance(rows, self._rule.n_rounds, first, first + ends, world.labelled)
         self.n_rounds += int(ends[-1])
         stops = played[:, :-1]
         return Played(stops, played[:, -1], stops @ world.instance.gaps)
@@ -62,26 +63,34 @@ class CompiledPlay:
         )
         stages = np.zeros(len(labels), dtype=np.int64)
         known = self._rule.n_rounds + self.n_rounds
-        self._advance(rows, known, 0, np.array([len(labels)]), stages)
+        self._advance(rows, known, 0, np.array([len(labels)]), True, stages)
         self.n_rounds += len(labels)
         return stages
 
     def _advance(
-        self, rows: Any, known: int, first: int, ends: IntArray, stages: IntArray = _NO_STAGES
+        self,
+        rows: kernels.Rows,
+        known: int,
+        first: int,
+        ends: IntArray,
+        labelled: bool,
+        stages: IntArray = _NO_STAGES,
     ) -> IntArray:
         longest = LONGEST_CALL if self._rule.each_round else int(ends[-1])
         stops: list[int] = []
         for start, end in pairwise([first, *ends.tolist()]):
             stops += [*range(start + longest, end, longest), end]
         cuts = np.array(stops)
-        totals = np.zeros(len(self._tables.stopped) + 1, dtype=np.int64)
-        played = np.zeros((len(cuts), len(totals)), dtype=np.int64)
-        replication = kernels.Run(self._is_chain, self._jumps, known, self._key, totals)
+        played = np.zeros((len(cuts), len(self._tables.stopped) + 1), dtype=np.int64)
+        counts, new = np.zeros(len(rows.adds), dtype=np.int64), np.zeros(rows.adds.shape[1])
+        run = kernels.Run(self._key, known, labelled, self._jumps, self._above, counts, new)
         done = 0
         while done < len(cuts):
             until = int(np.searchsorted(cuts, first + longest, side="right"))
+            if done > 0:
+                played[done] = played[done - 1]
             part = slice(done, until)
-            given = (self._tables, rows, replication, first, cuts[part])
+            given = (self._tables, rows, run, first, cuts[part])
             self._run(*given, self._rng, played[part], stages)
             first, done = stops[until - 1], until
         return played[np.isin(cuts, ends)]

@@ -1,6 +1,7 @@
-"""Compiled play: what `events` does, in machine code, and round by round where that is asked.
+"""Compiled play: round by round, or from decision to decision as in `events`.
 
-Each kernel is compiled anew for each rule: the rule is what ``choose`` is then.
+Each kernel is compiled anew for each rule: the rule is what ``choose`` is then. A kernel allocates
+nothing: that takes numba long to compile.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stopwise.policies.compiled_rule import Tables
-from stopwise.policies.optimism import NOTHING
 from stopwise.policies.pair_models import UNSEEN, Model, absorb
 from stopwise.simulation.draws import pick
 
@@ -39,14 +39,70 @@ class Rows(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One replication."""
+    """One replication in one world."""
 
-    is_chain: bool  # whether the tests are a chain
+    key: Any  # where rows come from, one number a round
+    known: int  # how many cases the policy knew before the first round
+    labelled: bool  # whether wrong answers are counted
     # Whether to draw what a stretch shows as counts where that is cheaper than round by round.
     jumps: bool
-    known: int  # how many cases the policy knew before the first round
-    key: Any  # where rows come from, one number a round
-    totals: Any  # how often each stage was played so far and, last, how many answers were wrong
+    above: Any  # 1 where i is above j, so that a case that shows j shows ``[j, i]``; shape (K, K)
+    # Room for how often each row came up, and for what is added to the sums; both hold zeros.
+    counts: Any
+    new: Any
+
+
+def play_rounds(
+    tables: Tables,
+    rows: Rows,
+    run: Run,
+    first: int,
+    ends: Any,
+    rng: Any,
+    played: Any,
+    stages: Any,
+) -> None:
+    """Play a rule that decides anew in nearly every round, on a chain or a tree.
+
+    Parameters
+    ----------
+    tables
+        What the rule knows; changed.
+    rows, run
+        The patterns and the replication.
+    first
+        How many rounds were played before.
+    ends
+        Where to note what was played, increasing; the last is where to stop.
+    rng
+        Draws all but the rows.
+    played
+        Filled, for each of ``ends``, with how often each stage was played and, last, how many
+        answers were wrong; counted on from what the first row holds. Shape (ends, K + 1).
+    stages
+        Filled with the stage of each round as far as there is room.
+    """
+    seen, sums, stopped, parents = tables.seen, tables.sums, tables.stopped, tables.parents
+    adds, is_wrong, keep, others = rows.adds, rows.is_wrong, rows.keep, rows.ends
+    state, step, above, known = run.key[0], run.key[1], run.above, run.known
+    drawn, n_stages, t = len(keep) > 0, len(stopped), first
+    for c in range(len(ends)):
+        go_on(played, c)
+        while t < ends[c]:
+            stage, certain = choose(tables, known + t, rng)
+            until = min(t + certain, ends[c])
+            stopped[stage] += until - t
+            played[c, stage] += until - t
+            if stage == 0 and not run.labelled:  # the root alone shows no pair
+                seen[0, 0] += until - t
+                t = until
+            while t < until:
+                row = pick(state, step, t, keep, others) if drawn else np.uint64(t)
+                show(adds, row, above, parents, seen, sums, stage)
+                played[c, n_stages] += is_wrong[row, stage]
+                if t < len(stages):
+                    stages[t] = stage
+                t += 1
 
 
 def play(
@@ -59,52 +115,58 @@ def play(
     played: Any,
     stages: Any,
 ) -> None:
-    """Play on from what the tables hold, which is changed, up to the last of ``ends``.
-
-    ``first`` rounds were played before; ``rng`` draws all but the rows. ``played`` is filled with
-    the totals at each of ``ends``, which increase, and ``stages`` with the stage of each round, as
-    far as it has room.
-    """
-    is_chain, jumps, known, key, totals = run
-    adds, is_wrong, keep, others, alike, starts, examples, shares = rows
-    seen, sums, stopped, branches = tables.seen, tables.sums, tables.stopped, tables.branches
-    counts = np.zeros(len(adds), dtype=np.int64)
-    new = np.zeros(adds.shape[1])
-    drawn = len(keep) > 0
-    state, step = key[0], key[1]
-    t = first
+    """Play a rule on a chain that is certain for many rounds at a time; see `play_rounds`."""
+    stopped = tables.stopped
+    n_stages, t = len(stopped), first
     for c in range(len(ends)):
+        go_on(played, c)
         while t < ends[c]:
-            stage, certain = choose(tables, known + t, rng)
+            stage, certain = choose(tables, run.known + t, rng)
             rounds = min(certain, ends[c] - t)
-            begin, end = starts[stage], starts[stage + 1]
-            wrong = 0
-            if rounds <= FEW or not (is_chain and drawn):
-                for s in range(t, t + rounds):
-                    row = pick(state, step, s, keep, others) if drawn else np.uint64(s)
-                    show(adds, row, is_chain, branches, seen, sums, stage)
-                    wrong += is_wrong[row, stage]
-            else:
-                if jumps and rounds > ROUNDS_A_COUNT * (end - begin):
-                    jump(counts, examples[begin:end], shares[begin:end], rounds, rng)
-                else:
-                    for s in range(t, t + rounds):
-                        counts[pick(state, step, s, keep, others)] += 1
-                wrong = total(counts, alike, adds, is_wrong, new, stage)
-                settle(new, seen, sums, stage, rounds)
             stopped[stage] += rounds
+            played[c, stage] += rounds
+            played[c, n_stages] += stretch(tables, rows, run, stage, t, rounds, rng)
             for s in range(t, min(t + rounds, len(stages))):
                 stages[s] = stage
-            totals[stage] += rounds
-            totals[-1] += wrong
             t += rounds
-        for k in range(len(totals)):
-            played[c, k] = totals[k]
 
 
-def jump(counts: Any, examples: Any, shares: Any, rounds: int, rng: Any) -> None:
-    """Draw how often each case comes up in ``rounds`` rounds."""
-    for case in range(len(shares)):
+def go_on(played: Any, c: int) -> None:
+    """Begin to count where the checkpoint before ended."""
+    if c > 0:
+        for k in range(played.shape[1]):
+            played[c, k] = played[c - 1, k]
+
+
+def stretch(
+    tables: Tables, rows: Rows, run: Run, stage: int, first: int, rounds: int, rng: Any
+) -> int:
+    """Add what ``rounds`` rounds at ``stage`` show; return how many answers were wrong."""
+    seen, sums, counts, state, step = tables.seen, tables.sums, run.counts, run.key[0], run.key[1]
+    adds, is_wrong, keep, others = rows.adds, rows.is_wrong, rows.keep, rows.ends
+    drawn, wrong = len(keep) > 0, 0
+    if rounds <= FEW or not drawn:
+        for t in range(first, first + rounds):
+            row = pick(state, step, t, keep, others) if drawn else np.uint64(t)
+            show(adds, row, run.above, tables.parents, seen, sums, stage)
+            wrong += is_wrong[row, stage]
+        return wrong
+    begin, end = rows.starts[stage], rows.starts[stage + 1]
+    if run.jumps and rounds > ROUNDS_A_COUNT * (end - begin):
+        jump(counts, rows.examples, rows.shares, begin, end, rounds, rng)
+    else:
+        for t in range(first, first + rounds):
+            counts[pick(state, step, t, keep, others)] += 1
+    wrong += total(counts, rows.alike, adds, is_wrong, run.new, stage)
+    settle(run.new, seen, sums, stage, rounds)
+    return wrong
+
+
+def jump(
+    counts: Any, examples: Any, shares: Any, begin: int, end: int, rounds: int, rng: Any
+) -> None:
+    """Draw how often each of the cases from ``begin`` to ``end`` comes up in ``rounds`` rounds."""
+    for case in range(begin, end):
         times = rounds if shares[case] >= 1 else rng.binomial(rounds, shares[case])
         counts[examples[case]] += times
         rounds -= times
@@ -146,24 +208,17 @@ def settle(new: Any, seen: Any, sums: Any, stage: int, rounds: int) -> None:
         seen[j, j] += rounds
 
 
-def show(
-    adds: Any, row: Any, is_chain: bool, branches: Any, seen: Any, sums: Any, stage: int
-) -> None:
+def show(adds: Any, row: Any, above: Any, parents: Any, seen: Any, sums: Any, stage: int) -> None:
     """Add what a row shows at ``stage``: the pairs on the path to it."""
-    for j in range(stage + 1):
+    j = stage
+    while j > 0:
         first = j * (j - 1) // 2
-        if is_chain:
-            for i in range(j):
-                sums[j, i] += adds[row, first + i]
-                seen[j, i] += 1
-        elif j == stage or branches[j, stage] != NOTHING:
-            for i in range(j):
-                if branches[i, j] != NOTHING:
-                    sums[j, i] += adds[row, first + i]
-                    seen[j, i] += 1
-        else:
-            continue
+        for i in range(j):
+            sums[j, i] += adds[row, first + i] * above[j, i]
+            seen[j, i] += above[j, i]
         seen[j, j] += 1
+        j = parents[j]
+    seen[0, 0] += 1
 
 
 def play_in_context(
