@@ -187,6 +187,16 @@ class TestWhichPolicies:
         played = compiled_play_of(policy).play(world, np.array([50]))
         assert played.stops.tolist() == [[0, 0, 50]]
 
+    def test_on_a_tree_a_rule_of_ones_own_is_shown_its_path_alone(self):
+        cascade = sw.Cascade(costs=[0, 0.1, 0.1, 0.1], parents=[None, 0, 0, 2])
+        world = World(worlds.random_weak_tree(np.random.default_rng(2), cascade))
+        play = compiled_play_of(Deepest(cascade))
+        assert play.play(world, np.array([50])).stops.tolist() == [[0, 0, 0, 50]]
+        path = [0, 2, 3]
+        expected = np.zeros((4, 4))
+        expected[np.ix_(path, path)] = 50
+        np.testing.assert_array_equal(play._tables.seen, np.tril(expected))
+
     def test_without_numba_one_line_says_so_and_all_works(self, monkeypatch):
         monkeypatch.setattr(compiled, "can_compile", lambda: False)
         instance = worlds.random_weak(np.random.default_rng(2), 3)

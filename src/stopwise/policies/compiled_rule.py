@@ -43,7 +43,8 @@ class CompiledRule(NamedTuple):
     n_rounds: int  # how many cases it was told
     # Whether a case adds [i is wrong] - [j is wrong] to a sum, and not [i and j disagree].
     counts_errors: bool = False
-    each_round: bool = False  # whether the rule decides anew in every round
+    # Whether the rule decides anew in nearly every round. On a tree all rules are played as if.
+    each_round: bool = False
 
 
 class ContextualRule(NamedTuple):

@@ -97,12 +97,11 @@ def absorb(model: Model, context: Any, pairs: Any) -> None:
 
     The first cases are held until the scale of the features is known, then told to the models.
     """
+    if is_warm(model):
+        learn_case(model, context, pairs)
+        return
     n = model.counts[0]
     model.counts[0] += 1
-    if n >= len(model.held_contexts):
-        model.counts[1] += scale_features(model, context)
-        learn_pairs(model, pairs)
-        return
     for k in range(len(context)):  # Welford's running mean and sum of squares
         off = context[k] - model.centre[k]
         model.centre[k] += off / (n + 1)
@@ -112,6 +111,13 @@ def absorb(model: Model, context: Any, pairs: Any) -> None:
         model.held_pairs[n][p] = pairs[p]
     if n + 1 == len(model.held_contexts):
         fix_scale(model)
+
+
+def learn_case(model: Model, context: Any, pairs: Any) -> None:
+    """Take in one case once the scale of the features is fixed."""
+    model.counts[0] += 1
+    model.counts[1] += scale_features(model, context)
+    learn_pairs(model, pairs)
 
 
 def fix_scale(model: Model) -> None:

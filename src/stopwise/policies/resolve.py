@@ -174,10 +174,8 @@ class Resolve(Policy):
         """Return the rule as simulations compile it; none if counts fade."""
         if self.memory is not None:
             return None
-        is_chain = self.cascade.is_chain
-        choose = _choose_on_chain if is_chain else _choose_on_tree
-        tables = pair_tables(self, [self._width])
-        return CompiledRule(choose, tables, self.n_rounds, each_round=not is_chain)
+        choose = _choose_on_chain if self.cascade.is_chain else _choose_on_tree
+        return CompiledRule(choose, pair_tables(self, [self._width]), self.n_rounds)
 
     def _decide(self) -> tuple[int, int]:
         if self.cascade.is_chain:

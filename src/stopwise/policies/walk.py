@@ -28,9 +28,8 @@ def compiled_optimism(policy: Any, exploration: float, *, sums: Any = None) -> C
     """Return `optimistic_stage` as simulations compile it; ``sums`` are of errors if given."""
     counts_errors = sums is not None
     tables = pair_tables(policy, [exploration, float(counts_errors)], sums=sums)
-    is_chain = policy.cascade.is_chain
-    choose = _optimistic_on_chain if is_chain else _optimistic_on_tree
-    return CompiledRule(choose, tables, policy.n_rounds, counts_errors, each_round=not is_chain)
+    choose = _optimistic_on_chain if policy.cascade.is_chain else _optimistic_on_tree
+    return CompiledRule(choose, tables, policy.n_rounds, counts_errors)
 
 
 def _optimistic_on_chain(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from stopwise.cascade import FloatArray, IntArray
 from stopwise.errors import SettingError
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
+from stopwise.policies.pair_models import absorb, is_warm
 from stopwise.problem.contextual_instance import ContextualCases, ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.simulation import kernels
@@ -125,11 +126,18 @@ class CompiledContextual:
     def stages(self, cases: ContextualCases) -> IntArray:
         """Return the stage played in each case, one after the other, and learn from them."""
         check_contexts(self._policy, cases.contexts)
-        stages = np.zeros(len(cases.labels), dtype=np.int64)
+        n, K = cases.outputs.shape
         contexts = np.ascontiguousarray(cases.contexts)
         disagreed = pair_columns(cases.outputs, counts_errors=False)
-        exploration = self._policy.exploration
-        self._run(self.model, exploration, contexts, disagreed, self._rng, stages)
+        # The few cases before the scale is fixed show all tests, and need no compiled code.
+        n_warm = 0
+        while n_warm < n and not is_warm(self.model):
+            absorb(self.model, contexts[n_warm], disagreed[n_warm])
+            n_warm += 1
+        stages = np.full(n, K - 1, dtype=np.int64)
+        pairs = np.zeros(disagreed.shape[1], dtype=np.int8)
+        given = (self.model, K, self._policy.exploration, contexts[n_warm:], disagreed[n_warm:])
+        self._run(*given, self._rng, pairs, stages[n_warm:])
         return stages
 
 

@@ -34,7 +34,10 @@ class CompiledPlay:
         self._key = row_key(rng)
         self._rng = rng
         self._jumps = jumps
-        self._run = kernel(kernels.play_rounds if rule.each_round else kernels.play, rule.choose)
+        parents = rule.tables.parents
+        is_chain = np.array_equal(parents, np.arange(-1, len(parents) - 1))
+        self._steps = rule.each_round or not is_chain
+        self._run = kernel(kernels.play_rounds if self._steps else kernels.play, rule.choose)
         self.n_rounds = 0
 
     def play(self, world: World, ends: IntArray) -> Played:
@@ -76,7 +79,7 @@ class CompiledPlay:
         labelled: bool,
         stages: IntArray = _NO_STAGES,
     ) -> IntArray:
-        longest = LONGEST_CALL if self._rule.each_round else int(ends[-1])
+        longest = LONGEST_CALL if self._steps else int(ends[-1])
         stops: list[int] = []
         for start, end in pairwise([first, *ends.tolist()]):
             stops += [*range(start + longest, end, longest), end]
@@ -87,10 +90,8 @@ class CompiledPlay:
         done = 0
         while done < len(cuts):
             until = int(np.searchsorted(cuts, first + longest, side="right"))
-            if done > 0:
-                played[done] = played[done - 1]
             part = slice(done, until)
             given = (self._tables, rows, run, first, cuts[part])
             self._run(*given, self._rng, played[part], stages)
             first, done = stops[until - 1], until
-        return played[np.isin(cuts, ends)]
+        return np.cumsum(played, axis=0)[np.isin(cuts, ends)]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stopwise.policies.compiled_rule import Tables
-from stopwise.policies.pair_models import UNSEEN, Model, absorb
+from stopwise.policies.pair_models import UNSEEN, Model, learn_case
 from stopwise.simulation.draws import pick
 
 # Up to so many rounds are added row by row, more by how often each row came up.
@@ -77,8 +77,8 @@ def play_rounds(
     rng
         Draws all but the rows.
     played
-        Filled, for each of ``ends``, with how often each stage was played and, last, how many
-        answers were wrong; counted on from what the first row holds. Shape (ends, K + 1).
+        For each of ``ends``, how often each stage was played since the one before and, last, how
+        many answers were wrong: added to zeros. Shape (ends, K + 1).
     stages
         Filled with the stage of each round as far as there is room.
     """
@@ -87,7 +87,6 @@ def play_rounds(
     state, step, above, known = run.key[0], run.key[1], run.above, run.known
     drawn, n_stages, t = len(keep) > 0, len(stopped), first
     for c in range(len(ends)):
-        go_on(played, c)
         while t < ends[c]:
             stage, certain = choose(tables, known + t, rng)
             until = min(t + certain, ends[c])
@@ -119,7 +118,6 @@ def play(
     stopped = tables.stopped
     n_stages, t = len(stopped), first
     for c in range(len(ends)):
-        go_on(played, c)
         while t < ends[c]:
             stage, certain = choose(tables, run.known + t, rng)
             rounds = min(certain, ends[c] - t)
@@ -129,13 +127,6 @@ def play(
             for s in range(t, min(t + rounds, len(stages))):
                 stages[s] = stage
             t += rounds
-
-
-def go_on(played: Any, c: int) -> None:
-    """Begin to count where the checkpoint before ended."""
-    if c > 0:
-        for k in range(played.shape[1]):
-            played[c, k] = played[c - 1, k]
 
 
 def stretch(
@@ -222,22 +213,26 @@ def show(adds: Any, row: Any, above: Any, parents: Any, seen: Any, sums: Any, st
 
 
 def play_in_context(
-    model: Model, exploration: float, contexts: Any, disagreed: Any, rng: Any, stages: Any
+    model: Model,
+    n_stages: int,
+    exploration: float,
+    contexts: Any,
+    disagreed: Any,
+    rng: Any,
+    pairs: Any,
+    stages: Any,
 ) -> None:
-    """Play case after case on from what the model knows, which is changed.
+    """Play case after case on from what the model knows, which is changed; its scale is fixed.
 
     ``contexts`` are features, (n, d), ``disagreed`` is 1 for each case and pair where all its
-    outputs would show disagreement, (n, P), and ``stages`` is filled with the stage of each case,
-    (n,).
+    outputs would show disagreement, (n, P), ``pairs`` is room, (P,), and ``stages`` is filled with
+    the stage of each case, (n,).
     """
-    pairs = np.zeros(disagreed.shape[1], dtype=np.int8)
-    n_stages = 1
-    while n_stages * (n_stages - 1) // 2 < len(pairs):
-        n_stages += 1
     for n in range(len(contexts)):
-        stage = choose(model, n_stages, contexts[n], exploration, rng)
+        context = contexts[n]
+        stage = choose(model, n_stages, context, exploration, rng)
         shown = stage * (stage + 1) // 2
         for p in range(len(pairs)):
             pairs[p] = disagreed[n, p] if p < shown else UNSEEN
-        absorb(model, contexts[n], pairs)
+        learn_case(model, context, pairs)
         stages[n] = stage
