@@ -9,8 +9,9 @@ import pytest
 
 from stopwise.beliefs.look_ahead import look_ahead
 from stopwise.beliefs.prediction import pattern_law
-from stopwise.beliefs.skipping_rule import STOP, skipping_rule, spread_law
-from stopwise.beliefs.stopping_rule import stopping_rule
+from stopwise.beliefs.skipping_rule import STOP, skipping_rule
+from stopwise.beliefs.spread_law import spread_law
+from stopwise.beliefs.stopping_rule import LAW_STRENGTH, stopping_rule
 from stopwise.cascade import Cascade
 from stopwise.policies.belief_stopping import BeliefStopping
 from tests.beliefs.test_stopping_rule import world
@@ -58,7 +59,8 @@ def least(law, beliefs, costs, answer):
 def test_it_is_the_best_way_to_choose(seed, answer):
     model, cases = world(seed, M=2 + seed % 2)
     rule = skipping_rule(model, cases.codes, cases.weights, COSTS, answer=answer)
-    law = spread_law(pattern_law(model), cases.codes, cases.weights)
+    strength = LAW_STRENGTH * len(model.classes) ** 2
+    law = spread_law(pattern_law(model), cases.codes, cases.weights, strength=strength)
     every = np.indices(law.shape).reshape(3, -1).T
     beliefs = model.posterior(every).reshape(*law.shape, -1)
     for z, value in least(law, beliefs, COSTS, answer).items():
@@ -94,7 +96,7 @@ def test_gaps_are_spread_by_what_complete_cases_show():
     law = np.full((2, 2), 0.25)
     codes = np.array([[0, 0], [0, 1], [0, -1], [1, 0], [1, 1]])
     weights = np.array([4e6, 1e6, 5e6, 2e6, 8e6])
-    found = spread_law(law, codes, weights)
+    found = spread_law(law, codes, weights, strength=10)
     assert found == pytest.approx(np.array([[0.4, 0.1], [0.1, 0.4]]), abs=1e-4)
 
 

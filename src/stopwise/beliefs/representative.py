@@ -13,7 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from stopwise.beliefs.prefix_tree import Level, padded
+from stopwise.beliefs.spread_law import spread_law
 from stopwise.cascade import FloatArray, IntArray
+from stopwise.patterns import MISSING
+
+EVEN = 1e-3  # cases spread evenly, so that no pattern is impossible
 
 
 def representative_cases(levels: list[Level]) -> tuple[IntArray, IntArray]:
@@ -49,7 +53,42 @@ def representative_cases(levels: list[Level]) -> tuple[IntArray, IntArray]:
         codes.append(padded(level.codes[ends], K))
         weights.append(mass[ends])
         counts.append(level.stopped[ends])
-    table, weight, count = np.concatenate(codes), np.concatenate(weights), np.concatenate(counts)
+    return _whole_cases(np.concatenate(codes), np.concatenate(weights), np.concatenate(counts))
+
+
+def representative_of_any_order(
+    codes: IntArray, weights: FloatArray, n_classes: int
+) -> tuple[IntArray, IntArray]:
+    """Return the same where tests were run in any order, by the law of complete patterns.
+
+    Parameters
+    ----------
+    codes, weights
+        The patterns seen, -1 for no output, and how often; shapes (R, K) and (R,).
+    n_classes
+        The number of values, M.
+
+    >>> codes = np.array([[-1, 0], [0, 0], [1, 0], [1, 1]])
+    >>> representative_of_any_order(codes, np.array([80.0, 10, 10, 100]), 2)
+    (array([[0, 0],
+           [1, 0],
+           [1, 1]]), array([17, 16, 34]))
+    """
+    K = codes.shape[1]
+    is_complete = (codes != MISSING).all(axis=1)
+    found = np.zeros((n_classes,) * K)
+    np.add.at(found, tuple(codes[is_complete].T), weights[is_complete])
+    even = np.full(found.shape, 1 / found.size)
+    law = spread_law(even, codes, weights, strength=EVEN)
+    every = np.indices(found.shape).reshape(K, -1).T
+    seen = found.reshape(-1) > 0
+    return _whole_cases(every[seen], law.reshape(-1)[seen], found.reshape(-1)[seen])
+
+
+def _whole_cases(
+    table: IntArray, weight: FloatArray, count: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Return patterns of some weight, each shown by ``count`` cases, as whole effective cases."""
     effective = weight.sum() ** 2 / (weight**2 / count).sum()
     order = np.lexsort(table.T[::-1])
     # Rounded along the sorted rows, so that what is lost of one is given to its neighbour.

@@ -7,8 +7,8 @@ chance e(z) = 1 - belief in the answer, or pay for any test j that has not been 
 
 All follows from one law p of complete patterns and the beliefs given them: chances and beliefs at z
 are sums over the patterns that z leaves possible. The law is p = (N(y) + A m(y)) / (N + A) with m
-the model's and N(y) the number of cases; a case with gaps is spread over the patterns that it
-leaves possible in proportion to p itself (expectation maximisation, started from m).
+the model's and N(y) the number of cases, those with gaps spread over the patterns that they leave
+possible (`spread_law`).
 
 To run the tests in order is one way to choose. So under the same law and beliefs this rule is never
 worse than the best rule of the chain.
@@ -23,6 +23,7 @@ import numpy as np
 from stopwise.beliefs.model import LatentClasses
 from stopwise.beliefs.prediction import pattern_law
 from stopwise.beliefs.prefix_tree import standing_codes
+from stopwise.beliefs.spread_law import spread_law
 from stopwise.beliefs.stopping_rule import LAW_STRENGTH, Answer
 from stopwise.cascade import TOLERANCE, BoolArray, FloatArray, IntArray
 from stopwise.patterns import MISSING
@@ -30,7 +31,6 @@ from stopwise.patterns import MISSING
 MOST_STATES = 40_000
 """The largest number of states, (M + 1)^K, for which the induction is exact."""
 
-SPREADING_STEPS = 20
 STOP = -1
 
 
@@ -74,7 +74,8 @@ def skipping_rule(
         ``"believed"`` for the class believed most. One test is always run.
     """
     K, M = codes.shape[1], len(model.classes)
-    law = spread_law(pattern_law(model), codes, weights)
+    strength = LAW_STRENGTH * M ** (K - 1)  # of each prefix of K - 1 outputs
+    law = spread_law(pattern_law(model), codes, weights, strength=strength)
     every = np.indices((M,) * K).reshape(K, -1).T
     joint = law[..., None] * model.posterior(every).reshape(*law.shape, M)
     for axis in range(K):
@@ -123,32 +124,3 @@ def _reached(tests: IntArray) -> BoolArray:
             after[j], before[j] = slice(M), slice(M, None)
             reached[tuple(after)] |= reached[tuple(before)] & (tests[tuple(before)] == j)
     return reached
-
-
-def spread_law(law: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """Return the law with what was counted, cases with gaps spread by the law itself.
-
-    Parameters
-    ----------
-    law
-        The model's; shape (M,) * K. It is worth `LAW_STRENGTH` cases a prefix of K - 1 outputs.
-    codes, weights
-        The patterns seen, -1 for no output, and how often.
-    """
-    K, M = law.ndim, law.shape[0]
-    strength = LAW_STRENGTH * M ** (K - 1)
-    is_complete = (codes != MISSING).all(axis=1)
-    counted = strength * law
-    np.add.at(counted, tuple(codes[is_complete].T), weights[is_complete])
-    gaps = [
-        (tuple(slice(None) if c == MISSING else c for c in row), float(n))
-        for row, n in zip(codes[~is_complete].tolist(), weights[~is_complete], strict=True)
-    ]
-    found = law
-    for _ in range(SPREADING_STEPS if gaps else 1):
-        total = counted.copy()
-        for place, n in gaps:
-            part = found[place]
-            total[place] += n * part / max(float(part.sum()), 1e-300)
-        found = total / total.sum()
-    return found

@@ -5,6 +5,7 @@ The rule is a function of the counts and the settings, so whoever restores them 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable
 from typing import Any, ClassVar, NamedTuple
@@ -14,7 +15,7 @@ import numpy as np
 from stopwise.beliefs.look_ahead import Choice, look_ahead
 from stopwise.beliefs.model import LatentClasses
 from stopwise.beliefs.prefix_tree import ToldCases, prefix_levels
-from stopwise.beliefs.representative import representative_cases
+from stopwise.beliefs.representative import representative_cases, representative_of_any_order
 from stopwise.beliefs.skipping_rule import MOST_STATES, STOP, n_states, skipping_rule
 from stopwise.beliefs.stopping_rule import Answer, one_stage_value, stopping_rule
 from stopwise.beliefs.value_codes import ValueCodes
@@ -30,14 +31,14 @@ MOST_KNOWN = 100_000
 class Entry(NamedTuple):
     """What to do after some outputs."""
 
-    test: int  # the test to run next, or -1 to stop
-    chance: float  # the chance to run on nevertheless where the rule stops, so as to learn
+    test: int  # the test to run next by the rule, or -1 to stop
+    chance: float  # the chance to go on: 1 by the rule, less where it stops, so as to learn
+    further: int | None  # the test that is run if the case goes on, ``None`` if all were
     answer: Hashable  # the answer if one stops
     error: float  # the chance, as believed, that it is wrong
     # Whether the rule never comes here: someone ran on so as to learn, and runs to the end. Never
     # so without exploration.
     explores: bool
-    further: int | None  # the first test that can still be run, ``None`` if all were
 
 
 def left_to_run(outputs: Told, n_tests: int, *, skip: bool) -> list[int]:
@@ -49,6 +50,15 @@ def left_to_run(outputs: Told, n_tests: int, *, skip: bool) -> list[int]:
     if not skip:
         return list(range(len(outputs), n_tests))
     return [k for k in range(n_tests) if k >= len(outputs) or outputs[k] is None]
+
+
+def run_to_the_end(outputs: Told, n_tests: int, *, skip: bool) -> Entry:
+    """Return what to do before there is a rule: run all tests, in order."""
+    left, answer = left_to_run(outputs, n_tests, skip=skip), standing_answer(outputs)
+    error = 1.0 if answer is None else math.nan
+    further = left[0] if left else None
+    test = STOP if further is None else further
+    return Entry(test, float(bool(left)), further, answer, error, False)
 
 
 class BeliefRule(ABC):
@@ -101,12 +111,14 @@ class BeliefRule(ABC):
         spent = self._spent_on_learning
         explores = spent > 0 and not is_new and self._explores(outputs, codes)
         left = left_to_run(outputs, len(self.costs), skip=self.skips)
-        price = float(self.costs[left].sum())
-        chance = 1.0 if explores or price <= spent else float(spent / price)
         value = self._value(answer, outputs, codes)
         if not left:
-            return Entry(test, 0.0, value, error, explores, None)
-        return Entry(test, chance, value, error, explores, left[0])
+            return Entry(test, 0.0, None, value, error, explores)
+        if test >= 0 and not explores:
+            return Entry(test, 1.0, test, value, error, explores)
+        price = float(self.costs[left].sum())
+        chance = 1.0 if explores or price <= spent else float(spent / price)
+        return Entry(test, chance, left[0], value, error, explores)
 
     def _as_usual(self, outputs: Told) -> Choice:
         """Return what to do after a value never seen: its test errs as it does on the whole."""
@@ -222,13 +234,23 @@ class SkipRule(BeliefRule):
     def __init__(self, cascade: Cascade, counts: CaseCounts, **settings: Any) -> None:
         super().__init__(cascade, counts, **settings)
         cases = self._cases
-        self.is_exact = n_states(cascade.n_stages, len(self.model.classes)) <= MOST_STATES
         if self.is_exact:
             self._rule = skipping_rule(
                 self.model, cases.codes, cases.weights, self.costs, answer=self.answer
             )
         else:
             self._chain = self._in_order()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there are so few states that the induction goes over all of them."""
+        return n_states(len(self.costs), len(self._codes.classes)) <= MOST_STATES
+
+    def _cases_to_fit(self) -> tuple[IntArray, IntArray]:
+        codes, weights = self._cases.codes, self._cases.weights
+        if not self.is_exact or not (codes != MISSING).all(axis=1).any():
+            return super()._cases_to_fit()
+        return representative_of_any_order(codes, weights, len(self._codes.classes))
 
     def _decide(self, codes: list[int]) -> Choice:
         if self.is_exact:

@@ -15,8 +15,14 @@ from stopwise.checks import finite_number, known_name, whole_number, whole_numbe
 from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import Outputs, Told, check_label
 from stopwise.pattern_counts import plain_output
-from stopwise.patterns import standing_answer
-from stopwise.policies.belief_rule import ChainRule, Entry, SkipRule, belief_rule, left_to_run
+from stopwise.policies.belief_rule import (
+    ChainRule,
+    Entry,
+    SkipRule,
+    belief_rule,
+    left_to_run,
+    run_to_the_end,
+)
 from stopwise.policies.case_counts import Case, CaseCounts
 from stopwise.policies.recent import PARTS
 from stopwise.policies.stopping_policy import Decision, StoppingPolicy
@@ -115,10 +121,6 @@ class BeliefStopping(StoppingPolicy):
         if failed:
             return self._choose_without(self._prefix(outputs_so_far), failed)
         entry = self._entry(outputs_so_far)
-        if entry is None:
-            return next(iter(self._left(self._prefix(outputs_so_far))), None)
-        if entry.test >= 0 and not entry.explores:
-            return entry.test
         chance = entry.chance
         runs_on = chance >= 1 or (chance and self._rng.random() < chance)
         return entry.further if runs_on else None
@@ -138,24 +140,22 @@ class BeliefStopping(StoppingPolicy):
 
     def chance_to_go_on(self, outputs_so_far: Outputs) -> float:
         """Return how likely `next` says to go on: between 0 and 1 where the rule explores."""
-        entry = self._entry(outputs_so_far)
-        if entry is None:
-            return float(bool(self._left(self._prefix(outputs_so_far))))
-        return 1.0 if entry.test >= 0 else entry.chance
+        return self._entry(outputs_so_far).chance
+
+    def test_if_going_on(self, outputs_so_far: Outputs = ()) -> int | None:
+        """Return the test that `choose` names if the case goes on; ``None`` if all were run."""
+        return self._entry(outputs_so_far).further
 
     def recommend(self, outputs_so_far: Outputs) -> Decision:
         """Say what is believed best, whatever is to be learned; undecided before the first fit."""
         entry = self._entry(outputs_so_far)
-        if entry is None:
+        if self._rule is None:
             return Decision.UNDECIDED
         return Decision.STOP if entry.test < 0 else Decision.CONTINUE
 
     def conclude(self, outputs_so_far: Outputs) -> tuple[Hashable, float]:
         """Return the answer if one stops and its chance to be wrong, NaN before the first fit."""
         entry = self._entry(outputs_so_far)
-        if entry is None:
-            answer = standing_answer(self._prefix(outputs_so_far))
-            return answer, 1.0 if answer is None else math.nan
         return entry.answer, entry.error
 
     def hold(self) -> int:
@@ -244,7 +244,7 @@ class BeliefStopping(StoppingPolicy):
         self._next_fit = max(FIRST_FIT, math.ceil(GROWTH * counts.n_rounds))
         self._next_labels = math.ceil(GROWTH * counts.n_labels) + 1
 
-    def _entry(self, outputs_so_far: Outputs) -> Entry | None:
+    def _entry(self, outputs_so_far: Outputs) -> Entry:
         rule = self._rule if self._source is self._stored["cases"] else self._rule_in_force()
         if rule is not None and type(outputs_so_far) in (tuple, list):  # else it is checked first
             try:
@@ -253,7 +253,7 @@ class BeliefStopping(StoppingPolicy):
                 pass
         told = self._prefix(outputs_so_far)
         if rule is None:
-            return None
+            return run_to_the_end(told, len(self._costs), skip=self.skip)
         with self._lock:
             return rule.after(told)
 
@@ -271,10 +271,7 @@ class BeliefStopping(StoppingPolicy):
         if isinstance(rule, SkipRule):
             test = rule.without(told, failed).test
             return None if test < 0 else test
-        return next((k for k in self._left(told) if k not in failed), None)
-
-    def _left(self, told: Told) -> list[int]:
-        return left_to_run(told, len(self._costs), skip=self.skip)
+        return next((k for k in left_to_run(told, K, skip=True) if k not in failed), None)
 
     def _prefix(self, outputs_so_far: Any) -> Told:
         return self._stripped(super()._prefix(outputs_so_far))

@@ -126,11 +126,16 @@ class StoppingProblem:
                 todo += [(child, share * (1 - here)) for child in node.children]
         return total
 
+    def after(self, prefix: Pattern, test: int) -> tuple[Pattern, ...]:
+        """Return the prefixes that follow if ``test``, the next one, is run."""
+        return self.prefixes[prefix].children if prefix else self.first
+
     def error_of(self, prefix: Pattern, answer: int) -> float:
         """Return the chance that ``answer``, a code, is wrong given a prefix."""
         rows = self._rows[prefix]
         weights = self.instance.probabilities[rows]
-        return float(weights @ (self.instance.labels[rows] != answer) / weights.sum())
+        wrong = float(weights @ (self.instance.labels[rows] != answer) / weights.sum())
+        return min(wrong, 1.0)  # sums are rounded
 
     @cached_property
     def best_cost(self) -> float:

@@ -61,10 +61,12 @@ def _about(trace: Trace) -> str:
         about["with_errors"] = True
     if trace.given_regret is not None:
         about["with_contexts"] = True
+    if trace.given_runs is not None:
+        about["with_runs"] = True
     return json.dumps(about, allow_nan=False)
 
 
-def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any, regret: Any) -> Trace:
+def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any, regret: Any, runs: Any) -> Trace:
     about = json.loads(text)
     if about["kind"] != "trace" or about["version"] != TRACE_VERSION:
         raise StateError(
@@ -75,6 +77,8 @@ def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any, regret: Any) -> Tr
         raise StateError("trace with contexts must hold its regret, got none")
     if about.get("with_errors", False) and errors is None:
         raise StateError("trace must hold the errors that were counted, got none")
+    if about.get("with_runs", False) and runs is None:
+        raise StateError("trace must hold how often each test was run, got none")
     return Trace(
         _counts("rounds", rounds),
         _counts("stops", stops),
@@ -85,6 +89,7 @@ def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any, regret: Any) -> Tr
         seed=int(about["seed"]),
         n_asked=int(about["n_asked"]),
         given_regret=regret if with_contexts else None,
+        given_runs=None if runs is None else _counts("given_runs", runs),
     )
 
 
@@ -100,14 +105,16 @@ def _write_npz(trace: Trace, path: Path) -> None:
         arrays["errors"] = trace.errors
     if trace.given_regret is not None:
         arrays["given_regret"] = trace.given_regret
+    if trace.given_runs is not None:
+        arrays["given_runs"] = trace.given_runs
     np.savez_compressed(path, about=np.array(_about(trace)), **arrays)
 
 
 def _read_npz(path: Path) -> Trace:
     # Opened here, since NumPy leaves a file open that it cannot read.
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        errors, regret = arrays.get("errors"), arrays.get("given_regret")
-        return _rebuilt(str(arrays["about"]), arrays["rounds"], arrays["stops"], errors, regret)
+        given = (arrays.get(name) for name in ("errors", "given_regret", "given_runs"))
+        return _rebuilt(str(arrays["about"]), arrays["rounds"], arrays["stops"], *given)
 
 
 def _write_parquet(trace: Trace, path: Path) -> None:
@@ -125,7 +132,12 @@ def _read_parquet(path: Path) -> Trace:
     columns = {name: table[name].to_numpy() for name in table.column_names}
     R = len(np.unique(columns["replication"]))
     n, K = len(table) // R, len(json.loads(about)["gaps"])
-    stops = np.stack([columns[f"stopped_{k + 1}"] for k in range(K)], axis=1).reshape(R, n, K)
+    stops, runs = (
+        np.stack([columns[f"{name}_{k + 1}"] for k in range(K)], axis=1).reshape(R, n, K)
+        if f"{name}_1" in columns
+        else None
+        for name in ("stopped", "ran")
+    )
     errors = columns["errors"].reshape(R, n) if "errors" in columns else None
     regret = columns["regret"].reshape(R, n)
-    return _rebuilt(about, columns["round"][:n], stops, errors, regret)
+    return _rebuilt(about, columns["round"][:n], stops, errors, regret, runs)

@@ -57,6 +57,7 @@ class Job:
     def trace(self, played: list[Played], *, name: str = "") -> Trace:
         """Return what was played, the first of the replications at least, as a trace."""
         is_plain = len(self.worlds) == 1 and isinstance(self.worlds[0], World)
+        runs = [p.runs for p in played if p.runs is not None]
         spans = np.diff([0, *self.changes, self.rounds[-1]])
         return Trace(
             self.rounds,
@@ -68,6 +69,7 @@ class Job:
             seed=self.seed,
             n_asked=len(self.replications),
             given_regret=None if is_plain else np.array([p.regret for p in played]),
+            given_runs=np.array(runs) if runs else None,
         )
 
     def _play(self, replication: int) -> Played:

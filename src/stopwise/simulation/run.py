@@ -63,7 +63,8 @@ def simulate(  # noqa: PLR0913  # all by keyword
         A policy, which is not changed: every replication goes on with a copy of its own, from what
         the policy knows. Or what makes a policy from a cascade (its class, say), called once. It
         chooses a stage before a case starts, by the features of the case or without any, or it
-        looks at each output (`next`): then regret is measured against the best stopping rule.
+        looks at each output (`next`): then regret is measured against the best stopping rule, or
+        the best rule that chooses tests in any order if the policy does (``skip=True``).
     horizon, replications
         How long and how often, each >= 1.
     seed
@@ -156,9 +157,7 @@ def _world(environment: Environment, policy: Any, count_errors: bool) -> AnyWorl
         )
     instance = environment.instance if isinstance(environment, Recording) else environment
     if looks_at_outputs:
-        if getattr(policy, "skip", False):
-            raise SettingError("skip must be false to be simulated: tests are played in order")
-        return StoppingWorld(instance)
+        return StoppingWorld(instance, skips=getattr(policy, "skip", False))
     return World(instance, labelled=count_errors or policy.needs_label)
 
 

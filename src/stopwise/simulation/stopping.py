@@ -3,13 +3,16 @@
 What a policy needs: ``next(outputs_so_far)``, ``tell_many`` for a mapping from outputs to how
 often, and, where its rule is certain for a while, ``hold()``, for how many cases that is so. One
 that draws has ``chance_to_go_on(outputs_so_far)``; one with other answers than the last output has
-``conclude(outputs_so_far)``, the answer first.
+``conclude(outputs_so_far)``, the answer first. One that has ``skip`` set runs tests in any order,
+and ``test_if_going_on(outputs_so_far)`` says which is next.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from operator import mul
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from stopwise.patterns import Pattern
 from stopwise.policies.resolution import epoch_end
 from stopwise.policies.stopping_policy import Decision
 from stopwise.problem.instance import Instance
+from stopwise.problem.skipping_problem import SkippingProblem, ran
 from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.simulation.events import checked_hold
 from stopwise.simulation.world import Played
@@ -26,29 +30,44 @@ from stopwise.simulation.world import Played
 # Without `hold`, a batch is larger by this share than the one before it as long as the rule stays.
 GROWTH = 0.1
 
-Rule = dict[Pattern, float]
-"""The chance to go on after each prefix."""
+
+class Step(NamedTuple):
+    """What a policy does after some outputs: the chance to go on, and the test then run."""
+
+    chance: float
+    test: int | None
+
+
+Rule = dict[Pattern, Step]
+"""What a policy does in each state: outputs in the order of the cascade, ``None`` if left out."""
 
 
 class StoppingWorld:
-    """An instance whose outputs are looked at one by one."""
+    """An instance whose outputs are looked at one by one, in order or as the policy chooses."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, *, skips: bool = False) -> None:
         self.instance = instance
         self.cascade = instance.cascade
+        self._skipping = SkippingProblem(instance) if skips else None
         law = instance.output_law
         self.patterns = [tuple(row) for row in law.codes.tolist()]
         self.chances = law.probabilities / law.probabilities.sum()
 
     @cached_property
-    def problem(self) -> StoppingProblem:
+    def problem(self) -> StoppingProblem | SkippingProblem:
         """The truth about rules."""
-        return StoppingProblem(self.instance)
+        return self._skipping or StoppingProblem(self.instance)
+
+    @property
+    def skips(self) -> bool:
+        """Whether tests are run in any order."""
+        return self._skipping is not None
 
     @property
     def gaps(self) -> Any:
-        """What stopping at each stage costs more than the best stopping rule."""
-        return self.instance.total_costs - self.problem.best_cost
+        """What each stage costs more than the best rule; with ``skips``, each test alone."""
+        prices = self.cascade.costs if self.skips else self.cascade.cumulative_costs
+        return prices + self.instance.error_rates - self.problem.best_cost
 
 
 class StoppingPlay:
@@ -71,9 +90,9 @@ class StoppingPlay:
         """Play on, up to each of ``ends`` in turn."""
         policy, problem = self._policy, world.problem
         stops = np.zeros((len(ends), world.cascade.n_stages), dtype=np.int64)
-        wrong, regret = np.zeros(len(ends), dtype=np.int64), np.zeros(len(ends))
-        stopped, missed, paid, t = np.zeros_like(stops[0]), 0, 0.0, 0
-        rule, answers = rule_of(policy, problem), _Answers(policy, problem)
+        runs, wrong, regret = stops.copy(), stops[:, 0].copy(), np.zeros(len(ends))
+        stopped, ran_so_far, missed, paid, t = stops[0].copy(), stops[0].copy(), 0, 0.0, 0
+        rule, answers = rule_of(policy, problem), _Answers(policy, world)
         cost = answers.cost(rule)
         for c, until in enumerate(ends.tolist()):
             while t < until:
@@ -82,78 +101,112 @@ class StoppingPlay:
                 n = min(left, until - t, left if self._holds else int(self._size))
                 batch = self._draw(world, rule, n)
                 policy.tell_many(batch)
-                for prefix, times in batch.items():
-                    stopped[len(prefix) - 1] += times
-                    missed += int(self._luck.binomial(times, answers.error(prefix)))
+                for state, times in batch.items():
+                    stopped[len(state) - 1] += times
+                    ran_so_far[run_in(state)] += times
+                    missed += int(self._luck.binomial(times, answers.error(state)))
                 paid += n * (cost - problem.best_cost)
                 t += n
                 if self._holds and n < left:
                     continue
                 before, rule = rule, rule_of(policy, problem)
                 if rule != before or answers.may_change:
-                    answers = _Answers(policy, problem)
                     cost = answers.cost(rule)
                 grows = rule == before and n < left
                 self._size = self._size * (1 + GROWTH) if grows else 1.0
-            stops[c], wrong[c], regret[c] = stopped, missed, paid
-        return Played(stops, wrong, regret)
+            stops[c], runs[c], wrong[c], regret[c] = stopped, ran_so_far, missed, paid
+        return Played(stops, wrong, regret, runs if world.skips else None)
 
     def _draw(self, world: StoppingWorld, rule: Rule, n: int) -> dict[Pattern, int]:
-        """Draw n cases and return how often each prefix at which one stops came up."""
-        told: dict[Pattern, int] = {}
-        counts = self._rng.multinomial(n, world.chances)
-        for r in np.flatnonzero(counts).tolist():
-            left = int(counts[r])
-            for shown in range(1, world.cascade.n_stages + 1):
-                prefix = world.patterns[r][:shown]
-                chance = rule[prefix]
-                on = int(self._rng.binomial(left, chance)) if 0 < chance < 1 else int(chance) * left
-                if on < left:
-                    told[prefix] = told.get(prefix, 0) + left - on
-                if not on:
-                    break
-                left = on
-        return told
+        """Draw n cases and return how often each state in which one stops came up."""
+
+        def draw(left: int, chance: float) -> int:
+            return int(self._rng.binomial(left, chance)) if 0 < chance < 1 else int(chance) * left
+
+        return _stopped(world, rule, self._rng.multinomial(n, world.chances), draw)
+
+
+def _stopped(
+    world: StoppingWorld, rule: Rule, amounts: Any, going_on: Callable[[Any, float], Any]
+) -> dict[Pattern, Any]:
+    """Return how many cases stop in each state, given how many show each pattern.
+
+    ``going_on`` says how many of some cases go on, given the chance of each.
+    """
+    told: dict[Pattern, Any] = {}
+    for r in np.flatnonzero(amounts).tolist():
+        state: Pattern = ()
+        left = amounts[r].item()
+        while left:
+            chance, test = rule[state]
+            on = going_on(left, chance)
+            if on < left:
+                told[state] = told.get(state, 0) + left - on
+            if on:
+                assert test is not None  # see `rule_of`
+                state = ran(state, test, world.patterns[r][test])
+            left = on
+    return told
 
 
 class _Answers:
     """What a policy answers where it stops, and how often that is wrong."""
 
-    def __init__(self, policy: Any, problem: StoppingProblem) -> None:
+    def __init__(self, policy: Any, world: StoppingWorld) -> None:
         self._policy = policy
-        self._problem = problem
+        self._world = world
         self.may_change = getattr(policy, "answer", "last") != "last"
+        self._errors: dict[tuple[Pattern, Any], float] = {}
 
-    def error(self, prefix: Pattern) -> float:
-        """Return the chance that the answer after a prefix is wrong."""
-        if not self.may_change:
-            return self._problem.prefixes[prefix].error
-        return self._problem.error_of(prefix, self._policy.conclude(prefix)[0])
+    def error(self, state: Pattern) -> float:
+        """Return the chance that the answer in a state is wrong."""
+        answer: Any = self._policy.conclude(state)[0] if self.may_change else state[-1]
+        if (state, answer) not in self._errors:
+            self._errors[state, answer] = self._world.problem.error_of(state, answer)
+        return self._errors[state, answer]
 
     def cost(self, rule: Rule) -> float:
         """Return the expected cost + error of a rule."""
-        return self._problem.cost(lambda prefix: 1 - rule[prefix], self.error)
+        costs = self._world.cascade.costs
+        total = 0.0
+        for state, share in _stopped(self._world, rule, self._world.chances, mul).items():
+            total += share * (float(costs[run_in(state)].sum()) + self.error(state))
+        return total
+
+
+def run_in(state: Pattern) -> list[int]:
+    """Return the tests that were run in a state."""
+    return [k for k, output in enumerate(state) if output is not None]
 
 
 def _left_of_epoch(n_rounds: int) -> int:
     return epoch_end(n_rounds) - n_rounds
 
 
-def rule_of(policy: Any, problem: StoppingProblem) -> Rule:
-    """Return how likely the policy goes on now, after each prefix that it comes to."""
+def rule_of(policy: Any, problem: StoppingProblem | SkippingProblem) -> Rule:
+    """Return what the policy does now in each state that it comes to."""
     found: Rule = {}
-    todo = list(problem.first)
+    todo: list[Pattern] = [()]
     while todo:
-        prefix = todo.pop()
-        if hasattr(policy, "chance_to_go_on"):
-            found[prefix] = policy.chance_to_go_on(prefix)
-        else:
-            found[prefix] = float(policy.next(prefix) is not Decision.STOP)
-        if found[prefix] > 0 and not problem.prefixes[prefix].children:
+        state = todo.pop()
+        found[state] = step = _step(policy, state)
+        if not step.chance:
+            continue
+        after = () if step.test is None else problem.after(state, step.test)
+        if not after:
             raise PolicyError(
                 f"{type(policy).__name__}.next must stop at the last stage, "
-                f"it goes on after {prefix!r}"
+                f"it goes on after {state!r}"
             )
-        if found[prefix] > 0:
-            todo += problem.prefixes[prefix].children
+        todo += after
     return found
+
+
+def _step(policy: Any, state: Pattern) -> Step:
+    if getattr(policy, "skip", False):
+        return Step(policy.chance_to_go_on(state), policy.test_if_going_on(state))
+    if not state:
+        return Step(1.0, 0)
+    if hasattr(policy, "chance_to_go_on"):
+        return Step(policy.chance_to_go_on(state), len(state))
+    return Step(float(policy.next(state) is not Decision.STOP), len(state))

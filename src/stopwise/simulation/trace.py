@@ -40,6 +40,10 @@ class Trace:
     given_regret
         The expected regret, (replications, n), where what a stage costs depends on the case, so
         that it does not follow from ``stops``; ``gaps`` are then averages over cases.
+    given_runs
+        How often each test had been run, (replications, n, K), where tests are run in any order, so
+        that it does not follow from ``stops``: these are then by the last test, in the order of the
+        cascade, that was run.
     """
 
     rounds: IntArray
@@ -51,6 +55,7 @@ class Trace:
     seed: int = 0
     n_asked: int = 0
     given_regret: FloatArray | None = None
+    given_runs: IntArray | None = None
 
     def __post_init__(self) -> None:
         rounds, stops, gaps = self.rounds, self.stops, self.gaps
@@ -76,7 +81,11 @@ class Trace:
                 f"given_regret must be finite, of shape {stops.shape[:2]}, "
                 f"got shape {self.given_regret.shape}"
             )
-        for name in ("rounds", "stops", "gaps", "errors", "given_regret"):
+        if self.given_runs is not None and self.given_runs.shape != stops.shape:
+            raise InputError(
+                f"given_runs must have shape {stops.shape}, got {self.given_runs.shape}"
+            )
+        for name in ("rounds", "stops", "gaps", "errors", "given_regret", "given_runs"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name).view()))
 
@@ -129,8 +138,22 @@ class Trace:
         """What was really paid, prices and mistakes, in error units; shape (replications, n)."""
         if self.errors is None:
             raise InputError("errors were not counted: simulate(..., count_errors=True)")
-        paid = self.stops @ self.cascade.cumulative_costs + self.errors
-        return np.asarray(paid, dtype=np.float64)
+        return np.asarray(self.prices + self.errors)
+
+    @property
+    def runs(self) -> IntArray:
+        """How often each test had been run; shape (replications, n, K)."""
+        if self.given_runs is not None:
+            return self.given_runs
+        on_the_way = np.zeros((self.cascade.n_stages,) * 2, dtype=np.int64)
+        for stage, path in enumerate(self.cascade.paths):
+            on_the_way[stage, list(path)] = 1
+        return np.asarray(self.stops @ on_the_way)
+
+    @property
+    def prices(self) -> FloatArray:
+        """What the tests that were run cost, in error units; shape (replications, n)."""
+        return np.asarray(self.runs @ self.cascade.costs, dtype=np.float64)
 
     def stop_shares(self) -> FloatArray:
         """Return the share of all cases that was stopped at each stage; shape (K,)."""
@@ -145,6 +168,8 @@ class Trace:
         """Return the trace as columns of equal length, one entry a replication and checkpoint."""
         R, n, K = self.stops.shape
         stops = {f"stopped_{k + 1}": self.stops[:, :, k].reshape(-1) for k in range(K)}
+        if self.given_runs is not None:
+            stops |= {f"ran_{k + 1}": self.given_runs[:, :, k].reshape(-1) for k in range(K)}
         errors = {} if self.errors is None else {"errors": self.errors.reshape(-1)}
         return {
             "replication": np.repeat(np.arange(R), n),

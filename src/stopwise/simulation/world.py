@@ -22,18 +22,29 @@ class Played(NamedTuple):
     stops: IntArray  # how many cases were stopped at each stage; shape (n, K)
     wrong: IntArray  # how many answers were wrong; shape (n,)
     regret: FloatArray  # the expected regret; shape (n,)
+    # How often each test was run, where that does not follow from ``stops``; shape (n, K).
+    runs: IntArray | None = None
 
     def then(self, later: Played) -> Played:
         """Return this and what was played after it, counted on from the last checkpoint."""
+        runs = self.runs
+        if runs is not None and later.runs is not None:
+            runs = np.concatenate([runs, runs[-1] + later.runs])
         return Played(
             np.concatenate([self.stops, self.stops[-1] + later.stops]),
             np.concatenate([self.wrong, self.wrong[-1] + later.wrong]),
             np.concatenate([self.regret, self.regret[-1] + later.regret]),
+            runs,
         )
 
     def at(self, checkpoints: IntArray) -> Played:
         """Return some of the checkpoints, by their index."""
-        return Played(self.stops[checkpoints], self.wrong[checkpoints], self.regret[checkpoints])
+        return Played(
+            self.stops[checkpoints],
+            self.wrong[checkpoints],
+            self.regret[checkpoints],
+            None if self.runs is None else self.runs[checkpoints],
+        )
 
 
 @dataclass(eq=False)

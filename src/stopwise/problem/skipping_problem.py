@@ -1,0 +1,99 @@
+"""The truth about running tests in any order: which to run next, and where to stop."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stopwise.cascade import FloatArray, IntArray
+from stopwise.errors import InstanceError
+from stopwise.patterns import Pattern, row_numbers
+from stopwise.problem.instance import Instance
+
+MOST = 4_000_000
+"""The largest number of patterns times sets of tests."""
+
+
+class SkippingProblem:
+    """Which test to run next, or whether to stop, if tests may be left out.
+
+    A state says what the tests gave up to the last one that was run, in the order of the cascade,
+    ``None`` for those left out. That last output is the answer. The best rule follows by dynamic
+    programming over the states that occur, V(z) = min(error(z), min_j c_j + E V(z and test j)).
+
+    Parameters
+    ----------
+    instance
+        The joint law; a chain.
+
+    >>> from stopwise.cascade import Cascade
+    >>> from stopwise.problem.families import nested_errors
+    >>> problem = SkippingProblem(nested_errors(Cascade(costs=[0.05, 0.1, 0.1])))
+    >>> problem.after((), 1), problem.after((None, 0), 0)
+    (((None, 0), (None, 1)), ((0, 0), (1, 0)))
+    >>> round(problem.best_cost, 4)  # test 3 alone: it costs .1 and errs in .05
+    0.15
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        if not instance.cascade.is_chain:
+            raise InstanceError(f"instance must be on a chain, got {instance.cascade!r}")
+        size = 2**instance.cascade.n_stages * len(instance.outputs)
+        if size > MOST:
+            raise InstanceError(
+                f"instance must have at most {MOST:,} patterns x sets of tests, got {size:,}"
+            )
+        self.instance = instance
+        self._rows: dict[Pattern, IntArray] = {(): np.arange(len(instance.outputs))}
+
+    def after(self, state: Pattern, test: int) -> tuple[Pattern, ...]:
+        """Return the states that follow if a test is run."""
+        rows = self._rows[state]
+        given = self.instance.outputs[rows, test]
+        for output in np.unique(given).tolist():
+            self._rows[ran(state, test, output)] = rows[given == output]
+        return tuple(ran(state, test, output) for output in np.unique(given).tolist())
+
+    def error_of(self, state: Pattern, answer: int) -> float:
+        """Return the chance that ``answer``, a code, is wrong in a state that `after` gave."""
+        rows = self._rows[state]
+        weights = self.instance.probabilities[rows]
+        wrong = float(weights @ (self.instance.labels[rows] != answer) / weights.sum())
+        return min(wrong, 1.0)  # sums are rounded
+
+    @cached_property
+    def best_cost(self) -> float:
+        """The least cost + error of any rule."""
+        instance, weights = self.instance, self.instance.probabilities
+        K, costs = instance.cascade.n_stages, instance.cascade.costs
+        values: dict[int, FloatArray] = {}  # by the set of tests that were run, for each pattern
+        for tests in reversed(range(2**K)):
+            shown = [k for k in range(K) if tests >> k & 1]
+            numbers = row_numbers(instance.outputs[:, shown])
+            place = np.unique(numbers, return_inverse=True)[1]
+            best = np.full(len(place), np.inf)
+            if shown:
+                best = _means(place, weights, ~instance.is_right[:, shown[-1]])
+            for k in set(range(K)) - set(shown):
+                best = np.minimum(best, costs[k] + _means(place, weights, values[tests | 1 << k]))
+            values[tests] = best
+        return float(values[0][0])
+
+
+def _means(place: IntArray, weights: FloatArray, values: Any) -> FloatArray:
+    """Return for each row the weighted mean of values over the rows of the same place."""
+    total = np.bincount(place, weights=weights)
+    return np.asarray((np.bincount(place, weights=weights * values) / total)[place])
+
+
+def ran(state: Pattern, test: int, output: int) -> Pattern:
+    """Return the state after a test was run.
+
+    >>> ran((1,), 2, 0), ran((None, 1), 0, 1)
+    ((1, None, 0), (1, 1))
+    """
+    padded = [*state, *(None,) * (test + 1 - len(state))]
+    padded[test] = output
+    return tuple(padded)
