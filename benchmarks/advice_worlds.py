@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.belief_worlds import of_kind
 from benchmarks.bench_labels import World
+from benchmarks.trained_cascades import trained
 from stopwise.patterns import PatternTable
 
 N_CASES = 3_000
@@ -23,6 +24,12 @@ def made_up(first_seed: int, n_seeds: int) -> Iterator[tuple[str, World]]:
                 yield kind, World(drawn.outputs, drawn.labels, drawn.shares.tolist())
             else:
                 yield kind, make(np.random.default_rng([seed, len(kind)]))
+
+
+def trained_worlds() -> Iterator[tuple[str, World]]:
+    """Yield real cascades: classifiers trained on ten public data sets."""
+    for kind, drawn in trained():
+        yield kind, World(drawn.outputs, drawn.labels, drawn.shares.tolist())
 
 
 def independent(rng: np.random.Generator) -> World:

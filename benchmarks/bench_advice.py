@@ -1,6 +1,7 @@
 """How often the advice of an audit is right, at many prices of a mistake.
 
 python -m benchmarks.bench_advice [FILE.csv:cost,cost,… …] [--seeds 7] [--first-seed 0] [--runs 1]
+[--trained]
 
 Recorded logs are those of bench_labels; made-up ones are of sixteen kinds, drawn anew by each seed.
 For each certainty: the share of prices at which it is given, how often the advised stage is the
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import stopwise as sw
-from benchmarks.advice_worlds import made_up
+from benchmarks.advice_worlds import made_up, trained_worlds
 from benchmarks.bench_labels import World, worlds
 from stopwise.auditing.advice import Certainty
 from stopwise.auditing.decide import advise
@@ -99,6 +100,7 @@ def main() -> None:
     parser.add_argument("files", nargs="*", help="as in cases.csv:0.001,0.75,2.5")
     parser.add_argument("--seeds", type=int, default=7, help="made-up worlds of each kind")
     parser.add_argument("--first-seed", type=int, default=0, help="others draw new worlds")
+    parser.add_argument("--trained", action="store_true", help="50 trained cascades instead")
     parser.add_argument("--runs", type=int, default=1, help="draws of labels at each price")
     args = parser.parse_args()
     remember_fits()
@@ -110,7 +112,8 @@ def main() -> None:
             whole.said += found.said
             print(found.line(f"{name}{f', {n} labels' if n else ''}"), flush=True)
     kinds: defaultdict[str, Tally] = defaultdict(Tally)
-    for kind, world in made_up(args.first_seed, args.seeds):
+    made = trained_worlds() if args.trained else made_up(args.first_seed, args.seeds)
+    for kind, world in made:
         kinds[kind].said += tally(world, 0, 1).said
     for kind, found in kinds.items():
         invented.said += found.said

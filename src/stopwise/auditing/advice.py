@@ -27,7 +27,7 @@ class Basis(Enum):
     LABELS_AND_ASSUMPTIONS = "labels and assumptions"
     BELIEF = "belief"
     BELIEF_AND_LABELS = "belief and labels"
-    LAST_IS_RIGHT = "last is right"
+    LAST_IS_BETTER = "last is better"  # of what it changes, half is gained
     DISAGREEMENT = "disagreement"
     WORST_CASE = "worst case"
 

@@ -117,10 +117,11 @@ def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
         certainty = Certainty.LIKELY if is_clear(facts, stage) else Certainty.GUESS
         basis = Basis.BELIEF_AND_LABELS if facts.has_telling_labels else Basis.BELIEF
         return stage, certainty, basis
-    total = facts.table.disagreement[:, -1] + facts.cascade.cumulative_costs
+    # Of what the last test changes, anything from nothing to all may be gained: half on average.
+    total = facts.table.disagreement[:, -1] / 2 + facts.cascade.cumulative_costs
     if facts.cascade.is_chain and not np.isnan(total).any():
         stage = min(possible, key=lambda k: float(total[k]))
-        return stage, Certainty.GUESS, Basis.LAST_IS_RIGHT
+        return stage, Certainty.GUESS, Basis.LAST_IS_BETTER
     sound = facts.verdict.stage
     if facts.verdict.finding is Finding.SOUND and sound is not None and sound in possible:
         return sound, Certainty.GUESS, Basis.DISAGREEMENT

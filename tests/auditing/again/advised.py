@@ -140,8 +140,8 @@ class Again(Planned):
             return stage, sure, "belief and labels" if self.n_telling else "belief"
         last = [self.plain[k, self.K - 1] for k in self.stages]
         if self.is_chain and None not in last:
-            stage = min(self.rivals, key=lambda k: float(last[k]) + self.C[k])
-            return stage, "guess", "last is right"
+            stage = min(self.rivals, key=lambda k: float(last[k]) / 2 + self.C[k])
+            return stage, "guess", "last is better"
         finding, stage = self.finding()
         if finding == "sound" and stage in self.rivals:
             return stage, "guess", "disagreement"
