@@ -21,11 +21,11 @@ SHADES = ["#D9E8F5", "#6BAED6", "#08519C"]
 def hidden_world() -> sw.ContextualInstance:
     """Two things are known of a patient, age and a risk score, both scaled to [-1, 1].
 
-    With age the blood test mends more of the first answers, with risk the scan mends more of the
-    second ones. This is what nobody tells the learner.
+    With age the blood test corrects more of the first answers, with risk the scan corrects more of
+    the second ones. The learner is not told so.
     """
-    mended = [[-2.2, 1.8, 0.3], [-2.4, 0.2, 1.9]]  # log odds: constant, age, risk
-    return sw.ContextualInstance(NestedErrors(mended), UniformContexts(2), CASCADE)
+    corrected = [[-2.2, 1.8, 0.3], [-2.4, 0.2, 1.9]]  # log odds: constant, age, risk
+    return sw.ContextualInstance(NestedErrors(corrected), UniformContexts(2), CASCADE)
 
 
 def main() -> None:

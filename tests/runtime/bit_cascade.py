@@ -18,6 +18,20 @@ def bit(k):
     return Stage(stage, cost=1.0, name=f"bit {k}", breaker_failures=10**6)
 
 
+class Overlap:
+    """A stage that takes a moment and notes how many calls of it run at once."""
+
+    def __init__(self):
+        self.running = self.most = 0
+
+    async def __call__(self, case):
+        self.running += 1
+        self.most = max(self.most, self.running)
+        await asyncio.sleep(0.01)
+        self.running -= 1
+        return case
+
+
 def runtime(n_stages=3, **settings):
     given = {
         "stages": [bit(k) for k in range(n_stages)],

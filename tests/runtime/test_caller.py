@@ -12,6 +12,7 @@ from stopwise.runtime import Stage
 from stopwise.runtime.caller import Caller
 from stopwise.runtime.circuit_breaker import CircuitBreaker
 from stopwise.runtime.normalisers import plain_value
+from tests.runtime.bit_cascade import Overlap
 
 
 class StatusError(Exception):
@@ -109,22 +110,14 @@ def test_a_blocking_function_holds_up_nobody():
 
 
 def test_concurrency_is_limited():
-    running, most = 0, 0
-
-    async def call(case):
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.005)
-        running -= 1
-        return case
+    call = Overlap()
 
     async def many():
         stage = caller(Stage(call, concurrency=3))
         return await asyncio.gather(*map(stage, range(20)))
 
     assert [outcome.output for outcome in asyncio.run(many())] == list(range(20))
-    assert most == 3
+    assert call.most == 3
 
 
 def test_batches_are_full_or_late_and_keep_their_order():

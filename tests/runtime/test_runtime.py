@@ -11,7 +11,7 @@ import stopwise as sw
 from stopwise.errors import SettingError, StageError
 from stopwise.monitor import MonitorSettings
 from stopwise.runtime import Stage, choices
-from tests.runtime.bit_cascade import bit, fixed, run, runtime
+from tests.runtime.bit_cascade import Overlap, bit, fixed, run, runtime
 
 
 def test_an_answer_and_how_it_came_about():
@@ -122,20 +122,11 @@ def test_a_cancelled_case_is_learned_as_far_as_it_went():
 
 @pytest.mark.parametrize(("speculate", "most"), [(None, 1), (0, 3)])
 def test_stages_that_run_anyway_can_run_together(speculate, most):
-    running, seen = 0, 0
-
-    async def slow(case):
-        nonlocal running, seen
-        running += 1
-        seen = max(seen, running)
-        await asyncio.sleep(0.01)
-        running -= 1
-        return case
-
+    slow = Overlap()
     stages = [Stage(slow, cost=1, name=f"s{k}") for k in range(3)]
     made = runtime(stages=stages, policy=fixed(2), speculate=speculate)
     (result,) = run(made, [1])
-    assert seen == most
+    assert slow.most == most
     assert result.cost == 3
     assert made.engine.speculated_cost == 0
 
