@@ -100,13 +100,19 @@ class Hidden:
         return Hidden.of(levels, tests)
 
     def renamed(self, places: list[int | None]) -> Hidden:
-        """Return the law for other classes: the place of each among those here, ``None`` if new."""
+        """Return the law for other classes: the place of each among those here, ``None`` if new.
+
+        A new class is rare, and where it is right the tests say so more often than anything else:
+        if they said all alike, nothing would ever tell several new classes apart.
+        """
         M = len(places)
+        new = np.array([c for c, place in enumerate(places) if place is None], dtype=int)
         there = np.array([c for c, place in enumerate(places) if place is not None], dtype=int)
         here = np.array([place for place in places if place is not None], dtype=int)
         (H, _), K = self.levels.shape, len(self.tests)
         levels, tests = np.full((H, M), UNSEEN / M), np.full((K, M, H, M), UNSEEN / M)
         levels[:, there] += self.levels[:, here]
+        tests[:, new, :, new] += UNSEEN
         for h in range(H):
             tests[:, there[:, None], h, there] += self.tests[:, here[:, None], h, here]
         return Hidden.of(levels / levels.sum(), tests / tests.sum(axis=1, keepdims=True))
