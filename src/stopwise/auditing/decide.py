@@ -21,7 +21,7 @@ from stopwise.auditing.advice import (
 from stopwise.auditing.bounds.grounds import Ground
 from stopwise.auditing.bounds.regrets import TINY, possible_stages
 from stopwise.auditing.evidence.verdict import Finding
-from stopwise.auditing.facts import Facts
+from stopwise.auditing.facts import Facts, guessed_errors
 from stopwise.auditing.interval import Interval
 from stopwise.auditing.price_map import PriceBand
 from stopwise.auditing.rules import Rule
@@ -108,7 +108,7 @@ _PROOFS = {
 
 
 def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
-    """Decide by what is proven, then by labels, then by the belief, then by disagreement alone."""
+    """Decide by what is proven, then by labels or the belief, then by disagreement alone."""
     if facts.ground is not None:
         return facts.minimax_stage, *_PROOFS[facts.ground]
     possible, total = facts.possible_stages, facts.expected_costs
@@ -117,9 +117,8 @@ def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
         certainty = Certainty.LIKELY if is_clear(facts, stage) else Certainty.GUESS
         basis = Basis.BELIEF_AND_LABELS if facts.has_telling_labels else Basis.BELIEF
         return stage, certainty, basis
-    # Of what the last test changes, anything from nothing to all may be gained: half on average.
-    total = facts.table.disagreement[:, -1] / 2 + facts.cascade.cumulative_costs
-    if facts.cascade.is_chain and not np.isnan(total).any():
+    total = guessed_errors(facts.table, facts.belief) + facts.cascade.cumulative_costs
+    if not np.isnan(total).any():
         stage = min(possible, key=lambda k: float(total[k]))
         return stage, Certainty.GUESS, Basis.LAST_IS_BETTER
     sound = facts.verdict.stage

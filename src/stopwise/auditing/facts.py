@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from stopwise.auditing.assumptions import Assumption, Found, LabelSpace
 from stopwise.auditing.bounds.grounds import Ground, ground_of
 from stopwise.auditing.bounds.identify import IdentifiedSet
@@ -193,7 +195,7 @@ def facts_of(
         strong_dominance=strong_dominance(table, space, alpha=alpha),
         error_bounds=identified.error_rates,
         largest_differences=differences,
-        prices=price_map(differences, belief.error_rates, cascade),
+        prices=price_map(differences, guessed_errors(table, belief), cascade),
         choices=choices(bounds.middle, belief.error_rates, regrets, cascade),
         belief=belief,
         missing=gaps,
@@ -203,6 +205,17 @@ def facts_of(
         n_disputed=int(table.weights[disputed(table, possible)].sum()),
         odd_values=tuple(v for v in odd_values(table) if v not in space.never_right),
     )
+
+
+def guessed_errors(table: PatternTable, belief: Belief) -> FloatArray:
+    """Return the error rates that a guess goes by, up to a constant; NaN where nothing is guessed.
+
+    Without a model, a later test may gain anything from nothing to all of what it changes, so half
+    of what the last one changes is counted.
+    """
+    gained = np.asarray(table.disagreement[:, -1] / 2)
+    is_guess = np.isnan(belief.error_rates).any() and not np.isnan(gained).any()
+    return gained if table.cascade.is_chain and is_guess else belief.error_rates
 
 
 def disagreement_bounds(

@@ -101,6 +101,13 @@ class Again(Planned):
         return found
 
     @cached_property
+    def guessed_rates(self):
+        """Without a model: half of what the last test changes is a mistake less."""
+        last = [self.plain[k, self.K - 1] for k in self.stages]
+        known = self.is_chain and None not in last
+        return [float(p) / 2 for p in last] if known else None
+
+    @cached_property
     def left_out(self):
         """What is believed of the others without one of at least four tests, in turn."""
         if self.K < 4 or self.labelled:
@@ -138,9 +145,9 @@ class Again(Planned):
             stage = min(self.rivals, key=lambda k: rates[k] + self.C[k])
             sure = "likely" if self.is_clear(stage) else "guess"
             return stage, sure, "belief and labels" if self.n_telling else "belief"
-        last = [self.plain[k, self.K - 1] for k in self.stages]
-        if self.is_chain and None not in last:
-            stage = min(self.rivals, key=lambda k: float(last[k]) / 2 + self.C[k])
+        rates = self.guessed_rates
+        if rates is not None:
+            stage = min(self.rivals, key=lambda k: rates[k] + self.C[k])
             return stage, "guess", "last is better"
         finding, stage = self.finding()
         if finding == "sound" and stage in self.rivals:

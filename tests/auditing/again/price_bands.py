@@ -19,7 +19,8 @@ def at(a, price):
     D = a.differences
     possible = [k for k in a.stages if all(D[j, k] + C[j] - C[k] >= -1e-9 for j in a.stages)]
     rates, known = a.belief
-    if not known:
+    rates = rates if known else a.guessed_rates
+    if rates is None:
         return {None}, {False} if best > 1e-7 else {True, False}
     cost = {k: rates[k] + C[k] for k in possible}
     stages = {k for k in possible if cost[k] <= min(cost.values()) + 1e-7}
