@@ -29,10 +29,11 @@ BY_FIT = (1, 0, 2)  # axes
 class Acceleration:
     """What is remembered of S iterations at once, whose points have the shape (D, S, L)."""
 
-    def __init__(self, shape: tuple[int, ...], n_classes: int) -> None:
+    def __init__(self, shape: tuple[int, ...], n_classes: int, max_cycles: int) -> None:
         D, S, L = shape
         self._n_classes = n_classes
-        self._g, self._f = np.zeros((2, S, N_PAIRS, D * L))
+        self._ever_leaps = max_cycles > N_JUMPS  # else nothing need be remembered
+        self._g, self._f = np.zeros((2, S, N_PAIRS if self._ever_leaps else 0, D * L))
         self._n = np.zeros(S, dtype=np.int64)  # cycles since the past was forgotten
         self._turn = 0
         self.has_leapt = np.zeros(S, dtype=bool)  # by several pairs, at last
@@ -44,6 +45,8 @@ class Acceleration:
 
     def after(self, start: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return where to go on from after two steps."""
+        if not self._ever_leaps:
+            return _jump(start, first, second, self._n_classes)
         S, change = start.shape[1], second - first
         self._g[:, self._turn] = change.transpose(BY_FIT).reshape(S, -1)
         self._f[:, self._turn] = (change - first + start).transpose(BY_FIT).reshape(S, -1)

@@ -254,7 +254,7 @@ def fit_all(
     def likelihood(total: FloatArray, top: FloatArray) -> FloatArray:
         return np.asarray(np.add.reduce(weights * (np.log(total) + top), axis=0))
 
-    ahead = Acceleration(now.shape, design.n_classes)
+    ahead = Acceleration(now.shape, design.n_classes, max_cycles)
     for _ in range(max_cycles):
         first, _ = step(now)
         second, before = step(first)
