@@ -126,6 +126,24 @@ def test_missing_outputs_are_not_seen():
     assert policy.n_rounds == 3
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_pairs_learned_at_once_are_those_learned_one_by_one(missing, monkeypatch):
+    """Of cases that show no pair, some pairs and all of them."""
+    cascade = sw.Cascade([0.0, *[0.05] * 9])
+    at_once = sw.ContextualResolve(cascade, 3, warm_up=5)
+    monkeypatch.setattr("stopwise.policies.pair_models.MOST_LISTED", 10**6)
+    one_by_one = sw.ContextualResolve(cascade, 3, warm_up=5)
+    assert type(at_once._model.x) is not type(one_by_one._model.x)
+    cases = draw_cases(10, 3, 150, 9, missing=missing)
+    for n, (outputs, context) in enumerate([*cases, ((None,) * 10, [1.0, 2.0, 3.0])]):
+        assert at_once.recommend(context) == one_by_one.recommend(context)
+        for policy in (at_once, one_by_one):
+            policy.tell(outputs[: 1 + n % 10], context)
+    for name, found in at_once.to_state()["statistics"]["model"].items():
+        expected = one_by_one.to_state()["statistics"]["model"][name]
+        np.testing.assert_allclose(np.array(found), np.array(expected), rtol=1e-6, atol=1e-9)
+
+
 # Saving
 
 

@@ -177,12 +177,12 @@ class Policy(Learner):
         inbox.left = inbox.left - times if stage == inbox.stage and times <= inbox.left else 0
 
     def _absorb(self, stage: int, told: Told, times: int) -> None:
-        self._add(lambda table: table.add_checked(stage, told, times))
+        self._add(stage, lambda table: table.add_checked(stage, told, times))
 
     def _absorb_totals(self, stage: int, times: int, disagreed: Totals) -> None:
-        self._add(lambda table: table.add_totals(stage, times, disagreed))
+        self._add(stage, lambda table: table.add_totals(stage, times, disagreed))
 
-    def _add(self, how: Callable[[PairCounts], None]) -> None:
+    def _add(self, stage: int, how: Callable[[PairCounts], None]) -> None:
         self._count(how)
         self._inbox.room = min(self._left_of_block, MOST_WAITING)
 

@@ -237,7 +237,7 @@ class ContextualPolicy(Learner):
             return [UNSEEN if a < 0 or b < 0 else int(a != b) for a, b in both]
         n_pairs = len(codes) * (len(codes) - 1) // 2
         known = np.array(codes, dtype=np.int64)
-        earlier, later = known[self._earlier[:n_pairs]], known[self._later[:n_pairs]]
+        earlier, later = known.take(self._earlier[:n_pairs]), known.take(self._later[:n_pairs])
         pairs = (earlier != later).view(np.int8)
         if min(codes) < 0:
             pairs[(earlier < 0) | (later < 0)] = UNSEEN

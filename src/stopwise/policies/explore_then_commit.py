@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Self
 
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
-from stopwise.counts import PairCounts, Totals
+from stopwise.counts import PairCounts
 from stopwise.errors import SettingError, StateError
-from stopwise.outputs import Told
 from stopwise.policies.base import Policy
 from stopwise.policies.optimism import FOREVER, first_accepted, price_rows
 
@@ -66,15 +66,10 @@ class ExploreThenCommit(Policy):
         # Playing the last stage brings complete cases, so the choice may still move.
         return stage, 1 if stage == self.cascade.n_stages - 1 else FOREVER
 
-    def _absorb(self, stage: int, told: Told, times: int) -> None:
-        super()._absorb(stage, told, times)
+    def _add(self, stage: int, how: Callable[[PairCounts], None]) -> None:
+        super()._add(stage, how)
         if stage == self.cascade.n_stages - 1:
-            self._stored["complete"].add_checked(stage, told, times)
-
-    def _absorb_totals(self, stage: int, times: int, disagreed: Totals) -> None:
-        super()._absorb_totals(stage, times, disagreed)
-        if stage == self.cascade.n_stages - 1:
-            self._stored["complete"].add_totals(stage, times, disagreed)
+            how(self._stored["complete"])
 
     def _read(self, statistics: Any) -> dict[str, Any]:
         tables = super()._read(statistics)

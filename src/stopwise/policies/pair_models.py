@@ -196,8 +196,11 @@ def learn_pairs(model: Model, pairs: Any) -> None:
     if type(model.x) is list:
         learn_by_pair(model, pairs)
         return
-    shown: Any = pairs != UNSEEN
-    shown = slice(len(pairs)) if shown.all() else np.flatnonzero(shown)
+    shown: Any = np.flatnonzero(pairs != UNSEEN)
+    if not len(shown):
+        return
+    if len(shown) == len(pairs):
+        shown = slice(len(pairs))
     x, theta, inverse = model.x, model.theta.T[:, shown], model.inverse.T[:, :, shown]
     direction = x @ inverse
     q = np.maximum(x @ direction, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from sys import getsizeof
 from typing import Any
 
 from stopwise.counts import Totals
@@ -14,6 +15,7 @@ _MOST_ADDED = 255
 
 EQUAL_THEMSELVES = frozenset((bool, int, str))
 """The types of outputs that need no check."""
+_KEPT = EQUAL_THEMSELVES | {float}
 
 MOST_WAITING = 250
 """So many cases may wait to be counted; threads that tell at once may add a few more."""
@@ -22,9 +24,8 @@ MOST_WAITING = 250
 # that the first outputs stay known and the table of words by agreement starts anew.
 WORD_MEMORY = 4_000_000
 MOST_KNOWN = 1_000
-# Text and whole numbers beyond this size are not kept.
-_LONGEST_TEXT = 40
-_LARGEST_NUMBER = 2**63
+# Bytes of an output that is kept, at most: a text of about fifty letters.
+_LARGEST = 100
 
 
 class Inbox:
@@ -81,20 +82,11 @@ class Words:
             if len(self._by_agreement) >= self._most_words:
                 self._by_agreement.clear()
             self._by_agreement[key] = word = tally_word(key)
-        if self._keeps and all(map(_is_short, first)):
+        if self._keeps and all(type(y) in _KEPT and getsizeof(y) <= _LARGEST for y in first):
             self._n_known += 1
             self._keeps = self._n_known < self._most_known
             self.inboxes[len(outputs) - 1].known[outputs] = word
         return word
-
-
-def _is_short(output: Any) -> bool:
-    kind = type(output)
-    if kind is str:
-        return len(output) <= _LONGEST_TEXT
-    if kind is int:
-        return bool(-_LARGEST_NUMBER <= output < _LARGEST_NUMBER)
-    return kind is bool or kind is float
 
 
 def tally_word(outputs: Outputs) -> int:
