@@ -7,23 +7,20 @@ least. Fails if a bar is missed.
 from __future__ import annotations
 
 import argparse
-import ctypes
-import io
 import os
-import shutil
 import statistics
-import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import stopwise as sw
+from benchmarks.bandit_libraries import LIBRARIES
+from benchmarks.bench_compile import RULES, seven_tests
+from benchmarks.c_kernel import c_kernel
 from benchmarks.numpy_loop import numpy_loop
 from stopwise.policies.compiled_rule import declared_rule
 from stopwise.problem.families import relaxed_errors
@@ -188,64 +185,25 @@ def step_kernel(bars: Bars, instance: sw.Instance, play_c: Any) -> None:
         bars.at_most(f"compiled steps, K = {K}: x the same in C", statistics.median(over_c), 1.3)
 
 
-class CWorld(ctypes.Structure):
-    _fields_ = (
-        *((name, ctypes.c_int64) for name in ("K", "R", "P")),
-        *((name, ctypes.c_void_p) for name in ("prices", "adds", "keep", "ends", "alike")),
-        ("exploration", ctypes.c_double),
-        *((name, ctypes.c_uint64) for name in ("state", "step")),
-    )
-
-
-def c_kernel() -> Callable[[World, Any], Any] | None:
-    """Compile kernel.c; None without a compiler."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        print("no C compiler: the comparison with C is left out")
-        return None
-    folder = tempfile.mkdtemp()
-    target = Path(folder) / "kernel.so"
-    source = Path(__file__).with_name("kernel.c")
-    flags = ["-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, str(source), "-o", str(target), "-lm"], check=True)
-    library = ctypes.CDLL(str(target))
-    shutil.rmtree(folder)
-
-    def play(world: World, key: Any) -> Any:
-        rule = declared_rule(sw.WeakDominance(world.cascade))
-        prices, rows = rule.tables.prices, world.rows(counts_errors=False)
-        arrays = (prices, rows.adds, rows.keep, rows.ends, rows.alike)
-        given = CWorld(
-            len(prices),
-            *rows.adds.shape,
-            *(array.ctypes.data for array in arrays),
-            rule.tables.settings[0],
-            *map(int, key),
-        )
-        stops = np.zeros(len(prices), dtype=np.int64)
-        library.play(
-            ctypes.byref(given), ctypes.c_int64(MILLION), ctypes.c_void_p(stops.ctypes.data)
-        )
-        return stops
-
-    return play
-
-
 def rules_of_each_round(n: int = 100_000) -> None:
     """Nanoseconds a round of the rules that decide in every round, beside drawing one uniform."""
     uniform = np.random.default_rng(0)
     took = min(cpu_seconds(partial(uniform.random, MILLION)) for _ in range(REPEATS))
-    print(f"\n{'':32s} {'ns a round':>10s}   (a uniform number: {took * 1e3:.1f} ns)")
-    rules: dict[str, Callable[[sw.Cascade], Any]] = {
-        "Algorithm 1": sw.StrongDominance,
-        "Thompson": partial(sw.Thompson, seed=0),
-    }
-    for name, make in rules.items():
+    print(f"\n{'':46s} {'ns a round':>10s}   (a uniform number: {took * 1e3:.1f} ns)")
+    for name in ("StrongDominance", "Thompson"):
+        make = RULES[name]
         for K, instance in instances().items():
-            world, rule = World(instance), declared_rule(make(instance.cascade))
-            runs = [CompiledPlay(rule, np.random.default_rng(seed)) for seed in range(REPEATS + 1)]
-            seconds = [cpu_seconds(partial(run.play, world, np.array([n]))) for run in runs][1:]
-            print(f"{name + f', K = {K}':32s} {min(seconds) / n * 1e9:10.0f}", flush=True)
+            told(f"{name}, K = {K}", instance, make, n)
+    for name, make in RULES.items():
+        told(f"{name}, seven tests in a tree", seven_tests(), make, n)
+
+
+def told(what: str, instance: sw.Instance, make: Callable[[sw.Cascade], Any], n: int) -> None:
+    """Print how long a round of a rule takes."""
+    world, rule = World(instance), declared_rule(make(instance.cascade))
+    runs = [CompiledPlay(rule, np.random.default_rng(seed)) for seed in range(REPEATS + 1)]
+    seconds = [cpu_seconds(partial(run.play, world, np.array([n]))) for run in runs][1:]
+    print(f"{what:46s} {min(seconds) / n * 1e9:10.0f}", flush=True)
 
 
 def thousand_replications(bars: Bars, n_loop: int) -> None:
@@ -290,52 +248,6 @@ def other_libraries(n: int = 2000) -> None:
         print(f"{name:14s} {medians[0] * 1e6:10.1f} {medians[1]:12,.0f} {medians[2]:12,.0f}")
 
 
-def river_ucb(rewards: Any) -> Callable[[], None]:
-    from river import bandit
-
-    def run() -> None:
-        policy, arms = bandit.UCB(delta=1, seed=0), [0, 1, 2]
-        for row in rewards:
-            arm = policy.pull(arms)
-            policy.update(arm, row[arm])
-
-    return run
-
-
-def mabwiser_ucb(rewards: Any) -> Callable[[], None]:
-    from mabwiser.mab import MAB, LearningPolicy
-
-    def run() -> None:
-        policy = MAB([0, 1, 2], LearningPolicy.UCB1())
-        policy.fit([0, 1, 2], [1.0, 1.0, 1.0])
-        for row in rewards:
-            arm = policy.predict()
-            policy.partial_fit([arm], [row[arm]])
-
-    return run
-
-
-def smpybandits_ucb(rewards: Any) -> Callable[[], None]:
-    import scipy.special
-
-    # SciPy has dropped the name, and without it the package cannot be imported; UCB never calls it.
-    scipy.special.btdtri = scipy.special.betaincinv
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        from SMPyBandits.Policies import UCB
-
-    def run() -> None:
-        policy = UCB(3)
-        policy.startGame()
-        for row in rewards:
-            arm = policy.choice()
-            policy.getReward(arm, row[arm])
-
-    return run
-
-
-LIBRARIES = {"river": river_ucb, "MABWiser": mabwiser_ucb, "SMPyBandits": smpybandits_ucb}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--loop-rounds", type=int, default=10_000, help="of the NumPy loop")
@@ -344,7 +256,7 @@ def main() -> None:
     print(f"{'':62s} {'measured':>10s} {'bar':>9s}")
     with one_core():
         events_without_numba(bars, args.loop_rounds)
-        play_c = c_kernel()
+        play_c = c_kernel(MILLION)
         for instance in instances().values():
             step_kernel(bars, instance, play_c)
         rules_of_each_round()
