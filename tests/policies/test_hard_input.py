@@ -3,9 +3,9 @@
 import json
 import math
 import sys
-import threading
 import tracemalloc
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -203,10 +203,7 @@ def test_threads_neither_lose_nor_invent_cases(name):
 
     def work():
         for case in cases:
-            if isinstance(policy, sw.StoppingPolicy):
-                stage = policy.ask(case.outputs[:1])
-            else:
-                stage = policy.ask()
+            stage = policy.ask(*[case.outputs[:1]] * isinstance(policy, sw.StoppingPolicy))
             shown = case.outputs[: stage + 1]
             told.append(shown)
             tell(policy, shown)
@@ -214,11 +211,9 @@ def test_threads_neither_lose_nor_invent_cases(name):
     switch = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            for done in [pool.submit(work) for _ in range(4)]:
+                done.result()
     finally:
         sys.setswitchinterval(switch)
     assert policy.n_rounds == 1_200

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import stopwise as sw
@@ -47,6 +49,13 @@ def test_cases_are_counted_however_many_are_told_without_a_question(n):
         policy.tell(["a", "b", "a"])
     assert policy.n_rounds == 2 * n
     assert policy.counts == counted([([0, 1], n), ([0, 1, 0], n)])
+
+
+def test_nobody_waits_for_the_number_of_cases_while_a_model_is_fitted():
+    policy = sw.BeliefStopping(CHAIN)
+    policy.tell([0, 1, 1])
+    with policy._lock, ThreadPoolExecutor() as pool:
+        assert pool.submit(lambda: policy.n_rounds).result(timeout=10) == 1
 
 
 def test_blocks_of_recent_cases_end_where_they_should_without_a_question():

@@ -127,6 +127,12 @@ class Policy(Learner):
             return counts
 
     @property
+    def n_rounds(self) -> int:
+        """The number of cases told."""
+        with self._lock:  # some may wait to be counted
+            return int(self._told.n_rounds)
+
+    @property
     def _statistics(self) -> dict[str, Any]:
         """The statistics, after counting the cases that wait."""
         self._settle()
@@ -190,8 +196,8 @@ class Policy(Learner):
         with self._lock:
             self._settle()  # what waits counts, and belongs to the stage in force
             stage, left = self._decide()
+            block = self._left_of_block
             self._inbox.left = 0
             self._inbox = inbox = self._words.inboxes[stage]
-            inbox.left = min(left, self._left_of_block)
-            inbox.room = min(self._left_of_block, MOST_WAITING)
+            inbox.left, inbox.room = min(left, block), min(block, MOST_WAITING)
             return stage

@@ -177,9 +177,8 @@ class Learner(ABC):
 
     @property
     def n_rounds(self) -> int:
-        """The number of cases told."""
-        with self._lock:
-            return int(self._told.n_rounds)
+        """The number of cases told; nobody waits for it while a model is fitted."""
+        return int(self._told.n_rounds)
 
     # Workers
 
