@@ -2,11 +2,15 @@
 
 The outputs of early exits, or of models with ever more features, are close to a Markov chain:
 
-    P(y) = P(y_K) Π_k P(y_k | y_k+1).
+    P(y) = P(y_1) Π_k P(y_k+1 | y_k).
 
 The model of independent errors explains such a table by a test in the middle that hardly errs,
 where in truth later tests are better. Where a chain explains nearly as well how the outputs of
 tests depend on each other, outputs alone do not tell error rates.
+
+A chain reads the same in both directions where all tests were run. Where the outputs so far decided
+whether the next test was run, only this one leaves the likelihood intact: the other learns from the
+cases that went on what made them go on.
 """
 
 from __future__ import annotations
@@ -31,18 +35,22 @@ def chain_logs(design: Design, weights: FloatArray, strengths: FloatArray) -> Fl
     weights
         How many cases show each pattern in each fit; shape (R, S).
     strengths
-        The number of cases that the prior of a row of P(y_k | y_k+1) is worth; shape (S,).
+        The number of cases that the prior of a row of P(y_k+1 | y_k) is worth; shape (S,).
     """
     codes, M = design.codes, design.n_classes
-    logs, before = np.zeros(weights.shape), np.full(len(codes), MISSING)
-    for k, column in enumerate(codes.T):
+    logs, after = (
+        np.zeros(weights.shape),
+        np.full(len(codes), MISSING),
+    )  # the next test that was run
+    for k in reversed(range(design.n_tests)):
+        column = codes[:, k]
         given = (column[:, None] == np.arange(M))[:, None, :]
         parameters = maximise(design, weights[:, :, None] * given, strengths)
-        (rows,) = np.nonzero((column != MISSING) & (before != MISSING))
-        said = 1 + before[rows] * M + codes[rows, before[rows]]
+        (rows,) = np.nonzero((column != MISSING) & (after != MISSING))
+        said = 1 + after[rows] * M + codes[rows, after[rows]]
         logs[rows] += np.log(parameters[said, :, column[rows]] + TINY)
-        before[column != MISSING] = k
-        (rows,) = np.nonzero((column != MISSING) & (codes[:, k + 1 :] == MISSING).all(axis=1))
+        after[column != MISSING] = k
+        (rows,) = np.nonzero((column != MISSING) & (codes[:, :k] == MISSING).all(axis=1))
         logs[rows] += np.log(parameters[0][:, column[rows]].T + TINY)
     return logs
 
