@@ -55,5 +55,15 @@ def test_what_was_not_shown_is_left_out():
     assert context_misfit([], CHAIN) == ()
     with pytest.raises(ContextError, match="context must have 2 features"):
         context_misfit([*cases[:3], ((0, 1), [1.0])], CHAIN)
-    with pytest.raises(ContextError, match="contexts must be rows"):
-        quadratic_features([1.0, 2.0])
+
+
+def test_quadratic_features_of_one_case_and_of_many():
+    assert quadratic_features([[2.0, 3.0], [0.0, 1.0]]).tolist() == [
+        [2, 3, 4, 6, 9],
+        [0, 1, 0, 0, 1],
+    ]
+    assert quadratic_features((2.0, 3.0)).tolist() == [2, 3, 4, 6, 9]
+    with pytest.raises(ContextError, match="contexts must be features or rows of them"):
+        quadratic_features(np.zeros((2, 2, 2)))
+    with pytest.raises(ContextError, match="contexts must be numbers, got 'old'"):
+        quadratic_features("old")

@@ -232,27 +232,27 @@ def test_a_chosen_adversary_does_not_refute_a_hold(name, struggle):
 
 def test_a_settled_stage_is_held_no_longer_than_its_witness():
     """Stage 1 is passed over for stage 2, which may soon look dear, and for 3, which is open."""
-    policy = sw.Resolve(Cascade([0, 0.3, 0.01]))
-    policy.tell_many({(0, 1, 1): 36, (0, 0, 0): 74})
-    assert (policy.ask(), policy.hold()) == (1, 10)
-    policy.tell_many({(0, 0): 10})
+    policy = sw.Resolve(Cascade([0, 0.3, 0.02]))
+    policy.tell_many({(0, 1, 1): 288, (0, 0, 0): 592})
+    assert (policy.ask(), policy.hold()) == (1, 80)
+    policy.tell_many({(0, 0): 80})
     assert policy.ask() == 2
 
 
 def test_a_purchase_is_held_no_longer_than_a_later_stage_is_out_of_question():
     """Stage 1 is in question; stage 3 is bought to show it, until stage 2 is enough.
 
-    By the counts (1, 2) pays, 24 of 41 for .5, which is the doubt of stage 1, .60. (1, 3) does not,
-    20 of 22 for .99, by 2.71. That is .60 and less than the demand of 2.27 more: stage 3 is not out
+    By the counts (1, 2) pays, 27 of 45 for .5, which is the doubt of stage 1, .91. (1, 3) does not,
+    16 of 19 for .99, by 5.69. That is .91 and less than the demand of 4.79 more: stage 3 is not out
     yet. A case (0, 0, 1) lowers the doubt, so that one such case may rule it out and hold is 1.
     """
-    doubt, against = 41 * bernoulli_kl(24 / 41, 0.5), 22 * bernoulli_kl(20 / 22, 0.99)
-    demand = demanded_evidence(128, 22)  # after 101 rounds
-    assert (round(doubt, 2), round(against, 2), round(demand, 2)) == (0.6, 2.71, 2.27)
+    doubt, against = 45 * bernoulli_kl(27 / 45, 0.5), 19 * bernoulli_kl(16 / 19, 0.99)
+    demand = demanded_evidence(1024, 19)
+    assert (round(doubt, 2), round(against, 2), round(demand, 2)) == (0.91, 5.69, 4.79)
     assert against < doubt + demand
     policy = sw.Resolve(Cascade([0, 0.5, 0.49]))
-    policy.tell_many({(0, 0, 1): 14, (0, 1, 1): 6, (0, 0, 0): 2})
-    policy.tell_many({(0, 1): 18, (0, 0): 1, (0,): 60})
+    policy.tell_many({(0, 0, 1): 13, (0, 1, 1): 3, (0, 0, 0): 3})
+    policy.tell_many({(0, 1): 24, (0, 0): 2, (0,): 60})
     assert policy.recommend() == 0
     assert policy.ask() == 2
     assert policy.hold() == 1

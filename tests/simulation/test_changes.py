@@ -17,7 +17,7 @@ BEFORE, AFTER = nested_errors(CASCADE, [0.4, 0.1, 0.1]), nested_errors(CASCADE, 
 
 def run(policy, worlds=(BEFORE, AFTER), **settings):
     given = {"horizon": 2000, "replications": 3, "seed": 1, "change_points": [700]}
-    return sw.simulate(list(worlds), policy, **{**given, "checkpoints": [300, 900], **settings})
+    return sw.simulate(worlds, policy, **{**given, "checkpoints": [300, 900], **settings})
 
 
 @pytest.mark.parametrize("name", sorted(FACTORIES))

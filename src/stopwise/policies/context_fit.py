@@ -90,16 +90,24 @@ def context_misfit(cases: Iterable[tuple[Any, Any]], cascade: Cascade) -> tuple[
 
 
 def quadratic_features(contexts: Any) -> FloatArray:
-    """Return contexts with the squares and products of their features; shape (n, d (d + 3) / 2).
+    """Return features with their squares and products, d (d + 3) / 2 of them.
 
-    >>> quadratic_features([[2.0, 3.0]])
-    array([[2., 3., 4., 6., 9.]])
+    Parameters
+    ----------
+    contexts
+        The d features of a case, or rows of them.
+
+    >>> quadratic_features([2.0, 3.0])
+    array([2., 3., 4., 6., 9.])
     """
-    x = np.asarray(contexts, dtype=np.float64)
-    if x.ndim != 2:
-        raise ContextError(f"contexts must be rows of features, got shape {x.shape}")
-    a, b = np.triu_indices(x.shape[1])
-    return np.hstack([x, x[:, a] * x[:, b]])
+    try:
+        x = np.asarray(contexts, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise ContextError(f"contexts must be numbers, got {contexts!r}") from problem
+    if x.ndim not in (1, 2):
+        raise ContextError(f"contexts must be features or rows of them, got shape {x.shape}")
+    a, b = np.triu_indices(x.shape[-1])
+    return np.concatenate([x, x[..., a] * x[..., b]], axis=-1)
 
 
 def _scaled(x: FloatArray) -> FloatArray:

@@ -13,6 +13,8 @@ from stopwise.policies.indifference import other_side_of, width, zone_until
 from stopwise.policies.optimism import FOREVER, HAIR, NOTHING
 from stopwise.theory.divergence import bernoulli_kl
 
+# The first epoch has so many rounds. With shorter ones a few cases would settle a comparison.
+FIRST_EPOCH = 1024
 # The weight of ln(1 + x) in `demanded_evidence`. At 0 some runs rest on a mistake for long.
 CAUTION = 0.5
 # What contradicts a stage counts for more than nothing, whatever rounding makes of it.
@@ -20,8 +22,8 @@ _LEAST = 1e-300
 
 
 def epoch_end(n_rounds: int) -> int:
-    """Return the end of the epoch: the next round, rounded up to a power of two."""
-    end = 1
+    """Return the end of the epoch: the next round, rounded up to a power of two, at least 1,024."""
+    end = FIRST_EPOCH
     while end <= n_rounds:
         end *= 2
     return end

@@ -41,20 +41,22 @@ from stopwise.policies.tree_resolution import (
 class Resolve(Policy):
     """Play the stage that looks best, except to buy what would overturn that, at the least cost.
 
-    Stage i *looks best* if it is the first whose prices cover the observed disagreement with every
-    later stage. Three things can be wrong with it, and each has its answer:
+    A stage is contradicted by an earlier one from which it does not seem to pay, and by a later one
+    that seems to pay. The stage i that *looks best* is the one with the least evidence against it.
+    Three things can be wrong with it, and each has its answer:
 
-    1. going on to some j > i may pay after all: (i, j) is not seen while i is played, so it has to
-       be bought until n·kl(p̂_ij, C_j - C_i) reaches `resolution.demanded_evidence`;
+    1. some j > i may be best after all: it is not seen while i is played, so it has to be bought
+       until what contradicts it has the evidence n·kl(p̂, price) that is demanded
+       (`resolution.demanded_evidence`);
     2. an earlier stage was passed over because of a pair that i shows anyway: nothing to buy;
     3. an earlier stage was passed over because of a deeper pair only: that is bought like 1.
 
     The deepest open comparison is bought first, at the stage that shows it and looks cheapest. On a
     tree the other branches are held against the way taken as well: `tree_resolution`.
 
-    Evidence is demanded for whole epochs, t rounded up to a power of two, so that the stage
-    changes rarely and `hold` is long. ``docs/resolve.md`` says why this cannot get stuck and what
-    its regret is.
+    Evidence is demanded for whole epochs, t rounded up to a power of two, at least 1,024, so that
+    the stage changes rarely and `hold` is long. ``docs/resolve.md`` says why this cannot get stuck
+    and what its regret is.
 
     Parameters
     ----------
@@ -75,10 +77,10 @@ class Resolve(Policy):
     >>> for _ in range(20):
     ...     policy.tell([0, 0][: policy.ask() + 1])
     >>> policy.ask(), policy.hold()
-    (0, 12)
+    (0, 1004)
     >>> print(policy.certificate())  # doctest: +ELLIPSIS
-    stage 1: 0 decided, 1 leaning, 0 open at confidence 0.95
-      1 -> 2 does not pay (leaning): disagreement 0.0000 against price 0.5000 in 4 cases, ...
+    stage 1: 1 decided, 0 leaning, 0 open at confidence 0.95
+      1 -> 2 does not pay (decided): disagreement 0.0000 against price 0.5000 in 9 cases, ...
     """
 
     settings = ("indifference", "memory")

@@ -35,7 +35,7 @@ MAX_CHECKPOINTS = 10**6
 
 
 def simulate(  # noqa: PLR0913  # all by keyword
-    environment: Environment | list[Environment],
+    environment: Environment | Sequence[Environment],
     policy: PolicyOrFactory,
     *,
     horizon: int,
@@ -58,7 +58,7 @@ def simulate(  # noqa: PLR0913  # all by keyword
     environment
         An `Instance`, or a `Recording` whose rows are drawn with replacement; or the same with
         contexts, where every policy meets the same cases and regret is measured for each context.
-        Or a list of environments that follow each other, on the same cascade.
+        Or a list or tuple of environments that follow each other, on the same cascade.
     policy
         A policy, which is not changed: every replication goes on with a copy of its own, from what
         the policy knows. Or what makes a policy from a cascade (its class, say), called once. It
@@ -98,7 +98,7 @@ def simulate(  # noqa: PLR0913  # all by keyword
 
 
 def prepare_job(
-    environment: Environment | list[Environment],
+    environment: Environment | Sequence[Environment],
     policy: PolicyOrFactory,
     horizon: int,
     replications: int,
@@ -114,7 +114,9 @@ def prepare_job(
     rounds = checkpoint_rounds(checkpoints, last)
     R = whole_number("replications", replications, SettingError, least=1)
     start = whole_number("seed", seed, SettingError, least=0)
-    environments: list[Any] = list(environment) if isinstance(environment, list) else [environment]
+    environments: list[Any] = [environment]
+    if isinstance(environment, (list, tuple)):
+        environments = list(environment)
     if not environments:
         raise SettingError("environment must not be an empty list")
     changes = _checked_changes(change_points, last, len(environments))
