@@ -159,11 +159,11 @@ def n_letters(outputs: Outputs) -> int:
     return sum(len(y) for y in outputs if isinstance(y, str))
 
 
-def plain_output(output: Hashable) -> str | int | float | None:
+def plain_output(output: Hashable, *, name: str = "outputs") -> str | int | float | None:
     """Return ``output`` as a value that JSON knows."""
     value = output.item() if isinstance(output, np.generic) else output
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
-    raise OutputsError(f"outputs must be text, finite numbers or None to be saved, got {output!r}")
+    raise OutputsError(f"{name} must be text, finite numbers or None to be saved, got {output!r}")

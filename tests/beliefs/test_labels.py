@@ -7,6 +7,7 @@ import pytest
 
 from stopwise.beliefs import LatentClasses
 from stopwise.cascade import Cascade
+from stopwise.errors import OutputsError
 from stopwise.patterns import PatternTable
 from tests.beliefs.worlds import independent, labelled, table_of
 
@@ -151,3 +152,9 @@ def test_where_all_tests_agree_the_belief_stays_while_only_disagreements_are_lab
     assert np.allclose(labelled.posterior(agree), plain.posterior(agree), rtol=0, atol=1e-9)
     against = LatentClasses.fit(TABLE, labels=[([1, 1, 1], 0, 200)])
     assert against.belief([1, 1, 1])[0] > 0.95
+
+
+def test_a_label_that_only_looks_like_an_output_is_refused():
+    outputs, _ = independent(np.random.default_rng(0), 100, [0.7, 0.8, 0.9])
+    with pytest.raises(OutputsError, match="written as outputs are, 1, got '1' at 2"):
+        LatentClasses.fit(table_of(outputs), labels=[((0, 0, 1), 1), ((0, 0, 1), "1")])

@@ -57,7 +57,7 @@ def test_three_tests_with_two_values_cannot_be_refuted():
     model = LatentClasses.fit(table_of(outputs))
     assert not model.misfit.is_testable
     assert not model.misfit.is_refuted
-    assert "No table of these tests can refute" in model.explain()
+    assert "This table cannot refute" in model.explain()
 
 
 def with_a_copy(seed, n, accuracies, n_classes, share, pair):

@@ -238,14 +238,15 @@ def _outliers(facts: Facts, stage: int, others: Sequence[int]) -> dict[int, floa
     """Return the tests in question that disagree with all others, and how often at least.
 
     Such a test is alone right or alone wrong, and no log without labels tells which. In question
-    are ``stage`` and those of ``others`` that may err less often.
+    are ``stage`` and those of ``others`` that may err less often, but not the first test: that a
+    cheap first test differs from all others is what one expects of it.
     """
     p = facts.table.disagreement
     rivals = [k for k in others if facts.largest_differences[stage, k] > TINY]
     if len(p) < 3 or np.isnan(p).any() or not rivals:
         return {}
     found = {}
-    for test in sorted({stage, *rivals}):
+    for test in sorted({stage, *(k for k in rivals if k)}):
         rest = [k for k in range(len(p)) if k != test]
         least = float(p[test, rest].min())
         among = float(np.median([p[i, j] for i in rest for j in rest if i < j]))

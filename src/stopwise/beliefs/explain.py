@@ -18,7 +18,8 @@ NESTED = (
 )
 LATER = "where two tests differ, the later one is taken to be right."
 BY_LABELS = "where two tests differ, labels tell which is right, and without any the later one is."
-TOO_OFTEN = "The tests err together more than the model allows."
+TOO_OFTEN = "They give the same wrong answer more often than the model allows."
+TOO_SELDOM = "They give the same wrong answer less often than the model allows."
 NOT_TRUSTED = "Without labels this belief is not to be trusted."
 NOTHING_LEFT = "With errors shared on hard cases nothing is left to test the model by."
 NOT_SETTLED = "Other tests that share their errors explain the table as well, with other rates."
@@ -69,11 +70,12 @@ def _fit(model: LatentClasses) -> str:
     elif misfit.is_refuted:
         pair = misfit.pairs[0]
         who = " and ".join(names[k] for k in pair.tests)
-        said = f"{who} depend on each other most (t = {pair.t:.1f}). {TOO_OFTEN}"
+        how = TOO_OFTEN if pair.t > 0 else TOO_SELDOM
+        said = f"{who} depend on each other most (t = {pair.t:.1f}). {how}"
     elif misfit.is_testable:
         return f"The table does not refute the model (p = {misfit.p_value:.2g})."
     elif model.complexity.n_levels > 1:
         said = NOTHING_LEFT
     else:
-        return "No table of these tests can refute that they err independently."
+        return "This table cannot refute that they err independently."
     return said if model.n_labels else f"{said} {NOT_TRUSTED}"

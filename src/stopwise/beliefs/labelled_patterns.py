@@ -13,7 +13,7 @@ from stopwise.beliefs.cases import MOST_CASES
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.checks import whole_number
 from stopwise.errors import InputError, OutputsError
-from stopwise.outputs import outputs_in_order, present
+from stopwise.outputs import looks_like, outputs_in_order, present
 from stopwise.patterns import MISSING, agreement
 
 
@@ -51,9 +51,15 @@ class LabelledPatterns:
         code: dict[Hashable, int] = {None: MISSING}
         for value in known:
             code[value] = len(code) - 1
+        alike = {} if by_agreement else {looks_like(value): value for value in known}
         total: dict[tuple[tuple[int, ...], int], int] = {}
         for place, row in enumerate(rows, start=1):
             outputs, label, times = _checked(row, n_tests, place)
+            if label not in code and looks_like(label) in alike:
+                as_known = alike[looks_like(label)]
+                raise OutputsError(
+                    f"labels must be written as outputs are, {as_known!r}, got {label!r} at {place}"
+                )
             if by_agreement:
                 label = outputs.index(label) if label in outputs else "none of them"
                 outputs = agreement(outputs)

@@ -19,7 +19,7 @@ from stopwise.beliefs.labelled_patterns import LabelledPatterns
 from stopwise.beliefs.labels import LabelUpdate
 from stopwise.beliefs.misfit import Misfit, independence
 from stopwise.beliefs.starts import best_fit, chosen_fit, later_is_right, votes_and_others
-from stopwise.beliefs.strength import ONE_ACCURACY, Complexity, chosen_complexities
+from stopwise.beliefs.strength import Complexity, complexities
 from stopwise.cascade import FloatArray, IntArray, read_only
 from stopwise.checks import whole_number
 from stopwise.errors import OutputsError, SettingError
@@ -133,22 +133,15 @@ class LatentClasses:
         M = len(table.classes)
         design = Design(told.codes, M)
         earlier = start._on(table) if start is not None else None
-        complexity, is_identified, is_settled = Complexity(0.0), told.has_three_tests, True
-        if start is not None and earlier is not None and is_identified:
+        complexity, is_identified, is_settled = Complexity(0.0), True, True
+        if start is not None and earlier is not None and told.has_three_tests:
             complexity, is_settled = start.complexity, start.is_settled
             fits = best_fit(design, told.counts, complexity, earlier)
+        elif choices := complexities(design, told, rng, agreement_only=table.agreement_only):
+            first = votes_and_others(design, told.counts, rng)
+            fits, complexity, is_settled = chosen_fit(design, told.counts, choices, first)
         else:
-            choices = [complexity]  # a law has no noise to be held against
-            if table.agreement_only:
-                choices = [ONE_ACCURACY]  # all that is left where values are made up
-            elif is_identified and not told.is_law:
-                choices = chosen_complexities(design, told.counts, rng)
-            is_identified = is_identified and bool(choices)
-            if is_identified:
-                first = votes_and_others(design, told.counts, rng)
-                fits, complexity, is_settled = chosen_fit(design, told.counts, choices, first)
-            else:
-                fits = later_is_right(design, told.counts)
+            is_identified, fits = False, later_is_right(design, told.counts)
         return cls(
             classes,
             Hidden(fits.parameters[:, 0], M).extended(len(classes)),

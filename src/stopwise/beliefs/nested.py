@@ -62,3 +62,11 @@ def unrelated_logs(design: Design, weights: FloatArray) -> FloatArray:
     shares /= shares.sum(axis=1, keepdims=True)
     logs = np.log(shares).reshape(-1, weights.shape[1])
     return np.asarray(design.indicators[:, 1:] @ logs)
+
+
+def settles_down(design: Design, counts: FloatArray) -> bool:
+    """Whether the last test changes no more answers than some step between tests before it."""
+    before, after = design.codes[:, :-1], design.codes[:, 1:]
+    both = (before != MISSING) & (after != MISSING)
+    changed = counts @ (both & (before != after)) / np.maximum(counts @ both, TINY)
+    return bool(changed[-1] <= changed[:-1].max())

@@ -7,8 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
+from stopwise.beliefs.cases import Cases
 from stopwise.beliefs.em import ROUGHLY, Design, fit_all, posteriors
-from stopwise.beliefs.nested import chain_logs, unrelated_logs
+from stopwise.beliefs.nested import chain_logs, settles_down, unrelated_logs
 from stopwise.cascade import BoolArray, FloatArray
 
 # The share of an average row of θ that comes from "one accuracy a test". With difficulty it is not
@@ -56,6 +57,19 @@ def strengths(share: float | FloatArray, n_cases: float | FloatArray, n_rows: in
     """
     part = np.asarray(share, dtype=np.float64)
     return np.asarray(part / (1 - part) * n_cases / n_rows + 1)
+
+
+def complexities(
+    design: Design, told: Cases, rng: np.random.Generator, *, agreement_only: bool
+) -> list[Complexity]:
+    """Return the models to choose from by fitting them; none where outputs do not tell rates."""
+    if not told.has_three_tests:
+        return []
+    if agreement_only:
+        return [ONE_ACCURACY]  # all that is left where values are made up
+    if told.is_law:
+        return [Complexity(0.0)]  # it has no noise to be held against
+    return chosen_complexities(design, told.counts, rng)
 
 
 def chosen_complexities(
@@ -108,8 +122,11 @@ def _with_difficulty(
 def _looks_nested(design: Design, halves: FloatArray, logs: FloatArray) -> bool:
     """Whether a chain explains all but a small part of how the tests depend on each other.
 
-    ``logs`` are the log likelihoods of the best model, which explains the whole of it.
+    ``logs`` are the log likelihoods of the best model, which explains the whole of it. Nested tests
+    settle down, so the last one may not change more answers than any step before it.
     """
+    if not settles_down(design, halves.sum(axis=1)):
+        return False
     tried = chain_logs(design, *_trials(halves, np.array(SHARES), design.n_classes))
     chain, best = _held_out(tried, halves)
     unrelated, _ = _held_out(unrelated_logs(design, halves), halves)

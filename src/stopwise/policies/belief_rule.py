@@ -110,6 +110,8 @@ class BeliefRule(ABC):
         test, answer, error = self._as_usual(outputs) if is_new else self._decide(codes)
         spent = self._spent_on_learning
         explores = spent > 0 and not is_new and self._explores(outputs, codes)
+        if explores and self.answer == "last" and not self.skips:
+            answer, error = self._more_believed(outputs, codes)
         left = left_to_run(outputs, len(self.costs), skip=self.skips)
         value = self._value(answer, outputs, codes)
         if not left:
@@ -119,6 +121,20 @@ class BeliefRule(ABC):
         price = float(self.costs[left].sum())
         chance = 1.0 if explores or price <= spent else float(spent / price)
         return Entry(test, chance, left[0], value, error, explores)
+
+    def _more_believed(self, outputs: Told, codes: list[int]) -> tuple[int, float]:
+        """Return the output at which the rule stopped, or the last one if that is believed more.
+
+        With its chance to be wrong. What is run so as to learn must not spoil an answer.
+        """
+        n = next(n for n in range(1, len(codes)) if self.after(outputs[:n]).test == STOP)
+        belief = self.model.posterior(np.array([self._row(codes)]))[0]
+        shown = [[c for c in part if c != MISSING] for part in (codes[:n], codes)]
+        said = [part[-1] for part in shown if part]
+        if not said:
+            return MISSING, 1.0
+        answer = max(said, key=lambda code: float(belief[code]))
+        return answer, 1 - float(belief[answer])
 
     def _as_usual(self, outputs: Told) -> Choice:
         """Return what to do after a value never seen: its test errs as it does on the whole."""

@@ -49,7 +49,9 @@ class BeliefStopping(StoppingPolicy):
     cascade
         The tests and their prices; a chain.
     answer
-        ``"last"``: the answer is the last output. ``"believed"``: the value believed most.
+        ``"last"``: the answer is the output at which the rule stops. A case that runs on so as to
+        learn gets that or the last one, whichever is believed more. ``"believed"``: the value
+        believed most.
     skip
         Tests may be run in any order, each at its own price: ask `choose` which to run next. The
         answer ``"last"`` is then the output of the last test, in the order of the cascade.
@@ -118,7 +120,7 @@ class BeliefStopping(StoppingPolicy):
         failed
             With ``skip``, tests that gave nothing and are not to be run again.
         """
-        if failed:
+        if failed or isinstance(failed, int):
             return self._choose_without(self._prefix(outputs_so_far), failed)
         entry = self._entry(outputs_so_far)
         chance = entry.chance
@@ -185,7 +187,9 @@ class BeliefStopping(StoppingPolicy):
         _, told = self._checked_outputs(outputs, stage)
         if label is not None:
             label = check_label(label)
-        for value in (*told, label):  # they have to be saved
+            self._spelling.watch((label,))
+            plain_output(label, name="label")
+        for value in told:  # they have to be saved
             plain_output(value)
         return self._stripped(told), label
 
@@ -264,7 +268,7 @@ class BeliefStopping(StoppingPolicy):
         """Choose by looking one test ahead, where some tests are not to be run again."""
         if not self.skip:
             raise SettingError("skip must be true for tests to be left out as failed")
-        K, is_list = len(self._costs), isinstance(failed, Collection)
+        K, is_list = len(self._costs), not isinstance(failed, str | int)
         if not is_list or whole_numbers("failed", failed, OutputsError).max() >= K:
             raise OutputsError(f"failed must be indices of tests, 0 to {K - 1}, got {failed!r}")
         rule = self._rule_in_force()
@@ -274,7 +278,8 @@ class BeliefStopping(StoppingPolicy):
         return next((k for k in left_to_run(told, K, skip=True) if k not in failed), None)
 
     def _prefix(self, outputs_so_far: Any) -> Told:
-        return self._stripped(super()._prefix(outputs_so_far))
+        told = self._stripped(super()._prefix(outputs_so_far))
+        return () if self.skip and told == (None,) else told
 
     def _stripped(self, told: Told) -> Told:
         """Return what is counted: with ``skip`` a missing output at the end says nothing."""

@@ -155,7 +155,7 @@ class _Answers:
     def __init__(self, policy: Any, world: StoppingWorld) -> None:
         self._policy = policy
         self._world = world
-        self.may_change = getattr(policy, "answer", "last") != "last"
+        self.may_change = hasattr(policy, "conclude")
         self._errors: dict[tuple[Pattern, Any], float] = {}
 
     def error(self, state: Pattern) -> float:

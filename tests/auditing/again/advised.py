@@ -93,7 +93,7 @@ class Again(Planned):
             return []
         better = [k for k in self.rivals if k != stage and self.differences[stage, k] > 1e-9]
         found = []
-        for test in {stage, *better} if better else ():
+        for test in {stage, *(k for k in better if k)} if better else ():
             own = [self.plain[test, k] for k in self.stages if k != test]
             rest = [p for (i, j), p in self.plain.items() if i < j and test not in (i, j)]
             if min(own) >= max(2.5 * np.median([float(p) for p in rest]), 0.1):

@@ -1,0 +1,46 @@
+"""Answers of cases that run on to learn, states without outputs, failed tests, odd labels."""
+
+import pytest
+
+from stopwise.cascade import Cascade
+from stopwise.errors import OutputsError, OutputsWarning
+from stopwise.policies.belief_stopping import BeliefStopping
+from stopwise.policies.stopping_policy import Decision
+from tests.policies.test_belief_stopping import cases
+
+
+def test_a_case_that_runs_on_to_learn_keeps_its_answer_unless_the_last_is_believed_more():
+    """The last test is the worst: what it says is no reason to change an answer."""
+    told, _ = cases(5_000, errors=(0.1, 0.08, 0.25))
+    policy = BeliefStopping(Cascade(costs=[0.01, 0.01, 0.01]), seed=0)
+    policy.tell_many(told)
+    assert policy.recommend([0, 0]) is Decision.STOP
+    assert policy.conclude([0, 0, 1])[0] == 0
+    assert policy.conclude([0, 0, 1])[1] < 0.5
+    still = BeliefStopping(Cascade(costs=[0.01, 0.01, 0.01]), exploration=0)
+    still.tell_many(told)
+    assert (
+        still.conclude([0, 0, 1])[0] == 1
+    )  # nobody runs on to learn, so this is all that was asked for
+
+
+def test_no_output_at_all_is_where_a_case_begins():
+    told, _ = cases(1_000)
+    policy = BeliefStopping(Cascade(costs=[0.01, 0.02, 0.03]), skip=True)
+    policy.tell_many(told)
+    assert policy.choose([None] * 3) == policy.choose([None]) == policy.choose()
+
+
+@pytest.mark.parametrize("failed", [0, 1, "0"])
+def test_failed_tests_are_a_collection_of_indices(failed):
+    policy = BeliefStopping(Cascade(costs=[0.1, 0.2]), skip=True)
+    with pytest.raises(OutputsError, match="failed must be indices of tests, 0 to 1"):
+        policy.choose([], failed=failed)
+
+
+def test_a_label_is_named_in_messages_and_compared_with_outputs():
+    policy = BeliefStopping(Cascade(costs=[0.1, 0.2]))
+    with pytest.raises(OutputsError, match="label must be text, finite numbers or None"):
+        policy.tell([0, 1], label=float("inf"))
+    with pytest.warns(OutputsWarning, match="look alike"):
+        policy.tell([0, 1], label="1")
