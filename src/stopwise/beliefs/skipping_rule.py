@@ -81,6 +81,7 @@ def skipping_rule(
     for axis in range(K):
         law = np.concatenate([law, law.sum(axis=axis, keepdims=True)], axis=axis)
         joint = np.concatenate([joint, joint.sum(axis=axis, keepdims=True)], axis=axis)
+    _add_labels_of_states(model, law, joint)
     states = np.indices(law.shape).reshape(K, -1)
     seen = np.where(states == M, MISSING, states)
     answers = standing_codes(seen.T) if answer == "last" else joint.reshape(-1, M).argmax(axis=1)
@@ -90,6 +91,21 @@ def skipping_rule(
     errors[answers == MISSING] = np.inf
     errors[-1] = np.inf  # nothing was run
     return _induced(law, errors.reshape(law.shape), answers.reshape(law.shape), costs)
+
+
+def _add_labels_of_states(model: LatentClasses, law: FloatArray, joint: FloatArray) -> None:
+    """Weigh in labels of cases that stopped early, by their share of all labels from there on."""
+    if model.labels is None:
+        return
+    codes, weights, M = model.labels.codes, model.labels.weights, len(model.classes)
+    for state in np.unique(codes[(codes == MISSING).any(axis=1)], axis=0):
+        shown = state != MISSING
+        ahead = (codes[:, shown] == state[shown]).all(axis=1)
+        here = (codes == state).all(axis=1)
+        share = weights[here].sum() / weights[ahead].sum()
+        place = tuple(np.where(shown, state, M).tolist())
+        own = law[place] * model.posterior(state[None, :])[0]
+        joint[place] = share * own + (1 - share) * joint[place]
 
 
 def _induced(
