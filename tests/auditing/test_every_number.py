@@ -142,6 +142,7 @@ CHECKS = {
     "possible_stages[]": same(lambda a: a.rivals),
     "odd_values[]": same(lambda a: a.odd_values),
     "n_disputed": same(lambda a: a.n_disputed),
+    "n_disputed_labelled": same(lambda a: a.n_disputed_labelled),
     "prices[]": check_bands,
     "choices[].rule": same(lambda _: RULES),
     "choices[].stage": same(chosen),

@@ -98,3 +98,18 @@ def test_two_columns_with_one_name_are_refused():
     frame = pd.DataFrame([[0, 1, 1], [1, 0, 1]], columns=["a", "a", "b"])
     with pytest.raises(LogError, match="columns must have different names, got a twice"):
         sw.audit(frame, sw.Cascade([1, 1], names=["a", "b"]))
+
+
+def test_labels_of_other_disagreements_do_not_end_the_asking_for_labels():
+    """Labels settled that 'a' is bad; 'b' and 'c' still disagree where nobody has labelled."""
+    rng = np.random.default_rng(0)
+    right = rng.integers(0, 2, 2_000)
+    wrong = rng.random((2_000, 3)) < (0.4, 0.05, 0.04)
+    frame = pd.DataFrame(np.where(wrong, 1 - right[:, None], right[:, None]), columns=NAMES)
+    agree = frame[NAMES[1]] == frame[NAMES[2]]
+    told = frame.assign(label=right)[agree & (frame[NAMES[0]] != frame[NAMES[1]])][:600]
+    report = sw.audit(frame, sw.Cascade([1, 1, 1], 100, NAMES), labels=told)
+    assert report.facts.labels.n_telling > report.facts.n_disputed > 0
+    assert report.facts.n_disputed_labelled == 0
+    assert report.advice.next_step is NextStep.LABEL
+    assert f"label {report.facts.n_disputed} more cases" in report.summary()

@@ -268,8 +268,7 @@ def _next(facts: Facts, stage: int, certainty: Certainty, n_drawn: int) -> tuple
         return NextStep.NOTHING, 0
     if _gaps_decide(facts, stage):
         return NextStep.RUN_ALL_TESTS, 0
-    n_telling = 0 if facts.labels is None else facts.labels.n_telling
-    if facts.n_disputed <= n_telling:
+    if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0
     n = FIRST_LABELS if facts.labels is None else 4 * facts.labels.n_labels
     return NextStep.LABEL, min(n, facts.n_disputed)

@@ -68,6 +68,8 @@ class Facts:
         The least from which it follows that the minimax stage is best, ``None`` where nothing does.
     n_disputed
         In how many cases stages that may still be best are seen to disagree: only those can tell.
+    n_disputed_labelled
+        How many of these have a label.
     odd_values
         Outputs that may be slips of the log and count as answers.
     """
@@ -87,6 +89,7 @@ class Facts:
     plan: LabelPlan | None = None
     ground: Ground | None = None
     n_disputed: int = 0
+    n_disputed_labelled: int = 0
     odd_values: tuple[Hashable, ...] = ()
 
     @property
@@ -203,6 +206,9 @@ def facts_of(
         plan=plan,
         ground=ground,
         n_disputed=int(table.weights[disputed(table, possible)].sum()),
+        n_disputed_labelled=sum(
+            n for said, _, n in labels or () if len({said[k] for k in possible} - {None}) > 1
+        ),
         odd_values=tuple(v for v in odd_values(table) if v not in space.never_right),
     )
 

@@ -248,7 +248,7 @@ class Again(Planned):
             return "nothing"
         if self.gaps_decide(stage):
             return "run all tests"
-        return "label" if self.n_disputed > self.n_telling else "no help"
+        return "label" if self.n_disputed > self.n_disputed_labelled else "no help"
 
     @cached_property
     def n_next(self):

@@ -140,5 +140,10 @@ class Bounded(Labelled):
         """Cases that show two stages disagree of which either may be best."""
         return sum(self.is_disputed(row) for row in self.rows)
 
+    @property
+    def n_disputed_labelled(self):
+        """Those of them that have a label."""
+        return sum(self.is_disputed(row) for row, _ in self.labelled)
+
     def is_disputed(self, row):
         return len({row[k] for k in self.rivals} - {None}) > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from shlex import quote
 
 from stopwise.auditing.advice import NextStep
 from stopwise.auditing.report import AuditReport
@@ -54,10 +55,11 @@ def _command(report: AuditReport) -> str:
         costs = ",".join(f"{price:.15g}" for price in cascade.prices)
         old = "" if report.facts.labels is None else " --labels LABELS --plan-out MORE.csv"
         command = (
-            f"stopwise audit LOG --costs {costs} --mistake-cost {cascade.mistake_cost:.15g}{old} "
-            f"--plan-labels {n}"
+            f"stopwise audit LOG --tests {quote(','.join(cascade.names))} --costs {costs} "
+            f"--mistake-cost {cascade.mistake_cost:.15g}{old} --plan-labels {n}"
         )
-    return paragraph("This draws the cases to label:") + f"<p><code>{unbroken(command)}</code></p>"
+    said = "This draws the cases to label; put in your log, and --id if you gave one:"
+    return paragraph(said) + f"<p><code>{unbroken(command)}</code></p>"
 
 
 def _box(report: AuditReport) -> str:

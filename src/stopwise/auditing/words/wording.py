@@ -46,8 +46,8 @@ BASIS = {
     Basis.BELIEF: "It is the cheapest choice{hedge} if the tests err independently of each other.",
     Basis.BELIEF_AND_LABELS: "By the labels and the pattern of agreement it is{hedge} the cheapest "
     "choice.",
-    Basis.LAST_IS_BETTER: "It is the cheapest choice if three of four answers that the last test "
-    "changes are corrections; whether they are cannot be known without labels.",
+    Basis.LAST_IS_BETTER: "It is the cheapest choice if three of four answers that later tests "
+    "change are corrections; whether they are cannot be known without labels.",
     Basis.DISAGREEMENT: "It is the last test that changes more answers than its price is worth in "
     "mistakes; whether the changes are corrections cannot be known without labels.",
     Basis.WORST_CASE: "It is the choice that can go wrong least: at worst it costs {risk} "
@@ -227,7 +227,7 @@ def _to_label(report: AuditReport) -> str:
     labels, n = report.facts.labels, report.advice.n_next
     if labels is None or report.advice.next_step is not NextStep.LABEL:
         return _cases(n)
-    return _cases(n - labels.n_telling, "more case")
+    return _cases(n - report.facts.n_disputed_labelled, "more case")
 
 
 def n_said(report: AuditReport) -> int:
