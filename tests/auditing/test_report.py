@@ -113,3 +113,12 @@ def test_labels_of_other_disagreements_do_not_end_the_asking_for_labels():
     assert report.facts.n_disputed_labelled == 0
     assert report.advice.next_step is NextStep.LABEL
     assert f"label {report.facts.n_disputed} more cases" in report.summary()
+
+
+def test_a_test_that_disagrees_with_all_others_is_named_though_no_stage_may_end_there():
+    _, frame = frame_of(rates=(0.12, 0.08, 0.02))
+    frame = frame.assign(coin=np.random.default_rng(1).integers(0, 2, len(frame)))
+    frame = frame[[NAMES[0], NAMES[1], "coin", NAMES[2]]]
+    report = sw.audit(frame, sw.Cascade([1, 1, 1, 1], 100, list(frame)))
+    assert report.advice.stage != 2
+    assert [w.tests for w in report.advice.warnings if w.kind is WarningKind.OUTLIER] == [(2,)]

@@ -147,7 +147,9 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
         return False
     if _gaps_decide(facts, stage) and not any(a.gaps_are_random for a in facts.assumptions):
         return False
-    if _outliers(facts, stage, others) and not facts.has_telling_labels:
+    rivals = _may_err_less(facts, stage, others)
+    in_question = {stage, *rivals} if rivals and not facts.has_telling_labels else set()
+    if in_question & _outliers(facts, stage).keys():
         return False
     p = facts.table.disagreement
     sound = facts.verdict.stage if price is None else sound_stage(p, cascade)
@@ -200,7 +202,8 @@ def _step(facts: Facts, start: int, end: int) -> Step:
 def _warnings(facts: Facts, stage: int, certainty: Certainty) -> list[AdviceWarning]:
     found, gaps, table = [], facts.missing, facts.table
     if certainty is not Certainty.PROVEN:
-        for test, share in _outliers(facts, stage, facts.possible_stages).items():
+        rivals = _may_err_less(facts, stage, facts.possible_stages)
+        for test, share in _outliers(facts, stage).items() if rivals else ():
             if test == stage or not facts.has_telling_labels:
                 found.append(AdviceWarning(WarningKind.OUTLIER, (test,), number=share))
         if facts.belief.is_refuted:
@@ -234,19 +237,20 @@ def _warnings(facts: Facts, stage: int, certainty: Certainty) -> list[AdviceWarn
     return found
 
 
-def _outliers(facts: Facts, stage: int, others: Sequence[int]) -> dict[int, float]:
-    """Return the tests in question that disagree with all others, and how often at least.
+def _may_err_less(facts: Facts, stage: int, others: Sequence[int]) -> list[int]:
+    return [k for k in others if facts.largest_differences[stage, k] > TINY]
 
-    Such a test is alone right or alone wrong, and no log without labels tells which. In question
-    are ``stage`` and those of ``others`` that may err less often, but not the first test: that a
-    cheap first test differs from all others is what one expects of it.
+
+def _outliers(facts: Facts, stage: int) -> dict[int, float]:
+    """Return the tests that disagree with all others, and how often at least.
+
+    Such a test is alone right or alone wrong, and no log without labels tells which. The first test
+    counts only if it is ``stage``: that a cheap one differs from all others is to be expected.
     """
-    p = facts.table.disagreement
-    rivals = [k for k in others if facts.largest_differences[stage, k] > TINY]
-    if len(p) < 3 or np.isnan(p).any() or not rivals:
+    p, found = facts.table.disagreement, {}
+    if len(p) < 3 or np.isnan(p).any():
         return {}
-    found = {}
-    for test in sorted({stage, *(k for k in rivals if k)}):
+    for test in range(0 if stage == 0 else 1, len(p)):
         rest = [k for k in range(len(p)) if k != test]
         least = float(p[test, rest].min())
         among = float(np.median([p[i, j] for i in rest for j in rest if i < j]))

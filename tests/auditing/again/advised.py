@@ -59,7 +59,7 @@ class Again(Planned):
         supported = self.finding()[1] == stage or self.n_telling > 0
         if self.gaps_decide(stage) and not self.log.at_random:
             return False
-        if self.outliers(stage) and not self.n_telling:
+        if {stage, *self.better(stage)} & {*self.outliers(stage)} and not self.n_telling:
             return False
         if not supported and not (self.model.misfit.is_testable and self.left_out):
             return False
@@ -88,17 +88,20 @@ class Again(Planned):
         return max(hidden) > max(apart)
 
     def outliers(self, stage):
-        """Tests in question that disagree with every other one far more than those do."""
-        if self.K < 3 or None in self.plain.values():
+        """Tests that disagree with every other one far more than those do."""
+        if self.K < 3 or None in self.plain.values() or not self.better(stage):
             return []
-        better = [k for k in self.rivals if k != stage and self.differences[stage, k] > 1e-9]
         found = []
-        for test in {stage, *(k for k in better if k)} if better else ():
+        for test in [k for k in self.stages if k or k == stage]:
             own = [self.plain[test, k] for k in self.stages if k != test]
             rest = [p for (i, j), p in self.plain.items() if i < j and test not in (i, j)]
             if min(own) >= max(2.5 * np.median([float(p) for p in rest]), 0.1):
                 found.append(test)
         return found
+
+    def better(self, stage):
+        """Stages that may be best and may err less often."""
+        return [k for k in self.rivals if k != stage and self.differences[stage, k] > 1e-9]
 
     @cached_property
     def guessed_rates(self):
