@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
+from stopwise.auditing import Ordered
 from stopwise.auditing.advice import Certainty, NextStep, WarningKind
 from stopwise.auditing.rules import Rule
 from stopwise.errors import InputError, LogError
@@ -51,9 +52,10 @@ def test_it_is_a_guess_which_side_is_right_where_a_later_test_disagrees_with_all
 
 def test_a_first_test_that_disagrees_with_all_others_is_a_weak_one():
     _, frame = frame_of(rates=(0.35, 0.09, 0.04))
-    report = sw.audit(frame, sw.Cascade([6, 40, 400], 2_000, NAMES))
-    assert (report.advice.stage, report.advice.certainty) == (1, Certainty.LIKELY)
-    assert not report.advice.warnings
+    for assumptions in ([], [Ordered()]):
+        report = sw.audit(frame, sw.Cascade([6, 40, 400], 2_000, NAMES), assumptions=assumptions)
+        assert (report.advice.stage, report.advice.certainty) == (1, Certainty.LIKELY)
+        assert not report.advice.warnings
 
 
 def test_more_labels_are_asked_for_as_a_plan_of_their_own(world):

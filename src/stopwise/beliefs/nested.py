@@ -38,10 +38,8 @@ def chain_logs(design: Design, weights: FloatArray, strengths: FloatArray) -> Fl
         The number of cases that the prior of a row of P(y_k+1 | y_k) is worth; shape (S,).
     """
     codes, M = design.codes, design.n_classes
-    logs, after = (
-        np.zeros(weights.shape),
-        np.full(len(codes), MISSING),
-    )  # the next test that was run
+    logs = np.zeros(weights.shape)
+    after = np.full(len(codes), MISSING)  # the next test that was run
     for k in reversed(range(design.n_tests)):
         column = codes[:, k]
         given = (column[:, None] == np.arange(M))[:, None, :]
