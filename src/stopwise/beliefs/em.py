@@ -34,7 +34,7 @@ ROUGHLY = 3e-3  # the same where fits are only compared
 MAX_CYCLES = 300  # of three steps each
 NO_UNDERFLOW = 20  # tests: a product of so many chances of at least TINY is above zero
 DENSE = 200_000  # entries of the design matrix up to which it is not worth a sparse one
-SLACK = 1.0  # by which the log likelihood may fall: the prior may ask for that
+SLACK = 1.0  # by which the log likelihood may fall in a jump or leap
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,13 +256,15 @@ def fit_all(
 
     ahead = Acceleration(now.shape, design.n_classes, max_cycles)
     for _ in range(max_cycles):
-        first, _ = step(now)
+        first, at_start = step(now)
         second, before = step(first)
         landed = ahead.after(now, first, second)
         now, after = step(landed)
         least, reached, change = likelihood(*before), likelihood(*after), _largest(second - first)
-        worse = reached < least - SLACK
-        worse |= ahead.has_leapt & (_largest(now - landed) > change)
+        # Where plain steps lower the likelihood too, the prior asks for it.
+        rises, strayed = least > likelihood(*at_start), _largest(now - landed) > change
+        worse = (reached < least - SLACK) & (rises | strayed)
+        worse |= ahead.has_leapt & strayed
         if worse.any():
             now[:, worse], reached[worse] = second[:, worse], least[worse]
             ahead.forget(worse & ahead.has_leapt)
