@@ -133,7 +133,7 @@ def slow_resolve(counts, zone):
             strongest = max(paying, key=evidence)
             questions[a, strongest] = C[strongest] - C[a], math.inf
             witnesses.add((a, strongest))
-    horizon = 2 ** math.floor(math.log2(counts.n_rounds) + 1) if counts.n_rounds else 1
+    horizon = max(1024, 2 ** math.ceil(math.log2(counts.n_rounds + 1)))
 
     def fails_above(j):
         rows = [(C[j] - C[a], int(seen[a, j]), int(differed[a, j])) for a in cascade.path(j)[:-1]]
