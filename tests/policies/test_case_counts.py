@@ -7,7 +7,7 @@ import json
 import pytest
 
 from stopwise.cascade import Cascade
-from stopwise.errors import InputError, OutputsError, StateError
+from stopwise.errors import InputError, StateError
 from stopwise.policies.belief_stopping import BeliefStopping
 from stopwise.policies.case_counts import CaseCounts
 
@@ -67,6 +67,8 @@ def test_a_state_comes_back_as_it_was():
         {"cases": [], "other": [0, 0]},
         {"cases": [], "other": [0, 0, -1]},
         {"cases": []},
+        {"cases": 3, "other": [0, 0, 0]},
+        3,
     ],
 )
 def test_a_damaged_state_is_refused(damage):
@@ -74,6 +76,16 @@ def test_a_damaged_state_is_refused(damage):
         read(damage)
 
 
-def test_outputs_in_a_state_are_checked():
-    with pytest.raises(OutputsError, match="first 1 to 3 tests"):
-        read({"cases": [[["a"] * 4, None, 1]], "other": [0, 0, 0]})
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ([["a"] * 4, None, 1], "first 1 to 3 tests"),
+        ([["a"], None, 0], "whole number"),
+        ([["a"], None], "unpack"),
+        (3, "unpack"),
+    ],
+)
+def test_a_damaged_row_is_named(row, reason):
+    good = [["a"], None, 1]
+    with pytest.raises(StateError, match=f"at 1: .*{reason}"):
+        read({"cases": [good, row], "other": [0, 0, 0]})

@@ -143,16 +143,25 @@ class CaseCounts:
         ``check`` is what checks the outputs and the label of a case that is told.
         """
         counts = cls(cascade, max_patterns=max_patterns)
-        if set(state) != {"cases", "other"} or len(state["other"]) != cascade.n_stages:
-            raise StateError(f"case counts must be cases and {cascade.n_stages} others")
+        K = cascade.n_stages
+        match state:
+            case {"cases": [*cases], "other": [*other]} if len(state) == 2 and len(other) == K:
+                pass
+            case _:
+                raise StateError(f"case counts must be 'cases' and {K} numbers of 'other'")
         whole = partial(whole_number, "case counts", error=StateError)
-        counts.n_other = [whole(n, least=0) for n in state["other"]]
+        counts.n_other = [whole(n, least=0) for n in other]
         counts.n_rounds = sum(counts.n_other)
-        for outputs, label, times in state["cases"]:
-            case = check(outputs, label=label)
-            if case in counts.table or not counts._has_room(case):
+        for i, row in enumerate(cases):
+            try:
+                outputs, label, times = row
+                told, times = check(outputs, label=label), whole(times, least=1)
+            except (InputError, TypeError, ValueError) as error:
+                said = f"case counts must be [outputs, label, times], got {row!r} at {i}: {error}"
+                raise StateError(said) from None
+            if told in counts.table or not counts._has_room(told):
                 raise StateError(f"case counts must be of at most {max_patterns} different cases")
-            counts.add(case, whole(times, least=1))
+            counts.add(told, times)
         return counts
 
 
