@@ -49,12 +49,13 @@ def check_next(a, found, report):
 
 
 def check_certainties(a, found, report):
-    """The band of the own price is as sure as the advice; elsewhere what is sure is proven."""
+    """The band of the own price is as sure as the advice; what takes labels is likely."""
     for certainty, band in zip(found, report["prices"], strict=True):
         if band["low"] <= a.log.mistake_cost < band["high"]:
             assert certainty == a.choice[1]
         else:
-            assert (certainty == "proven") == band["is_sure"]
+            assert (certainty == "proven") == band["is_proven"]
+            assert certainty != "guess" or not band["is_sure"]
 
 
 def check_saved(a, found, report):
@@ -77,7 +78,7 @@ CHECKS = {
     "advice.n_next": check_next,
     "advice.stake": nearly(lambda a: a.label_value[0]),
     "advice.price_certainties[]": check_certainties,
-    "advice.outlooks[].n_labels": same(lambda a: [20, 50, 200][: len(a.label_value[1])]),
+    "advice.outlooks[].n_labels": same(lambda a: a.label_value[2]),
     "advice.outlooks[].chance": nearly(lambda a: a.label_value[1]),
     "belief.is_testable": same(lambda a: a.belief[1] and a.model.misfit.is_testable),
     "belief.is_refuted": same(lambda a: a.belief[1] and a.model.misfit.is_refuted),
@@ -134,6 +135,7 @@ CHECKS = {
     "error_bounds[].low": same(lambda a: [max(low, 0.0) for low, _ in a.error_bounds]),
     "error_bounds[].high": same(lambda a: [high for _, high in a.error_bounds]),
     "largest_differences[][]": same(lambda a: a.differences),
+    "proven_differences[][]": same(lambda a: a.proven),
     "worst_regrets[]": same(lambda a: a.regrets()),
     "minimax_stage": same(lambda a: a.safest),
     "guarantee": same(lambda a: min(a.regrets())),
@@ -179,6 +181,7 @@ CHECKS = {
     "labels.stage": if_any("labels", lambda a: a.label_stage),
     "labels.possible_stages[]": if_any("labels", lambda a: a.may_be_best(a.label_least)),
     "labels.weak_dominance": if_any("labels", lambda a: a.weak_dominance),
+    "plan.n_asked": if_any("plan", lambda a: a.log.n_planned),
     "plan.groups[].blocks[]": if_any("plan", lambda a: [camp for camp, _, _ in groups(a)]),
     "plan.groups[].n_cases": if_any("plan", lambda a: [n for _, n, _ in groups(a)]),
     "plan.groups[].n_labels": if_any("plan", lambda a: [m for _, _, m in groups(a)]),

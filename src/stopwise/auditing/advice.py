@@ -54,6 +54,7 @@ class WarningKind(Enum):
     CONSTANT = "constant"  # a test that gives one value only
     OWN_WORDS = "own words"  # a first test that shares no value with the others
     SAME_ANSWERS = "same answers"  # labels, none where tests disagree
+    SMALL_PLAN = "small plan"  # fewer cases can tell than were asked for
 
 
 class NextStep(Enum):
@@ -81,6 +82,8 @@ class Step:
         The share of answers that it changes in this log; wide where outputs are missing.
     payoff
         Whether it can pay.
+    needs_labels
+        Whether it takes labels to know that.
     break_even
         The share of changes that have to be corrections for it to pay; ``None`` for more than two
         values or with gaps, where only the difference counts: ``price`` more corrected than not.
@@ -95,6 +98,7 @@ class Step:
     price: float
     changed: Interval
     payoff: Payoff
+    needs_labels: bool
     break_even: float | None
     avoided: float
     corrected: float | None
@@ -107,7 +111,7 @@ class Step:
 
 @dataclass(frozen=True)
 class LabelOutlook:
-    """What some labels would do: the chance that they settle the question that is open."""
+    """What some more labels would do: the chance that they settle the question that is open."""
 
     n_labels: int
     chance: float
@@ -148,8 +152,8 @@ class Advice:
     price_certainties
         How sure each band of prices of `Facts.prices` is; that of the user's price as the advice.
     stake, outlooks
-        What not knowing costs on average, in mistakes a case, and what labels would do about it,
-        if any share of corrections is as likely as any other.
+        What not knowing costs on average, in mistakes a case, and what more labels would do about
+        it; see `stopwise.auditing.label_value`.
     """
 
     stage: int

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from stopwise.auditing.advice import (
     Advice,
-    AdviceWarning,
     Basis,
     Certainty,
-    LabelOutlook,
     NextStep,
     Payoff,
     Step,
-    WarningKind,
 )
 from stopwise.auditing.bounds.grounds import Ground
 from stopwise.auditing.bounds.regrets import TINY, possible_stages
+from stopwise.auditing.caveats import FEW, may_err_less, outliers, warnings_of
 from stopwise.auditing.evidence.verdict import Finding
 from stopwise.auditing.facts import Facts, guessed_errors
 from stopwise.auditing.interval import Interval
+from stopwise.auditing.label_value import label_value
 from stopwise.auditing.price_map import PriceBand
-from stopwise.auditing.rules import Rule
-from stopwise.cascade import Cascade
+from stopwise.cascade import Cascade, FloatArray
 from stopwise.disagreement import sound_stage
-from stopwise.reading.checks import own_words
 
-FEW = 30  # cases to go by
 FIRST_LABELS = 20
-OUTLOOKS = (20, 50, 200)  # numbers of labels of which the report says what they would do
-APART = 2.5  # a test is an outlier if it disagrees this many times as often as the others do
-OFTEN = 0.1  # and at least this often
 # How much more every other stage must cost for a belief to be clear.
 GAP = 0.1  # of what the stage costs
 SURE_ERRORS = 3.0  # standard errors
@@ -52,9 +44,7 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
     next_step, n_next = _next(facts, stage, certainty, n_drawn)
     skipped = max(ways, key=lambda s: (s.payoff is not Payoff.NEVER, s.gain), default=None)
     taken = min(before, key=lambda s: (s.payoff is Payoff.ALWAYS, s.gain), default=None)
-    stake, outlooks = (
-        _label_value(facts, skipped, taken) if certainty is not Certainty.PROVEN else (0.0, ())
-    )
+    stake, outlooks = label_value(facts, certainty, skipped, taken)
     return Advice(
         stage=stage,
         certainty=certainty,
@@ -63,40 +53,13 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
         steps=tuple(_step(facts, i, k) for k, i in enumerate(parents) if i is not None),
         skipped=skipped,
         taken=taken,
-        warnings=tuple(_warnings(facts, stage, certainty)),
+        warnings=warnings_of(facts, stage, certainty),
         next_step=next_step,
         n_next=n_next,
         price_certainties=tuple(_certainty(facts, band, certainty) for band in facts.prices),
         stake=stake,
         outlooks=outlooks,
     )
-
-
-def _label_value(
-    facts: Facts, skipped: Step | None, taken: Step | None
-) -> tuple[float, tuple[LabelOutlook, ...]]:
-    """Return what not knowing costs on average, and how likely labels settle it.
-
-    Of the answers that a step changes let x be the share that it corrects less the share that it
-    spoils. If x is as likely to be anywhere in (-1, 1), the wrong decision costs p (1 ∓ b)² / 4 on
-    average, where the step changes a share p and pays if x > b. Labels of m changed answers tell x
-    from b where these are two standard errors, 2 / √m, apart.
-    """
-    found: list[tuple[float, float, float]] = []
-    for step, is_taken in ((skipped, False), (taken, True)):
-        if step is not None and step.payoff is Payoff.OPEN and step.changed.low > 0:
-            p, b = step.changed.low, min(max(step.price / step.changed.low, -1.0), 1.0)
-            found.append((p * (1 + b if is_taken else 1 - b) ** 2 / 4, p, b))
-    if not found or not facts.n_disputed:
-        return 0.0, ()
-    stake, p, b = max(found)
-    on_step = p * facts.table.n_cases / facts.n_disputed  # of the labels, those that tell
-    outlooks = []
-    for n in OUTLOOKS:
-        reach = 2 / math.sqrt(n * min(on_step, 1.0))
-        blurred = min(b + reach, 1.0) - max(b - reach, -1.0)
-        outlooks.append(LabelOutlook(n, 1 - blurred / 2))
-    return stake, tuple(outlooks)
 
 
 _PROOFS = {
@@ -147,9 +110,9 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
         return False
     if _gaps_decide(facts, stage) and not any(a.gaps_are_random for a in facts.assumptions):
         return False
-    rivals = _may_err_less(facts, stage, others)
+    rivals = may_err_less(facts, stage, others)
     in_question = {stage, *rivals} if rivals and not facts.has_telling_labels else set()
-    if in_question & _outliers(facts, stage).keys():
+    if in_question & outliers(facts, stage).keys():
         return False
     p = facts.table.disagreement
     sound = facts.verdict.stage if price is None else sound_stage(p, cascade)
@@ -169,7 +132,7 @@ def _certainty(facts: Facts, band: PriceBand, at_own: Certainty) -> Certainty:
     if band.low <= facts.cascade.mistake_cost < band.high:
         return at_own
     if band.is_sure:
-        return Certainty.PROVEN
+        return Certainty.PROVEN if band.is_proven else Certainty.LIKELY
     is_known = band.stage is not None and facts.belief.is_identified
     if is_known and is_clear(facts, band.stage or 0, price=math.sqrt(band.low * band.high)):
         return Certainty.LIKELY
@@ -178,14 +141,11 @@ def _certainty(facts: Facts, band: PriceBand, at_own: Certainty) -> Certainty:
 
 def _step(facts: Facts, start: int, end: int) -> Step:
     table, C = facts.table, facts.cascade.cumulative_costs
-    price, most = float(C[end] - C[start]), facts.largest_differences
+    price = float(C[end] - C[start])
     n, differ = table.n_cases, int(table.n_disagreed[start, end])
     n_hidden = n - int(table.n_seen[start, end])
-    payoff = Payoff.OPEN
-    if most[start, end] <= price + TINY:
-        payoff = Payoff.NEVER
-    elif price + most[end, start] <= TINY:
-        payoff = Payoff.ALWAYS
+    payoff = _payoff(facts.largest_differences, start, end, price)
+    needs_labels = payoff is not _payoff(facts.proven_differences, start, end, price)
     rates = facts.belief.error_rates
     avoided = float(rates[start] - rates[end])
     break_even = corrected = None
@@ -196,67 +156,14 @@ def _step(facts: Facts, start: int, end: int) -> Step:
         if not math.isnan(avoided):
             corrected = min(max((1 + avoided / share) / 2, 0.0), 1.0)
     changed = Interval(differ / n, (differ + n_hidden) / n)
-    return Step(start, end, price, changed, payoff, break_even, avoided, corrected)
+    return Step(start, end, price, changed, payoff, needs_labels, break_even, avoided, corrected)
 
 
-def _warnings(facts: Facts, stage: int, certainty: Certainty) -> list[AdviceWarning]:
-    found, gaps, table = [], facts.missing, facts.table
-    if certainty is not Certainty.PROVEN:
-        rivals = _may_err_less(facts, stage, facts.possible_stages)
-        for test, share in _outliers(facts, stage).items() if rivals else ():
-            if test == stage or not facts.has_telling_labels:
-                found.append(AdviceWarning(WarningKind.OUTLIER, (test,), number=share))
-        if facts.belief.is_refuted:
-            found.append(AdviceWarning(WarningKind.MISFIT, facts.belief.dependent_tests))
-        chosen = {c.rule: c.stage for c in facts.choices}
-        rules = (Rule.WEAK_DOMINANCE, Rule.BELIEF)
-        stages = {chosen[r] for r in rules} - {None}
-        if len(stages) > 1 and not facts.has_telling_labels:
-            ordered = tuple(sorted(k for k in stages if k is not None))
-            found.append(AdviceWarning(WarningKind.RULES_DISAGREE, ordered))
-    if table.n_cases < FEW:
-        found.append(AdviceWarning(WarningKind.FEW_CASES, number=table.n_cases))
-    if gaps is not None:
-        tests = {
-            WarningKind.GAPS_BY_TRUTH: gaps.refuted_tests,
-            WarningKind.GAPS_BY_OUTPUTS: gaps.dependent_tests,
-            WarningKind.GAPS: tuple(k for k, n in enumerate(gaps.n_missing) if n),
-        }
-        kind = next(kind for kind, which in tests.items() if which)
-        found.append(AdviceWarning(kind, tests[kind], number=gaps.n_incomplete))
-    if facts.odd_values:
-        found.append(AdviceWarning(WarningKind.ODD_VALUES, values=facts.odd_values))
-    for k in range(table.n_stages):
-        codes = set(table.codes[table.shown[:, k], k].tolist())
-        if len(codes) == 1 and not table.agreement_only:
-            found.append(AdviceWarning(WarningKind.CONSTANT, (k,), (table.value(*codes),)))
-    if not table.agreement_only and own_words(table):
-        found.append(AdviceWarning(WarningKind.OWN_WORDS, (0,)))
-    if facts.labels is not None and not facts.has_telling_labels:
-        found.append(AdviceWarning(WarningKind.SAME_ANSWERS, number=facts.labels.n_labels))
-    return found
-
-
-def _may_err_less(facts: Facts, stage: int, others: Sequence[int]) -> list[int]:
-    return [k for k in others if facts.largest_differences[stage, k] > TINY]
-
-
-def _outliers(facts: Facts, stage: int) -> dict[int, float]:
-    """Return the tests that disagree with all others, and how often at least.
-
-    Such a test is alone right or alone wrong, and no log without labels tells which. The first test
-    counts only if it is ``stage``: that a cheap one differs from all others is to be expected.
-    """
-    p, found = facts.table.disagreement, {}
-    if len(p) < 3 or np.isnan(p).any():
-        return {}
-    for test in range(0 if stage == 0 else 1, len(p)):
-        rest = [k for k in range(len(p)) if k != test]
-        least = float(p[test, rest].min())
-        among = float(np.median([p[i, j] for i in rest for j in rest if i < j]))
-        if least >= max(APART * among, OFTEN):
-            found[test] = least
-    return found
+def _payoff(most: FloatArray, start: int, end: int, price: float) -> Payoff:
+    """Return what follows from the largest differences of error rates."""
+    if most[start, end] <= price + TINY:
+        return Payoff.NEVER
+    return Payoff.ALWAYS if price + most[end, start] <= TINY else Payoff.OPEN
 
 
 def _next(facts: Facts, stage: int, certainty: Certainty, n_drawn: int) -> tuple[NextStep, float]:

@@ -52,6 +52,8 @@ class Facts:
         For each stage the error rates that some label could give.
     largest_differences
         For each pair the most that γ_i - γ_j can be; shape (K, K).
+    proven_differences
+        The same without labels.
     prices
         Which stage is best for sure, or looks best, at every price of a mistake.
     choices
@@ -81,6 +83,7 @@ class Facts:
     strong_dominance: StrongDominanceEvidence
     error_bounds: tuple[Interval, ...]
     largest_differences: FloatArray
+    proven_differences: FloatArray
     prices: tuple[PriceBand, ...]
     choices: tuple[Choice, ...]
     belief: Belief
@@ -181,6 +184,9 @@ def facts_of(
     ]
     identified = IdentifiedSet(observed_law(table), (*assumptions, *near, *drawn))
     differences, costs = identified.largest_differences, cascade.cumulative_costs
+    proven = differences
+    if drawn:
+        proven = IdentifiedSet(identified.law, (*assumptions, *near)).largest_differences
     regrets = worst_regrets(differences, costs)
     ground = None
     if regrets.min() <= TINY:
@@ -198,7 +204,8 @@ def facts_of(
         strong_dominance=strong_dominance(table, space, alpha=alpha),
         error_bounds=identified.error_rates,
         largest_differences=differences,
-        prices=price_map(differences, guessed_errors(table, belief), cascade),
+        proven_differences=proven,
+        prices=price_map(differences, proven, guessed_errors(table, belief), cascade),
         choices=choices(bounds.middle, belief.error_rates, regrets, cascade),
         belief=belief,
         missing=gaps,

@@ -19,31 +19,35 @@ class PriceBand:
     """A range of prices of a mistake over which the same stage is, or looks, cheapest.
 
     ``is_sure`` says that no right answers make another stage cheaper, given the log, the
-    assumptions and the labels. Elsewhere ``stage`` is the one of least expected cost among those
-    that may be best, ``None`` where nothing is expected.
+    assumptions and the labels, ``is_proven`` that this needs no labels. Elsewhere ``stage`` is the
+    one of least expected cost among those that may be best, ``None`` where nothing is expected.
     """
 
     low: float
     high: float
     stage: int | None
     is_sure: bool
+    is_proven: bool
 
 
 def price_map(
-    differences: FloatArray, estimates: FloatArray, cascade: Cascade
+    differences: FloatArray, proven: FloatArray, estimates: FloatArray, cascade: Cascade
 ) -> tuple[PriceBand, ...]:
     """Return the bands of prices in order; the price of ``cascade`` is always among them.
 
-    ``differences`` are the largest γ_i - γ_j, (K, K), ``estimates`` error rates up to a common
-    constant, or NaN, (K,).
+    ``differences`` are the largest γ_i - γ_j, (K, K), ``proven`` the same without labels,
+    ``estimates`` error rates up to a common constant, or NaN, (K,).
     """
     paid, own = cascade.cumulative_costs * cascade.mistake_cost, cascade.mistake_cost
-    turns = _turns(differences, estimates, paid)
+    turns = _turns([differences, proven, estimates[:, None] - estimates[None, :]], paid)
     turns = turns[(turns > own / REACH) & (turns < own * REACH)]
     low, high = min([*turns, own]) / MARGIN, max([*turns, own]) * MARGIN
     edges = np.concatenate([[low], turns, [high]])
-    stages, sure = _at(np.sqrt(edges[:-1] * edges[1:]), differences, estimates, paid)
-    changes = np.flatnonzero((stages[1:] != stages[:-1]) | (sure[1:] != sure[:-1])) + 1
+    middles = np.sqrt(edges[:-1] * edges[1:])
+    stages, sure = _at(middles, differences, estimates, paid)
+    _, is_proven = _at(middles, proven, estimates, paid)
+    found = np.stack([stages, sure, is_proven])
+    changes = np.flatnonzero((found[:, 1:] != found[:, :-1]).any(axis=0)) + 1
     starts = [0, *changes.tolist()]
     return tuple(
         PriceBand(
@@ -51,16 +55,17 @@ def price_map(
             float(edges[end]),
             None if stages[start] < 0 else int(stages[start]),
             bool(sure[start]),
+            bool(is_proven[start]),
         )
         for start, end in zip(starts, [*starts[1:], len(stages)], strict=True)
     )
 
 
-def _turns(differences: FloatArray, estimates: FloatArray, paid: FloatArray) -> FloatArray:
-    """Return the prices at which D_ij + (c_i - c_j) / price or its expectation changes its sign."""
+def _turns(differences: list[FloatArray], paid: FloatArray) -> FloatArray:
+    """Return the prices at which D_ij + (c_i - c_j) / price changes its sign for some D."""
     saved = paid[None, :] - paid[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.stack([saved / differences, saved / (estimates[:, None] - estimates[None, :])])
+        found = saved / np.stack(differences)
     found = np.unique(found[np.isfinite(found) & (found > 0)])
     apart = np.ones(len(found), dtype=bool)
     apart[1:] = found[1:] > found[:-1] * (1 + SAME)

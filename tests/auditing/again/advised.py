@@ -7,6 +7,7 @@ import numpy as np
 
 import stopwise as sw
 from stopwise.patterns import PatternTable
+from tests.auditing.again.corrections import Counted
 from tests.auditing.again.whole import Planned
 
 
@@ -163,11 +164,10 @@ class Again(Planned):
         differ = sum(None not in pair and pair[0] != pair[1] for pair in rows)
         hidden = sum(None in pair for pair in rows)
         price = self.C[j] - self.C[i]
-        payoff = "open"
-        if self.differences[i, j] - price <= 1e-9:
-            payoff = "never"
-        elif self.differences[j, i] + price <= 1e-9:
-            payoff = "always"
+        payoffs = [
+            "never" if D[i, j] - price <= 1e-9 else "always" if D[j, i] + price <= 1e-9 else "open"
+            for D in (self.differences, self.proven)
+        ]
         rates, known = self.belief
         avoided = rates[i] - rates[j]
         even = right = None
@@ -178,7 +178,8 @@ class Again(Planned):
                 right = min(max((differ + avoided * self.n) / 2 / differ, 0.0), 1.0)
         changed = {"low": differ / self.n, "high": (differ + hidden) / self.n}
         return {
-            "start": i, "end": j, "price": price, "changed": changed, "payoff": payoff,
+            "start": i, "end": j, "price": price, "changed": changed,
+            "payoff": payoffs[0], "needs_labels": len(set(payoffs)) > 1,
             "break_even": even, "avoided": avoided, "corrected": right,
         }  # fmt: skip
 
@@ -226,16 +227,18 @@ class Again(Planned):
         if self.n < 30:
             found.append("few cases")
         if not self.complete:
-            found.append(
-                "gaps by truth" if self.by_truth
-                else "gaps by outputs" if self.dependent else "gaps"
-            )  # fmt: skip
+            kind = "gaps by truth" if self.by_truth else "gaps"
+            if self.dependent and not self.by_truth:
+                kind = "gaps by outputs"
+            found += [kind] if self.by_truth or not self.log.at_random else []
         if self.odd_values:
             found.append("odd values")
         values = [{row[k] for row in self.rows} - {None} for k in self.stages]
         found += ["constant" for given in values if len(given) == 1]
         if self.labelled and not self.n_telling:
             found.append("same answers")
+        if self.log.n_planned > self.n_disputed:
+            found.append("small plan")
         return found
 
     @cached_property
@@ -262,21 +265,32 @@ class Again(Planned):
 
     @cached_property
     def label_value(self):
-        """What not knowing costs, and how likely labels tell, both by adding up a grid of x."""
-        if self.choice[1] == "proven" or not self.n_disputed:
-            return 0.0, []
-        grid = (np.arange(200_000) + 0.5) / 100_000 - 1
-        found = []
+        """What not knowing costs, and how likely labels tell, both by adding up a grid of y."""
+        n_left = self.n_disputed - self.n_disputed_labelled
+        if self.choice[1] == "proven" or n_left <= 0:
+            return 0.0, [], []
+        sizes, found = sorted({min(n, n_left) for n in (20, 50, 200)}), []
         for step, is_taken in ((self.skipped, False), (self.taken, True)):
             if step is None or step["payoff"] != "open" or not step["changed"]["low"]:
                 continue
             p, price = step["changed"]["low"], step["price"]
-            price = min(max(price, -p), p)
-            lost = np.maximum(price - p * grid if is_taken else p * grid - price, 0).mean()
-            on_step = min(p * self.n / self.n_disputed, 1)
-            tells = [
-                (np.abs(grid - price / p) > 2 / math.sqrt(n * on_step)).mean()
-                for n in (20, 50, 200)
-            ]
-            found.append((lost, tells))
-        return max(found, default=(0.0, []))
+            part = min(p * self.n / self.n_disputed, 1)
+            law = Counted(self.worth_of_estimate(part), step["avoided"] / p, price / p)
+            lost = p * law.lost(is_taken)
+            n = p * self.n - part * self.n_disputed_labelled
+            found.append((lost, [law.tells(round(min(part * m, n)), n) for m in sizes], sizes))
+        return max(found, key=lambda one: one[0], default=(0.0, [], []))
+
+    def worth_of_estimate(self, part):
+        """The labels there are, and ten where the model is believed, two where it is untested."""
+        if not self.belief[1]:
+            return 0.0
+        misfit = self.model.misfit
+        model = (
+            0
+            if misfit.is_refuted
+            else 10
+            if misfit.is_testable or self.choice[1] == "likely"
+            else 2
+        )
+        return model + part * self.n_disputed_labelled

@@ -92,10 +92,20 @@ class Bounded(Labelled):
         unit = np.eye(self.K)
         return np.array([[self.most(x - y) if x is not y else 0.0 for y in unit] for x in unit])
 
-    def regrets(self, mistake_cost=None):
+    @cached_property
+    def proven(self):
+        """The same without labels."""
+        if not self.log.labels:
+            return self.differences
+        unit, told = np.eye(self.K), self._programme(assuming=True, labelled=False)
+        return np.array(
+            [[self.most(x - y, told) if x is not y else 0.0 for y in unit] for x in unit]
+        )
+
+    def regrets(self, mistake_cost=None, differences=None):
         cost = self.log.mistake_cost if mistake_cost is None else mistake_cost
         C = [float(spent) / cost for spent in self.spent]
-        D = self.differences
+        D = self.differences if differences is None else differences
         return [max(D[k, j] + C[k] - C[j] for j in self.stages) for k in self.stages]
 
     @cached_property

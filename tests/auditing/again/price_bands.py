@@ -29,7 +29,9 @@ def at(a, price):
 
 def fits(a, band, price):
     stages, sure = at(a, price)
-    return band["stage"] in stages and band["is_sure"] in sure
+    gap = min(a.regrets(price, a.proven))
+    proven = {True} if gap <= 1e-10 else {False} if gap > 1e-7 else {True, False}
+    return band["stage"] in stages and band["is_sure"] in sure and band["is_proven"] in proven
 
 
 def check_bands(a, bands, _report):
@@ -38,7 +40,7 @@ def check_bands(a, bands, _report):
     for left, right in pairwise(bands):
         edge = left["high"]
         assert math.isclose(edge, right["low"], rel_tol=1e-11)
-        assert (left["stage"], left["is_sure"]) != (right["stage"], right["is_sure"])
+        assert any(left[key] != right[key] for key in ("stage", "is_sure", "is_proven"))
         assert fits(a, left, edge * (1 - NEXT_TO)), edge
         assert fits(a, right, edge * (1 + NEXT_TO)), edge
         # the edge is no accident: a step further the value to the left is no longer right

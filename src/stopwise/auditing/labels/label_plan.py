@@ -33,11 +33,13 @@ class PlanGroup:
 class LabelPlan:
     """How many cases of each agreement to label, and how fine a difference that would tell.
 
+    ``n_asked`` labels were asked for; the plan has fewer where fewer cases can tell.
     ``resolution`` gives, for each pair of stages that may both be best, the difference between
     γ_i - γ_j and the price of j against i from which on the labels would tell which is better;
     pairs that cannot be that far apart, or that no labels of the plan can settle, are left out.
     """
 
+    n_asked: int
     groups: tuple[PlanGroup, ...]
     resolution: tuple[tuple[int, int, float], ...]
 
@@ -84,7 +86,7 @@ def plan_labels(
         high = ahead[i].difference(i, j, alpha=level).high
         if reach > width + TINY and not low <= price <= high:
             told.append((i, j, width))
-    return LabelPlan(asked, tuple(told))
+    return LabelPlan(n_labels, asked, tuple(told))
 
 
 def disputed(histogram: PatternTable, stages: Sequence[int]) -> BoolArray:

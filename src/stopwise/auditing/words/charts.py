@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 
 from stopwise.auditing.advice import Certainty, Payoff, Step
@@ -10,7 +12,8 @@ from stopwise.auditing.price_map import PriceBand
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.markup import paragraph, unbroken
 from stopwise.auditing.words.numbers import amount, counted, whole_percent
-from stopwise.auditing.words.wording import changed_words, money, n_said, name
+from stopwise.auditing.words.phrases import money, n_said, name
+from stopwise.auditing.words.wording import SURELY, changed_words
 
 COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#8C6D46"),
@@ -62,9 +65,9 @@ def _costs(report: AuditReport, step: Step) -> str:
 
 def _pays(step: Step, n: int) -> str:
     if step.payoff is Payoff.NEVER:
-        return "It cannot pay."
+        return f"{'By the labels it' if step.needs_labels else 'It'} cannot pay if run on all."
     if step.payoff is Payoff.ALWAYS:
-        return "It pays for sure."
+        return f"It pays{SURELY[step.needs_labels]}."
     if step.break_even is None:
         more = counted(n * max(step.price, 0.0), "answer")
         return f"It pays if it corrects at least {more} more than it spoils."
@@ -115,7 +118,7 @@ def price_strip(report: AuditReport) -> str:
         return math.log(price / low) / math.log(high / low)
 
     spans, words = [], []
-    for band, certainty in zip(bands, report.advice.price_certainties, strict=True):
+    for band, certainty in _merged(bands, report.advice.price_certainties):
         colour = "var(--line)" if band.stage is None else COLOURS[band.stage % len(COLOURS)]
         fill = FILL[certainty].format(colour=colour)
         left, width = place(band.low), place(band.high) - place(band.low)
@@ -137,6 +140,19 @@ def price_strip(report: AuditReport) -> str:
         + paragraph(note, "small")
         + f'<div class="track strip" aria-hidden="true">{strip}</div><ul>{"".join(words)}</ul>'
     )
+
+
+def _merged(
+    bands: Sequence[PriceBand], certainties: Sequence[Certainty]
+) -> list[tuple[PriceBand, Certainty]]:
+    """Join bands that say the same, whether labels or a belief make it likely."""
+    found: list[tuple[PriceBand, Certainty]] = []
+    for band, certainty in zip(bands, certainties, strict=True):
+        if found and (found[-1][0].stage, found[-1][1]) == (band.stage, certainty):
+            found[-1] = (replace(found[-1][0], high=band.high), certainty)
+        else:
+            found.append((band, certainty))
+    return found
 
 
 def _range(band: PriceBand, low: float, high: float) -> str:

@@ -7,13 +7,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stopwise.auditing.advice import Certainty, NextStep
+from stopwise.auditing.advice import NextStep
 from stopwise.auditing.labels.label_evidence import LabelEvidence
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.numbers import amount, cleaned, count, counted, percent, whole_percent
-from stopwise.auditing.words.wording import money, n_said, name, one_line, quoted
+from stopwise.auditing.words.phrases import money, n_said, name, one_line, quoted
 
 LEAST_SAVED = 0.01  # of the cost, to be worth a table
+SAVES = (
+    "If you can decide after each output whether to run the next test, that would save about "
+    "{money} more than one stopping point for all, by our estimate. A test that cannot pay if run "
+    "on all cases may pay on some of them."
+)
+SAVES_NOTHING = (
+    "Deciding after each output would save next to nothing here: one stopping point for all cases "
+    "is as good, by our estimate."
+)
+LONG_RULE = (
+    " The rule has too many branches to list here. To use it, let stopwise run the tests: it then "
+    "decides after each output (stopwise run --help)."
+)
+NO_RULE = (
+    "What deciding after each output would save cannot be said here, because some outputs are "
+    "missing. It takes cases on which all tests ran."
+)
+BUY = (
+    "Deciding now costs about {stake} too much on average, by our estimate, and {risk} at worst. "
+    "Labels go to cases on which the tests disagree; any part of the sheet that is filled in "
+    "counts."
+)
 
 
 @dataclass(frozen=True)
@@ -56,17 +78,14 @@ def your_numbers(report: AuditReport) -> Section:
 
 def per_case(report: AuditReport) -> Section | None:
     """Return what deciding after each output would save, and the rule; ``None`` without one."""
-    facts = report.facts
-    found = facts.belief.per_case
+    facts, title = report.facts, "Per case, if you can"
+    found, table = facts.belief.per_case, facts.table
+    if facts.missing is not None:
+        return Section(title, NO_RULE)
     if found is None:
         return None
-    table = facts.table
     if found.saved <= LEAST_SAVED * found.cost:
-        return Section(
-            "Per case, if you can",
-            "Deciding after each output would save next to nothing here: one stopping point for "
-            "all cases is as good, by our estimate.",
-        )
+        return Section(title, SAVES_NOTHING)
     rows = tuple(
         (
             ", ".join(
@@ -79,41 +98,22 @@ def per_case(report: AuditReport) -> Section | None:
         for decision in found.rule
         if len(decision.outputs) < table.n_stages
     )
-    hidden = "" if rows else " The rule is too long to print; sw.BeliefStopping decides by it."
-    return Section(
-        "Per case, if you can",
-        "If you can decide after each output whether to run the next test, that would save about "
-        f"{money(report, found.saved)} more than one stopping point for all, by our estimate."
-        f"{hidden}",
-        ("after", "do", "cases"),
-        rows,
-    )
+    text = SAVES.format(money=money(report, found.saved)) + ("" if rows else LONG_RULE)
+    return Section(title, text, ("after", "do", "cases"), rows)
 
 
-def labels_value(report: AuditReport) -> Section | None:
-    """Return what labels say or, without some, would buy; ``None`` where nothing is open."""
-    advice = report.advice
-    if report.facts.labels is not None:
-        return _labels_given(report, report.facts.labels)
+def labels_value(report: AuditReport) -> list[Section]:
+    """Return what labels say, where there are some, and what more would buy while it is open."""
+    advice, labels = report.advice, report.facts.labels
+    found = [] if labels is None else [_labels_given(report, labels)]
     asked = advice.next_step in {NextStep.LABEL, NextStep.LABEL_PLAN}
-    if not advice.outlooks or not advice.stake or not asked:
-        return None
-    at_stake = (
-        "As long as nobody knows how many of the changes are corrections, deciding without labels "
-        f"costs about {money(report, advice.stake)} too much on average."
-    )
-    if advice.certainty is Certainty.LIKELY:
-        at_stake = (
-            "Labels show whether the estimate is right. If it is wrong, this choice can cost up to "
-            f"{money(report, advice.at_risk)} too much."
-        )
-    return Section(
-        "What labels would buy",
-        f"{at_stake} Labels go to cases on which the tests disagree; any part of the sheet that is "
-        "filled in counts.",
-        ("labels", "chance that they settle it"),
-        tuple((f"{o.n_labels:,}", whole_percent(o.chance)) for o in advice.outlooks),
-    )
+    if advice.outlooks and asked:
+        more = "" if labels is None else "more "
+        text = BUY.format(stake=money(report, advice.stake), risk=money(report, advice.at_risk))
+        rows = tuple((f"{o.n_labels:,}", whole_percent(o.chance)) for o in advice.outlooks)
+        heads = (f"{more}labels", "chance that they settle it")
+        found.append(Section(f"What {more}labels would buy", text, heads, rows))
+    return found
 
 
 def _labels_given(report: AuditReport, labels: LabelEvidence) -> Section:

@@ -8,24 +8,26 @@ from shlex import quote
 from stopwise.auditing.advice import NextStep
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.charts import MANY, costs_chart, price_strip, steps_chart
-from stopwise.auditing.words.main_sections import Section, labels_value, per_case, your_numbers
+from stopwise.auditing.words.main_sections import labels_value, per_case, your_numbers
 from stopwise.auditing.words.markup import STYLE, paragraph, section_html, unbroken
+from stopwise.auditing.words.phrases import one_line
 from stopwise.auditing.words.statistics import sections
-from stopwise.auditing.words.wording import box, one_line
+from stopwise.auditing.words.wording import box
 
 
 def page(report: AuditReport) -> str:
     """Return the page of a report."""
     source = escape(one_line(report.source))
     has_labels = report.facts.labels is not None  # then they are what the reader asked about
-    labels = _part(labels_value(report)) + _command(report)
+    labels = "".join(map(section_html, labels_value(report))) + _command(report)
+    by_case = per_case(report)
     dense = ' class="dense"' if report.cascade.n_stages > MANY else ""
     folded = "".join(section_html(section, 3) for section in sections(report))
     body = [
         f"<main{dense}><h1>Where to stop: {source}</h1>",
         _box(report),
         labels if has_labels else "",
-        _part(per_case(report)),
+        "" if by_case is None else section_html(by_case),
         section_html(your_numbers(report)),
         steps_chart(report),
         costs_chart(report),
@@ -41,10 +43,6 @@ def page(report: AuditReport) -> str:
     )
 
 
-def _part(section: Section | None) -> str:
-    return "" if section is None else section_html(section)
-
-
 def _command(report: AuditReport) -> str:
     """Return the command that draws cases to label, where that is the next step."""
     if report.advice.next_step is not NextStep.LABEL:
@@ -58,7 +56,8 @@ def _command(report: AuditReport) -> str:
             f"stopwise audit LOG --tests {quote(','.join(cascade.names))} --costs {costs} "
             f"--mistake-cost {cascade.mistake_cost:.15g}{old} --plan-labels {n}"
         )
-    said = "This draws the cases to label; put in your log, and --id if you gave one:"
+    yours = "your log" if report.facts.labels is None else "your log and labels"
+    said = f"This draws the cases to label; put in {yours}, and --id if you gave one:"
     return paragraph(said) + f"<p><code>{unbroken(command)}</code></p>"
 
 

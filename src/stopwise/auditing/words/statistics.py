@@ -20,7 +20,7 @@ from stopwise.auditing.words.numbers import (
     rounded,
     span,
 )
-from stopwise.auditing.words.wording import cost, n_said, name, names, one_line, quoted
+from stopwise.auditing.words.phrases import cost, n_said, name, names, one_line, quoted
 from stopwise.patterns import MISSING, agreement
 
 MAX_ROWS = 25

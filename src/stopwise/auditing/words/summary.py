@@ -15,16 +15,14 @@ WIDTH = 96
 def summary(report: AuditReport, *, details: bool = False) -> str:
     """Return the summary of a report."""
     said = box(report)
-    rule = "─" * max(WIDTH - len(said.certainty) - 5, 1)
-    lines = [f"┌─ {said.certainty} {rule}"]
-    for text in (said.title, *said.reasons):
-        lines += [f"│ {line}" for line in wrap(text, WIDTH - 2)]
-    lines.append("└" + "─" * (WIDTH - 1))
-    for text in said.warnings:
-        lines += wrap(f"Warning: {text}", WIDTH, subsequent_indent="  ")
-    lines += wrap(said.next_step, WIDTH, subsequent_indent="  ")
+    lines = wrap(f"┌─ {said.certainty} ─ {said.title}", WIDTH, subsequent_indent="│ ")
+    for text in (*said.reasons, *(f"Warning: {text}" for text in said.warnings)):
+        lines += wrap(text, WIDTH, initial_indent="│ ", subsequent_indent="│ ")
+    lines += wrap(f"└─ {said.next_step}", WIDTH, subsequent_indent="   ")
     if details:
-        main = (per_case(report), your_numbers(report), labels_value(report))
+        labels = labels_value(report)
+        main = [per_case(report), your_numbers(report)]
+        main = [*main, *labels] if report.facts.labels is None else [*labels, *main]
         for section in (*main, *sections(report)):
             lines += [] if section is None else ["", *_section(section)]
     return "\n".join(lines)

@@ -1,0 +1,106 @@
+"""What labels would be worth: what not knowing costs, and how likely some labels settle it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stopwise.auditing.advice import Certainty, LabelOutlook, Payoff, Step
+from stopwise.auditing.evidence.belief import Belief
+from stopwise.auditing.facts import Facts
+
+OUTLOOKS = (20, 50, 200)  # numbers of labels of which the report says what they would do
+CLEAR = 1.5  # standard deviations from the break-even share that settle it
+# How many labels the estimate of a model is worth, by how far off it was; see docs/decisions.md.
+BELIEVED = 10.0
+UNTESTED = 2.0  # where no log could have refuted it, nor is the advice clear
+
+
+def label_value(
+    facts: Facts, certainty: Certainty, skipped: Step | None, taken: Step | None
+) -> tuple[float, tuple[LabelOutlook, ...]]:
+    """Return what not knowing costs on average, and how likely labels settle it.
+
+    A step changes a share p of the answers and avoids p x mistakes, x in (-1, 1); it pays if x
+    exceeds its price over p. Let y = (1 + x) / 2: with two values the share of changes that are
+    corrections. It is taken to have the law Beta(1 + v ŷ, 1 + v (1 - ŷ)) with ŷ as estimated. Here
+    v is the number of labels of such changes there are, and what the model counts for besides:
+    nothing where the log refutes it or there is none, which leaves any y as likely as any other.
+    The labels to come follow from that law. They settle it where y is then clearly on one side.
+
+    Of the two steps in question that counts about which not knowing costs more.
+    """
+    n_left = facts.n_disputed - facts.n_disputed_labelled
+    steps = [
+        (step, is_taken)
+        for step, is_taken in ((skipped, False), (taken, True))
+        if step is not None and step.payoff is Payoff.OPEN and step.changed.low > 0
+    ]
+    if certainty is Certainty.PROVEN or not steps or n_left <= 0:
+        return 0.0, ()
+    worth = _worth(facts.belief, certainty)
+    found = []
+    for step, is_taken in steps:
+        law = _law(step, worth + _n_told(facts, step))
+        found.append((_stake(law, step, is_taken), law, step))
+    stake, law, step = max(found, key=lambda one: one[0])
+    sizes = sorted({min(n, n_left) for n in OUTLOOKS})
+    return stake, tuple(LabelOutlook(n, _chance(facts, law, step, n)) for n in sizes)
+
+
+def _worth(belief: Belief, certainty: Certainty) -> float:
+    if belief.is_refuted:
+        return 0.0
+    is_believed = belief.is_testable or certainty is Certainty.LIKELY
+    return BELIEVED if is_believed else UNTESTED
+
+
+def _law(step: Step, worth: float) -> tuple[float, float]:
+    if math.isnan(step.avoided):
+        return 1.0, 1.0
+    right = min(max((1 + step.avoided / step.changed.low) / 2, 0.0), 1.0)
+    return 1 + worth * right, 1 + worth * (1 - right)
+
+
+def _stake(law: tuple[float, float], step: Step, is_taken: bool) -> float:
+    """Return p E[(x - b)⁺], or p E[(b - x)⁺] where the step is taken, which pays if x > b."""
+    from scipy.special import betainc
+
+    a, b = law
+    even = _break_even(step)
+    below, mean = betainc(a, b, even), a / (a + b)
+    mean_below = mean * betainc(a + 1, b, even)
+    lost = even * below - mean_below
+    if not is_taken:
+        lost += mean - even
+    return float(2 * step.changed.low * max(lost, 0.0))
+
+
+def _chance(facts: Facts, law: tuple[float, float], step: Step, n_labels: int) -> float:
+    """Return the chance that so many more labels tell y from the break-even share."""
+    from scipy.special import betaln, gammaln
+
+    a, b = law
+    n_cases = step.changed.low * facts.table.n_cases - _n_told(facts, step)
+    m = round(min(n_labels * _part(facts, step), n_cases))
+    k = np.arange(m + 1)
+    ways = gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)
+    chances = np.exp(ways + betaln(a + k, b + m - k) - betaln(a, b))
+    mean = (a + k) / (a + b + m)
+    left = max(1 - m / n_cases, 0.0) if n_cases > 0 else 0.0  # of the changes without a label
+    spread = np.sqrt(mean * (1 - mean) / (a + b + m + 1) * left)
+    return float(min(chances[np.abs(mean - _break_even(step)) > CLEAR * spread].sum(), 1.0))
+
+
+def _break_even(step: Step) -> float:
+    return min(max((1 + step.price / step.changed.low) / 2, 0.0), 1.0)
+
+
+def _part(facts: Facts, step: Step) -> float:
+    """Return which part of the labels of a plan are of answers that the step changes."""
+    return min(step.changed.low * facts.table.n_cases / facts.n_disputed, 1.0)
+
+
+def _n_told(facts: Facts, step: Step) -> float:
+    return facts.n_disputed_labelled * _part(facts, step)

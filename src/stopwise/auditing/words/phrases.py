@@ -1,0 +1,66 @@
+"""Parts of sentences: sums of money, names of tests, values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stopwise.auditing.report import AuditReport
+from stopwise.auditing.words.numbers import amount, counted
+
+BASES = (1_000, 10_000, 100_000, 1_000_000)  # cases in which numbers are given
+ENOUGH = 10  # answers that change in so many cases
+
+
+def n_said(report: AuditReport) -> int:
+    """Return in how many cases numbers are given: 1,000, more where few answers change."""
+    most = max((step.changed.high for step in report.advice.steps), default=1.0)
+    return next((n for n in BASES if n * most >= ENOUGH), BASES[-1])
+
+
+def money(report: AuditReport, share: float) -> str:
+    """Return what a number of mistakes a case costs, and in how many cases."""
+    return f"{cost(report, share)} per {n_said(report):,} cases"
+
+
+def cost(report: AuditReport, share: float) -> str:
+    """Return what a number of mistakes a case costs in many cases, in the user's unit."""
+    n, price = n_said(report), report.cascade.mistake_cost
+    return (
+        f"as much as {counted(n * share, 'mistake')}" if price == 1 else amount(n * share * price)
+    )
+
+
+def name(report: AuditReport, stage: int) -> str:
+    """Return the name of a test as it stands in a sentence."""
+    return f"'{one_line(report.cascade.names[stage])}'"
+
+
+def names(report: AuditReport, stages: Iterable[int], link: str = "or") -> str:
+    """Return the names of some tests: a, b or c."""
+    *first, last = [name(report, k) for k in stages] or [""]
+    return f"{', '.join(first)} {link} {last}" if first else last
+
+
+def one_line(value: object) -> str:
+    r"""Return a value as text that keeps to its line and to letters that can be shown.
+
+    >>> one_line("yes\nno"), one_line("a\x1b[31mb")
+    ('yes no', 'a?[31mb')
+    """
+    text = " ".join(str(value).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def quoted(value: object) -> str:
+    """Return an output; a text has marks that show where it begins and ends."""
+    return f"'{one_line(value)}'" if isinstance(value, str) else one_line(value)
+
+
+def capital(text: str) -> str:
+    """Return a sentence that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def cases(n: float, noun: str = "case") -> str:
+    """Return how many cases, or other things, in whole numbers."""
+    return f"{n:,.0f} {noun}" if n == 1 else f"{n:,.0f} {noun}s"
