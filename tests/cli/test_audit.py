@@ -15,7 +15,7 @@ def test_from_a_file_to_a_decision(visits, run):
     folder, *_ = visits
     code, out, err = run(folder / "visits.parquet", *ARGUMENTS, "--out", folder / "report.html")
     assert (code, err) == (0, "")
-    title = out.splitlines()[1].removeprefix("│ ")
+    title = out.splitlines()[0].split(" ─ ")[1]
     assert "top after '" in title
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert title.replace("'", "&#x27;") in page
@@ -117,11 +117,26 @@ def test_a_sheet_shows_what_is_asked_for(visits, run):
     assert set(record["fields"]) == {"text", "history", "insulin", "all"}
 
 
-def test_the_price_of_a_mistake_is_asked_for(visits, run):
-    folder, *_ = visits
-    code, out, err = run(folder / "visits.csv", "--costs", "6,16,24", "--id", "visit")
+def test_prices_that_are_missing_are_explained(visits, run):
+    log = visits[0] / "visits.csv"
+    code, out, err = run(log, "--costs", "6,16,24", "--id", "visit")
     assert (code, out) == (2, "")
-    assert "--mistake-cost" in err
+    assert "--mistake-cost is missing. It is what one wrong answer costs you" in err
+    assert err.endswith(f"  stopwise audit {log} --costs 6,16,24 --id visit --mistake-cost 1000\n")
+    code, _, err = run(log, "--mistake-cost", 9)
+    assert code == 2
+    assert err.endswith(f"  stopwise audit {log} --mistake-cost 9 --costs 6,16,24\n")
+
+
+def test_a_plan_that_is_smaller_than_asked_for_says_so(visits, run):
+    folder, frame, _ = visits
+    apart = (frame.history != frame.insulin) | (frame.insulin != frame["all"])
+    code, out, _ = run(
+        folder / "visits.csv", *ARGUMENTS, "--plan-labels", 5_000, "--plan-out", folder / "p.csv"
+    )
+    assert code == 0
+    assert f"The plan has {apart.sum():,} cases, not 5,000" in out
+    assert out.endswith(f"Written: {folder / 'p.csv'}\n")
 
 
 @pytest.mark.parametrize("name", ["case", "label"])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from stopwise.cli.numbers import number
 from tests.cli.test_audit import ARGUMENTS
 
 BAD = {
@@ -25,6 +26,10 @@ BAD = {
     "no such labels": ([*ARGUMENTS, "--labels", "nowhere.csv"], "no such file"),
     "a negative plan": ([*ARGUMENTS, "--plan-labels", "-3"], "--plan-labels must be a whole"),
     "a negative seed": ([*ARGUMENTS, "--seed", "-1", "--plan-labels", "5"], "--seed must be a"),
+    "a spreadsheet as a sheet": (
+        [*ARGUMENTS, "--plan-labels", "5", "--plan-out", "cases.xlsx"],
+        "--plan-out must end in .csv (for spreadsheets), .json or .jsonl, got cases.xlsx",
+    ),
     "bad SQL": ([*ARGUMENTS, "--query", "selekt 1"], "cannot be read"),
     "no table": ([*ARGUMENTS, "--table", "visits"], "is none"),
 }
@@ -68,8 +73,8 @@ OVERWRITTEN = {
     ),
     "a plan that is filled in": (["--plan-labels", 5], "to-label.csv holds 1: hand it in"),
     "the other output": (
-        ["--plan-labels", 5, "--plan-out", "same.x", "--out", "same.x"],
-        "same.x is --out already",
+        ["--plan-labels", 5, "--plan-out", "same.csv", "--out", "same.csv"],
+        "same.csv is --out already",
     ),
 }
 
@@ -107,6 +112,9 @@ HINTS = {
     "a decimal comma": (["--mistake-cost", "2.000,50"], "write 2000.5, without signs"),
     "percent": (["--errs-at-most", "all=2%"], "got 'all=2%': write 0.02 for 2%"),
     "confidence in percent": (["--confidence", "95"], "must lie in (0, 1), got 95: write 0.95"),
+    "thousands or decimals": (["--mistake-cost", "2.000"], "got 2.000: write 2 or 2000"),
+    "thousands among costs": (["--costs", "6,16,240.000"], "got 240.000: write 240 or 240000"),
+    "millions": (["--mistake-cost", "1.000.000"], "write 1000000, without signs"),
     "costs that fall": (["--cumulative-costs", "--costs", "6,5,9"], "must not fall from test to"),
 }
 
@@ -118,6 +126,11 @@ def test_numbers_as_people_write_them_get_a_hint(what, visits, run):
     code, out, err = run(folder / "visits.csv", *ARGUMENTS, *arguments)
     assert (code, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize("price", ["0.125", "1.5", "2.0", "20.125", "0.000", "2000.000"])
+def test_decimals_are_read_as_they_are(price):
+    assert number("--mistake-cost", price) == float(price)
 
 
 LOGS = {
@@ -159,7 +172,7 @@ def test_nothing_is_written_where_one_file_cannot_be(visits, run, monkeypatch):
     folder, *_ = visits
     monkeypatch.chdir(folder)
     before = sorted(p.name for p in folder.iterdir())
-    long = "p" * 254  # longer than a file's name may be, once it has an ending
+    long = "p" * 250 + ".csv"  # longer than a file's name may be, once it has an ending
     code, out, err = run(
         "visits.csv", *ARGUMENTS, "--out", "half.html", "--plan-labels", 5, "--plan-out", long
     )

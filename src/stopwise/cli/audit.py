@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from contextlib import ExitStack
 from functools import partial
@@ -34,7 +35,13 @@ from stopwise.progress import Progress
 from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
 
-SHEETS = {".json": sheet_json, ".jsonl": sheet_jsonl}
+SHEETS = {".csv": sheet_csv, ".json": sheet_json, ".jsonl": sheet_jsonl}
+COSTS = "It is what each test costs on top of those before, one number a test"
+MISTAKE_COST = (
+    "It is what one wrong answer costs you, in the unit of --costs: what it takes to put right, or "
+    "the most you would pay to avoid it. A rough figure will do: the page shows where the advice "
+    "changes with it"
+)
 
 _log = partial(typer.Option, rich_help_panel="The log", show_default=False)
 _bounds = partial(typer.Option, rich_help_panel="What to take for granted", show_default=False)
@@ -50,8 +57,12 @@ def audit(
             show_default=False,
         ),
     ],
-    costs: Annotated[str, _log(help="What each test costs on top of those before, as in 6,16,24.")],
-    mistake_cost: Annotated[str, _log(help="What a wrong answer costs, in the same unit.")],
+    costs: Annotated[
+        str, _log(help="What each test costs on top of those before, as in 6,16,24; required.")
+    ] = "",
+    mistake_cost: Annotated[
+        str, _log(help="What a wrong answer costs, in the same unit; required.")
+    ] = "",
     tests: Annotated[
         str,
         _log(
@@ -129,6 +140,7 @@ def audit(
 
     stopwise audit visits.csv --costs 6,16,24 --mistake-cost 1000 --ordered --plan-labels 50
     """
+    _check_given(costs, mistake_cost)
     whole_number("--plan-labels", plan_labels, SettingError, least=0)
     whole_number("--seed", seed, SettingError, least=0)
     targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
@@ -166,14 +178,25 @@ def audit(
         )
         texts = {out: report.to_html()} if out is not None else {}
         if report.facts.plan is not None:
-            write = SHEETS.get(plan_out.suffix, sheet_csv)
+            write = SHEETS[plan_out.suffix]
             texts[plan_out] = write(report.planned_cases, [case_id or CASE, *shown])
     with ExitStack() as drafts:  # all of them or none
         for path, text in texts.items():
             drafts.enter_context(draft(path)).write_text(text, encoding="utf-8")
     say(_json_text(report) if as_json else report.summary(details=details))
     if texts and not as_json:
-        say("".join(f"\nWritten: {path}" for path in texts))
+        say(f"Written: {', '.join(map(str, texts))}")
+
+
+def _check_given(costs: str, mistake_cost: str) -> None:
+    """Say what a missing price is, how to choose it, and how this command looks with it."""
+    if costs and mistake_cost:
+        return
+    option, text, example = "--mistake-cost", MISTAKE_COST, "1000"
+    if not costs:
+        option, text, example = "--costs", COSTS, "6,16,24"
+    command = shlex.join(["stopwise", *sys.argv[1:], option, example])
+    raise SettingError(f"{option} is missing. {text}. For example:\n  {command}")
 
 
 def _json_text(report: AuditReport) -> str:
@@ -233,6 +256,10 @@ def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> N
     if labels is not None:
         taken[labels.resolve()] = "--labels"
     for option, path in targets.items():
+        if option == "--plan-out" and path.suffix not in SHEETS:
+            raise InputError(
+                f"--plan-out must end in .csv (for spreadsheets), .json or .jsonl, got {path}"
+            )
         check_target(path, option)
         used = taken.setdefault(path.resolve(), option)
         if used != option:

@@ -19,8 +19,16 @@ FORMS = {
 }
 
 
+MONEY = {"--costs", "--mistake-cost"}
+
+
 def number(option: str, part: str, text: str = "") -> float:
     """Return a number that is a ``part`` of the ``text`` of an option, or say how to write it."""
+    bare = part.strip()
+    if option in MONEY and re.fullmatch(r"[1-9]\d{0,2}\.000", bare):  # two, or two thousand?
+        raise SettingError(
+            f"{option} may mean two things, got {bare}: write {bare[:-4]} or {bare[:-4]}000"
+        )
     try:
         return float(part)
     except ValueError:
@@ -48,7 +56,7 @@ def _hint(part: str) -> str:
     if bare.endswith("%"):
         with suppress(ValueError):
             return f": write {float(bare[:-1]) / 100:g} for {part.strip()}"
-    if re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d+,\d{1,2}", bare):
+    if re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}|\d+,\d{1,2}", bare):
         bare = bare.replace(".", "").replace(",", ".")
     bare = bare.replace(",", "").replace("'", "").replace(" ", "")
     with suppress(ValueError):
