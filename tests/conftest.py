@@ -28,13 +28,6 @@ def pytest_collect_file(file_path, parent):
     return [node for node in found if not isinstance(node, DoctestModule)]
 
 
-def pytest_collection_modifyitems(items):
-    """Name the tests of schemathesis by their operations: xdist runs one test of each name."""
-    for item in items:
-        if label := getattr(item, "operation_label", None):
-            item._id = item._id.with_params(label)
-
-
 # Folders that share something slow: the paper's experiments, and compiled kernels.
 TOGETHER = ("tests/paper/", "tests/simulation/")
 
