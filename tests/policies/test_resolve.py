@@ -1,6 +1,7 @@
 """Resolve against a slow transcription of docs/resolve.md, and what it promises."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,8 +25,9 @@ class Transcription:
     def __init__(self, C, zone=0.0):
         self.C, self.zone = C, zone
         self.history = []
+        self.tally = cache(lambda i, j: self.count(i, j))
 
-    def tally(self, i, j):
+    def count(self, i, j):
         """(n, d) of a pair."""
         both = [(y[i], y[j]) for y in self.history if len(y) > j and None not in (y[i], y[j])]
         return len(both), sum(a != b for a, b in both)
@@ -69,6 +71,7 @@ class Transcription:
         )
 
     def ask(self):
+        self.tally.cache_clear()  # a pair is looked at many times in a decision
         K = len(self.C)
         doubts = [
             max((self.evidence(*pair) for pair in self.against(k)), default=0.0) for k in range(K)

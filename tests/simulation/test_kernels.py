@@ -4,6 +4,7 @@ import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -62,10 +63,14 @@ def compiled_play_of(policy, seed=0, **settings):
     return CompiledPlay(declared_rule(policy), np.random.default_rng(seed), **settings)
 
 
+@cache
+def compiled_pick():
+    return compiled.compiled(draws.pick, {})
+
+
 def rows_of_key(world, seed, n):
     """The rows that a replication draws in its first n rounds."""
-    rows = world.rows(counts_errors=False)
-    pick = compiled.compiled(draws.pick, {})
+    rows, pick = world.rows(counts_errors=False), compiled_pick()
     state, step = draws.row_key(np.random.default_rng(seed))
     return np.array([pick(state, step, t, rows.keep, rows.ends) for t in range(n)], dtype=np.int64)
 

@@ -94,4 +94,4 @@ class CompiledPlay:
             given = (self._tables, rows, run, first, cuts[part])
             self._run(*given, self._rng, played[part], stages)
             first, done = stops[until - 1], until
-        return np.cumsum(played, axis=0)[np.isin(cuts, ends)]
+        return np.cumsum(played, axis=0)[np.searchsorted(cuts, ends)]
