@@ -1,3 +1,4 @@
+import gc
 import os
 import sys
 
@@ -13,6 +14,16 @@ os.environ["MPLBACKEND"] = "Agg"
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("explore", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection():
+    """Look for no garbage while thousands of tests are found, nor among them ever after."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_ignore_collect(collection_path, config):
