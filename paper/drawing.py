@@ -57,8 +57,9 @@ def _matplotlib() -> Any:
 
 @styled
 def save(figure: Any, path: Path) -> None:
-    """Write a figure; the same numbers give the same bytes."""
+    """Write a figure, laid out by its first file; the same numbers give the same bytes."""
     figure.savefig(path, dpi=DPI, metadata={"Date": None} if path.suffix == ".svg" else None)
+    figure.set_layout_engine("none")
 
 
 def new_figure(

@@ -1,10 +1,13 @@
 """Every experiment at quick scale, computed once: these tests run in one process."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from paper import EXPERIMENTS, QUICK
+from paper import EXPERIMENTS, QUICK, Result, runner
+from paper.drawing import new_figure
+from paper.experiment import Docket, Table
 from paper.runner import run_into, writable_directory
 
 SCALE = replace(QUICK, n_jobs=1)
@@ -17,3 +20,40 @@ def quick(tmp_path_factory):
     pytest.importorskip("sklearn")
     directory = writable_directory(tmp_path_factory.mktemp("quick"))
     return directory, {done.name: done for done in run_into(directory, list(EXPERIMENTS), SCALE)}
+
+
+def experiment(name, runs):
+    """An experiment that costs nothing and notes that it ran."""
+
+    def run(scale):
+        runs.append(name)
+        return Result(name, {**scale.described(), "seed": 0}, {"value": len(runs)})
+
+    def check(result):
+        docket = Docket(result)
+        docket.judge("1 < 2 & so on", True, "seen", source="<here>", at_any_scale=True)
+        docket.judge_ours("rates", False, "too short", choices="<T>")
+        return docket.claims
+
+    return SimpleNamespace(
+        NAME=name,
+        TITLE=f"The {name}",
+        ABOUT="about",
+        run=run,
+        figure=lambda result: {name: new_figure()[0]},
+        tables=lambda result: [Table("a table", ("a", "b"), (("1", "<2>"),))],
+        check=check,
+    )
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """Two experiments in place of the real ones; the list of those that ran."""
+    noted = []
+    real = dict(EXPERIMENTS)  # put back as a whole: their order is what people are shown
+    EXPERIMENTS.clear()
+    EXPERIMENTS.update({name: experiment(name, noted) for name in ("one", "two")})
+    monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
+    yield noted
+    EXPERIMENTS.clear()
+    EXPERIMENTS.update(real)

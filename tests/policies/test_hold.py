@@ -17,6 +17,7 @@ import stopwise as sw
 from stopwise.cascade import Cascade
 from stopwise.checks import MOST_CASES
 from stopwise.counts import PairCounts
+from stopwise.patterns import agreement
 from stopwise.policies.resolution import demanded_evidence
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.theory.divergence import bernoulli_kl
@@ -134,7 +135,8 @@ def refute(policy, rng):
         return 1
     some = int(rng.integers(1, promised))
     marks = sorted({1, 2, 3, some, promised // 2, promised - 2, promised - 1} - {0, -1})
-    shown = list(patterns(rng, stage))
+    seen = patterns(rng, stage) if policy.needs_label else map(agreement, patterns(rng, stage))
+    shown = list(dict.fromkeys(seen))
     for outputs in shown:  # one pattern to the end of the hold
         fork = sw.policy_from_state(state)
         assert fork.ask() == stage

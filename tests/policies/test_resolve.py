@@ -25,7 +25,7 @@ class Transcription:
     def __init__(self, C, zone=0.0):
         self.C, self.zone = C, zone
         self.history = []
-        self.tally = cache(lambda i, j: self.count(i, j))
+        self.tally = cache(self.count)
 
     def count(self, i, j):
         """(n, d) of a pair."""
