@@ -57,9 +57,11 @@ def _matplotlib() -> Any:
 
 @styled
 def save(figure: Any, path: Path) -> None:
-    """Write a figure, laid out by its first file; the same numbers give the same bytes."""
+    """Write a figure; the same numbers give the same bytes."""
+    if (layout := figure.get_layout_engine()) is not None:
+        layout.execute(figure)
+        figure.set_layout_engine(None)  # once for all files: it takes longer than to draw one
     figure.savefig(path, dpi=DPI, metadata={"Date": None} if path.suffix == ".svg" else None)
-    figure.set_layout_engine("none")
 
 
 def new_figure(
