@@ -41,13 +41,18 @@ def pytest_collect_file(file_path, parent):
 
 # Folders that share something slow: the paper's experiments, and compiled kernels.
 TOGETHER = ("tests/paper/", "tests/simulation/")
+# The command compiles most kernels, while others do without; then what takes longest.
+FIRST = ("tests/cli/test_cli.py", "tests/auditing/", "tests/beliefs/", *reversed(TOGETHER), "")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Begin with what would leave other processes idle if it came last."""
+    items.sort(key=lambda item: [item.nodeid.startswith(place) for place in FIRST].index(True))
 
 
 def pytest_xdist_make_scheduler(config, log):
-    """Keep the tests of a file in one process, and those that share what is slow.
-
-    In the order of their names: the command compiles most kernels before others need them.
-    """
+    """Keep the tests of a file in one process, and those that share what is slow."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
