@@ -78,10 +78,15 @@ class Verdict(Enum):
     FAILS = "fails"
     UNDECIDED = "undecided"
 
-    @property
-    def plural(self) -> str:
-        """The verdict over several claims."""
-        return self.value.removesuffix("s")
+    def counted(self, n: int) -> str:
+        """Return how many claims have this verdict, in words.
+
+        >>> Verdict.HOLDS.counted(1), Verdict.FAILS.counted(2), Verdict.UNDECIDED.counted(3)
+        ('1 holds', '2 fail', '3 are undecided')
+        """
+        if self is Verdict.UNDECIDED:
+            return f"{n} {'is' if n == 1 else 'are'} undecided"
+        return f"{n} {self.value if n == 1 else self.value.removesuffix('s')}"
 
 
 Interval = tuple[float, float]

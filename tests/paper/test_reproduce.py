@@ -24,8 +24,8 @@ def test_a_run_ends_with_six_lines_and_json_has_every_claim(tmp_path, monkeypatc
     lines = done.stdout.splitlines()
     assert len(lines) == 6
     assert lines[0].startswith("experiments: 1, figures: 1, ")
-    assert lines[1] == "claims of the paper: 1 hold"
-    assert lines[2] == "claims of ours: 4 undecided"
+    assert lines[1] == "claims of the paper: 1 holds"
+    assert lines[2] == "claims of ours: 4 are undecided"
     assert lines[3] == "fails as the paper states it: none"
     assert lines[-1] == f"Report: {tmp_path / 'report.html'}"
     assert done.stderr.startswith("[1/1] alternatives: ")

@@ -174,7 +174,7 @@ def test_the_report_needs_nothing_else_and_escapes_what_it_prints(tmp_path, runs
     assert "http" not in page.replace("http-equiv", "")
     assert "1 &lt; 2 &amp; so on" in page
     assert "&lt;2&gt;" in page
-    assert "can be computed here, 2 hold; of claims of our own, which stand apart, 2 unde" in page
+    assert "can be computed here, 2 hold; of claims of our own, which stand apart, 2 are" in page
     assert "<em>Depends on:</em> &lt;T&gt;." in page
     assert "too short for a verdict" in page
     assert page.count("✓ holds") == 4  # in each section and in the table at the end

@@ -46,7 +46,7 @@ def steps_chart(report: AuditReport) -> str:
             _bar("range", interval.low / most, interval.high / most),
             _tick(step.price / most),
         ]
-        words = f"changes {changed_words(report, step)}; {_costs(report, step)}. "
+        words = f"Changes {changed_words(report, step)}; {_costs(report, step)}. "
         names = f"{name(report, step.start)} → {name(report, step.end)}"
         rows.append(_row(names, words + _pays(step, n), bars))
     note = (
