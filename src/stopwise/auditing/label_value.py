@@ -9,9 +9,10 @@ import numpy as np
 from stopwise.auditing.advice import Certainty, LabelOutlook, Payoff, Step
 from stopwise.auditing.evidence.belief import Belief
 from stopwise.auditing.facts import Facts
+from stopwise.auditing.labels.cases import level_of_each
 
 OUTLOOKS = (20, 50, 200)  # numbers of labels of which the report says what they would do
-CLEAR = 1.5  # standard deviations from the break-even share that settle it
+CLEAR = 1.5  # standard deviations from the break-even share that settle it with a model
 # How many labels the estimate of a model is worth, by how far off it was; see docs/decisions.md.
 BELIEVED = 10.0
 UNTESTED = 2.0  # where no log could have refuted it, nor is the advice clear
@@ -27,7 +28,8 @@ def label_value(
     corrections. It is taken to have the law Beta(1 + v ŷ, 1 + v (1 - ŷ)) with ŷ as estimated. Here
     v is the number of labels of such changes there are, and what the model counts for besides:
     nothing where the log refutes it or there is none, which leaves any y as likely as any other.
-    The labels to come follow from that law. They settle it where y is then clearly on one side.
+    The labels to come follow from that law. They settle it where y is then clearly on one side;
+    where the log refutes the model, where their interval is, √(2 log(2 / α)) deviations wide.
 
     Of the two steps in question that counts about which not knowing costs more.
     """
@@ -90,7 +92,16 @@ def _chance(facts: Facts, law: tuple[float, float], step: Step, n_labels: int) -
     mean = (a + k) / (a + b + m)
     left = max(1 - m / n_cases, 0.0) if n_cases > 0 else 0.0  # of the changes without a label
     spread = np.sqrt(mean * (1 - mean) / (a + b + m + 1) * left)
-    return float(min(chances[np.abs(mean - _break_even(step)) > CLEAR * spread].sum(), 1.0))
+    apart = np.abs(mean - _break_even(step)) > _clear(facts) * spread
+    return float(min(chances[apart].sum(), 1.0))
+
+
+def _clear(facts: Facts) -> float:
+    """Return how many standard deviations settle it."""
+    if not facts.belief.is_refuted:
+        return CLEAR
+    level = level_of_each((1 - facts.confidence) / 3, facts.cascade.n_stages)
+    return math.sqrt(2 * math.log(2 / level))
 
 
 def _break_even(step: Step) -> float:

@@ -7,11 +7,11 @@ import numpy as np
 
 import stopwise as sw
 from stopwise.patterns import PatternTable
-from tests.auditing.again.corrections import Counted
+from tests.auditing.again.corrections import LabelValue
 from tests.auditing.again.whole import Planned
 
 
-class Again(Planned):
+class Again(LabelValue, Planned):
     """Every number and every kind of a report a second time."""
 
     @cached_property
@@ -262,35 +262,3 @@ class Again(Planned):
             return sum(m for _, m in self.plan.values())
         n = 4 * len(self.labelled) if self.log.labels else 20
         return min(n, self.n_disputed) if self.next_step == "label" else 0
-
-    @cached_property
-    def label_value(self):
-        """What not knowing costs, and how likely labels tell, both by adding up a grid of y."""
-        n_left = self.n_disputed - self.n_disputed_labelled
-        if self.choice[1] == "proven" or n_left <= 0:
-            return 0.0, [], []
-        sizes, found = sorted({min(n, n_left) for n in (20, 50, 200)}), []
-        for step, is_taken in ((self.skipped, False), (self.taken, True)):
-            if step is None or step["payoff"] != "open" or not step["changed"]["low"]:
-                continue
-            p, price = step["changed"]["low"], step["price"]
-            part = min(p * self.n / self.n_disputed, 1)
-            law = Counted(self.worth_of_estimate(part), step["avoided"] / p, price / p)
-            lost = p * law.lost(is_taken)
-            n = p * self.n - part * self.n_disputed_labelled
-            found.append((lost, [law.tells(round(min(part * m, n)), n) for m in sizes], sizes))
-        return max(found, key=lambda one: one[0], default=(0.0, [], []))
-
-    def worth_of_estimate(self, part):
-        """The labels there are, and ten where the model is believed, two where it is untested."""
-        if not self.belief[1]:
-            return 0.0
-        misfit = self.model.misfit
-        model = (
-            0
-            if misfit.is_refuted
-            else 10
-            if misfit.is_testable or self.choice[1] == "likely"
-            else 2
-        )
-        return model + part * self.n_disputed_labelled

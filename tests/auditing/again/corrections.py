@@ -1,5 +1,8 @@
 """The share of changes that are corrections, on a grid: what it may be and what labels tell."""
 
+import math
+from functools import cached_property
+
 import numpy as np
 from scipy.stats import binom
 
@@ -21,13 +24,58 @@ class Counted:
         gain = 2 * (GRID - self.even)
         return float(self.weights @ np.maximum(-gain if is_taken else gain, 0))
 
-    def tells(self, m, n):
-        """The chance that m of n labels leave y 1.5 standard deviations from where it pays."""
+    def tells(self, m, n, z):
+        """The chance that m of n labels leave y z standard deviations from where it pays."""
         total = 0.0
         for k in range(m + 1):
             a, b = self.a + k, self.b + m - k
             mean = a / (a + b)
             spread = (mean * (1 - mean) / (a + b + 1) * (max(1 - m / n, 0) if n > 0 else 0)) ** 0.5
-            if abs(mean - self.even) > 1.5 * spread:
+            if abs(mean - self.even) > z * spread:
                 total += float(self.weights @ binom.pmf(k, m, GRID))
         return total
+
+
+class LabelValue:
+    """What labels would be worth."""
+
+    @cached_property
+    def label_value(self):
+        """What not knowing costs, and how likely labels tell, both by adding up a grid of y."""
+        n_left = self.n_disputed - self.n_disputed_labelled
+        if self.choice[1] == "proven" or n_left <= 0:
+            return 0.0, [], []
+        sizes, found = sorted({min(n, n_left) for n in (20, 50, 200)}), []
+        for step, is_taken in ((self.skipped, False), (self.taken, True)):
+            if step is None or step["payoff"] != "open" or not step["changed"]["low"]:
+                continue
+            p, price = step["changed"]["low"], step["price"]
+            part = min(p * self.n / self.n_disputed, 1)
+            law = Counted(self.worth_of_estimate(part), step["avoided"] / p, price / p)
+            lost = p * law.lost(is_taken)
+            n = p * self.n - part * self.n_disputed_labelled
+            tells = [law.tells(round(min(part * m, n)), n, self.clear) for m in sizes]
+            found.append((lost, tells, sizes))
+        return max(found, key=lambda one: one[0], default=(0.0, [], []))
+
+    @property
+    def clear(self):
+        """Standard deviations that settle it: those of the labels' intervals without a model."""
+        if not (self.belief[1] and self.model.misfit.is_refuted):
+            return 1.5
+        n_intervals = self.K * (self.K + 1) / 2
+        return math.sqrt(2 * math.log(2 * 3 * n_intervals / (1 - self.log.confidence)))
+
+    def worth_of_estimate(self, part):
+        """The labels there are, and ten where the model is believed, two where it is untested."""
+        if not self.belief[1]:
+            return 0.0
+        misfit = self.model.misfit
+        model = (
+            0
+            if misfit.is_refuted
+            else 10
+            if misfit.is_testable or self.choice[1] == "likely"
+            else 2
+        )
+        return model + part * self.n_disputed_labelled

@@ -14,7 +14,7 @@ ENOUGH = 10  # answers that change in so many cases
 def n_said(report: AuditReport) -> int:
     """Return in how many cases numbers are given: 1,000, more where few answers change."""
     most = max((step.changed.high for step in report.advice.steps), default=1.0)
-    return next((n for n in BASES if n * most >= ENOUGH), BASES[-1])
+    return next((n for n in BASES if n * most >= ENOUGH or not most), BASES[-1])
 
 
 def money(report: AuditReport, share: float) -> str:

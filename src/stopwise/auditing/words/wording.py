@@ -68,7 +68,7 @@ NEXT = {
 WARNING = {
     WarningKind.OUTLIER: "{tests} disagrees with all others in at least {share} of cases: far "
     "better or far worse.",
-    WarningKind.RULES_DISAGREE: "Rules without labels disagree: they would stop after {tests}.",
+    WarningKind.RULES_DISAGREE: "Two rules without labels disagree: stop after {tests}.",
     WarningKind.FEW_CASES: "There are only {cases} to go by.",
     WarningKind.GAPS: "Some output is missing in {cases}. What is missing may be anything.",
     WarningKind.GAPS_BY_OUTPUTS: "Whether {tests} ran depends on other outputs. What is missing "
@@ -85,12 +85,12 @@ WARNING = {
     WarningKind.SMALL_PLAN: "The plan has {cases}, not {asked}: other labels would tell nothing.",
 }
 STEP = {
-    Payoff.NEVER: "Skipping {end} saves {money}; that is certain: run on all, it changes {changed} "
+    Payoff.NEVER: "Skipping {end} saves {saved}; that is certain: run on all, it changes {changed} "
     "and costs as much as {price}.",
     Payoff.ALWAYS: "Going from {start} to {end} {costs} and is worth it{surely}.",
     Payoff.OPEN: "Going from {start} to {end} {costs} and pays if {condition}{estimate}.",
 }
-NEVER_GIVEN = "Skipping {end} saves {money}; {given} it cannot pay if run on all."
+NEVER_GIVEN = "Skipping {end} saves {saved}; {given} it cannot pay if run on all."
 NEVER_CHEAPER = "Going from {start} to {end} {costs}; {given} it costs more than that in mistakes."
 SURELY = {False: " for sure", True: ", by the labels"}  # whether it takes labels to know
 GIVEN = {False: "given what is known", True: "by the labels"}
@@ -138,12 +138,12 @@ def step_words(report: AuditReport, step: Step) -> str:
     form = STEP[step.payoff]
     if step.payoff is Payoff.NEVER and step.changed.high > step.price:
         form = NEVER_GIVEN if step.price >= 0 else NEVER_CHEAPER
-    estimate = _estimate(report, step)
+    estimate, has_gaps = _estimate(report, step), step.changed.width > 0
     return capital(
         form.format(
             start=name(report, step.start),
             end=name(report, step.end),
-            money=money(report, step.price),
+            saved=money(report, step.price) + (" it runs on" if has_gaps else ""),
             costs=_costs(report, step.price),
             price=counted(n_said(report) * step.price, "mistake"),
             changed=changed_words(report, step),
@@ -169,10 +169,10 @@ def _condition(report: AuditReport, step: Step) -> str:
             f"at least {least:,} of the {changed_words(report, step)} it changes are corrections "
             f"({whole_percent(step.break_even)})"
         )
-    net = f"corrects at least {count(n * step.price)} more than it spoils"
+    answers = f"more of the {changed_words(report, step)} it changes than it"
     if step.price < 0:
-        net = f"spoils at most {count(-n * step.price)} more than it corrects"
-    return f"of the {changed_words(report, step)} it changes, it {net}"
+        return f"it spoils at most {count(-n * step.price)} {answers} corrects"
+    return f"it corrects at least {count(n * step.price)} {answers} spoils"
 
 
 def _estimate(report: AuditReport, step: Step) -> str:
