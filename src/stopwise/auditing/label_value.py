@@ -48,7 +48,9 @@ def label_value(
         found.append((_stake(law, step, is_taken), law, step))
     stake, law, step = max(found, key=lambda one: one[0])
     sizes = sorted({min(n, n_left) for n in OUTLOOKS})
-    return stake, tuple(LabelOutlook(n, _chance(facts, law, step, n)) for n in sizes)
+    chances = [_chance(facts, law, step, n) for n in sizes]
+    best = np.maximum.accumulate(chances).tolist()  # what is clear already may become less so
+    return stake, tuple(map(LabelOutlook, sizes, best))
 
 
 def _worth(belief: Belief, certainty: Certainty) -> float:

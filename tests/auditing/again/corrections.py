@@ -55,7 +55,7 @@ class LabelValue:
             lost = p * law.lost(is_taken)
             n = p * self.n - part * self.n_disputed_labelled
             tells = [law.tells(round(min(part * m, n)), n, self.clear) for m in sizes]
-            found.append((lost, tells, sizes))
+            found.append((lost, [max(tells[: m + 1]) for m in range(len(sizes))], sizes))
         return max(found, key=lambda one: one[0], default=(0.0, [], []))
 
     @property

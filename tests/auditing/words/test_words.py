@@ -104,3 +104,14 @@ def test_a_log_with_gaps_says_why_there_is_no_rule_per_case():
     frame = frame.astype("Int64").mask(np.random.default_rng(0).random(frame.shape) < 0.2)
     page = sw.audit(frame, sw.Cascade([1, 2, 3], 50, list(frame))).to_html()
     assert "because some outputs are missing" in page
+
+
+def test_where_labels_do_not_help_the_page_does_not_ask_for_them():
+    _, frame = frame_of(4, 900)
+    frame = frame.astype("Int64")
+    frame.loc[frame.history == frame.insulin, "all"] = pd.NA
+    report = sw.audit(frame, sw.Cascade([1, 2, 30], 100, list(frame)))
+    assert report.advice.next_step is NextStep.RUN_ALL_TESTS
+    page, _, _ = report.to_html().partition("For statisticians")
+    assert "maybe; needs all tests" in page
+    assert "needs labels" not in page

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
-from stopwise.auditing.advice import Certainty, Payoff, Step
+from stopwise.auditing.advice import Certainty, NextStep, Payoff, Step
 from stopwise.auditing.price_map import PriceBand
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.markup import paragraph, unbroken
@@ -29,7 +29,7 @@ FILL = {
 SURE = {
     Certainty.PROVEN: "for sure",
     Certainty.LIKELY: "likely",
-    Certainty.GUESS: "maybe; needs labels",
+    Certainty.GUESS: "maybe; {needs}",
 }
 
 
@@ -132,8 +132,8 @@ def price_strip(report: AuditReport) -> str:
         words.append(f"<li>{key} {escape(said)}</li>")
     strip = "".join(spans) + _tick(place(own))
     note = (
-        "Solid: cheapest for sure. Broad stripes: likely. Narrow stripes: needs labels. Red: your "
-        "price."
+        f"Solid: cheapest for sure. Broad stripes: likely. Narrow stripes: {_needs(report)}. Red: "
+        "your price."
     )
     return (
         "<h2>If a mistake cost more or less</h2>"
@@ -168,8 +168,14 @@ def _range(band: PriceBand, low: float, high: float) -> str:
 
 def _cheapest(report: AuditReport, band: PriceBand, certainty: Certainty) -> str:
     if band.stage is None:
-        return "unknown without labels"
-    return f"stop after {name(report, band.stage)} ({SURE[certainty]})"
+        return f"unknown; {_needs(report)}"
+    sure = SURE[certainty].format(needs=_needs(report))
+    return f"stop after {name(report, band.stage)} ({sure})"
+
+
+def _needs(report: AuditReport) -> str:
+    is_hidden = report.advice.next_step is NextStep.RUN_ALL_TESTS
+    return "needs all tests" if is_hidden else "needs labels"
 
 
 def _rows(rows: list[str]) -> str:
