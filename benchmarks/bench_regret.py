@@ -15,12 +15,13 @@ import numpy as np
 
 import stopwise as sw
 from benchmarks.bars import Bars
-from benchmarks.instances import margin, margins, random_laws, recorded, synthetic
+from benchmarks.instances import margin, margins, near_ties, random_laws, recorded, synthetic
 from stopwise.progress import Progress
 from stopwise.theory.regret_limit import weak_dominance_limit
 
 ALL = ("StrongDominance", "WeakDominance", "Thompson", "Resolve")
 SCALES = np.geomspace(0.01, 10, 25).tolist()
+NEAR_TIES = "Near ties"  # in three times the runs, which differ most there
 MOST_STAGES_OF_LIMIT = 5  # of more it takes too long
 # Mean regret of an independent prototype over 20 runs, in the order of `synthetic()`.
 REFERENCE = {
@@ -128,6 +129,27 @@ def verdicts(rows: list[Row], ratios: dict[str, float], bars: Bars) -> None:
     bars.at_most("Runs above 2 % of linear at the end, margin >= .05", stuck, 0, "")
 
 
+def ties(rows: list[Row]) -> None:
+    """Print how Resolve does near ties. There is no bar: `bench_frontier` says what can be had."""
+    told = [r for r in rows if r.margin < math.inf and r.better >= 5]
+    ratios = [r.mean("Resolve") / r.better for r in told]
+    worst = told[int(np.argmax(ratios))]
+    print(
+        f"Near ties: Resolve / the better of Algorithm 2 and Thompson, worst {max(ratios):.2f} "
+        f"({worst.name}: {worst.mean('Resolve'):.0f} and {worst.better:.0f}), geometric mean "
+        f"{math.exp(np.mean(np.log(ratios))):.2f}, above 2 in "
+        f"{sum(ratio > 2 for ratio in ratios)} of {len(ratios)}"
+    )
+    last = [r for r in rows if r.margin == math.inf]
+    for policy in ("Resolve", "Thompson"):
+        mean = np.mean([r.mean(policy) for r in last])
+        tail = np.mean([np.quantile(r.regret[policy], 0.95) for r in last])
+        print(
+            f"The last stage best by as little ({len(last)}): {policy} has {mean:.1f}, and a 95 % "
+            f"quantile of {tail:.1f}, on average"
+        )
+
+
 def reference(rows: list[Row]) -> None:
     print("\nAgainst the reference figures (z: difference over its standard error)")
     for policy, figures in REFERENCE.items():
@@ -151,6 +173,7 @@ def main() -> None:
         "Synthetic": synthetic(),
         "Own families": margins(),
         "Random laws": random_laws(args.random, seed=0),
+        NEAR_TIES: near_ties(),
     }
     if args.files:
         groups["Recorded"] = {}
@@ -163,12 +186,14 @@ def main() -> None:
             rows[title] = []
             for name, law in laws.items():
                 policies = ALL if title == "Synthetic" else ALL[1:]
-                rows[title].append(measure(name, law, policies, args.horizon, args.runs))
+                runs = args.runs * (3 if title == NEAR_TIES else 1)
+                rows[title].append(measure(name, law, policies, args.horizon, runs))
                 progress.advance()
             if rows[title]:
                 show(title, rows[title])
     reference(rows["Synthetic"])
     print()
+    ties(rows.pop(NEAR_TIES))
     ratios = {title: summary(title, group) for title, group in rows.items() if group}
     print()
     bars = Bars()

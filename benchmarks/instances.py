@@ -28,16 +28,22 @@ def synthetic() -> dict[str, Instance]:
 
 
 def with_margin(
-    rng: np.random.Generator, n_stages: int, stage: int, *, margin: float, violation: float
+    rng: np.random.Generator,
+    n_stages: int,
+    stage: int,
+    *,
+    margin: float,
+    violation: float,
+    slips: tuple[float, ...] = (0.0, 0.03, 0.1),
 ) -> Instance:
     """A random law priced so that ``stage`` is best and beats what is beyond by ``margin``.
 
     Every earlier stage costs about ``violation`` more than it. Error rates are random; where test
-    1 is right the later ones err with a random chance of 0, .03 or .1.
+    1 is right the later ones err with one of the chances ``slips``.
     """
     while True:
         rates = np.sort(rng.uniform(0.02, 0.5, n_stages))[::-1]
-        slip = float(rng.choice([0.0, 0.03, 0.1]))
+        slip = float(rng.choice(slips))
         law = relaxed_errors(Cascade(costs=[0] * n_stages), rates.tolist(), slip=slip)
         gain = law.error_rates[:stage] - law.error_rates[stage]
         if np.any(gain <= 1.2 * violation):
@@ -63,6 +69,19 @@ def margins() -> dict[str, Instance]:
                 for violation in (0.003, 0.05) if stage else (0.0,):
                     name = f"K={K} best {stage + 1} margin {margin} gap {violation}"
                     found[name] = with_margin(rng, K, stage, margin=margin, violation=violation)
+    return found
+
+
+def near_ties() -> dict[str, Instance]:
+    """K = 2, 3, 5; a later stage misses paying by .001 to .01, or the last is best by as much."""
+    rng = np.random.default_rng(7)
+    found = {}
+    for K, tie in product((2, 3, 5), (0.001, 0.002, 0.003, 0.005, 0.01)):
+        for stage in sorted({0, K - 2}):
+            law = with_margin(rng, K, stage, margin=tie, violation=0.05)
+            found[f"K={K} best {stage + 1} margin {tie}"] = law
+        law = with_margin(rng, K, K - 1, margin=tie, violation=tie, slips=(0.0,))
+        found[f"K={K} best {K} by {tie}"] = law
     return found
 
 
