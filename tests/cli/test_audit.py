@@ -136,7 +136,8 @@ def test_a_plan_that_is_smaller_than_asked_for_says_so(visits, run):
     )
     assert code == 0
     assert f"The plan has {apart.sum():,} cases, not 5,000" in out
-    assert out.endswith(f"Written: {folder / 'p.csv'}\n")
+    assert out.splitlines()[-2] == f"Written: {folder / 'p.csv'}"
+    assert out.splitlines()[-1].startswith("More: --out report.html")
 
 
 @pytest.mark.parametrize("name", ["case", "label"])

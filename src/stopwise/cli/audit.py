@@ -186,6 +186,8 @@ def audit(
     say(_json_text(report) if as_json else report.summary(details=details))
     if texts and not as_json:
         say(f"Written: {', '.join(map(str, texts))}")
+    if out is None and not as_json and not details:
+        say("More: --out report.html writes a page with charts, --details prints all numbers.")
 
 
 def _check_given(costs: str, mistake_cost: str) -> None:
