@@ -82,7 +82,8 @@ WARNING = {
     "counts as a mistake. If its values stand for answers, map them with --query.",
     WarningKind.SAME_ANSWERS: "No label is of a case on which the tests disagree, so the labels "
     "compare nothing.",
-    WarningKind.SMALL_PLAN: "The plan has {cases}, not {asked}: other labels would tell nothing.",
+    WarningKind.SMALL_PLAN: "The plan has {cases}, not {asked}: no further label would change the "
+    "advice.",
 }
 STEP = {
     Payoff.NEVER: "Skipping {end} saves {saved}; that is certain: run on all, it changes {changed} "
