@@ -26,16 +26,8 @@ from stopwise.patterns import MISSING
 def chain_logs(design: Design, weights: FloatArray, strengths: FloatArray) -> FloatArray:
     """Return log P(pattern) under chains fitted to ``weights``; shape (R, S).
 
-    A test that was not run is left out of the chain of its pattern.
-
-    Parameters
-    ----------
-    design
-        The patterns.
-    weights
-        How many cases show each pattern in each fit; shape (R, S).
-    strengths
-        The number of cases that the prior of a row of P(y_k+1 | y_k) is worth; shape (S,).
+    A test that was not run is left out of the chain of its pattern. The arguments are those of
+    `fit_all`; the prior is that of a row of P(y_k+1 | y_k).
     """
     codes, M = design.codes, design.n_classes
     logs = np.zeros(weights.shape)
