@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,11 @@ class World:
     @property
     def errors(self) -> np.ndarray:
         return (self.outputs != self.labels[:, None]).mean(axis=0)
+
+    def drawn(self, n: int, seed: int) -> World:
+        """Return ``n`` cases drawn from these, with replacement."""
+        chosen = np.random.default_rng([seed, n]).integers(len(self.labels), size=n)
+        return replace(self, outputs=self.outputs[chosen], labels=self.labels[chosen])
 
     def table(self) -> PatternTable:
         """Return the counted outputs."""

@@ -126,10 +126,9 @@ def online(
     world: World, scales: list[float], horizon: int, seed: int, only: Collection[str] = ()
 ) -> dict[str, float]:
     """Return the mean cost + error a case of policies that learn from the first case on."""
-    rng = np.random.default_rng([seed, horizon])
-    drawn = rng.integers(len(world.labels), size=horizon)
-    rows = [tuple(row) for row in world.outputs[drawn].tolist()]
-    labels = world.labels[drawn].tolist()
+    drawn = world.drawn(horizon, seed)
+    rows = [tuple(row) for row in drawn.outputs.tolist()]
+    labels = drawn.labels.tolist()
     paid: dict[str, list[float]] = {}
     for scale in scales:
         cascade = sw.Cascade(costs=(world.shares * scale).tolist())
@@ -153,8 +152,8 @@ def online(
                 for (stage, answer), label in zip(answers, labels, strict=True)
             )
             paid.setdefault(name, []).append(total / horizon)
-        wrong = (world.outputs[drawn] != world.labels[drawn, None]).mean(axis=0)
-        paid.setdefault(BEST, []).append(float((cascade.cumulative_costs + wrong).min()))
+        totals = cascade.cumulative_costs + drawn.errors
+        paid.setdefault(BEST, []).append(float(totals.min()))
     return {name: float(np.mean(costs)) for name, costs in paid.items()}
 
 
@@ -191,9 +190,19 @@ def report(world: World, args: argparse.Namespace) -> dict[str, float]:
     print(f"{BEST:34s}{best:13.4f}")
     own = rules["stop by belief"]
     ratios = {"no labels / best stage": own[0] / best, "50 labels / trained": own[2] / own[-1]}
+    taught = sw.LatentClasses.fit(world.table(), labels=world.at_random(TRAINED, 0))
     for horizon in args.horizons if args.runs else ():
         runs = [online(world, args.scales, horizon, seed) for seed in range(args.runs)]
         means = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+        means[f"rule trained with {TRAINED} labels"] = float(
+            np.mean(
+                [
+                    cost_of_rule(world.drawn(horizon, seed), taught, world.shares * scale, "last")
+                    for seed in range(args.runs)
+                    for scale in args.scales
+                ]
+            )
+        )
         print(f"online, {horizon} cases: " + ", ".join(f"{n} {m:.4f}" for n, m in means.items()))
         ratios[f"online {horizon} / best stage"] = means["BeliefStopping"] / means[BEST]
     print(", ".join(f"{name} {ratio:.3f}" for name, ratio in ratios.items()), end="")
@@ -280,8 +289,8 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3, help="draws of labels")
     parser.add_argument("--runs", type=int, default=1, help="runs of each policy online")
     args = parser.parse_args()
-    if args.csv and not args.step_costs:
-        parser.error("--csv needs --step-costs")
+    if args.csv and not (args.csv.is_file() and args.step_costs):
+        parser.error("--csv needs a file, and --step-costs")
     if args.csv:
         report(recorded(args.csv, args.step_costs), args)
         return

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stopwise.errors import InputError
+from stopwise.errors import InputError, OutputsError
 
 # Squares and products of larger features or coefficients would overflow.
 LARGEST_FEATURE = 1e100
@@ -35,8 +35,19 @@ def whole_numbers(name: str, values: Any, error: type[InputError]) -> NDArray[np
     is_whole = (numbers >= 0) & (numbers <= MOST_CASES) & (numbers == np.floor(numbers))
     if not is_whole.all():
         place = int(np.argmin(is_whole))
-        raise error(f"{name} must be whole numbers >= 0, got {given[place]!r} at {place + 1}")
+        raise error(
+            f"{name} must be whole numbers from 0 to 2**53, got {given[place]!r} at {place + 1}"
+        )
     return numbers.astype(np.int64)
+
+
+def indices_of_tests(name: str, values: Any, n_tests: int) -> list[int]:
+    """Return ``values`` as a list if it is a collection of indices of tests, or raise."""
+    is_list = isinstance(values, Sized) and not isinstance(values, str)
+    found = whole_numbers(name, values, OutputsError).tolist() if is_list else [n_tests]
+    if max(found, default=0) >= n_tests:
+        raise OutputsError(f"{name} must be indices of tests, 0 to {n_tests - 1}, got {values!r}")
+    return found
 
 
 def finite_number(name: str, value: Any, error: type[InputError], *, zero: bool) -> float:

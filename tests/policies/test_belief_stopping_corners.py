@@ -1,5 +1,6 @@
 """Answers of cases that run on to learn, states without outputs, failed tests, odd labels."""
 
+import numpy as np
 import pytest
 
 from stopwise.cascade import Cascade
@@ -31,11 +32,18 @@ def test_no_output_at_all_is_where_a_case_begins():
     assert policy.choose([None] * 3) == policy.choose([None]) == policy.choose()
 
 
-@pytest.mark.parametrize("failed", [0, 1, "0"])
+@pytest.mark.parametrize("failed", [0, 1, 2.0, "0"])
 def test_failed_tests_are_a_collection_of_indices(failed):
     policy = BeliefStopping(Cascade(costs=[0.1, 0.2]), skip=True)
     with pytest.raises(OutputsError, match="failed must be indices of tests, 0 to 1"):
         policy.choose([], failed=failed)
+
+
+def test_failed_tests_may_be_an_array():
+    policy = BeliefStopping(Cascade(costs=[0.1, 0.2, 0.3]), skip=True)
+    assert policy.choose([], failed=np.array([0])) == 1
+    assert policy.choose([], failed=np.array([0, 1])) == 2
+    assert policy.choose([], failed=np.array([], dtype=int)) == policy.choose([]) == 0
 
 
 def test_a_label_is_named_in_messages_and_compared_with_outputs():

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from stopwise.cascade import FloatArray, IntArray
+from stopwise.cascade import BoolArray, FloatArray, IntArray
 from stopwise.errors import LogError
 from stopwise.patterns import MISSING, PatternTable
 
 LAW_CASES = 1e6  # what a law counts for: so many cases that no prior matters
 MOST_CASES = 5e8  # more say no more, and NumPy draws samples from fewer than 1e9 only
 LEAST_TESTS = 3  # that vary and were seen together; two tests fit many error rates
+# A sequence of outputs of so many cases, none of which went on to a third test, is never followed
+# by one; and the share of such cases up to which outputs still tell error rates.
+NEVER_FOLLOWED, MOST_STOPPED = 100, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +52,48 @@ class Cases:
         return cls(codes, counts, is_law)
 
     @property
+    def tell_rates(self) -> bool:
+        """Whether the tests were seen together in a way that may tell their error rates."""
+        return self.has_three_tests and self.third_test_follows
+
+    @property
     def has_three_tests(self) -> bool:
-        """Whether three tests that do not always say the same were seen together."""
-        shown = self.codes != MISSING
-        least = np.where(shown, self.codes, self.codes.max()).min(axis=0)
-        together = shown[:, least < self.codes.max(axis=0)].sum(axis=1)
-        return bool((together >= LEAST_TESTS).any())
+        """Whether three tests that vary, no two of which always agree, were seen together."""
+        return bool(self._shows_three.any())
+
+    @cached_property
+    def third_test_follows(self) -> bool:
+        """Whether, but for few cases, outputs that stopped cases were followed by a third test.
+
+        Else what the third test says after them is not known, and many error rates fit the table.
+        Of more than two values, those that tests give where they are wrong tell enough.
+        """
+        if self.codes.max() > 1:
+            return True
+        shown, never = self.codes != MISSING, 0.0
+        rest = ~self._shows_three
+        for seen in np.unique(shown[rest], axis=0):
+            stopped = rest & (shown == seen).all(axis=1)
+            complete = self._shows_three & shown[:, seen].all(axis=1)
+            rows, place = np.unique(self.codes[:, seen], axis=0, return_inverse=True)
+            total = np.bincount(place.reshape(-1), self.counts * stopped, len(rows))
+            followed = np.bincount(place.reshape(-1), complete, len(rows)) > 0
+            never += total[~followed & (total >= NEVER_FOLLOWED)].sum()
+        return bool(never <= MOST_STOPPED * self.counts.sum())
+
+    @cached_property
+    def _shows_three(self) -> BoolArray:
+        """Whether a pattern shows three tests, those left out that tell nothing; shape (R,)."""
+        codes, shown = self.codes, self.codes != MISSING
+        telling: list[int] = []
+        for k, column in enumerate(codes.T):
+            said = column[shown[:, k]]
+            both = [shown[:, k] & shown[:, i] for i in telling]
+            differs = (column[:, None] != codes[:, telling]).T
+            is_copy = any(b.any() and not d[b].any() for b, d in zip(both, differs, strict=True))
+            if len(said) and (said != said[0]).any() and not is_copy:
+                telling.append(k)
+        return np.asarray(shown[:, telling].sum(axis=1) >= LEAST_TESTS)
 
 
 def _spread(codes: IntArray, counts: FloatArray, M: int) -> tuple[IntArray, FloatArray]:

@@ -10,7 +10,12 @@ if TYPE_CHECKING:
     from stopwise.beliefs.model import LatentClasses
 
 TOO_FEW_TESTS = (
-    "Fewer than three tests that vary were seen together, so outputs alone do not tell error rates:"
+    "Fewer than three tests that vary and are no copies were seen together, so outputs alone do "
+    "not tell error rates:"
+)
+NEVER_FOLLOWED = (
+    "After outputs that many cases show a third test was never run, so outputs alone do not tell "
+    "error rates:"
 )
 NESTED = (
     "Each test may as well follow from the one next to it, as early exits do, so outputs alone do "
@@ -37,8 +42,7 @@ def explanation(model: LatentClasses) -> str:
         lines.append(f"{names[k]}: {known}")
     lines.append(_source(model))
     if not model.is_identified:
-        reason = NESTED if model.has_three_tests else TOO_FEW_TESTS
-        lines.append(f"{reason} {BY_LABELS if model.n_labels else LATER}")
+        lines.append(f"{_obstacle(model)} {BY_LABELS if model.n_labels else LATER}")
         return "\n".join(lines)
     lines.append(TIGHT if model.complexity.share > 0.5 else LOOSE)
     if model.complexity.n_levels > 1:
@@ -51,6 +55,12 @@ def explanation(model: LatentClasses) -> str:
         lines.append("The fit did not come to rest.")
     lines.append(_fit(model))
     return "\n".join(lines)
+
+
+def _obstacle(model: LatentClasses) -> str:
+    if not model.cases.has_three_tests:
+        return TOO_FEW_TESTS
+    return NESTED if model.cases.third_test_follows else NEVER_FOLLOWED
 
 
 def _source(model: LatentClasses) -> str:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from stopwise.beliefs.cases import Cases
     from stopwise.beliefs.model import LatentClasses
 
-N_DRAWS, LEAST_DRAWS = 60, 20
-CYCLES = 4
-BUDGET = 4e6  # patterns x classes x draws; of a larger table fewer are drawn
+N_DRAWS, LEAST_DRAWS = 120, 40
+CYCLES = 8
+BUDGET = 5e5  # patterns x classes x draws; of a larger table fewer are drawn
 BLOCK = 2e6  # patterns x classes x draws at a time
 Z = 1.959963984540054  # normal quantile of 97.5 %
 

@@ -55,11 +55,12 @@ class LabelledPatterns:
         total: dict[tuple[tuple[int, ...], int], int] = {}
         for place, row in enumerate(rows, start=1):
             outputs, label, times = _checked(row, n_tests, place)
-            if label not in code and looks_like(label) in alike:
-                as_known = alike[looks_like(label)]
-                raise OutputsError(
-                    f"labels must be written as outputs are, {as_known!r}, got {label!r} at {place}"
-                )
+            for value in (*outputs, label):
+                if value not in code and looks_like(value) in alike:
+                    raise OutputsError(
+                        "labels and their outputs must be written as in the table, "
+                        f"{alike[looks_like(value)]!r}, got {value!r} at {place}"
+                    )
             if by_agreement:
                 label = outputs.index(label) if label in outputs else "none of them"
                 outputs = agreement(outputs)

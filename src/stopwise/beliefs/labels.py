@@ -11,6 +11,9 @@ pattern they must be drawn at random, and that is all. From coarse to fine:
    to what is expected, which counts like A labels.
 3. *Pattern.* The same for each answer to the very same outputs.
 
+All three move by the same labels, and one of a few may be wrong: with n labels in all, steps 1 and
+2 go n / (n + 3) of their way.
+
 What is expected counts like one of the `STRENGTHS`, which are averaged by how likely each makes the
 labels: little where they contradict the model, much where they bear it out. As the labels of a
 pattern grow its belief tends to the share of each label, whatever the model got wrong: the last
@@ -31,6 +34,7 @@ from stopwise.patterns import MISSING
 STRENGTHS = np.array([3.0, 10.0, 30.0, 100.0])
 # Standard deviations of δ_k and of δ, all pairs of which are averaged, and of δ_shown.
 TEST_WIDTHS, MODEL_WIDTHS, SHOWN_WIDTH = (0.0, 0.3, 1.0, 3.0), (0.0, 0.3, 1.0), 3.0
+CAUTION = 3.0  # labels with which steps 1 and 2 go half of their way
 FLOOR = 0.01  # of the model's belief that labels can always move, in all
 MAX_FITTED = 1_000  # labelled patterns that the weights of the tests are fitted to
 NEWTON_STEPS, LONGEST_STEP = 25, 2.0
@@ -53,7 +57,8 @@ class LabelUpdate:
     def fit(cls, cases: LabelledPatterns, model: FloatArray) -> LabelUpdate:
         """Return the update for labelled ``cases`` whose beliefs by the model are ``model``."""
         K, M = cases.codes.shape[1], model.shape[1]
-        weights = _test_weights(cases, model)
+        care = cases.n_labels / (cases.n_labels + CAUTION)
+        weights = care * _test_weights(cases, model)
         belief = _tilted(cases.codes, model, weights)
         groups, group = np.unique(blocks(cases.codes), axis=0, return_inverse=True)
         camps = camp_of_each(cases.codes, M)
@@ -62,7 +67,7 @@ class LabelUpdate:
         np.add.at(found, (group, camps[np.arange(len(camps)), cases.labels]), cases.weights)
         expected /= np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
         updated = _updated(expected, found, _odds(expected, found))
-        factors = np.where(expected > 0, updated / (expected + 1e-300), 1.0)
+        factors = np.where(expected > 0, updated / (expected + 1e-300), 1.0) ** care
         patterns, first, row = np.unique(
             cases.codes, axis=0, return_index=True, return_inverse=True
         )

@@ -1,11 +1,12 @@
 """Whether the table refutes the model: two tests that give the same wrong answer too often.
 
 For a pair of tests let s(y) = Σ_a P(a | y) ([y_i = y_j ≠ a] - P(y_i = y_j ≠ a | a)), the score of a
-term for common errors. Under the model its mean is 0. Its part that the
-parameters explain is taken out by regression on their own scores (Neyman's C(α) test), and the sum
-of the rest is compared with the same sum in 20 or 60 tables drawn from the fitted model and fitted
-again: with their mean and standard deviation it has a t distribution. Where nothing is left after
-the regression, the model fits any table: three tests with two values, say.
+term for common errors. Where only one of them was run, what the other may say counts. Under the
+model its mean is 0. Its part that the parameters explain is taken out by regression on their own
+scores (Neyman's C(α) test), and the sum of the rest is compared with the same sum in 20 or 60
+tables drawn from the fitted model and fitted again: with their mean and standard deviation it has a
+t distribution. Where nothing is left after the regression, the model fits any table: three tests
+with two values, say.
 """
 
 from __future__ import annotations
@@ -227,17 +228,23 @@ def _pair_scores(
     tests = hidden.tests
     K, M, H, _ = tests.shape
     right = np.einsum("kaha->kha", tests)
+    shown = codes != MISSING
+    levels = chances.reshape(len(codes), H, M)
     for i, j in combinations(range(K), 2):
-        both = (codes[:, i] != MISSING) & (codes[:, j] != MISSING)
+        both = shown[:, i] & shown[:, j]
         if not both.any():
             continue
         expected = (tests[i] * tests[j]).sum(axis=0) - right[i] * right[j]
         score = -(chances @ expected.reshape(H * M))
-        same = both & (codes[:, i] == codes[:, j])
-        (rows,) = np.nonzero(same)
-        believed = chances.reshape(len(codes), H, M).sum(axis=1)[rows, codes[rows, i]]
-        score[rows] += 1 - believed
-        yield (i, j), np.where(both, score, 0.0)
+        (rows,) = np.nonzero(both & (codes[:, i] == codes[:, j]))
+        score[rows] += 1 - levels.sum(axis=1)[rows, codes[rows, i]]
+        for one, other in ((i, j), (j, i)):  # only one was run: the other may say the same
+            (rows,) = np.nonzero(shown[:, one] & ~shown[:, other])
+            output = codes[rows, one]
+            same = levels[rows] * tests[other][output]
+            same[np.arange(len(rows)), :, output] = 0.0
+            score[rows] += same.sum(axis=(1, 2))
+        yield (i, j), np.where(shown[:, i] | shown[:, j], score, 0.0)
 
 
 def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) -> FloatArray:

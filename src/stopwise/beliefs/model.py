@@ -134,7 +134,7 @@ class LatentClasses:
         design = Design(told.codes, M)
         earlier = start._on(table) if start is not None else None
         complexity, is_identified, is_settled = Complexity(0.0), True, True
-        if start is not None and earlier is not None and told.has_three_tests:
+        if start is not None and earlier is not None and told.tell_rates:
             complexity, is_settled = start.complexity, start.is_settled
             fits = best_fit(design, told.counts, complexity, earlier)
         elif choices := complexities(design, told, rng, agreement_only=table.agreement_only):
@@ -190,16 +190,12 @@ class LatentClasses:
     @property
     def n_cases(self) -> float:
         """The number of cases it was fitted to; infinite for a law."""
-        return math.inf if self._told.is_law else float(self.table.n_cases)
+        return math.inf if self.cases.is_law else float(self.table.n_cases)
 
     @cached_property
-    def _told(self) -> Cases:
+    def cases(self) -> Cases:
+        """What it was fitted to."""
         return Cases.of(self.table)
-
-    @property
-    def has_three_tests(self) -> bool:
-        """Whether three tests that do not always say the same were seen together."""
-        return self._told.has_three_tests
 
     @property
     def n_labels(self) -> int:
@@ -264,7 +260,7 @@ class LatentClasses:
         if not (self.is_identified or self.n_labels):
             return read_only(np.tile([0.0, 1.0], (self.n_tests, 1)))
         rates = np.nan_to_num(self.error_rates, nan=0.5)
-        spread = np.zeros_like(rates) if self._told.is_law else spreads(self, self._told)
+        spread = np.zeros_like(rates) if self.cases.is_law else spreads(self, self.cases)
         width = np.maximum(Z * spread, Z**2 / (self.n_cases + Z**2))  # Wilson's for 0 of n cases
         width[np.isnan(self.error_rates)] = 1.0
         return read_only(np.clip(np.column_stack([rates - width, rates + width]), 0.0, 1.0))
@@ -275,7 +271,7 @@ class LatentClasses:
         if not (self.is_identified and self.is_settled):
             return Misfit(1.0, ())
         hidden = self.hidden.cut(len(self.table.classes))
-        return independence(hidden, self.complexity, self._told.codes, self._told.counts)
+        return independence(hidden, self.complexity, self.cases.codes, self.cases.counts)
 
     def explain(self) -> str:
         """Return error rates with intervals, what they rest on, and whether to trust them."""

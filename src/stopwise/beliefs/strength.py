@@ -63,7 +63,7 @@ def complexities(
     design: Design, told: Cases, rng: np.random.Generator, *, agreement_only: bool
 ) -> list[Complexity]:
     """Return the models to choose from by fitting them; none where outputs do not tell rates."""
-    if not told.has_three_tests:
+    if not told.tell_rates:
         return []
     if agreement_only:
         return [ONE_ACCURACY]  # all that is left where values are made up

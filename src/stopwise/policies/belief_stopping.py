@@ -11,8 +11,8 @@ import numpy as np
 from stopwise.beliefs.model import LatentClasses
 from stopwise.beliefs.stopping_rule import Answer
 from stopwise.cascade import Cascade
-from stopwise.checks import finite_number, known_name, whole_number, whole_numbers
-from stopwise.errors import OutputsError, SettingError
+from stopwise.checks import finite_number, indices_of_tests, known_name, whole_number
+from stopwise.errors import SettingError
 from stopwise.outputs import Outputs, Told, check_label
 from stopwise.pattern_counts import plain_output
 from stopwise.policies.belief_rule import (
@@ -38,8 +38,7 @@ class BeliefStopping(StoppingPolicy):
     output the case stops or goes on by the dynamic programme of `stopping_rule`: whichever has the
     lower expected cost + error. The model is fitted again when the number of cases has grown by
     half. Where the rule stops, a case is run to the end with a chance that makes this cost at most
-    ``exploration`` / √t mistakes a case after t cases: √t as much in all, so the rule learns for
-    ever at a vanishing price.
+    ``exploration`` / √t mistakes a case after t cases: √t as much in all, and learning never ends.
 
     Two tests alone do not identify the model. Then the later output is taken to be right, and the
     rule stops where going on cannot pay whatever is right.
@@ -120,8 +119,8 @@ class BeliefStopping(StoppingPolicy):
         failed
             With ``skip``, tests that gave nothing and are not to be run again.
         """
-        if failed or isinstance(failed, int):
-            return self._choose_without(self._prefix(outputs_so_far), failed)
+        if type(failed) is not tuple or failed:
+            return self._choose_without(outputs_so_far, failed)
         entry = self._entry(outputs_so_far)
         chance = entry.chance
         runs_on = chance >= 1 or (chance and self._rng.random() < chance)
@@ -264,18 +263,19 @@ class BeliefStopping(StoppingPolicy):
     def _goes_on_after(self, prefix: Told) -> bool:
         return self.choose(prefix) is not None
 
-    def _choose_without(self, told: Told, failed: Collection[int]) -> int | None:
+    def _choose_without(self, outputs_so_far: Outputs, failed: Any) -> int | None:
         """Choose by looking one test ahead, where some tests are not to be run again."""
+        tests = indices_of_tests("failed", failed, len(self._costs))
+        if not tests:
+            return self.choose(outputs_so_far)
         if not self.skip:
             raise SettingError("skip must be true for tests to be left out as failed")
-        K, is_list = len(self._costs), not isinstance(failed, str | int)
-        if not is_list or whole_numbers("failed", failed, OutputsError).max() >= K:
-            raise OutputsError(f"failed must be indices of tests, 0 to {K - 1}, got {failed!r}")
-        rule = self._rule_in_force()
+        rule, told = self._rule_in_force(), self._prefix(outputs_so_far)
         if isinstance(rule, SkipRule):
-            test = rule.without(told, failed).test
+            test = rule.without(told, tests).test
             return None if test < 0 else test
-        return next((k for k in left_to_run(told, K, skip=True) if k not in failed), None)
+        left = left_to_run(told, len(self._costs), skip=True)
+        return next((k for k in left if k not in tests), None)
 
     def _prefix(self, outputs_so_far: Any) -> Told:
         told = self._stripped(super()._prefix(outputs_so_far))

@@ -137,8 +137,8 @@ def _misfit(report: AuditReport) -> str:
     belief = report.facts.belief
     if not belief.is_identified:
         return (
-            "There is no model of independent errors, which needs labels, or three tests that do "
-            "not look nested."
+            "There is no model of independent errors. It needs labels, or three tests that do not "
+            "look nested and were run together after outputs of every kind."
         )
     if belief.is_refuted:
         tests = names(report, belief.dependent_tests, "and")
