@@ -61,6 +61,13 @@ def no_stage_yet():
     return no_stage(120)
 
 
+def shared_errors():
+    """Most of what the last test says, it copies from the first."""
+    rng, _, outputs = drawn(21, 2_000, (0.4, 0.3, 0.3), 5)
+    outputs[:, 2] = np.where(rng.random(2_000) < 0.7, outputs[:, 0], outputs[:, 2])
+    return RawLog(rows_of(outputs), (1, 5, 10), 100)
+
+
 def tree():
     """After the first test either b and then d, or c."""
     _, _, outputs = drawn(10, 400, (0.4, 0.2, 0.15, 0.1))
