@@ -81,7 +81,7 @@ class BeliefStopping(StoppingPolicy):
         *,
         answer: Answer = "last",
         skip: bool = False,
-        exploration: float = 0.25,
+        exploration: float = 0.15,
         max_patterns: int = 20_000,
         memory: int | None = None,
         seed: int | np.random.Generator = 0,
