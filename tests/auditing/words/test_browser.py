@@ -71,20 +71,26 @@ def browser():
         yield opened
 
 
-@pytest.fixture
-def show(browser, folder):
-    page = browser.new_page(viewport={"width": WIDTHS[-1], "height": 900}, color_scheme="light")
+@pytest.fixture(scope="module")
+def page(browser):
+    page = browser.new_page()
     page.wrong = []
     page.on("pageerror", lambda error: page.wrong.append(str(error)))
     page.on("console", lambda said: page.wrong.append(said.text))
     page.on("request", lambda r: None if r.url.startswith("file:") else page.wrong.append(r.url))
+    return page
 
+
+@pytest.fixture
+def show(page, folder):
     def opened(name):
+        page.wrong.clear()
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": WIDTHS[-1], "height": 900})
         page.goto((folder / f"{name}.html").as_uri())
         return page
 
-    yield opened
-    page.close()
+    return opened
 
 
 @pytest.mark.parametrize("name", pages.PAGES)
