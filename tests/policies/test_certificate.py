@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_a_policy_under_continuous_monitoring_keeps_its_promise():
         for _ in range(100):
             flips = np.cumsum(rng.random((40, 2)) < rates, axis=1) % 2
             stage = policy.ask()
-            policy.tell_many([[0, *row][: stage + 1] for row in flips.tolist()])
+            policy.tell_many(Counter((0, *row)[: stage + 1] for row in flips.tolist()))
             for c in policy.certificate(confidence=0.8).comparisons:
                 differs = truth.get((c.shallow, c.deep), c.pays) != c.pays
                 erred |= differs and c.status is Status.DECIDED
