@@ -58,18 +58,20 @@ def test_rows_that_begin_with_a_hash_are_rows(log):
     }
 
 
-@pytest.mark.parametrize("gap", [text for text in GAPS if text] + ["", '""', "  ", '" NA "'])
-def test_every_gap_is_one_in_counts_rows_queries_and_cases(gap, tmp_path):
-    path = tmp_path / "log.csv"
-    path.write_text(f"a,b\n1,{gap}\n{gap},1\n1,1\n")
+@pytest.mark.parametrize(
+    "gaps", [[text for text in GAPS if text], [""], ['""'], ["  "], ['" NA "']]
+)
+def test_every_gap_is_one_in_counts_rows_queries_and_cases(gaps, tmp_path):
+    path, n = tmp_path / "log.csv", len(gaps)
+    path.write_text("a,b\n" + "".join(f"1,{gap}\n{gap},1\n1,1\n" for gap in gaps))
     opened = open_log(path, PAIR)
-    assert opened.table().n_observed.tolist() == [2, 2]
-    rows = [("1", None), (None, "1"), ("1", "1")]
+    assert opened.table().n_observed.tolist() == [2 * n, 2 * n]
+    rows = [("1", None), (None, "1"), ("1", "1")] * n
     assert opened.rows() == rows
     cases = opened.cases().order_by("case").to_pyarrow().to_pylist()
     assert [(case["s0"], case["s1"]) for case in cases] == rows
     asked = open_log(path, PAIR, query="select * from log where b is null").table()
-    assert patterns(asked) == {("1", None): 1}
+    assert patterns(asked) == {("1", None): n}
 
 
 def test_a_known_value_is_no_gap(tmp_path):

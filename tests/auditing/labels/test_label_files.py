@@ -40,15 +40,17 @@ def filled_plan(report, truth, path, name="case"):
     return path
 
 
-@pytest.mark.parametrize("odd", ["NA", "null", "NaN", "N/A", " x", "x;y", 'a "b"', "a\nb", "=1"])
+@pytest.mark.parametrize(
+    "odd", [("NA", "null", "NaN"), ("N/A", " x", "x;y"), ('a "b"', "a\nb", "=1")]
+)
 def test_a_plan_of_any_values_comes_back(odd, tmp_path):
     """Text that a CSV file has for a gap is a label where the log has it for an output."""
-    truth, frame = world((odd, "yes", "no"))
+    truth, frame = world(odd)
     report = sw.audit(frame, CASCADE, n_planned=40)
     told = sw.audit(frame, CASCADE, labels=filled_plan(report, truth, tmp_path / "plan.csv"))
     at = [case.case - 1 for case in report.planned_cases]
     direct = frame.iloc[at].assign(label=truth[at])
-    assert (truth[at] == odd).any()
+    assert set(truth[at]) == set(odd)
     assert told.facts.labels.n_labels == 40
     expected = sw.audit(frame, CASCADE, labels=direct).facts.labels
     np.testing.assert_array_equal(told.facts.labels.estimates, expected.estimates)
@@ -141,8 +143,7 @@ def test_polars_behind_ibis_draws_and_labels_cases(case_id):
     assert sw.audit(table, CASCADE, labels=labels, case_id=case_id).facts.labels.n_labels == 2
 
 
-@pytest.mark.parametrize("as_label", ["{}", "{}.0"])
-def test_whole_numbers_with_a_fraction_come_back(as_label, tmp_path):
+def test_whole_numbers_with_a_fraction_come_back(tmp_path):
     """In text 1.0 is 1: in the log, where cases of a plan are drawn, and in the label."""
     truth, frame = world((0, 1, 2))
     gaps = frame.astype({"b": "float"})
@@ -153,13 +154,14 @@ def test_whole_numbers_with_a_fraction_come_back(as_label, tmp_path):
     at = [case.case for case in report.planned_cases]
     assert at == [case.case for case in direct.planned_cases]
     assert {case.outputs[1] for case in report.planned_cases} == {"0", "1", "2"}
-    told = [as_label.format(label) for label in truth]
-    plan = filled_plan(report, told, tmp_path / "plan.csv")
     expected = sw.audit(gaps, CASCADE, labels=filled_plan(direct, truth, tmp_path / "same.csv"))
-    found = sw.audit(path, CASCADE, labels=plan)
-    np.testing.assert_array_equal(found.facts.labels.estimates, expected.facts.labels.estimates)
-    named = pd.DataFrame({"case": at, "label": [told[case - 1] for case in at]})
-    assert sw.audit(path, CASCADE, labels=named).facts.labels.n_labels == 40
+    for as_label in ("{}", "{}.0"):
+        told = [as_label.format(label) for label in truth]
+        plan = filled_plan(report, told, tmp_path / "plan.csv")
+        found = sw.audit(path, CASCADE, labels=plan)
+        np.testing.assert_array_equal(found.facts.labels.estimates, expected.facts.labels.estimates)
+        named = pd.DataFrame({"case": at, "label": [told[case - 1] for case in at]})
+        assert sw.audit(path, CASCADE, labels=named).facts.labels.n_labels == 40
 
 
 def test_any_part_of_a_shuffled_sheet_is_a_random_sample():
