@@ -1,7 +1,8 @@
 """Online logistic regression, one case at a time: an implicit Newton step and its uncertainty.
 
 Plain loops over vectors and matrices, which numba compiles for a simulation. A coefficient vector
-``theta`` goes with ``inverse``, the inverse of λI + Σ σ'(θ·x) x xᵀ over the cases it has seen.
+``theta`` goes with ``inverse``, the inverse of λI + Σ σ'(θ·x) x xᵀ over the cases it has seen. No
+function is called with a row of it: compiled, each such call would count references.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ def spread(inverse: Any, x: Any) -> float:
     """Return xᵀ H⁻¹ x, about the variance of θ̂·x; never below 0, whatever was rounded."""
     total = 0.0
     for a in range(len(x)):
-        total += x[a] * dot(inverse[a], x)
+        row, along = inverse[a], 0.0
+        for b in range(len(x)):
+            along += row[b] * x[b]
+        total += x[a] * along
     return max(total, 0.0)
 
 
@@ -112,12 +116,15 @@ def learn(theta: Any, inverse: Any, x: Any, direction: Any, y: int) -> None:
     σ'(θ'·x) x xᵀ, its inverse by Sherman and Morrison. ``direction`` is room for H⁻¹ x.
     """
     n = len(x)
-    q = 0.0
+    q, z = 0.0, 0.0
     for a in range(n):
-        direction[a] = dot(inverse[a], x)
-        q += x[a] * direction[a]
+        row, along = inverse[a], 0.0
+        for b in range(n):
+            along += row[b] * x[b]
+        direction[a] = along
+        q += x[a] * along
+        z += theta[a] * x[a]
     q = max(q, 0.0)
-    z = dot(theta, x)
     s = step_size(z, q, y)
     p = chance(z + s * q)
     shrink = p * (1 - p) / (1 + p * (1 - p) * q)
