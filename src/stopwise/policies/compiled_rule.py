@@ -50,8 +50,9 @@ class CompiledRule(NamedTuple):
 class ContextualRule(NamedTuple):
     """A rule over the logistic models of pairs that numba compiles."""
 
-    # ``choose(model, n_stages, context, exploration, rng)`` returns the stage to play.
-    choose: Callable[[Any, int, Any, float, Any], int]
+    # ``choose(kind, model, n_stages, context, exploration, rng)`` returns the stage to play.
+    choose: Callable[[int, Any, int, Any, float, Any], int]
+    kind: int = 0  # which of the rules in this function; rules in one function share a kernel
 
 
 def pair_tables(

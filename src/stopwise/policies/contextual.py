@@ -20,7 +20,7 @@ from stopwise.policies.context_checks import (
     check_memory,
     checked_memory,
 )
-from stopwise.policies.contextual_rules import covered_stage
+from stopwise.policies.contextual_rules import BOUND, contextual_stage
 from stopwise.policies.learner import Learner
 from stopwise.policies.logistic import chances, log_odds
 from stopwise.policies.optimism import price_rows
@@ -134,7 +134,7 @@ class ContextualPolicy(Learner):
         """
         features = self._checked_context(context)
         with self._lock:
-            return covered_stage(self._model, self.cascade.n_stages, features, 0.0, False, None)
+            return contextual_stage(BOUND, self._model, self.cascade.n_stages, features, 0.0, None)
 
     def disagreement(self, context: Any) -> FloatArray:
         """Return P(Y^i ≠ Y^j | context) as estimated now; shape (K, K), 1/2 before the warm-up."""
@@ -203,9 +203,9 @@ class ContextualPolicy(Learner):
 
     def _choose(self, context: list[float]) -> int:
         """Return the stage for a context that was checked."""
-        choose = self.compiled_rule().choose
+        choose, kind = self.compiled_rule()
         n_stages = self.cascade.n_stages
-        return choose(self._model, n_stages, context, self.exploration, self._rng)
+        return choose(kind, self._model, n_stages, context, self.exploration, self._rng)
 
     def _new_model(self) -> Model:
         K, d = self.cascade.n_stages, self.n_features

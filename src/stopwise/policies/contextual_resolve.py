@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.policies.contextual_rules import growing_bonus
-from stopwise.policies.pair_models import Model, is_warm, outlook
-
-REFUTED = -1
+from stopwise.policies.contextual_rules import RESOLVING, contextual_stage
 
 
 class ContextualResolve(ContextualPolicy):
@@ -37,29 +32,4 @@ class ContextualResolve(ContextualPolicy):
 
     def compiled_rule(self) -> ContextualRule:
         """Return the rule, as it is played here and as simulations compile it."""
-        return ContextualRule(_choose)
-
-
-def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: Any) -> int:
-    """Return the first stage that is not refuted, or the deepest stage that may refute it.
-
-    Stage i is refuted by j if C_j - C_i is below a lower bound on P(Y^i ≠ Y^j | x). If the prices
-    cover all pairs of i, it is played; otherwise the deepest j for which neither is known.
-    """
-    last = n_stages - 1
-    if not is_warm(model):
-        return last
-    bonus = growing_bonus(exploration, model.counts[0])
-    spares, deviations = outlook(model, context, bonus)
-    for i in range(last):
-        deepest = i
-        for j in range(i + 1, n_stages):
-            p = j * (j - 1) // 2 + i
-            if -deviations[p] <= spares[p] < deviations[p] or model.seen[p] == 0:
-                deepest = j
-            elif spares[p] < 0:
-                deepest = REFUTED
-                break
-        if deepest != REFUTED:
-            return deepest
-    return last
+        return ContextualRule(contextual_stage, RESOLVING)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.policies.contextual_rules import covered_stage
-from stopwise.policies.pair_models import Model
+from stopwise.policies.contextual_rules import DRAWN, contextual_stage
 
 
 class ContextualThompson(ContextualPolicy):
@@ -58,8 +55,4 @@ class ContextualThompson(ContextualPolicy):
 
     def compiled_rule(self) -> ContextualRule:
         """Return the rule, as it is played here and as simulations compile it."""
-        return ContextualRule(_choose)
-
-
-def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: Any) -> int:
-    return covered_stage(model, n_stages, context, exploration, True, rng)
+        return ContextualRule(contextual_stage, DRAWN)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
-from stopwise.policies.contextual_rules import covered_stage, growing_bonus
-from stopwise.policies.pair_models import Model
+from stopwise.policies.contextual_rules import BOUND, contextual_stage
 
 
 class ContextualWeakDominance(ContextualPolicy):
@@ -34,9 +31,4 @@ class ContextualWeakDominance(ContextualPolicy):
 
     def compiled_rule(self) -> ContextualRule:
         """Return the rule, as it is played here and as simulations compile it."""
-        return ContextualRule(_choose)
-
-
-def _choose(model: Model, n_stages: int, context: Any, exploration: float, rng: Any) -> int:
-    bonus = growing_bonus(exploration, model.counts[0])
-    return covered_stage(model, n_stages, context, bonus, False, rng)
+        return ContextualRule(contextual_stage, BOUND)

@@ -118,6 +118,7 @@ class CompiledContextual:
 
     def __init__(self, policy: ContextualPolicy, rule: ContextualRule) -> None:
         self._policy = policy
+        self._kind = rule.kind
         self._run = kernel(kernels.play_in_context, rule.choose)
         self._rng = policy._rng if policy.draws else np.random.default_rng(0)
         self.model = policy._new_model()
@@ -135,9 +136,9 @@ class CompiledContextual:
             absorb(self.model, contexts[n_warm], disagreed[n_warm])
             n_warm += 1
         stages = np.full(n, K - 1, dtype=np.int64)
-        pairs = np.zeros(disagreed.shape[1], dtype=np.int8)
-        given = (self.model, K, self._policy.exploration, contexts[n_warm:], disagreed[n_warm:])
-        self._run(*given, self._rng, pairs, stages[n_warm:])
+        given = (self._kind, self.model, K, self._policy.exploration)
+        drawn = contexts[n_warm:], disagreed[n_warm:]
+        self._run(*given, *drawn, self._rng, stages[n_warm:])
         return stages
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stopwise.policies.compiled_rule import Tables
-from stopwise.policies.pair_models import UNSEEN, Model, learn_case
+from stopwise.policies.pair_models import Model, learn_case
 from stopwise.simulation.draws import pick
 
 # Up to so many rounds are added row by row, more by how often each row came up.
@@ -213,26 +213,24 @@ def show(adds: Any, row: Any, above: Any, parents: Any, seen: Any, sums: Any, st
 
 
 def play_in_context(
+    kind: int,
     model: Model,
     n_stages: int,
     exploration: float,
     contexts: Any,
     disagreed: Any,
     rng: Any,
-    pairs: Any,
     stages: Any,
 ) -> None:
     """Play case after case on from what the model knows, which is changed; its scale is fixed.
 
     ``contexts`` are features, (n, d), ``disagreed`` is 1 for each case and pair where all its
-    outputs would show disagreement, (n, P), ``pairs`` is room, (P,), and ``stages`` is filled with
-    the stage of each case, (n,).
+    outputs would show disagreement, (n, P), and ``stages`` is filled with the stage of each case,
+    (n,).
     """
     for n in range(len(contexts)):
         context = contexts[n]
-        stage = choose(model, n_stages, context, exploration, rng)
+        stage = choose(kind, model, n_stages, context, exploration, rng)
         shown = stage * (stage + 1) // 2
-        for p in range(len(pairs)):
-            pairs[p] = disagreed[n, p] if p < shown else UNSEEN
-        learn_case(model, context, pairs)
+        learn_case(model, context, disagreed[n, :shown])
         stages[n] = stage
