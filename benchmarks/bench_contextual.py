@@ -12,6 +12,7 @@ import numpy as np
 import stopwise as sw
 from paper.contexts import CONTEXTUAL, PLAIN, world
 from stopwise.problem.contextual_laws import NestedErrors, UniformContexts
+from stopwise.simulation import compiled
 
 # Seconds for 20 runs of 100,000 rounds on two cores, three tests and five features.
 BAR = 20.0
@@ -52,6 +53,7 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=20)
     args = parser.parse_args()
     missed = []
+    compiled.PATIENCE = 0
     for title, environment, policies in (
         ("K = 3, d = 5, all pairs logistic", world(), {**CONTEXTUAL, **PLAIN}),
         (

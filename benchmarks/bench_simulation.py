@@ -24,7 +24,7 @@ from benchmarks.c_kernel import c_kernel
 from benchmarks.numpy_loop import numpy_loop
 from stopwise.policies.compiled_rule import declared_rule
 from stopwise.problem.families import relaxed_errors
-from stopwise.simulation.compiled import compiled
+from stopwise.simulation import compiled
 from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.draws import pick, row_key
 from stopwise.simulation.events import EventPlay
@@ -164,7 +164,7 @@ def step_kernel(bars: Bars, instance: sw.Instance, play_c: Any) -> None:
     K, world = instance.cascade.n_stages, World(instance)
     key, out = row_key(np.random.default_rng(0)), np.zeros(1024, dtype=np.int64)
     rows = world.rows(counts_errors=False)
-    draw = compiled(draw_only, {})
+    draw = compiled.compiled(draw_only, {})
     drawing = partial(draw, *key, MILLION, rows.keep, rows.ends, out)
     drawing()
     stepping = partial(played, world, jumps=False)
@@ -253,6 +253,7 @@ def main() -> None:
     parser.add_argument("--loop-rounds", type=int, default=10_000, help="of the NumPy loop")
     args = parser.parse_args()
     bars = Bars()
+    compiled.PATIENCE = 0
     print(f"{'':62s} {'measured':>10s} {'bar':>9s}")
     with one_core():
         events_without_numba(bars, args.loop_rounds)

@@ -27,6 +27,7 @@ WORLDS = {
     "two": nested_world(2, 1, seed=3),
 }
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
+pytestmark = pytest.mark.usefixtures("compiled_at_once")
 
 
 def compiled_play(policy):

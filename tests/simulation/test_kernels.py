@@ -28,6 +28,7 @@ COMPILED = sorted(
     if name.split("-")[0] not in ("ExploreThenCommit", "FixedStage") and "memory" not in name
 )
 DECIDING = [name for name in COMPILED if name != "Thompson"]
+pytestmark = pytest.mark.usefixtures("compiled_at_once")
 # False-alarm rate of every statistical test here.
 ALARM = 1e-6
 
@@ -252,19 +253,21 @@ class TestDraws:
         assert stats.chisquare(counts, expected, sum_check=False).pvalue > ALARM
 
 
-# Prints how many versions were compiled and how many came from disk.
+# Prints how many versions were compiled and how many came from disk. Little work loads no numba.
 SCRIPT = """
 import sys
 import stopwise as sw
-assert "numba" not in sys.modules
 from stopwise.problem.families import nested_errors
 world = nested_errors(sw.Cascade(costs=[0, 0.1]), [0.3, 0.1])
 sw.simulate(world, sw.WeakDominance, horizon=100, replications=1)
+assert "numba" not in sys.modules
+from stopwise.simulation import compiled
+compiled.PATIENCE = 0
+sw.simulate(world, sw.WeakDominance, horizon=100, replications=1)
 from stopwise.policies.compiled_rule import declared_rule
 from stopwise.simulation import kernels
-from stopwise.simulation.compiled import kernel
 rule = declared_rule(sw.WeakDominance(world.cascade))
-stats = kernel(kernels.play, rule.choose).stats
+stats = compiled.kernel(kernels.play, rule.choose, 1).stats
 print(sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))
 """
 

@@ -71,7 +71,7 @@ def accepted_stage(memory: Any, rng: Any) -> int:
 def learn(prices: Any, seen: Any, sums: Any, memory: Any) -> None:
     """Bring the chances of all pairs up to date."""
     for j in range(1, len(prices)):
-        new = seen[j, j] - memory[UNITS, j, j]
+        new = int(seen[j, j] - memory[UNITS, j, j])
         if new == 0:
             return  # nothing went so far, nor beyond
         memory[UNITS, j, j] = seen[j, j]

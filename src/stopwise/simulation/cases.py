@@ -118,8 +118,7 @@ class CompiledContextual:
 
     def __init__(self, policy: ContextualPolicy, rule: ContextualRule) -> None:
         self._policy = policy
-        self._kind = rule.kind
-        self._run = kernel(kernels.play_in_context, rule.choose)
+        self._rule = rule
         self._rng = policy._rng if policy.draws else np.random.default_rng(0)
         self.model = policy._new_model()
         self.model.fill(policy._model.to_state())
@@ -136,9 +135,11 @@ class CompiledContextual:
             absorb(self.model, contexts[n_warm], disagreed[n_warm])
             n_warm += 1
         stages = np.full(n, K - 1, dtype=np.int64)
-        given = (self._kind, self.model, K, self._policy.exploration)
+        given = (self._rule.kind, self.model, K, self._policy.exploration)
         drawn = contexts[n_warm:], disagreed[n_warm:]
-        self._run(*given, *drawn, self._rng, stages[n_warm:])
+        work = (n - n_warm) * self.model.inverse.size
+        play = kernel(kernels.play_in_context, self._rule.choose, work)
+        play(*given, *drawn, self._rng, stages[n_warm:])
         return stages
 
 

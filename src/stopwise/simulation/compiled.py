@@ -1,12 +1,14 @@
 """Compile with numba what runs in Python elsewhere: the same functions, never a second copy.
 
-numba is imported when the first function is compiled, not before.
+Little work is done in Python, since compiling takes seconds: the numbers are the same. numba is
+imported when the first function is compiled, not before.
 """
 
 from __future__ import annotations
 
 import hashlib
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.util import find_spec
@@ -15,11 +17,16 @@ from threading import Lock
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from stopwise.policies.pair_models import LOOPS
 
 F = TypeVar("F", bound=Callable[..., Any])
 _Scope = tuple[tuple[str, Any], ...]
 _lock = Lock()
+# Microseconds of Python, about, that each kernel works before it is compiled.
+PATIENCE = 500_000
+_worked: Counter[Any] = Counter()
 
 
 def can_compile() -> bool:
@@ -39,18 +46,28 @@ def warn_if_slow() -> bool:
     return False
 
 
-def kernel(function: F, rule: Any) -> F:
-    """Return ``function`` compiled with ``rule`` for what it calls ``choose``.
+def kernel(function: F, rule: Any, work: int) -> F:
+    """Return ``function`` with ``rule`` for what it calls ``choose``: compiled, if that pays.
 
-    The first call ever takes some seconds.
+    ``work`` is for about how many microseconds of Python it is going to be called. Once all the
+    work asked for is not little, it is compiled; the first call ever then takes some seconds.
     """
     with _lock:
-        return cast("F", _kernel(function, rule))
+        _worked[function, rule] += work
+        make = _compiled if _worked[function, rule] > PATIENCE else _interpreted
+        return cast("F", make(function, rule))
 
 
 @cache
-def _kernel(function: Any, rule: Any) -> Any:
+def _compiled(function: Any, rule: Any) -> Any:
     return compiled(function, {"choose": rule, **LOOPS})
+
+
+@cache
+def _interpreted(function: Any, rule: Any) -> Any:
+    scope, _ = _scope(function, {"choose": rule, **LOOPS}, _copy)
+    # As in machine code, numbers may overflow and be divided by zero.
+    return np.errstate(all="ignore")(_copy(function, scope))
 
 
 def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
@@ -65,7 +82,7 @@ def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
     """
     import numba
 
-    scope, parts = _scope(function, dict(substitutes))
+    scope, parts = _scope(function, substitutes, _part)
     names = sorted(f"{part.__module__}.{part.__qualname__}" for part in parts)
     files = sorted({part.__code__.co_filename for part in parts})
     content = [" ".join(names).encode(), *(Path(file).read_bytes() for file in files)]
@@ -76,8 +93,13 @@ def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
     return cast("F", jit(entry, nogil=True, error_model="numpy", cache=True))
 
 
-def _scope(function: Any, substitutes: dict[str, Any]) -> tuple[_Scope, frozenset[Any]]:
-    """Return what numba takes for the functions called in ``function``, and all that are inside."""
+def _scope(
+    function: Any, substitutes: Mapping[str, Any], part: Callable[[Any, _Scope], Any]
+) -> tuple[_Scope, frozenset[Any]]:
+    """Return what stands for the functions called in ``function``, and all that are inside.
+
+    ``part`` makes it of a function and what stands for the functions called there.
+    """
     inner, parts = [], frozenset({function})
     for name in function.__code__.co_names:
         callee = substitutes.get(name, function.__globals__.get(name))
@@ -86,8 +108,8 @@ def _scope(function: Any, substitutes: dict[str, Any]) -> tuple[_Scope, frozense
             and callee.__module__.startswith(("stopwise.", function.__module__))
         )
         if ours and isinstance(callee, FunctionType):
-            scope, held = _scope(callee, substitutes)
-            inner.append((name, _part(callee, scope)))
+            scope, held = _scope(callee, substitutes, part)
+            inner.append((name, part(callee, scope)))
             parts |= held
     return tuple(inner), parts
 

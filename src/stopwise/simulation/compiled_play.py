@@ -14,6 +14,9 @@ from stopwise.simulation.compiled import kernel
 from stopwise.simulation.draws import row_key
 from stopwise.simulation.world import Played, World, pair_columns
 
+# Microseconds that a decision and what it shows take in Python, with no pairs and for each pair;
+# a rule that is certain for many rounds at a time hardly decides more often than this.
+DECISION, PAIR, MOST_DECISIONS = 12, 2, 1000
 # Rounds of a rule that decides anew in each, after which the kernel returns to let Ctrl-C through.
 LONGEST_CALL = 500_000
 _NO_STAGES = np.zeros(0, dtype=np.int64)
@@ -37,7 +40,6 @@ class CompiledPlay:
         parents = rule.tables.parents
         is_chain = np.array_equal(parents, np.arange(-1, len(parents) - 1))
         self._steps = rule.each_round or not is_chain
-        self._run = kernel(kernels.play_rounds if self._steps else kernels.play, rule.choose)
         self.n_rounds = 0
 
     def play(self, world: World, ends: IntArray) -> Played:
@@ -79,6 +81,11 @@ class CompiledPlay:
         labelled: bool,
         stages: IntArray = _NO_STAGES,
     ) -> IntArray:
+        rounds = int(ends[-1]) - first
+        decisions = rounds if self._steps else min(rounds, MOST_DECISIONS)
+        play = kernels.play_rounds if self._steps else kernels.play
+        work = decisions * (DECISION + PAIR * rows.adds.shape[1])
+        playing = kernel(play, self._rule.choose, work)
         longest = LONGEST_CALL if self._steps else int(ends[-1])
         stops: list[int] = []
         for start, end in pairwise([first, *ends.tolist()]):
@@ -92,6 +99,6 @@ class CompiledPlay:
             until = int(np.searchsorted(cuts, first + longest, side="right"))
             part = slice(done, until)
             given = (self._tables, rows, run, first, cuts[part])
-            self._run(*given, self._rng, played[part], stages)
+            playing(*given, self._rng, played[part], stages)
             first, done = stops[until - 1], until
         return np.cumsum(played, axis=0)[np.searchsorted(cuts, ends)]
