@@ -86,12 +86,13 @@ class SideObservations:
         gaps = gaps_below_best(means)
         demands = raw_demands(gaps, COIN_SIGMA2)
         rate = 4 * self.alpha * math.log(t)
-        found = phase(observed, demands, rate, self.beta(n_explored) / K)
+        least = least_seen(observed)
+        found = phase(observed, demands, rate, self.beta(n_explored) / K, least)
         if found == EXPLOIT:
             return Choice(gaps.index(0.0), False, informed_for(observed, demands, self.alpha, t))
         if found == PLAN:
             arm = first_lacking(plays, self._plan(demands, gaps), rate)
-            return Choice(arm if arm >= 0 else self._showing(least_seen(observed)), True)
+            return Choice(arm if arm >= 0 else self._showing(least), True)
         return Choice(self._showing(found), True)
 
     def _showing(self, arm: int) -> int:

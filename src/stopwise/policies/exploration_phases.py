@@ -26,14 +26,16 @@ def least_seen(observed: Any) -> int:
     return least
 
 
-def phase(observed: Any, demands: Any, rate: float, forced: float) -> int:
-    """Return EXPLOIT if all was seen often enough, PLAN, or an arm that has to be seen first."""
+def phase(observed: Any, demands: Any, rate: float, forced: float, least: int) -> int:
+    """Return EXPLOIT if all was seen often enough, PLAN, or an arm that has to be seen first.
+
+    That is ``least``, the one seen least.
+    """
     enough = True
     for k in range(len(observed)):
         enough = enough and observed[k] >= rate * demands[k]
     if enough:
         return EXPLOIT
-    least = least_seen(observed)
     # With infinite demands all look equally good: nothing is known to plan by.
     return least if observed[least] < forced or demands[least] == math.inf else PLAN
 

@@ -186,7 +186,8 @@ def cascade_choice(
     """
     gaps, observed, demands, wanted = room[0], room[1], room[2], room[3]
     K = len(gaps)
-    if observed[least_seen(observed)] == 0:
+    least = least_seen(observed)
+    if observed[least] == 0:
         return _most_unseen(observed, parents), False, 1
     best, top = 0, gaps[0]
     for k in range(K):
@@ -196,14 +197,14 @@ def cascade_choice(
         gaps[k] = top - gaps[k]
     write_demands(gaps, COIN_SIGMA2, demands)
     rate = 4 * alpha * math.log(t)
-    found = phase(observed, demands, rate, forced / K)
+    found = phase(observed, demands, rate, forced / K, least)
     if found == EXPLOIT:
         # At the root nothing new is shown and the estimates stay; elsewhere any case can move them.
         return best, False, informed_for(observed, demands, alpha, t) if best == 0 else 1
     if found == PLAN:
         write_plan(demands, gaps, parents, wanted, room[4], room[5])
         lacking = first_lacking(plays, wanted, rate)
-        return lacking if lacking >= 0 else least_seen(observed), True, 1
+        return lacking if lacking >= 0 else least, True, 1
     return found, True, 1
 
 

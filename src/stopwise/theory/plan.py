@@ -141,13 +141,13 @@ def raw_demands(gaps: Sequence[float], sigma2: float) -> list[float]:
 def write_demands(gaps: Any, sigma2: float, demands: Any) -> None:
     """Write `exploration_demands` into ``demands``."""
     smallest = math.inf
-    for gap in gaps:
-        if TOLERANCE < gap < smallest:
-            smallest = gap
+    for k in range(len(gaps)):
+        if TOLERANCE < gaps[k] < smallest:
+            smallest = gaps[k]
     unknown = math.inf if len(gaps) > 1 else 0.0
     for k in range(len(gaps)):
-        known = smallest < math.inf
-        demands[k] = 2 * sigma2 / max(gaps[k], smallest) ** 2 if known else unknown
+        gap = max(gaps[k], smallest)
+        demands[k] = 2 * sigma2 / (gap * gap) if smallest < math.inf else unknown
 
 
 def _seen(plays: Sequence[float], parents: Sequence[Any]) -> list[float]:
