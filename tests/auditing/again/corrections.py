@@ -4,9 +4,9 @@ import math
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import binom
 
 GRID = (np.arange(4_000) + 0.5) / 4_000
+LOG_RIGHT, LOG_WRONG = np.log(GRID), np.log(1 - GRID)
 
 
 class Counted:
@@ -32,7 +32,8 @@ class Counted:
             mean = a / (a + b)
             spread = (mean * (1 - mean) / (a + b + 1) * (max(1 - m / n, 0) if n > 0 else 0)) ** 0.5
             if abs(mean - self.even) > z * spread:
-                total += float(self.weights @ binom.pmf(k, m, GRID))
+                drawn = math.comb(m, k) * np.exp(k * LOG_RIGHT + (m - k) * LOG_WRONG)
+                total += float(self.weights @ drawn)
         return total
 
 
