@@ -81,12 +81,14 @@ def test_keyed_tells_are_counted_once_whatever_is_repeated(tmp_path, postgres, c
         )
         for k, (first, last) in enumerate(spans)
     ]
-    wait_until(lambda: counted(store, "a") > 50)
+    notes = [Notes(str(tmp_path / f"{k}")) for k in range(3)]
+    # None of them is opening the store, which needs it to be there.
+    wait_until(lambda: counted(store, "a") > 50 and all(note.count for note in notes))
     postgres.stop("immediate")
     postgres.start()
     for pid in pids:
         children.wait(pid)
-    assert [Notes(str(tmp_path / f"{k}")).count for k in range(3)] == [300, 300, 300]
+    assert [note.count for note in notes] == [300, 300, 300]
     assert counted(store, "a") == 500
     store.close()
 
