@@ -15,9 +15,8 @@ from stopwise.patterns import MISSING, PatternTable
 LAW_CASES = 1e6  # what a law counts for: so many cases that no prior matters
 MOST_CASES = 5e8  # more say no more, and NumPy draws samples from fewer than 1e9 only
 LEAST_TESTS = 3  # that vary and were seen together; two tests fit many error rates
-# A sequence of outputs of so many cases, none of which went on to a third test, is never followed
-# by one; and the share of such cases up to which outputs still tell error rates.
-NEVER_FOLLOWED, MOST_STOPPED = 100, 0.1
+NEVER_FOLLOWED = 100  # cases with the same outputs, none with a third test: it never follows them
+MOST_STOPPED = 0.1  # share of such cases up to which outputs still tell error rates
 
 
 @dataclass(frozen=True, eq=False)

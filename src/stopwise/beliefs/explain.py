@@ -52,7 +52,7 @@ def explanation(model: LatentClasses) -> str:
             f"{who} err together on hard cases, {hard:.0%} of all; the model allows for it."
         )
     if not model.has_converged:
-        lines.append("The fit did not come to rest.")
+        lines.append("The fit did not converge.")
     lines.append(_fit(model))
     return "\n".join(lines)
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stopwise.beliefs.complexity import strengths
 from stopwise.beliefs.em import Design, Fits, fit_all
 from stopwise.beliefs.hidden import Hidden
-from stopwise.beliefs.strength import strengths
 from stopwise.cascade import FloatArray
 
 if TYPE_CHECKING:
-    from stopwise.beliefs.cases import Cases
     from stopwise.beliefs.model import LatentClasses
 
 N_DRAWS, LEAST_DRAWS = 120, 40
@@ -22,27 +21,25 @@ BLOCK = 2e6  # patterns x classes x draws at a time
 Z = 1.959963984540054  # normal quantile of 97.5 %
 
 
-def spreads(model: LatentClasses, cases: Cases, *, seed: int = 0) -> FloatArray:
+def spreads(model: LatentClasses) -> FloatArray:
     """Return the standard deviation of each error rate over tables drawn anew; shape (K,).
 
     Each pattern gets a random weight of mean 1 and variance 1 a case (the Bayesian bootstrap), and
     the fit goes on from where it was.
     """
-    rng = np.random.default_rng(seed)
+    rng, cases = np.random.default_rng(0), model.cases
     size = len(cases.codes) * model.hidden.parameters.shape[1]
     most = LEAST_DRAWS if model.n_labels else N_DRAWS  # labels are fitted again in each
     n_draws = int(np.clip(BUDGET / size, LEAST_DRAWS, most))
     per_block = max(int(BLOCK / size), 1)
     rates: list[FloatArray] = []
     while len(rates) < n_draws:
-        rates += _drawn(model, cases, min(per_block, n_draws - len(rates)), rng)
+        rates += _drawn(model, min(per_block, n_draws - len(rates)), rng)
     return np.asarray(np.std(rates, axis=0, ddof=1))
 
 
-def _drawn(
-    model: LatentClasses, cases: Cases, n: int, rng: np.random.Generator
-) -> list[FloatArray]:
-    M, H = len(model.table.classes), model.complexity.n_levels
+def _drawn(model: LatentClasses, n: int, rng: np.random.Generator) -> list[FloatArray]:
+    cases, M, H = model.cases, len(model.table.classes), model.complexity.n_levels
     weights = rng.gamma(cases.counts[:, None], size=(len(cases.counts), n))
     tau = strengths(np.full(n, model.complexity.share), weights.sum(axis=0), H * M)
     start = Fits.of(model.hidden.cut(M).parameters, n)

@@ -29,7 +29,7 @@ import numpy as np
 
 from stopwise.beliefs.labelled_patterns import LabelledPatterns
 from stopwise.cascade import BoolArray, FloatArray, IntArray
-from stopwise.patterns import MISSING
+from stopwise.patterns import MISSING, agreement_of_rows
 
 STRENGTHS = np.array([3.0, 10.0, 30.0, 100.0])
 # Standard deviations of δ_k and of δ, all pairs of which are averaged, and of δ_shown.
@@ -60,7 +60,8 @@ class LabelUpdate:
         care = cases.n_labels / (cases.n_labels + CAUTION)
         weights = care * _test_weights(cases, model)
         belief = _tilted(cases.codes, model, weights)
-        groups, group = np.unique(blocks(cases.codes), axis=0, return_inverse=True)
+        agreement = agreement_of_rows(cases.codes, keep_gaps=True)
+        groups, group = np.unique(agreement, axis=0, return_inverse=True)
         camps = camp_of_each(cases.codes, M)
         expected, found = np.zeros((2, len(groups), K + 1))
         np.add.at(expected, (group[:, None], camps), cases.weights[:, None] * belief)
@@ -80,7 +81,7 @@ class LabelUpdate:
     def apply(self, codes: IntArray, model: FloatArray) -> FloatArray:
         """Return the beliefs of patterns with labels; shape (R, M)."""
         belief = _tilted(codes, model, self.weights)
-        place = matching_rows(self.groups, blocks(codes))
+        place = matching_rows(self.groups, agreement_of_rows(codes, keep_gaps=True))
         (rows,) = np.nonzero(place >= 0)
         camps = camp_of_each(codes[rows], model.shape[1])
         belief[rows] *= self.factors[place[rows, None], camps]
@@ -112,20 +113,6 @@ def _odds(expected: FloatArray, found: FloatArray) -> FloatArray:
         logs.append(float((each + gammaln(A) - gammaln(A + n)).sum()))
     odds = np.exp(np.array(logs) - max(logs))
     return np.asarray(odds / odds.sum())
-
-
-def blocks(codes: IntArray) -> IntArray:
-    """Return for each output the first test of the pattern that gave it; -1 stays -1.
-
-    >>> blocks(np.array([[7, 3, -1, 3]]))
-    array([[ 0,  1, -1,  1]])
-    """
-    found = np.where(codes == MISSING, MISSING, np.arange(codes.shape[1]))
-    for k in range(codes.shape[1]):
-        for i in reversed(range(k)):
-            same = (codes[:, i] == codes[:, k]) & (codes[:, k] != MISSING)
-            found[same, k] = found[same, i]
-    return found
 
 
 def is_unanimous(codes: IntArray) -> BoolArray:

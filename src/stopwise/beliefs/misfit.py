@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stopwise.beliefs.complexity import Complexity
 from stopwise.beliefs.em import Design, Fits, fit_all
 from stopwise.beliefs.hidden import Hidden
-from stopwise.beliefs.strength import Complexity
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.patterns import MISSING, row_numbers
 
@@ -40,7 +40,7 @@ RIDGE = 1e-9  # a column: some scores are combinations of others
 
 @dataclass(frozen=True)
 class DependentPair:
-    """Two tests that err together.
+    """Two tests that do not err independently.
 
     ``t`` is how many standard errors the cases in which both give the same wrong answer are above
     what the model expects, ``excess`` the share of cases by which they are.
@@ -78,8 +78,6 @@ def independence(
     complexity: Complexity,
     codes: IntArray,
     counts: FloatArray,
-    *,
-    seed: int = 0,
 ) -> Misfit:
     """Test whether the tests err independently given what is hidden.
 
@@ -93,14 +91,12 @@ def independence(
         The patterns; shape (R, K).
     counts
         How many cases show each; shape (R,).
-    seed
-        Seed with which the tables are drawn.
     """
     (K, M, *_), L = hidden.tests.shape, hidden.parameters.shape[1]
     is_free = M**K <= L * (1 + K * (M - 1)) and not complexity.pair
     if is_free and (codes != MISSING).all():  # as many parameters as patterns: it fits any table
         return Misfit(1.0, ())
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     codes, counts = _sampled(codes, counts, L, rng)
     # Independence is tested, not one accuracy a test: the errors are let free.
     free = replace(complexity, share=0.0)

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from stopwise.beliefs.cases import Cases
+from stopwise.beliefs.complexity import Complexity, complexities
 from stopwise.beliefs.em import Design, Fits
 from stopwise.beliefs.explain import explanation
+from stopwise.beliefs.fitting import best_fit, chosen_fit, later_is_right, votes_and_others
 from stopwise.beliefs.hidden import Hidden
 from stopwise.beliefs.intervals import Z, spreads
 from stopwise.beliefs.labelled_patterns import LabelledPatterns
 from stopwise.beliefs.labels import LabelUpdate
 from stopwise.beliefs.misfit import Misfit, independence
-from stopwise.beliefs.starts import best_fit, chosen_fit, later_is_right, votes_and_others
-from stopwise.beliefs.strength import Complexity, complexities
 from stopwise.cascade import FloatArray, IntArray, read_only
 from stopwise.checks import whole_number
 from stopwise.errors import OutputsError, SettingError
@@ -42,15 +42,15 @@ class LatentClasses:
     table
         What it was fitted to.
     complexity
-        How strongly errors are held to one accuracy a test, and H.
+        How simple the model is: the prior's weight, and the levels of difficulty.
     is_identified
-        Whether three tests that do not always say the same were seen together, and do not look
-        nested. Otherwise the table fits many error rates, and the belief falls back on the rule by
-        which disagreement decides: where two tests differ, the later one is right.
+        Whether three tests that vary and are no copies were seen together after outputs of every
+        kind, and do not look nested. Otherwise the table fits many error rates, and where two
+        tests differ the later one is taken to be right.
     has_converged
-        Whether the iteration came to rest.
+        Whether the iteration converged.
     is_settled
-        Whether no other explanation of errors that tests share, with other rates, fits as well.
+        False if another explanation of shared errors fits as well and gives other error rates.
     labels
         The labelled cases, or ``None`` if there are none.
     update
@@ -260,14 +260,14 @@ class LatentClasses:
         if not (self.is_identified or self.n_labels):
             return read_only(np.tile([0.0, 1.0], (self.n_tests, 1)))
         rates = np.nan_to_num(self.error_rates, nan=0.5)
-        spread = np.zeros_like(rates) if self.cases.is_law else spreads(self, self.cases)
+        spread = np.zeros_like(rates) if self.cases.is_law else spreads(self)
         width = np.maximum(Z * spread, Z**2 / (self.n_cases + Z**2))  # Wilson's for 0 of n cases
         width[np.isnan(self.error_rates)] = 1.0
         return read_only(np.clip(np.column_stack([rates - width, rates + width]), 0.0, 1.0))
 
     @cached_property
     def misfit(self) -> Misfit:
-        """Whether the table refutes the model, and which tests err together most."""
+        """Whether the table refutes the model, and which tests depend on each other most."""
         if not (self.is_identified and self.is_settled):
             return Misfit(1.0, ())
         hidden = self.hidden.cut(len(self.table.classes))
@@ -284,11 +284,17 @@ class LatentClasses:
         """
         codes = np.asarray(codes, dtype=np.int64)
         shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
-        chances, shown = self.posterior(codes), codes != MISSING
-        rates = np.full(self.n_tests, np.nan)
-        for k in np.flatnonzero(shown[shares > 0].any(axis=0)).tolist():
-            (rows,) = np.nonzero(shown[:, k])
-            rates[k] = shares[rows] @ (1 - chances[rows, codes[rows, k]])
-            (rows,) = np.nonzero(~shown[:, k])
-            rates[k] += shares[rows] @ (1 - self.hidden.right(k, codes[rows], chances[rows]))
-        return np.asarray(np.clip(rates, 0.0, 1.0))
+        was_run = (codes != MISSING)[shares > 0].any(axis=0)
+        rates = np.clip(shares @ self.wrong(codes), 0.0, 1.0)
+        return np.asarray(np.where(was_run, rates, np.nan))
+
+    def wrong(self, codes: IntArray) -> FloatArray:
+        """Return the chance that each test is wrong, given the outputs of a case; shape (R, K)."""
+        chances, found = self.posterior(codes), np.zeros(codes.shape)
+        for k, column in enumerate(codes.T):
+            (rows,) = np.nonzero(column != MISSING)
+            found[rows, k] = 1 - chances[rows, column[rows]]
+            (rows,) = np.nonzero(column == MISSING)
+            if len(rows):
+                found[rows, k] = 1 - self.hidden.right(k, codes[rows], chances[rows])
+        return found

@@ -16,8 +16,7 @@ def next_law(model: LatentClasses, test: int, codes: IntArray) -> FloatArray:
 
 def next_is_right(model: LatentClasses, test: int, codes: IntArray) -> FloatArray:
     """Return the chance that ``test`` would be right after the outputs in ``codes``; shape (R,)."""
-    right = np.einsum("aha->ha", model.hidden.tests[test])
-    return np.asarray(np.einsum("rha,ha->r", _hidden(model, codes), right))
+    return model.hidden.right(test, codes, model.posterior(codes))
 
 
 def next_joint(model: LatentClasses, test: int, codes: IntArray) -> FloatArray:

@@ -10,7 +10,7 @@ from stopwise.errors import LogError
 from stopwise.patterns import PatternTable
 
 HEDGE = 0.15
-LABELS_AGAINST = 3.0  # that halve it
+HALVING_LABELS = 3.0  # labels after which the hedge is half as large
 
 
 def stage_costs(model: LatentClasses, table: PatternTable, cascade: Cascade) -> FloatArray:
@@ -51,6 +51,6 @@ def hedged(errors: FloatArray, model: LatentClasses, table: PatternTable) -> Flo
     """Return error rates under the model as `stage_costs` has them; shape (K,)."""
     if not table.cascade.is_chain:
         return errors
-    hedge = HEDGE * LABELS_AGAINST / (LABELS_AGAINST + model.n_labels)
+    hedge = HEDGE * HALVING_LABELS / (HALVING_LABELS + model.n_labels)
     differ = table.disagreement[:, -1]
     return np.where(np.isnan(differ), errors, (1 - hedge) * errors + hedge * differ)

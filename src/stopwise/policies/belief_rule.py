@@ -18,11 +18,11 @@ from stopwise.beliefs.prefix_tree import ToldCases, prefix_levels
 from stopwise.beliefs.representative import representative_cases, representative_of_any_order
 from stopwise.beliefs.skipping_rule import MOST_STATES, STOP, n_states, skipping_rule
 from stopwise.beliefs.stopping_rule import Answer, one_stage_value, stopping_rule
-from stopwise.beliefs.value_codes import ValueCodes
 from stopwise.cascade import Cascade, IntArray
 from stopwise.outputs import Told
 from stopwise.patterns import MISSING, PatternTable, standing_answer
 from stopwise.policies.case_counts import CaseCounts
+from stopwise.policies.value_codes import ValueCodes
 
 MOST_KNOWN = 100_000
 """So many sequences of outputs keep their decision; that of others is worked out each time."""

@@ -96,7 +96,6 @@ class BeliefStopping(StoppingPolicy):
         self.max_patterns = whole_number("max_patterns", max_patterns, SettingError, least=1)
         self.reseed(seed)
         self._waits = False
-        self._costs: list[float] = cascade.costs.tolist()
         if memory is not None:
             memory = whole_number("memory", memory, SettingError, least=PARTS * FIRST_FIT)
             if skip:
@@ -135,7 +134,7 @@ class BeliefStopping(StoppingPolicy):
             raise SettingError("skip must be false to ask for a stage: `choose` says which test")
         stage = len(self._prefix(outputs_so_far)) - 1
         if self._rule_in_force() is None:
-            return len(self._costs) - 1
+            return len(self.cascade.costs) - 1
         test = self.choose(outputs_so_far) if stage >= 0 else 0
         return stage if test is None else test
 
@@ -178,7 +177,7 @@ class BeliefStopping(StoppingPolicy):
 
     @property
     def n_labels(self) -> int:
-        """The number of them with a label."""
+        """The number of cases told with a label."""
         return int(self._stored["cases"].n_labels)
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Case:
@@ -240,8 +239,10 @@ class BeliefStopping(StoppingPolicy):
         """Make the rule that follows from ``counts``, which are these or what they were."""
         self._rule = None
         if counts.n_rounds >= FIRST_FIT:
-            names = ("answer", "skip", "exploration")
-            self._rule = belief_rule(self.cascade, counts, **{n: getattr(self, n) for n in names})
+            spent, skip = self.exploration, self.skip
+            self._rule = belief_rule(
+                self.cascade, counts, answer=self.answer, skip=skip, exploration=spent
+            )
         self._fitted = counts.copy()
         self._source, self._turn_fitted = self._stored["cases"], self._turn
         self._next_fit = max(FIRST_FIT, math.ceil(GROWTH * counts.n_rounds))
@@ -256,16 +257,13 @@ class BeliefStopping(StoppingPolicy):
                 pass
         told = self._prefix(outputs_so_far)
         if rule is None:
-            return run_to_the_end(told, len(self._costs), skip=self.skip)
+            return run_to_the_end(told, self.cascade.n_stages, skip=self.skip)
         with self._lock:
             return rule.after(told)
 
-    def _goes_on_after(self, prefix: Told) -> bool:
-        return self.choose(prefix) is not None
-
     def _choose_without(self, outputs_so_far: Outputs, failed: Any) -> int | None:
         """Choose by looking one test ahead, where some tests are not to be run again."""
-        tests = indices_of_tests("failed", failed, len(self._costs))
+        tests = indices_of_tests("failed", failed, self.cascade.n_stages)
         if not tests:
             return self.choose(outputs_so_far)
         if not self.skip:
@@ -274,7 +272,7 @@ class BeliefStopping(StoppingPolicy):
         if isinstance(rule, SkipRule):
             test = rule.without(told, tests).test
             return None if test < 0 else test
-        left = left_to_run(told, len(self._costs), skip=True)
+        left = left_to_run(told, self.cascade.n_stages, skip=True)
         return next((k for k in left if k not in tests), None)
 
     def _prefix(self, outputs_so_far: Any) -> Told:

@@ -96,8 +96,12 @@ class OutputConditional(StoppingPolicy):
         self._highest: dict[Place, Any] = {}
         self._first_stops: dict[Place, Any] = {}
 
-    def _goes_on_after(self, prefix: Told) -> bool:
-        return self._goes_on(self._counts.place(prefix))
+    def next(self, outputs_so_far: Outputs) -> Decision:
+        """Say whether to stop a case, or to run one more test, after the outputs so far."""
+        _, prefix = self._checked_outputs(outputs_so_far)
+        with self._lock:
+            goes_on = self._goes_on(self._counts.place(prefix))
+        return Decision.CONTINUE if goes_on else Decision.STOP
 
     def ask(self, outputs_so_far: Outputs = ()) -> int:
         """Return the stage up to which to run the tests of a case before looking again.

@@ -27,17 +27,15 @@ class Decision(Enum):
 class StoppingPolicy(Learner):
     """A learner that decides after each output whether to stop the case.
 
-    A subclass says whether to go on after a checked prefix of outputs, `_goes_on_after`, and how a
-    case is checked and counted. The first of its statistics counts all cases.
+    A subclass says whether to go on after some outputs, `next`, and how a case is checked and
+    counted. The first of its statistics counts all cases.
     """
 
     _warned = False
 
+    @abstractmethod
     def next(self, outputs_so_far: Outputs) -> Decision:
         """Say whether to stop a case, or to run one more test, after the outputs so far."""
-        _, prefix = self._checked_outputs(outputs_so_far)
-        with self._lock:
-            return Decision.CONTINUE if self._goes_on_after(prefix) else Decision.STOP
 
     def chance_to_go_on(self, outputs_so_far: Outputs) -> float:
         """Return how likely `next` says to go on: 0 or 1 unless the policy draws."""
@@ -98,7 +96,3 @@ class StoppingPolicy(Learner):
         """What changes whenever recent counts fade or are forgotten."""
         recent = self._stored.get("recent")
         return None if recent is None else recent.turn
-
-    @abstractmethod
-    def _goes_on_after(self, prefix: Told) -> bool:
-        """Return whether to run one more test; called with the lock held."""

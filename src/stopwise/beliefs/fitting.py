@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from stopwise.beliefs.complexity import LARGE, Complexity
 from stopwise.beliefs.em import ROUGHLY, Design, Fits, fit_all, maximise
 from stopwise.beliefs.hidden import Hidden
 from stopwise.beliefs.moments import posteriors_by_moments
-from stopwise.beliefs.strength import LARGE, Complexity
 from stopwise.cascade import FloatArray
 from stopwise.patterns import MISSING
 
