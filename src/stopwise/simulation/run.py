@@ -50,7 +50,8 @@ def simulate(  # noqa: PLR0913  # all by keyword
     """Play ``policy`` for ``horizon`` rounds, many times over, and return where it stopped.
 
     Time goes by decisions, not by rounds: see `stopwise.simulation.events`. A policy that declares
-    a compiled rule is played in machine code if numba is installed. Ctrl-C returns the replications
+    a compiled rule is played in machine code if numba is installed and there is enough to play for
+    compiling to pay, with the same numbers. Ctrl-C returns the replications
     that are complete, if there is one.
 
     Parameters
