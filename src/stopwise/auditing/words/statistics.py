@@ -142,7 +142,10 @@ def _misfit(report: AuditReport) -> str:
         )
     if belief.is_refuted:
         tests = names(report, belief.dependent_tests, "and")
-        return f"The log refutes the model of independent errors: {tests} err together."
+        return (
+            "The log refutes the model of independent errors: "
+            f"{tests} do not err independently."
+        )
     if belief.is_testable:
         return "The model of independent errors fits: this log could have refuted it and does not."
     return "This log can neither refute nor confirm the model of independent errors."

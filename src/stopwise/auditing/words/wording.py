@@ -75,7 +75,7 @@ WARNING = {
     "may be anything.",
     WarningKind.GAPS_BY_TRUTH: "Whether {tests} ran depends on the right answer, as labels show: "
     "the log misleads.",
-    WarningKind.MISFIT: "{tests} err together, so do not trust the estimates.",
+    WarningKind.MISFIT: "{tests} do not err independently, so do not trust the estimates.",
     WarningKind.ODD_VALUES: "Slips or gaps? These count as answers: {values}.",
     WarningKind.CONSTANT: "{tests} always says {values}.",
     WarningKind.OWN_WORDS: "{tests} gives no answer that another test gives, so stopping after it "
