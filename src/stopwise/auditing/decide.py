@@ -172,7 +172,7 @@ def _next(facts: Facts, stage: int, certainty: Certainty, n_drawn: int) -> tuple
         near = [p for p in verdict.pairs if stage in (p.shallow, p.deep)]
         waits = any(p.settled == 0 for p in near) and verdict.stage == stage
         n_more = verdict.n_more if waits else 0
-        return (NextStep.MORE_CASES, n_more) if n_more else (NextStep.NOTHING, 0)
+        return (NextStep.MORE_CASES, n_more) if 0 < n_more < math.inf else (NextStep.NOTHING, 0)
     if n_drawn:
         return NextStep.LABEL_PLAN, n_drawn
     if certainty is Certainty.LIKELY and facts.ground is not None:

@@ -247,7 +247,8 @@ class Again(LabelValue, Planned):
         if certainty == "proven":
             near = [p for p in self.pairs if stage in p]
             waits = any(self.settled(*p) == 0 for p in near) and self.finding()[1] == stage
-            return "more cases" if waits and self.finding()[0] == "undecided" else "nothing"
+            is_open, stays_open = (self.finding(n)[0] == "undecided" for n in (1, 1e12))
+            return "more cases" if waits and is_open and not stays_open else "nothing"
         if self.log.n_planned and self.n_disputed:
             return "label the plan"
         if self.ground is not None:

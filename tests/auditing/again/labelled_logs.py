@@ -80,13 +80,18 @@ def labels_and_assumptions():
     return RawLog(rows_of(outputs), (1, 7), 50, ("a", "b"), assumptions=taken, labels=told)
 
 
-def all_disputed_labelled():
+def all_disputed_labelled(costs=(1, 1, 1), seed=20, hidden=0.6):
     """Every case that can tell has a label; what the gaps hide is open."""
-    rng, labels, outputs = drawn(20, 200, (0.3, 0.2, 0.2))
-    gaps = (rng.random(200) < 0.6)[:, None] & np.array([False, True, True])
+    rng, labels, outputs = drawn(seed, 200, (0.3, 0.2, 0.2))
+    gaps = (rng.random(200) < hidden)[:, None] & np.array([False, True, True])
     apart = (outputs[:, :1] != outputs).any(axis=1) & ~gaps.any(axis=1)
     told = tuple((int(r), int(labels[r])) for r in np.flatnonzero(apart))
-    return RawLog(rows_of(outputs, gaps), (1, 1, 1), 40, labels=told)
+    return RawLog(rows_of(outputs, gaps), costs, 40, labels=told)
+
+
+def no_label_left():
+    """The same with few gaps."""
+    return all_disputed_labelled((1, 4, 4), 36, 0.1)
 
 
 def holes_and_labels_adjusted():

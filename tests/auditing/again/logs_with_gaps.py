@@ -122,3 +122,11 @@ def routed_and_sound():
 def stopped_by_chance_and_dear():
     """The last test cannot pay if tests were skipped by chance; what gaps hide could pay."""
     return RawLog(stopped_by_chance().rows, (0.02, 0.02, 0.45))
+
+
+def never_seen_apart():
+    """Where both ran, b says what a says, and c costs too much: the gaps of b leave it open."""
+    rng, _, outputs = drawn(35, 400, (0.3, 0.3, 0.3))
+    outputs[:, 1] = outputs[:, 0]
+    gaps = (rng.random(400) < 0.1)[:, None] & np.array([False, True, False])
+    return RawLog(rows_of(outputs, gaps), (1, 1, 60), 40)

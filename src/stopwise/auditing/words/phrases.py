@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.words.numbers import amount, counted
+from stopwise.auditing.words.numbers import amount, counted, rounded
 
 BASES = (1_000, 10_000, 100_000, 1_000_000)  # cases in which numbers are given
 ENOUGH = 10  # answers that change in so many cases
@@ -64,3 +65,17 @@ def capital(text: str) -> str:
 def cases(n: float, noun: str = "case") -> str:
     """Return how many cases, or other things, in whole numbers."""
     return f"{n:,.0f} {noun}" if n == 1 else f"{n:,.0f} {noun}s"
+
+
+def forecast(n: float) -> str:
+    """Return how many more cases it takes; infinitely many are never enough."""
+    if math.isinf(n):
+        return "never"
+    return "1" if n == 1 else f"about {rounded(n):,.0f}"
+
+
+def more_cases(n: float) -> str:
+    """Return how many more cases it takes, for a sentence."""
+    if math.isinf(n):
+        return "no number of more cases"
+    return f"{forecast(n)} more case" + "s" * (n != 1)

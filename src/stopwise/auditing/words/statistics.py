@@ -13,14 +13,17 @@ from stopwise.auditing.labels.label_evidence import Holds
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.rules import Rule
 from stopwise.auditing.words.main_sections import Section, labels_words
-from stopwise.auditing.words.numbers import (
-    cleaned,
-    figure,
-    percent,
-    rounded,
-    span,
+from stopwise.auditing.words.numbers import cleaned, figure, percent, span
+from stopwise.auditing.words.phrases import (
+    cost,
+    forecast,
+    more_cases,
+    n_said,
+    name,
+    names,
+    one_line,
+    quoted,
 )
-from stopwise.auditing.words.phrases import cost, n_said, name, names, one_line, quoted
 from stopwise.patterns import MISSING, agreement
 
 MAX_ROWS = 25
@@ -50,7 +53,7 @@ def sections(report: AuditReport) -> list[Section]:
 def _weak_dominance(report: AuditReport) -> Iterator[Section]:
     facts, verdict = report.facts, report.facts.verdict
     stage = "no stage" if verdict.stage is None else name(report, verdict.stage)
-    said = FINDING[verdict.finding].format(stage=stage, more=_more(verdict.n_more))
+    said = FINDING[verdict.finding].format(stage=stage, more=more_cases(verdict.n_more))
     confidence = f"{100 * facts.confidence:.6g} %"
     yield Section(
         "What disagreement says",
@@ -63,7 +66,6 @@ def _weak_dominance(report: AuditReport) -> Iterator[Section]:
 
 
 def _pair_row(report: AuditReport, pair: PairEvidence) -> tuple[str, ...]:
-    more = "" if pair.settled else _more(pair.n_more).removesuffix(" more cases")
     return (
         name(report, pair.shallow),
         name(report, pair.deep),
@@ -73,7 +75,7 @@ def _pair_row(report: AuditReport, pair: PairEvidence) -> tuple[str, ...]:
         percent(pair.price),
         "" if math.isnan(pair.ratio) else figure(pair.ratio),
         SETTLED[pair.settled],
-        more,
+        "" if pair.settled else forecast(pair.n_more),
     )
 
 
@@ -142,10 +144,7 @@ def _misfit(report: AuditReport) -> str:
         )
     if belief.is_refuted:
         tests = names(report, belief.dependent_tests, "and")
-        return (
-            "The log refutes the model of independent errors: "
-            f"{tests} do not err independently."
-        )
+        return f"The log refutes the model of independent errors: {tests} do not err independently."
     if belief.is_testable:
         return "The model of independent errors fits: this log could have refuted it and does not."
     return "This log can neither refute nor confirm the model of independent errors."
@@ -249,9 +248,3 @@ def _patterns(report: AuditReport) -> Iterator[Section]:
             for r in order[:MAX_ROWS].tolist()
         ),
     )
-
-
-def _more(n: float) -> str:
-    if math.isinf(n):
-        return "no number of more cases"
-    return "1 more case" if n == 1 else f"about {rounded(n):,.0f} more cases"

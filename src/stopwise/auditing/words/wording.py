@@ -18,8 +18,17 @@ from stopwise.auditing.advice import (
     WarningKind,
 )
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.words.numbers import count, counted, rounded, whole_percent
-from stopwise.auditing.words.phrases import capital, cases, money, n_said, name, names, quoted
+from stopwise.auditing.words.numbers import count, counted, whole_percent
+from stopwise.auditing.words.phrases import (
+    capital,
+    cases,
+    money,
+    more_cases,
+    n_said,
+    name,
+    names,
+    quoted,
+)
 
 MAX_VALUES = 3
 
@@ -62,8 +71,11 @@ NEXT = {
     "part of it will do.",
     NextStep.RUN_ALL_TESTS: "Next: run all tests on some random cases; with so many outputs "
     "missing, labels do not help.",
-    NextStep.NO_HELP: "Next: nothing; the tests in question disagree in no case, so labels would "
-    "not help.",
+    NextStep.NO_HELP: "Next: nothing; {no_help}.",
+}
+NO_HELP = {  # whether the tests in question are seen to disagree
+    False: "the tests in question disagree in no case, so labels would not help",
+    True: "every case in which the tests in question disagree has a label already",
 }
 WARNING = {
     WarningKind.OUTLIER: "{tests} disagrees with all others in at least {share} of cases: far "
@@ -212,15 +224,18 @@ def warning_words(report: AuditReport, warning: AdviceWarning) -> str:
 
 def next_words(report: AuditReport) -> str:
     """Say what to do next."""
-    advice = report.advice
-    n = advice.n_next
-    more = "more cases" if math.isinf(n) else f"about {cases(rounded(n), 'more case')}"
-    number = "" if math.isinf(n) else f"{n:.0f}"
+    advice, n = report.advice, report.advice.n_next
     surer = "" if advice.certainty is Certainty.GUESS else "to be surer, "
     them = "it" if n == 1 else "them"
     labels = "labels" if report.facts.labels is None else "more labels"
     return NEXT[advice.next_step].format(
-        n=_to_label(report), number=number, more=more, surer=surer, them=them, labels=labels
+        n=_to_label(report),
+        number=f"{n:.0f}",
+        more=more_cases(n),
+        surer=surer,
+        them=them,
+        labels=labels,
+        no_help=NO_HELP[report.facts.n_disputed > 0],
     )
 
 
