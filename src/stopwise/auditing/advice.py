@@ -65,9 +65,7 @@ class NextStep(Enum):
     LABEL = "label"
     LABEL_PLAN = "label the plan"
     RUN_ALL_TESTS = "run all tests"
-    NO_HELP = (
-        "no help"  # each case in which possible best stages disagree has a label, or there is none
-    )
+    NO_HELP = "no help"  # no case without a label shows stages that may be best disagree
 
 
 @dataclass(frozen=True)

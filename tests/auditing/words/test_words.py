@@ -22,6 +22,7 @@ JARGON = r"sound|dominan|minimax|flip|regret|ratio|margin|posterior|latent|nan\b
         (wording.TITLE, NextStep),
         (wording.NEXT, NextStep),
         (wording.STEP, Payoff),
+        (wording.SHORT_STEP, Payoff),
         (wording.WARNING, WarningKind),
     ],
 )
@@ -97,6 +98,14 @@ def test_labels_that_are_given_move_up_and_more_are_priced():
         place = titles.index(f"What {more}labels would buy")
         assert place == (len(titles) - 1 if not more else 2)
         assert ("What your labels say" in titles) == bool(more)
+
+
+def test_where_a_mistake_is_the_unit_a_price_is_said_once():
+    _, frame = frame_of(2, 300)
+    page = sw.audit(frame, sw.Cascade([0.01, 0.02, 0.05], names=list(frame))).to_html()
+    rows = re.findall(r"Changes [^<]*", page)
+    assert len(rows) == 2
+    assert all("costs as much as" in row and row.count("as much as") == 1 for row in rows)
 
 
 def test_a_log_with_gaps_says_why_there_is_no_rule_per_case():

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
-from stopwise.auditing.advice import Certainty, NextStep, Payoff, Step
+from stopwise.auditing.advice import Certainty, NextStep
 from stopwise.auditing.price_map import PriceBand
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.markup import paragraph, unbroken
-from stopwise.auditing.words.numbers import amount, counted, whole_percent
-from stopwise.auditing.words.phrases import money, n_said, name
-from stopwise.auditing.words.wording import SURELY, changed_words
+from stopwise.auditing.words.numbers import amount
+from stopwise.auditing.words.phrases import n_said, name
+from stopwise.auditing.words.wording import short_step_words
 
 COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#8C6D46"),
@@ -46,32 +46,13 @@ def steps_chart(report: AuditReport) -> str:
             _bar("range", interval.low / most, interval.high / most),
             _tick(step.price / most),
         ]
-        words = f"Changes {changed_words(report, step)}; {_costs(report, step)}. "
         names = f"{name(report, step.start)} → {name(report, step.end)}"
-        rows.append(_row(names, words + _pays(step, n), bars))
+        rows.append(_row(names, short_step_words(report, step), bars))
     note = (
         f"Answers changed in {n:,} cases, with the interval as a line. The red tick is the price "
         "in mistakes: a step that changes fewer answers than that cannot pay."
     )
     return "<h2>What each step changes and costs</h2>" + paragraph(note, "small") + _rows(rows)
-
-
-def _costs(report: AuditReport, step: Step) -> str:
-    if step.price <= 0:
-        return "costs nothing more"
-    mistakes = counted(n_said(report) * step.price, "mistake")
-    return f"costs {money(report, step.price)}, as much as {mistakes}"
-
-
-def _pays(step: Step, n: int) -> str:
-    if step.payoff is Payoff.NEVER:
-        return f"{'By the labels it' if step.needs_labels else 'It'} cannot pay if run on all."
-    if step.payoff is Payoff.ALWAYS:
-        return f"It pays{SURELY[step.needs_labels]}."
-    if step.break_even is None:
-        more = counted(n * max(step.price, 0.0), "answer")
-        return f"It pays if it corrects at least {more} more than it spoils."
-    return f"It pays if {whole_percent(step.break_even)} or more of the changes are corrections."
 
 
 def costs_chart(report: AuditReport) -> str:

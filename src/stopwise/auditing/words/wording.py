@@ -105,6 +105,11 @@ STEP = {
 }
 NEVER_GIVEN = "Skipping {end} saves {saved}; {given} it cannot pay if run on all."
 NEVER_CHEAPER = "Going from {start} to {end} {costs}; {given} it costs more than that in mistakes."
+SHORT_STEP = {  # beside its bar
+    Payoff.NEVER: "{it} cannot pay if run on all.",
+    Payoff.ALWAYS: "It pays{surely}.",
+    Payoff.OPEN: "It pays if {condition}.",
+}
 SURELY = {False: " for sure", True: ", by the labels"}  # whether it takes labels to know
 GIVEN = {False: "given what is known", True: "by the labels"}
 LINK = {WarningKind.RULES_DISAGREE: "or"}
@@ -166,6 +171,24 @@ def step_words(report: AuditReport, step: Step) -> str:
             given=GIVEN[step.needs_labels],
         )
     )
+
+
+def short_step_words(report: AuditReport, step: Step) -> str:
+    """Say the same of a step to the next test in short, for a chart."""
+    n = n_said(report)
+    own = "" if report.cascade.mistake_cost == 1 else f"{money(report, step.price)}, "
+    costs = (
+        f"{own}as much as {counted(n * step.price, 'mistake')}" if step.price else "nothing more"
+    )
+    condition = f"it corrects at least {counted(n * step.price, 'answer')} more than it spoils"
+    if step.break_even is not None:
+        condition = f"{whole_percent(step.break_even)} or more of the changes are corrections"
+    pays = SHORT_STEP[step.payoff].format(
+        it="By the labels it" if step.needs_labels else "It",
+        surely=SURELY[step.needs_labels],
+        condition=condition,
+    )
+    return f"Changes {changed_words(report, step)}; costs {costs}. {pays}"
 
 
 def _costs(report: AuditReport, price: float) -> str:
