@@ -17,7 +17,6 @@ import numpy as np
 import stopwise as sw
 from paper.sensors import HEART, PIMA
 from stopwise.auditing.bounds.identify import IdentifiedSet
-from stopwise.auditing.evidence.missing import observed_law
 from stopwise.auditing.labels.label_plan import plan_labels
 from stopwise.beliefs import stage_costs
 from stopwise.disagreement import is_dominant_at
@@ -57,7 +56,7 @@ class World:
     @cached_property
     def differences(self) -> np.ndarray:
         """The most by which each test may be better than another."""
-        return IdentifiedSet(observed_law(self.histogram)).largest_differences
+        return IdentifiedSet(self.histogram).largest_differences
 
     @cached_property
     def model(self) -> sw.LatentClasses:

@@ -142,6 +142,7 @@ CHECKS = {
     "is_known": same(lambda a: a.is_known),
     "ground": same(lambda a: a.ground),
     "possible_stages[]": same(lambda a: a.rivals),
+    "unshared_values[]": same(lambda a: a.log.unshared),
     "odd_values[]": same(lambda a: a.odd_values),
     "n_disputed": same(lambda a: a.n_disputed),
     "n_disputed_labelled": same(lambda a: a.n_disputed_labelled),

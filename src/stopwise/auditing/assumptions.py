@@ -60,11 +60,16 @@ class LabelSpace:
     unseen: bool = False
 
     @classmethod
-    def of(cls, assumptions: Iterable[Assumption], classes: Sequence[Hashable]) -> LabelSpace:
-        """Return what assumptions leave of the values in ``classes``."""
+    def of(
+        cls,
+        assumptions: Iterable[Assumption],
+        classes: Sequence[Hashable],
+        unshared: Sequence[Hashable] = (),
+    ) -> LabelSpace:
+        """Return what assumptions leave of the values in ``classes``; none of ``unshared``."""
         rule, given = "an output that is never right must be in the log", tuple(assumptions)
         never = [known_value(rule, v, classes) for a in given for v in a.never_right]
-        return cls(tuple(dict.fromkeys(never)), any(a.allows_unseen for a in given))
+        return cls(tuple(dict.fromkeys([*unshared, *never])), any(a.allows_unseen for a in given))
 
     def possible(self, classes: Sequence[Hashable]) -> list[int]:
         """Return which of the values that tests give may be right, by their places."""
@@ -145,7 +150,8 @@ class NeverRight(Assumption):
         object.__setattr__(self, "never_right", values)
 
     def __str__(self) -> str:
-        return f"{', '.join(map(repr, self.never_right))} is never the right answer"
+        are = "is" if len(self.never_right) == 1 else "are"
+        return f"{', '.join(map(repr, self.never_right))} {are} never the right answer"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from stopwise.auditing.advice import AdviceWarning, Certainty, WarningKind
 from stopwise.auditing.bounds.regrets import TINY
 from stopwise.auditing.facts import Facts
 from stopwise.auditing.rules import Rule
-from stopwise.reading.checks import own_words
 
 FEW = 30  # cases to go by
 APART = 2.5  # a test is an outlier if it disagrees this many times as often as the others do
@@ -57,7 +56,7 @@ def _of_log(facts: Facts) -> Iterator[AdviceWarning]:
         codes = set(table.codes[table.shown[:, k], k].tolist())
         if len(codes) == 1:
             yield AdviceWarning(WarningKind.CONSTANT, (k,), (table.value(*codes),))
-    if own_words(table):
+    if facts.unshared_values:
         yield AdviceWarning(WarningKind.OWN_WORDS, (0,))
 
 

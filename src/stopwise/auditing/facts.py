@@ -15,7 +15,7 @@ from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.auditing.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
 from stopwise.auditing.evidence.belief import Belief, belief_of
 from stopwise.auditing.evidence.dominance import StrongDominanceEvidence, strong_dominance
-from stopwise.auditing.evidence.missing import MissingOutputs, missing_outputs, observed_law
+from stopwise.auditing.evidence.missing import MissingOutputs, missing_outputs
 from stopwise.auditing.evidence.pair_bounds import DisagreementBounds
 from stopwise.auditing.evidence.verdict import Verdict, judge
 from stopwise.auditing.interval import Interval
@@ -43,7 +43,7 @@ class Facts:
         The chance with which all intervals hold together: at all times, those from labels for a
         number of labels fixed beforehand.
     assumptions
-        What was taken for granted.
+        What the user takes for granted.
     verdict
         The stage that is sound under weak dominance, with the evidence for each pair.
     strong_dominance
@@ -74,6 +74,8 @@ class Facts:
         How many of these have a label.
     odd_values
         Outputs that may be slips of the log and count as answers.
+    unshared_values
+        What a first test says if no other test ever says so, as a score in buckets: no answers.
     """
 
     table: PatternTable
@@ -94,6 +96,7 @@ class Facts:
     n_disputed: int = 0
     n_disputed_labelled: int = 0
     odd_values: tuple[Hashable, ...] = ()
+    unshared_values: tuple[Hashable, ...] = ()
 
     @property
     def cascade(self) -> Cascade:
@@ -157,12 +160,13 @@ def facts_of(
     table: PatternTable,
     *,
     assumptions: Sequence[Assumption] = (),
+    unshared: tuple[Hashable, ...] = (),
     labels: Sequence[LabelledCase] | None = None,
     n_planned: int = 0,
     confidence: float = 0.95,
 ) -> Facts:
     """Compute all facts of a log from its patterns and labels."""
-    cascade, space = table.cascade, LabelSpace.of(assumptions, table.classes)
+    cascade, space = table.cascade, LabelSpace.of(assumptions, table.classes, unshared)
     # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
     # while there are no labels: asking for some must not change what the log says.
     alpha = (1 - confidence) / 3
@@ -177,20 +181,21 @@ def facts_of(
     verdict = judge(bounds, cascade)
     evidence = None if strata is None else label_evidence(strata, verdict, cascade, alpha=alpha)
     drawn = () if evidence is None else evidence.as_assumptions()
-    # Who rarely disagree err about as often.
+    # Tests that rarely disagree err about equally often: |γ_i - γ_j| <= P(Y^i ≠ Y^j).
     near = [
         Found("if gaps are random", i, j, -float(bounds.high[i, j]), float(bounds.high[i, j]))
         for i, j in sorted(bounds.adjusted)
     ]
-    identified = IdentifiedSet(observed_law(table), (*assumptions, *near, *drawn))
+    identified = IdentifiedSet(table, (*assumptions, *near, *drawn), unshared)
     differences, costs = identified.largest_differences, cascade.cumulative_costs
     proven = differences
     if drawn:
-        proven = IdentifiedSet(identified.law, (*assumptions, *near)).largest_differences
+        proven = IdentifiedSet(table, (*assumptions, *near), unshared).largest_differences
     regrets = worst_regrets(differences, costs)
     ground = None
     if regrets.min() <= TINY:
-        ground = ground_of(minimax_stage(regrets), identified.law, [*assumptions, *near], drawn)
+        taken = [*assumptions, *near]
+        ground = ground_of(minimax_stage(regrets), table, taken, drawn, unshared)
     plan = None
     if n_planned:
         plan = plan_labels(table, differences, cascade, n_labels=n_planned, alpha=alpha)
@@ -217,6 +222,7 @@ def facts_of(
             n for said, _, n in labels or () if len({said[k] for k in possible} - {None}) > 1
         ),
         odd_values=tuple(v for v in odd_values(table) if v not in space.never_right),
+        unshared_values=unshared,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
-from stopwise.auditing.assumptions import Assumption, LabelSpace, NeverRight
+from stopwise.auditing.assumptions import Assumption, LabelSpace
 from stopwise.auditing.decide import advise
 from stopwise.auditing.facts import facts_of
 from stopwise.auditing.labels.label_files import read_labels
@@ -96,16 +96,15 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
             "labels, Prevalence and NeverRight need the values of outputs; this log has too many "
             "patterns of them, so that only agreement is counted: join rare values in a query"
         )
-    strange = () if patterns.agreement_only else own_words(patterns)
-    if strange:
-        taken = (*taken, NeverRight(*strange))
+    unshared = () if patterns.agreement_only else own_words(patterns)
     labelled = None
     if labels is not None:
-        space = LabelSpace.of(taken, patterns.classes)
+        space = LabelSpace.of(taken, patterns.classes, unshared)
         labelled = read_labels(labels, label_column, opened, patterns, space)
     facts = facts_of(
         patterns,
         assumptions=taken,
+        unshared=unshared,
         labels=None if labelled is None else labelled.cases,
         n_planned=n_planned,
         confidence=confidence,

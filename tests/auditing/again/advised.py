@@ -45,7 +45,7 @@ class Again(LabelValue, Planned):
 
     def answers(self, row):
         """The outputs that may be right; the model takes the others for missing."""
-        return [None if y in self.log.never_right else y for y in row]
+        return [None if y in self.log.no_answers else y for y in row]
 
     @property
     def is_chain(self):
@@ -235,6 +235,7 @@ class Again(LabelValue, Planned):
             found.append("odd values")
         values = [{row[k] for row in self.rows} - {None} for k in self.stages]
         found += ["constant" for given in values if len(given) == 1]
+        found += ["own words"] if self.log.unshared else []
         if self.labelled and not self.n_telling:
             found.append("same answers")
         if self.log.n_planned > self.n_disputed:

@@ -23,7 +23,8 @@ class Bounded(Labelled):
         """The programme with what is assumed, with the labels, with both or with neither."""
         log = self.log
         law = {row: times / self.n for row, times in self.counts.items()}
-        labels = [y for y in self.classes if not (assuming and y in log.never_right)]
+        excluded = log.no_answers if assuming else log.unshared
+        labels = [y for y in self.classes if y not in excluded]
         labels += [NO_TEST_SAYS_IT] * log.unseen
         losses, owner, said = [], [], []
         for s, row in enumerate(law):

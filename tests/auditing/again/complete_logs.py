@@ -149,3 +149,11 @@ def seldom_apart():
     outputs[:3, 1] ^= 1
     outputs[1:3, 2] ^= 1
     return RawLog(rows_of(outputs), (0, 0.0051, 0))
+
+
+def score_first():
+    """The first test gives a score in words of its own, which are no answers."""
+    _, _, outputs = drawn(37, 600, (0.3, 0.2, 0.1))
+    words = WORDS[2 * outputs]
+    words[:, 0] = np.array(["high", "low"], dtype=object)[outputs[:, 0]]
+    return RawLog(rows_of(words), (1, 2, 40), 60, unshared=("high", "low"))

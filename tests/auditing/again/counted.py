@@ -70,7 +70,7 @@ class Counted:
         return [
             y
             for y in self.classes
-            if y not in self.log.never_right
+            if y not in self.log.no_answers
             and (
                 str(y).strip().lower() in {*gaps, "undefined", "missing"}
                 or (times[y] <= few and len(usual) == 2)

@@ -107,7 +107,7 @@ class Disagreed(Gaps):
         return not any(
             all(not (row[i] == y and row[j] not in (y, None)) for i, j in self.pairs)
             for y in self.classes
-            if y not in self.log.never_right
+            if y not in self.log.no_answers
         )
 
     @cached_property

@@ -71,7 +71,7 @@ class Labelled(Disagreed):
         """The strata with their labels."""
         log, key, found = self.log, self.stratum, {}
         for row, held in self.strata(
-            pooled=False, never_right=log.never_right, unseen=log.unseen
+            pooled=False, never_right=log.no_answers, unseen=log.unseen
         ).items():
             joined = found.setdefault(key(row), Stratum(held.camps))
             joined.n_cases += held.n_cases

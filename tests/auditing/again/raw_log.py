@@ -23,11 +23,16 @@ class RawLog:
     parents: tuple | None = None
     assumptions: tuple = ()
     never_right: tuple = ()
+    unshared: tuple = ()  # what the first test alone says
     unseen: bool = False
     at_random: bool = False
     labels: tuple = ()  # (number of the row, label)
     n_planned: int = 0
     confidence: float = 0.95
+
+    @property
+    def no_answers(self):
+        return (*self.never_right, *self.unshared)
 
     def frame(self):
         return pd.DataFrame(list(self.rows), columns=list(self.names), dtype=object)

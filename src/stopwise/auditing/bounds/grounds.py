@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from enum import Enum
 
 from stopwise.auditing.assumptions import Assumption
@@ -21,17 +21,21 @@ class Ground(Enum):
 
 
 def ground_of(
-    stage: int, law: PatternTable, taken: Sequence[Assumption], drawn: Sequence[Assumption]
+    stage: int,
+    law: PatternTable,
+    taken: Sequence[Assumption],
+    drawn: Sequence[Assumption],
+    unshared: Sequence[Hashable] = (),
 ) -> Ground:
     """Return the least that makes ``stage`` best for sure; what is not needed is not named.
 
-    ``taken`` is what is assumed, ``drawn`` what labels say.
+    ``taken`` is what is assumed, ``drawn`` what labels say; ``unshared`` values are no answers.
     """
     wider = [a for a in taken if a.allows_unseen]  # no help, so never left out
     trials = {Ground.LOG: wider, Ground.ASSUMED: [*taken]}
     if not any(a.never_right for a in taken):  # else the intervals from labels rest on that too
         trials[Ground.LABELS] = [*wider, *drawn]
     for ground, given in trials.items():
-        if IdentifiedSet(law, given).worst_regret(stage) <= TINY:
+        if IdentifiedSet(law, given, unshared).worst_regret(stage) <= TINY:
             return ground
     return Ground.BOTH

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -29,13 +29,18 @@ class IdentifiedSet:
     A missing output may be right or wrong. Assumptions are linear in γ (and in the shares of the
     label's values), and so are error rates, differences and regrets. The maximum of a linear
     function over the polytope alone is a sum over patterns; with assumptions it is found by column
-    generation, see `CornerProgramme`.
+    generation, see `CornerProgramme`. The values in ``unshared`` are no answers.
     """
 
-    def __init__(self, law: PatternTable, assumptions: Iterable[Assumption] = ()) -> None:
-        self.law = law
+    def __init__(
+        self,
+        law: PatternTable,
+        assumptions: Iterable[Assumption] = (),
+        unshared: Sequence[Hashable] = (),
+    ) -> None:
+        self.law, self.unshared = law, unshared
         self.assumptions = tuple(assumptions)
-        self._corners, matrix, limits = _polytope(law, self.assumptions)
+        self._corners, matrix, limits = _polytope(law, self.assumptions, unshared)
         self._programme = None
         if len(limits):
             self._programme = CornerProgramme(self._corners, matrix, limits)
@@ -82,7 +87,7 @@ class IdentifiedSet:
         clash = list(self.assumptions)
         for assumption in sorted(clash, key=lambda a: not a.never_right):  # a deletion filter
             rest = [other for other in clash if other is not assumption]
-            corners, matrix, limits = _polytope(self.law, rest)
+            corners, matrix, limits = _polytope(self.law, rest, self.unshared)
             if len(limits) and CornerProgramme(corners, matrix, limits).shortfall > EXACT:
                 clash = rest
         together = "" if len(clash) == 1 else "at once "
@@ -90,11 +95,11 @@ class IdentifiedSet:
 
 
 def _polytope(
-    law: PatternTable, assumptions: Sequence[Assumption]
+    law: PatternTable, assumptions: Sequence[Assumption], unshared: Sequence[Hashable]
 ) -> tuple[Corners, FloatArray, FloatArray]:
     """Return what the log allows, and the conditions that assumptions add."""
     named = _named_values(assumptions, law)
-    corners = Corners.of(law, LabelSpace.of(assumptions, law.classes), named)
+    corners = Corners.of(law, LabelSpace.of(assumptions, law.classes, unshared), named)
     axes = Axes(law.cascade, tuple(law.classes[code] for code in named))
     said = [condition for a in assumptions for condition in a.conditions(axes)]
     matrix = np.array([row for row, _ in said]).reshape(len(said), corners.n_axes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -134,11 +134,6 @@ def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
         plain_stage=sound_stage(histogram.disagreement, cascade),
         adjusted_stage=sound_stage(adjusted, cascade),
     )
-
-
-def observed_law(histogram: PatternTable) -> PatternTable:
-    """Return the law of the log as it is: a missing output may have been anything."""
-    return replace(histogram, weights=histogram.probabilities, n_blank=0)
 
 
 def completed_law(histogram: PatternTable) -> PatternTable:
