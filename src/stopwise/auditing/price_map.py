@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stopwise.auditing.bounds.regrets import TINY
-from stopwise.cascade import Cascade, FloatArray
+from stopwise.auditing.bounds.regrets import TINY, may_be_best, worst_regrets
+from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray
 
 MARGIN = 3.0  # how far the map goes beyond the last change
 REACH = 1e4  # and how far at most beyond the price that was given
@@ -74,13 +74,13 @@ def _turns(differences: list[FloatArray], paid: FloatArray) -> FloatArray:
 
 def _at(
     prices: FloatArray, differences: FloatArray, estimates: FloatArray, paid: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[IntArray, BoolArray]:
     """Return for each price the stage, -1 for none, and whether that is sure."""
     C = paid / prices[:, None]
-    ahead = differences + C[:, :, None] - C[:, None, :]  # the most by which i can trail j
-    is_best = (ahead.max(axis=2) <= TINY).T
-    may_be_best = (ahead >= -TINY).all(axis=1)  # no j leads i for sure
-    expected = np.where(may_be_best, np.nan_to_num(estimates, nan=np.inf) + C, np.inf)
+    is_best = worst_regrets(differences, C) <= TINY
+    expected = np.where(
+        may_be_best(differences, C), np.nan_to_num(estimates, nan=np.inf) + C, np.inf
+    )
     guess = np.where(np.isfinite(expected).any(axis=1), expected.argmin(axis=1), -1)
-    sure = is_best.any(axis=0)
-    return np.where(sure, is_best.argmax(axis=0), guess), sure
+    sure = np.asarray(is_best.any(axis=1))
+    return np.where(sure, is_best.argmax(axis=1), guess), sure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stopwise.cascade import FloatArray
+from stopwise.cascade import BoolArray, FloatArray
 
 TINY = 1e-9  # a regret below this is none
 
@@ -26,5 +26,10 @@ def minimax_stage(regrets: FloatArray) -> int:
 
 def possible_stages(differences: FloatArray, costs: FloatArray) -> tuple[int, ...]:
     """Return the stages that may be best given the largest differences γ_i - γ_j; costs are C."""
-    lead = -differences.T + costs[:, None] - costs[None, :]  # the least that k can trail j by
-    return tuple(np.flatnonzero((lead <= TINY).all(axis=1)).tolist())
+    return tuple(np.flatnonzero(may_be_best(differences, costs)).tolist())
+
+
+def may_be_best(differences: FloatArray, costs: FloatArray) -> BoolArray:
+    """Return of each stage whether no other leads it for sure; shape (…, K), as ``costs``."""
+    ahead = differences + costs[..., :, None] - costs[..., None, :]
+    return np.asarray((ahead >= -TINY).all(axis=-2))
