@@ -46,7 +46,7 @@ class World:
         return sw.Cascade(self.costs, mistake_cost=sum(self.costs) / scale)
 
     def planned(self, cascade: sw.Cascade, n: int, rng: np.random.Generator) -> list[int]:
-        plan = plan_labels(self.histogram, self.differences, cascade, n_labels=n, alpha=0.05)
+        plan = plan_labels(self.histogram.priced(cascade), self.differences, n_labels=n, alpha=0.05)
         return [
             case
             for group in plan.groups

@@ -109,6 +109,16 @@ class Step:
         return (self.changed.high if math.isnan(self.avoided) else self.avoided) - self.price
 
 
+def break_even(price: float, changed: float) -> float:
+    """Return the share of changes that have to be corrections for a step to pay."""
+    return (1 + price / changed) / 2
+
+
+def corrected(avoided: float, changed: float) -> float:
+    """Return the share of changes that are corrections if a step avoids so many mistakes a case."""
+    return min(max((1 + avoided / changed) / 2, 0.0), 1.0)
+
+
 @dataclass(frozen=True)
 class LabelOutlook:
     """What some more labels would do: the chance that they settle the question that is open."""

@@ -13,6 +13,8 @@ from stopwise.auditing.advice import (
     NextStep,
     Payoff,
     Step,
+    break_even,
+    corrected,
 )
 from stopwise.auditing.bounds.grounds import Ground
 from stopwise.auditing.bounds.regrets import TINY, possible_stages
@@ -26,6 +28,7 @@ from stopwise.cascade import Cascade, FloatArray
 from stopwise.disagreement import sound_stage
 
 FIRST_LABELS = 20
+LABELS_GROWTH = 4  # so many times the labels there are, where these do not settle it
 # How much more every other stage must cost for a belief to be clear.
 GAP = 0.1  # of what the stage costs
 SURE_ERRORS = 3.0  # standard errors
@@ -95,9 +98,9 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
 
     The model must not be refuted, nor missing outputs decide unless they are taken to be random.
     Every other stage that may be best must cost clearly more: by a share, by three standard errors,
-    and even if the model decides some of the cases wrongly in which the two disagree. These are
-    more where nothing but the model speaks for ``stage``; then it must be one that the log could
-    have refuted. Without labels, no test in question may disagree with all others, and with four
+    and even if the model decides some of the cases wrongly in which the two disagree. That
+    share is larger if only the model favours ``stage``; the log must then have been able to refute
+    the model. Without labels, no test in question may disagree with all others, and with four
     tests or more none may be cheaper if any single one is left out. See docs/decisions.md.
     """
     belief, cascade = facts.belief, facts.cascade
@@ -133,8 +136,8 @@ def _certainty(facts: Facts, band: PriceBand, at_own: Certainty) -> Certainty:
         return at_own
     if band.is_sure:
         return Certainty.PROVEN if band.is_proven else Certainty.LIKELY
-    is_known = band.stage is not None and facts.belief.is_identified
-    if is_known and is_clear(facts, band.stage or 0, price=math.sqrt(band.low * band.high)):
+    middle, is_known = math.sqrt(band.low * band.high), facts.belief.is_identified
+    if is_known and band.stage is not None and is_clear(facts, band.stage, price=middle):
         return Certainty.LIKELY
     return Certainty.GUESS
 
@@ -148,15 +151,13 @@ def _step(facts: Facts, start: int, end: int) -> Step:
     needs_labels = payoff is not _payoff(facts.proven_differences, start, end, price)
     rates = facts.belief.error_rates
     avoided = float(rates[start] - rates[end])
-    break_even = corrected = None
+    even = right = None
     has_two = table.n_classes == 2 and not table.agreement_only
     if has_two and not n_hidden and differ:
-        share = differ / n
-        break_even = (1 + price / share) / 2
-        if not math.isnan(avoided):
-            corrected = min(max((1 + avoided / share) / 2, 0.0), 1.0)
+        even = break_even(price, differ / n)
+        right = None if math.isnan(avoided) else corrected(avoided, differ / n)
     changed = Interval(differ / n, (differ + n_hidden) / n)
-    return Step(start, end, price, changed, payoff, needs_labels, break_even, avoided, corrected)
+    return Step(start, end, price, changed, payoff, needs_labels, even, avoided, right)
 
 
 def _payoff(most: FloatArray, start: int, end: int, price: float) -> Payoff:
@@ -181,7 +182,7 @@ def _next(facts: Facts, stage: int, certainty: Certainty, n_drawn: int) -> tuple
         return NextStep.RUN_ALL_TESTS, 0
     if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0
-    n = FIRST_LABELS if facts.labels is None else 4 * facts.labels.n_labels
+    n = FIRST_LABELS if facts.labels is None else LABELS_GROWTH * facts.labels.n_labels
     return NextStep.LABEL, min(n, facts.n_disputed)
 
 

@@ -167,9 +167,7 @@ def facts_of(
 ) -> Facts:
     """Compute all facts of a log from its patterns and labels."""
     cascade, space = table.cascade, LabelSpace.of(assumptions, table.classes, unshared)
-    # Disagreement, strong dominance and labels share the chance that some interval is wrong, also
-    # while there are no labels: asking for some must not change what the log says.
-    alpha = (1 - confidence) / 3
+    alpha = alpha_of_each(confidence)
     gaps, strata = missing_outputs(table), None
     if labels is not None:
         strata = LabelledCases.of(table, labels, space=space)
@@ -198,7 +196,7 @@ def facts_of(
         ground = ground_of(minimax_stage(regrets), table, taken, drawn, unshared)
     plan = None
     if n_planned:
-        plan = plan_labels(table, differences, cascade, n_labels=n_planned, alpha=alpha)
+        plan = plan_labels(table, differences, n_labels=n_planned, alpha=alpha)
     possible = possible_stages(differences, costs)
     belief = belief_of(table, labels, never_right=space.never_right)
     return Facts(
@@ -224,6 +222,15 @@ def facts_of(
         odd_values=tuple(v for v in odd_values(table) if v not in space.never_right),
         unshared_values=unshared,
     )
+
+
+def alpha_of_each(confidence: float) -> float:
+    """Return the chance of a wrong interval for each of disagreement, strong dominance and labels.
+
+    Labels have their share also while there are none: asking for some must not change what the log
+    says.
+    """
+    return (1 - confidence) / 3
 
 
 def guessed_errors(table: PatternTable, belief: Belief) -> FloatArray:

@@ -6,9 +6,16 @@ import math
 
 import numpy as np
 
-from stopwise.auditing.advice import Certainty, LabelOutlook, Payoff, Step
+from stopwise.auditing.advice import (
+    Certainty,
+    LabelOutlook,
+    Payoff,
+    Step,
+    break_even,
+    corrected,
+)
 from stopwise.auditing.evidence.belief import Belief
-from stopwise.auditing.facts import Facts
+from stopwise.auditing.facts import Facts, alpha_of_each
 from stopwise.auditing.labels.cases import level_of_each
 
 OUTLOOKS = (20, 50, 200)  # numbers of labels of which the report says what they would do
@@ -31,7 +38,7 @@ def label_value(
     The labels to come follow from that law. They settle it where y is then clearly on one side;
     where the log refutes the model, where their interval is, √(2 log(2 / α)) deviations wide.
 
-    Of the two steps in question that counts about which not knowing costs more.
+    Of the two steps, the one with the larger stake is reported.
     """
     n_left = facts.n_disputed - facts.n_disputed_labelled
     steps = [
@@ -63,7 +70,7 @@ def _worth(belief: Belief, certainty: Certainty) -> float:
 def _law(step: Step, worth: float) -> tuple[float, float]:
     if math.isnan(step.avoided):
         return 1.0, 1.0
-    right = min(max((1 + step.avoided / step.changed.low) / 2, 0.0), 1.0)
+    right = corrected(step.avoided, step.changed.low)
     return 1 + worth * right, 1 + worth * (1 - right)
 
 
@@ -102,12 +109,12 @@ def _clear(facts: Facts) -> float:
     """Return how many standard deviations settle it."""
     if not facts.belief.is_refuted:
         return CLEAR
-    level = level_of_each((1 - facts.confidence) / 3, facts.cascade.n_stages)
+    level = level_of_each(alpha_of_each(facts.confidence), facts.cascade.n_stages)
     return math.sqrt(2 * math.log(2 / level))
 
 
 def _break_even(step: Step) -> float:
-    return min(max((1 + step.price / step.changed.low) / 2, 0.0), 1.0)
+    return min(max(break_even(step.price, step.changed.low), 0.0), 1.0)
 
 
 def _part(facts: Facts, step: Step) -> float:

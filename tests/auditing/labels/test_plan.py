@@ -23,7 +23,7 @@ def planned(n_labels, costs=(1, 2, 3), mistake_cost=30, n_classes=2, assumptions
     cascade = Cascade(list(costs), mistake_cost, ["a", "b", "c"])
     histogram = histogram_of(outputs, cascade)
     differences = IdentifiedSet(law_of(outputs, cascade), assumptions).largest_differences
-    plan = plan_labels(histogram, differences, cascade, n_labels=n_labels, alpha=0.05)
+    plan = plan_labels(histogram, differences, n_labels=n_labels, alpha=0.05)
     return labels, outputs, cascade, differences, plan
 
 

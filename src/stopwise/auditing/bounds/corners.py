@@ -24,7 +24,6 @@ class Corners:
     vectors: FloatArray
     choices: IntArray
     weights: FloatArray
-    n_axes: int
 
     def furthest(self, w: FloatArray) -> FloatArray:
         """Return the point of the polytope furthest in the direction ``w``."""
@@ -65,7 +64,6 @@ class Corners:
             vectors=bits.astype(np.float64),
             choices=np.array(choices, dtype=np.int64),
             weights=np.array(list(groups.values())),
-            n_axes=n_axes,
         )
 
 

@@ -49,7 +49,7 @@ class IdentifiedSet:
 
     def maxima(self, directions: FloatArray) -> FloatArray:
         """Return for each row the largest direction · γ (then the shares of the named values)."""
-        w = np.zeros((len(directions), self._corners.n_axes))
+        w = np.zeros((len(directions), self._corners.vectors.shape[1]))
         w[:, : directions.shape[1]] = directions
         if self._programme is None:
             return np.array([float(row @ self._corners.furthest(row)) for row in w])
@@ -102,7 +102,7 @@ def _polytope(
     corners = Corners.of(law, LabelSpace.of(assumptions, law.classes, unshared), named)
     axes = Axes(law.cascade, tuple(law.classes[code] for code in named))
     said = [condition for a in assumptions for condition in a.conditions(axes)]
-    matrix = np.array([row for row, _ in said]).reshape(len(said), corners.n_axes)
+    matrix = np.array([row for row, _ in said]).reshape(len(said), corners.vectors.shape[1])
     return corners, matrix, np.array([limit for _, limit in said])
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stopwise.auditing.evidence.per_case import PerCase, per_case_rule
+from stopwise.auditing.evidence.per_case import MAX_SIZE, PerCase, per_case_rule
 from stopwise.auditing.interval import Interval
 from stopwise.auditing.labels.cases import LabelledCase
 from stopwise.beliefs.model import LatentClasses
@@ -17,7 +17,6 @@ from stopwise.cascade import Cascade, FloatArray, read_only
 from stopwise.patterns import MISSING, PatternTable
 
 MAX_CLASSES = 300  # each test has a table of classes by classes
-MAX_SIZE = 5_000  # patterns times classes: intervals of larger tables take too long
 MAX_LEFT_OUT = 50_000  # patterns times classes times tests: more take too long to fit again
 
 
@@ -69,8 +68,6 @@ def belief_of(
     To the model an output that is never right is a missing one; it counts as a mistake.
     """
     K, anything = table.n_stages, (Interval(0.0, 1.0),) * table.n_stages
-    if table.agreement_only:  # labels name values, which such a table does not have
-        labels = None
     answers = _without(table, never_right)
     told = [(_answers(outputs, never_right), label, n) for outputs, label, n in labels or ()]
     model = LatentClasses.fit(answers, labels=told) if table.n_classes <= MAX_CLASSES else None
@@ -116,7 +113,7 @@ def _left_out(table: PatternTable) -> tuple[FloatArray, ...]:
 
 def _without(table: PatternTable, never_right: Sequence[Hashable]) -> PatternTable:
     """Return the table with gaps for outputs that are never right."""
-    if not never_right or table.agreement_only:
+    if not never_right:
         return table
     rows = [_answers([table.value(c) for c in row], never_right) for row in table.codes.tolist()]
     return PatternTable.from_rows(rows, table.weights.tolist(), table.cascade)

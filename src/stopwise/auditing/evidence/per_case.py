@@ -12,7 +12,7 @@ from stopwise.beliefs.stopping_rule import stopping_rule
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.patterns import PatternTable
 
-MAX_SIZE = 5_000  # patterns times classes
+MAX_SIZE = 5_000  # patterns times classes: rules and intervals of more take too long
 MAX_PREFIXES = 24  # that a rule may have to be shown
 
 
@@ -40,7 +40,11 @@ class PerCase:
 
 
 def per_case_rule(model: LatentClasses, table: PatternTable) -> PerCase | None:
-    """Return the rule for a chain of tests that all ran; ``None`` for trees, gaps, large tables."""
+    """Return the rule for a chain of tests that all ran; ``None`` for trees, gaps, large tables.
+
+    ``saved`` compares with the best stage by the model's own rates, without the hedge of
+    `stage_costs`, since the rule has none either.
+    """
     cascade = table.cascade
     is_whole = table.is_complete and not table.agreement_only
     if not cascade.is_chain or not is_whole or len(table.codes) * table.n_classes > MAX_SIZE:

@@ -12,7 +12,7 @@ import numpy as np
 
 from stopwise.auditing.bounds.regrets import TINY, possible_stages
 from stopwise.auditing.labels.cases import LabelledCases, level_of_each
-from stopwise.cascade import BoolArray, Cascade, FloatArray
+from stopwise.cascade import BoolArray, FloatArray
 from stopwise.errors import LogError
 from stopwise.patterns import MISSING, Blocks, PatternTable, agreement
 from stopwise.reading import Log
@@ -52,7 +52,6 @@ class LabelPlan:
 def plan_labels(
     histogram: PatternTable,
     differences: FloatArray,
-    cascade: Cascade,
     *,
     n_labels: int,
     alpha: float,
@@ -63,7 +62,7 @@ def plan_labels(
     labels go to the other cases, in proportion to how many there are: drawn at random among them,
     which weighs each pair by how often it disagrees.
     """
-    C = cascade.cumulative_costs
+    C = histogram.cascade.cumulative_costs
     stages = possible_stages(differences, C)
     sizes: dict[Blocks, int] = {}
     apart = disputed(histogram, stages)
@@ -77,7 +76,7 @@ def plan_labels(
     asked = tuple(sorted((g for g in groups if g.n_labels), key=lambda g: (-g.n_labels, g.blocks)))
     even, *ahead = _expected(histogram, asked)
     pairs = [(i, j) for i in stages for j in stages if i < j]
-    level, told = level_of_each(alpha, cascade.n_stages), []
+    level, told = level_of_each(alpha, histogram.n_stages), []
     for i, j in pairs:
         price = float(C[j] - C[i])
         width = even.difference(i, j, alpha=level).width / 2
