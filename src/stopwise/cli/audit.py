@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import shlex
 import sys
@@ -16,8 +18,9 @@ import typer
 from stopwise.auditing import assumptions as assume
 from stopwise.auditing.labels.label_files import CASE
 from stopwise.auditing.labels.sheet import (
+    JSON,
     LABEL,
-    check_old_sheet,
+    read_jsonl,
     sheet_csv,
     sheet_json,
     sheet_jsonl,
@@ -146,7 +149,7 @@ def audit(
     targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
     _check_targets({option: path for option, path in targets.items() if path}, log, labels)
     if plan_labels:
-        check_old_sheet(plan_out, label_column)
+        _check_old_sheet(plan_out, label_column)
     with Progress(None, visible(f"auditing {Path(log).name}")):
         open_source = partial(
             open_log, log, table=table or None, query=query or None, case_id=case_id or None
@@ -266,3 +269,22 @@ def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> N
         used = taken.setdefault(path.resolve(), option)
         if used != option:
             raise InputError(f"{option} must be a file of its own, {path} is {used} already")
+
+
+def _check_old_sheet(path: Path, label_column: str) -> None:
+    """Refuse to write a sheet over one that somebody has filled in."""
+    if not path.is_file():
+        return
+    if path.suffix in JSON:
+        n_labels = read_jsonl(path, label_column, "id").num_rows
+    else:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        n_labels = sum(
+            any((row.get(name) or "").strip() for name in {LABEL, label_column})
+            for row in csv.DictReader(io.StringIO(text))
+        )
+    if n_labels:
+        raise InputError(
+            f"--plan-out must not be a file that holds labels, {path} holds {n_labels}: hand it in "
+            "with --labels and give the new sheet another name; the labels are carried over"
+        )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Hashable, Sequence
@@ -11,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stopwise.auditing.labels.label_plan import PlannedCase
-from stopwise.errors import InputError, LogError
+from stopwise.errors import LogError
 
 LABEL = "label"
 JSON = (".jsonl", ".json")
@@ -96,25 +94,6 @@ def _label_of(record: dict[str, Any], column: str) -> Any:
     responses = record.get("responses") or {}
     given = responses.get(column) or responses.get(LABEL) if isinstance(responses, dict) else None
     return given[0]["value"] if given else None
-
-
-def check_old_sheet(path: Path, label_column: str) -> None:
-    """Refuse to write a sheet over one that somebody has filled in."""
-    if not path.is_file():
-        return
-    if path.suffix in JSON:
-        n_labels = read_jsonl(path, label_column, "id").num_rows
-    else:
-        text = path.read_text(encoding="utf-8", errors="replace")
-        n_labels = sum(
-            any((row.get(name) or "").strip() for name in {LABEL, label_column})
-            for row in csv.DictReader(io.StringIO(text))
-        )
-    if n_labels:
-        raise InputError(
-            f"--plan-out must not be a file that holds labels, {path} holds {n_labels}: hand it in "
-            "with --labels and give the new sheet another name; the labels are carried over"
-        )
 
 
 def _cell(value: object) -> str:
