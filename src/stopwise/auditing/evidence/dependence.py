@@ -20,13 +20,13 @@ Cells = dict[Hashable, list[int]]  # in how many cases a test did not run, and i
 def dependence(
     histogram: PatternTable, test: int, on: Sequence[int], *, given: Sequence[int] = ()
 ) -> float:
-    """Return how likely gaps as uneven as these are if they ignore the outputs of tests ``on``.
+    """Return the p-value of the hypothesis that gaps do not depend on the outputs of ``on``.
 
     Cases are compared that are alike in the outputs of ``given`` and in which of all these tests
     gave nothing: whether ``test`` ran against what ``on`` said, a chi-square test over all such
     groups. What is rare within a group is taken together. Of many values each may be rare, so who
-    agrees with whom among all these tests is tried too, and the smaller of both chances counts, as
-    often as there are some. NaN where there is nothing to compare.
+    agrees with whom among all these tests is tested too, and the smaller p-value counts, times the
+    number of tests that could be made (Bonferroni). NaN where there is nothing to compare.
     """
     columns = [*given, *on]
     rows = histogram.codes[:, columns]

@@ -50,8 +50,8 @@ class MissingOutputs:
     n_missing
         For each test the number of cases without its output.
     p_values
-        For each test how likely it is that its gaps are as unevenly spread over the outputs before
-        it as they are, if they are spread by chance; NaN where that cannot be seen.
+        For each test the p-value of the hypothesis that its gaps do not depend on the outputs
+        before it; NaN where it cannot be tested.
     p_values_of_others
         The same for the outputs of tests that do not come before it.
     pairs
@@ -59,8 +59,8 @@ class MissingOutputs:
     plain_stage, adjusted_stage
         The stage that looks sound under the first two readings.
     p_values_of_labels
-        How likely the gaps of each test are if they ignore which tests before it are right, as far
-        as labels show that; empty where there are none.
+        The same for which tests before it are right, as far as labels show that; empty where there
+        are none.
     """
 
     n_incomplete: int
@@ -206,7 +206,7 @@ def _is_prefix(histogram: PatternTable) -> np.ndarray[tuple[int], np.dtype[np.bo
 
 
 def _by_outputs(histogram: PatternTable, k: int) -> tuple[float, float]:
-    """Return how likely the gaps of test k are if they ignore outputs: those before it, others."""
+    """Return the p-values of test k: for the outputs before it and for the others."""
     *before, _ = histogram.cascade.paths[k]
     others = [j for j in range(histogram.n_stages) if j not in {*before, k}]
     return dependence(histogram, k, before), dependence(histogram, k, others, given=before)

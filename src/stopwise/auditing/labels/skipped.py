@@ -17,7 +17,7 @@ CHOSEN = 0.01  # a p-value below this says that outputs decided over who got a l
 
 
 def skipped_by_truth(histogram: PatternTable, cases: LabelledCases) -> tuple[float, ...]:
-    """Return for each test how likely its gaps are if they ignore the labels.
+    """Return for each test the p-value of the hypothesis that its gaps do not depend on labels.
 
     Labelled cases are compared that are alike in the outputs before the test: whether it ran
     against which of the tests before it are right. NaN where there is nothing to compare, and for
