@@ -43,7 +43,7 @@ class Payoff(Enum):
 class WarningKind(Enum):
     """What a reader has to know before acting on an advice."""
 
-    OUTLIER = "outlier"  # the advised test disagrees with all others
+    OUTLIER = "outlier"  # a test, advised or not, that disagrees with all others
     RULES_DISAGREE = "rules disagree"
     FEW_CASES = "few cases"
     GAPS = "gaps"  # outputs are missing, and what that depends on cannot be seen
@@ -129,12 +129,13 @@ class LabelOutlook:
 
 @dataclass(frozen=True)
 class AdviceWarning:
-    """A warning: its kind, the tests and values it is about, and a number."""
+    """A warning: its kind, the tests and values it is about, and how many cases or what share."""
 
     kind: WarningKind
     tests: tuple[int, ...] = ()
     values: tuple[Hashable, ...] = ()
-    number: float = 0
+    share: float | None = None
+    n_cases: int | None = None
 
 
 @dataclass(frozen=True)

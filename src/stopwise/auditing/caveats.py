@@ -26,7 +26,7 @@ def _of_belief(facts: Facts, stage: int) -> Iterator[AdviceWarning]:
     rivals = may_err_less(facts, stage, facts.possible_stages)
     for test, share in outliers(facts, stage).items() if rivals else ():
         if test == stage or not facts.has_telling_labels:
-            yield AdviceWarning(WarningKind.OUTLIER, (test,), number=share)
+            yield AdviceWarning(WarningKind.OUTLIER, (test,), share=share)
     if facts.belief.is_refuted:
         yield AdviceWarning(WarningKind.MISFIT, facts.belief.dependent_tests)
     chosen = {c.rule: c.stage for c in facts.choices}
@@ -39,7 +39,7 @@ def _of_belief(facts: Facts, stage: int) -> Iterator[AdviceWarning]:
 def _of_log(facts: Facts) -> Iterator[AdviceWarning]:
     table, gaps = facts.table, facts.missing
     if table.n_cases < FEW:
-        yield AdviceWarning(WarningKind.FEW_CASES, number=table.n_cases)
+        yield AdviceWarning(WarningKind.FEW_CASES, n_cases=table.n_cases)
     if gaps is not None:
         tests = {WarningKind.GAPS_BY_TRUTH: gaps.refuted_tests}
         if not any(a.gaps_are_random for a in facts.assumptions):
@@ -47,7 +47,7 @@ def _of_log(facts: Facts) -> Iterator[AdviceWarning]:
             tests[WarningKind.GAPS] = tuple(k for k, n in enumerate(gaps.n_missing) if n)
         kind = next((kind for kind, which in tests.items() if which), None)
         if kind is not None:
-            yield AdviceWarning(kind, tests[kind], number=gaps.n_incomplete)
+            yield AdviceWarning(kind, tests[kind], n_cases=gaps.n_incomplete)
     if facts.odd_values:
         yield AdviceWarning(WarningKind.ODD_VALUES, values=facts.odd_values)
     if table.agreement_only:
@@ -63,9 +63,9 @@ def _of_log(facts: Facts) -> Iterator[AdviceWarning]:
 def _of_labels(facts: Facts) -> Iterator[AdviceWarning]:
     plan = facts.plan
     if facts.labels is not None and not facts.has_telling_labels:
-        yield AdviceWarning(WarningKind.SAME_ANSWERS, number=facts.labels.n_labels)
+        yield AdviceWarning(WarningKind.SAME_ANSWERS, n_cases=facts.labels.n_labels)
     if plan is not None and plan.n_labels < plan.n_asked:
-        yield AdviceWarning(WarningKind.SMALL_PLAN, number=plan.n_labels)
+        yield AdviceWarning(WarningKind.SMALL_PLAN, n_cases=plan.n_labels)
 
 
 def may_err_less(facts: Facts, stage: int, others: Sequence[int]) -> list[int]:

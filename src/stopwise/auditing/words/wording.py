@@ -237,8 +237,8 @@ def warning_words(report: AuditReport, warning: AdviceWarning) -> str:
     return capital(
         WARNING[warning.kind].format(
             tests=names(report, warning.tests, LINK.get(warning.kind, "and")),
-            share=whole_percent(warning.number),
-            cases=cases(warning.number) if warning.number else "no cases",
+            share=whole_percent(warning.share or 0),
+            cases=cases(warning.n_cases) if warning.n_cases else "no cases",
             asked="" if plan is None else f"{plan.n_asked:,}",
             values=", ".join(shown) + (f" and {more} more" if more > 0 else ""),
         )
