@@ -239,7 +239,7 @@ def test_the_logs_meet_every_kind_of_finding():
     assert kinds == {"sound", "undecided", "none"}
     assert {told(name)["is_known"] for name in logs.NAMES} == {True, False}
     assert {told(name)["ground"] for name in logs.NAMES} == {
-        None, "the log", "assumptions", "labels", "assumptions and labels"
+        None, "log", "assumptions", "labels", "labels and assumptions"
     }  # fmt: skip
     settled = {p["settled"] for name in logs.NAMES for p in told(name)["verdict"]["pairs"]}
     assert settled == {-1, 0, 1}

@@ -65,18 +65,12 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
     )
 
 
-_PROOFS = {
-    Ground.LOG: (Certainty.PROVEN, Basis.LOG),
-    Ground.ASSUMED: (Certainty.PROVEN, Basis.ASSUMPTIONS),
-    Ground.LABELS: (Certainty.LIKELY, Basis.LABELS),
-    Ground.BOTH: (Certainty.LIKELY, Basis.LABELS_AND_ASSUMPTIONS),
-}
-
-
 def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
     """Decide by what is proven, then by labels or the belief, then by disagreement alone."""
     if facts.ground is not None:
-        return facts.minimax_stage, *_PROOFS[facts.ground]
+        is_proven = facts.ground in {Ground.LOG, Ground.ASSUMED}
+        certainty = Certainty.PROVEN if is_proven else Certainty.LIKELY
+        return facts.minimax_stage, certainty, Basis(facts.ground.value)
     possible, total = facts.possible_stages, facts.expected_costs
     if not np.isnan(total).any():
         stage = min(possible, key=lambda k: float(total[k]))

@@ -136,14 +136,8 @@ class Again(LabelValue, Planned):
     @cached_property
     def choice(self):
         """Stage, certainty and basis: what is proven, then what is believed, then disagreement."""
-        proofs = {
-            "the log": ("proven", "log"),
-            "assumptions": ("proven", "assumptions"),
-            "labels": ("likely", "labels"),
-            "assumptions and labels": ("likely", "labels and assumptions"),
-        }
         if self.ground is not None:
-            return self.safest, *proofs[self.ground]
+            return self.safest, "likely" if "labels" in self.ground else "proven", self.ground
         rates, known = self.belief
         if known:
             stage = min(self.rivals, key=lambda k: rates[k] + self.C[k])

@@ -132,7 +132,7 @@ class Bounded(Labelled):
             return None
         alone = not self.log.never_right
         for ground, given in (
-            ("the log", {"assuming": False, "labelled": False}),
+            ("log", {"assuming": False, "labelled": False}),
             ("assumptions", {"assuming": True, "labelled": False}),
             *([("labels", {"assuming": False, "labelled": True})] if alone else []),
         ):
@@ -144,7 +144,7 @@ class Bounded(Labelled):
                 if j != k
             ):
                 return ground
-        return "assumptions and labels"
+        return "labels and assumptions"
 
     @cached_property
     def n_disputed(self):

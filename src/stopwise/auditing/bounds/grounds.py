@@ -14,10 +14,10 @@ from stopwise.patterns import PatternTable
 class Ground(Enum):
     """The least from which it follows that a stage is best."""
 
-    LOG = "the log"
+    LOG = "log"
     ASSUMED = "assumptions"
     LABELS = "labels"
-    BOTH = "assumptions and labels"
+    BOTH = "labels and assumptions"
 
 
 def ground_of(
