@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from stopwise.auditing.label_value import label_value
 from stopwise.auditing.price_map import PriceBand
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.disagreement import sound_stage
+from stopwise.patterns import PatternTable
 
 FIRST_LABELS = 20
 LABELS_GROWTH = 4  # so many times the labels there are, where these do not settle it
@@ -48,11 +50,12 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
     skipped = max(ways, key=lambda s: (s.payoff is not Payoff.NEVER, s.gain), default=None)
     taken = min(before, key=lambda s: (s.payoff is Payoff.ALWAYS, s.gain), default=None)
     stake, outlooks = label_value(facts, certainty, skipped, taken)
+    at_risk = max(float(facts.worst_regrets[stage]), 0.0)
     return Advice(
         stage=stage,
         certainty=certainty,
         basis=basis,
-        at_risk=max(float(facts.worst_regrets[stage]), 0.0),
+        at_risk=at_risk,
         steps=tuple(_step(facts, i, k) for k, i in enumerate(parents) if i is not None),
         skipped=skipped,
         taken=taken,
@@ -60,7 +63,7 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
         next_step=next_step,
         n_next=n_next,
         price_certainties=tuple(_certainty(facts, band, certainty) for band in facts.prices),
-        stake=stake,
+        stake=min(stake, at_risk),
         outlooks=outlooks,
     )
 
@@ -94,8 +97,9 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     Every other stage that may be best must cost clearly more: by a share, by three standard errors,
     and even if the model decides some of the cases wrongly in which the two disagree. That
     share is larger if only the model favours ``stage``; the log must then have been able to refute
-    the model. Without labels, no test in question may disagree with all others, and with four
-    tests or more none may be cheaper if any single one is left out. See docs/decisions.md.
+    the model. Unless labels alone speak for ``stage``, outputs must tell error rates, no test in
+    question may disagree with all others, and with four tests or more none may be cheaper if any
+    single one is left out. Nor may an estimate be outside its bounds. See docs/decisions.md.
     """
     belief, cascade = facts.belief, facts.cascade
     if price is not None:
@@ -107,13 +111,19 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
         return False
     if _gaps_decide(facts, stage) and not any(a.gaps_are_random for a in facts.assumptions):
         return False
+    say = _labels_say(facts, stage, others, C)
+    if say < 0 or not (say or (belief.is_identified and _is_related(facts.table, stage))):
+        return False
     rivals = may_err_less(facts, stage, others)
-    in_question = {stage, *rivals} if rivals and not facts.has_telling_labels else set()
+    in_question = {stage, *rivals} if rivals and not say else set()
     if in_question & outliers(facts, stage).keys():
+        return False
+    low, high = np.array([(bound.low, bound.high) for bound in facts.error_bounds]).T
+    if ((belief.error_rates < low - TINY) | (belief.error_rates > high + TINY)).any():
         return False
     p = facts.table.disagreement
     sound = facts.verdict.stage if price is None else sound_stage(p, cascade)
-    is_supported = sound == stage or facts.has_telling_labels
+    is_supported = sound == stage or say > 0
     doubt = SUPPORTED_DOUBT if is_supported else MODEL_DOUBT
     needed = np.maximum(doubt * np.nan_to_num(p[stage], nan=1.0), GAP * total[stage])
     needed = np.maximum(needed, SURE_ERRORS * belief.spreads[stage])
@@ -124,13 +134,45 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     return is_supported or (belief.is_testable and bool(belief.left_out))
 
 
+def _labels_say(facts: Facts, stage: int, others: Sequence[int], C: FloatArray) -> int:
+    """Return whether labels alone speak for ``stage`` (1), against it (-1) or neither (0).
+
+    They do if not only the estimate but half of its way to the limit of its interval does.
+    """
+    if facts.labels is None:
+        return 0
+    ahead, labels = C[others] - C[stage], facts.labels
+    middle, low, high = (x[others, stage] for x in (labels.estimates, labels.low, labels.high))
+    if ((middle + low) / 2 + ahead > 0).all():
+        return 1
+    return -1 if ((middle + high) / 2 + ahead < 0).any() else 0
+
+
+def _is_related(table: PatternTable, stage: int) -> bool:
+    """Whether a test agrees with some other clearly more often than by chance."""
+    for other in range(table.n_stages):
+        both = table.shown[:, stage] & table.shown[:, other]
+        n = float(table.weights[both].sum())
+        if other == stage or not n:
+            continue
+        shares = [
+            np.bincount(table.codes[both, k], table.weights[both], table.n_classes) / n
+            for k in (stage, other)
+        ]
+        chance = float(1 - shares[0] @ shares[1])
+        spread = math.sqrt(chance * (1 - chance) / n)
+        if table.disagreement[stage, other] < chance - SURE_ERRORS * spread:
+            return True
+    return False
+
+
 def _certainty(facts: Facts, band: PriceBand, at_own: Certainty) -> Certainty:
     """Return how sure a band is: as the advice at the user's price, else judged in its middle."""
     if band.low <= facts.cascade.mistake_cost < band.high:
         return at_own
     if band.is_sure:
         return Certainty.PROVEN if band.is_proven else Certainty.LIKELY
-    middle, is_known = math.sqrt(band.low * band.high), facts.belief.is_identified
+    middle, is_known = math.sqrt(band.low * band.high), facts.belief.has_rates
     if is_known and band.stage is not None and is_clear(facts, band.stage, price=middle):
         return Certainty.LIKELY
     return Certainty.GUESS
@@ -168,12 +210,13 @@ def _next(facts: Facts, stage: int, certainty: Certainty, n_drawn: int) -> tuple
         waits = any(p.settled == 0 for p in near) and verdict.stage == stage
         n_more = verdict.n_more if waits else 0
         return (NextStep.MORE_CASES, n_more) if 0 < n_more < math.inf else (NextStep.NOTHING, 0)
+    is_told = certainty is Certainty.LIKELY and facts.ground is not None
+    if _gaps_decide(facts, stage) and not is_told:
+        return NextStep.RUN_ALL_TESTS, 0
     if n_drawn:
         return NextStep.LABEL_PLAN, n_drawn
-    if certainty is Certainty.LIKELY and facts.ground is not None:
+    if is_told:
         return NextStep.NOTHING, 0
-    if _gaps_decide(facts, stage):
-        return NextStep.RUN_ALL_TESTS, 0
     if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0
     n = FIRST_LABELS if facts.labels is None else LABELS_GROWTH * facts.labels.n_labels

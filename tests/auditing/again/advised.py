@@ -57,10 +57,14 @@ class Again(LabelValue, Planned):
         others = [k for k in self.rivals if k != stage]
         if self.model.misfit.is_refuted or self.n < 30 or not others:
             return False
-        supported = self.finding()[1] == stage or self.n_telling > 0
+        say = self.labels_say(stage, others)
+        tells = self.model.is_identified and self.is_related(stage)
+        if say < 0 or not (say or tells) or self.is_outside_bounds():
+            return False
+        supported = self.finding()[1] == stage or say > 0
         if self.gaps_decide(stage) and not self.log.at_random:
             return False
-        if {stage, *self.better(stage)} & {*self.outliers(stage)} and not self.n_telling:
+        if {stage, *self.better(stage)} & {*self.outliers(stage)} and not say:
             return False
         if not supported and not (self.model.misfit.is_testable and self.left_out):
             return False
@@ -78,6 +82,35 @@ class Again(LabelValue, Planned):
             if gap < max(0.1 * own, 3 * error, doubt):
                 return False
         return True
+
+    def labels_say(self, stage, others):
+        """Whether labels favour a stage, or another, halfway to the limits of their intervals."""
+        if not self.labelled:
+            return 0
+        halfway = [], []
+        for k in others:
+            low, high = self.label_intervals[min(k, stage), max(k, stage)]
+            limits = (low, high) if k < stage else (-high, -low)
+            for limit, found in zip(limits, halfway, strict=True):
+                found.append((self.estimates[k][stage] + limit) / 2 + self.C[k] - self.C[stage])
+        return 1 if min(halfway[0]) > 0 else -1 if min(halfway[1]) < 0 else 0
+
+    def is_outside_bounds(self):
+        rates = zip(self.belief[0], self.error_bounds, strict=True)
+        return any(not low - 1e-9 <= rate <= high + 1e-9 for rate, (low, high) in rates)
+
+    def is_related(self, stage):
+        """Whether some test agrees with a stage more often than its outputs alone make it."""
+        for k in self.stages:
+            pairs = [(r[stage], r[k]) for r in self.rows if None not in (r[stage], r[k])]
+            if k == stage or not pairs:
+                continue
+            n, (own, other) = len(pairs), zip(*pairs, strict=True)
+            chance = 1 - sum(own.count(y) * other.count(y) for y in set(own)) / n**2
+            apart = sum(x != y for x, y in pairs) / n
+            if apart < chance - 3 * math.sqrt(chance * (1 - chance) / n):
+                return True
+        return False
 
     def gaps_decide(self, stage):
         """Whether more cases hide an output than show that some test disagrees."""
@@ -244,12 +277,12 @@ class Again(LabelValue, Planned):
             waits = any(self.settled(*p) == 0 for p in near) and self.finding()[1] == stage
             is_open, stays_open = (self.finding(n)[0] == "undecided" for n in (1, 1e12))
             return "more cases" if waits and is_open and not stays_open else "nothing"
+        if self.gaps_decide(stage) and self.ground is None:
+            return "run all tests"
         if self.log.n_planned and self.n_disputed:
             return "label the plan"
         if self.ground is not None:
             return "nothing"
-        if self.gaps_decide(stage):
-            return "run all tests"
         return "label" if self.n_disputed > self.n_disputed_labelled else "no help"
 
     @cached_property

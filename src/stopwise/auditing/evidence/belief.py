@@ -34,7 +34,7 @@ class Belief:
     spreads
         Standard errors of the differences γ_i - γ_j over cases; shape (K, K).
     is_identified
-        Whether three tests, or labels, give the model a meaning.
+        Whether outputs alone tell error rates; without it they are those that labels tell.
     is_testable, is_refuted
         Whether some log could refute the model, and whether this one does.
     left_out
@@ -55,6 +55,11 @@ class Belief:
     left_out: tuple[FloatArray, ...] = ()
     dependent_tests: tuple[int, ...] = ()
     per_case: PerCase | None = None
+
+    @property
+    def has_rates(self) -> bool:
+        """Whether there are error rates to go by."""
+        return not np.isnan(self.error_rates).any()
 
 
 def belief_of(
@@ -86,7 +91,7 @@ def belief_of(
         error_rates=rates,
         intervals=anything,
         spreads=_spreads(wrong, shares, table.n_cases),
-        is_identified=True,
+        is_identified=model.is_identified,
         is_testable=misfit.is_testable,
         is_refuted=misfit.is_refuted,
         left_out=() if told or misfit.is_refuted else _left_out(answers),

@@ -70,12 +70,15 @@ def read_jsonl(path: Path, column: str, case_id: str) -> Any:
                     labels.append(label)
         return pa.table({case_id: ids, column: pa.array(labels, pa.string())})
     except (ValueError, AttributeError, LookupError, TypeError, RecursionError) as error:
-        raise LogError(f"{path} cannot be read in line {number}: {error!r}") from None
+        why = error if isinstance(error, ValueError) else repr(error)
+        raise LogError(f"{path} cannot be read in line {number}: {why}") from None
 
 
 def _id_and_label(record: dict[str, Any], column: str, case_id: str) -> tuple[str, str | None]:
     """Return id and label as text, as a CSV file has them."""
     data = record.get("data") or record.get("metadata") or {}
+    if not data and case_id == "id" and "annotation_id" in record:
+        raise ValueError("in JSON-MIN, Label Studio puts its own number for the id: export JSON")
     case = data.get(case_id, record.get(case_id, record.get("id")))
     label = _label_of(record, column)
     if isinstance(label, (dict, list)):
@@ -87,13 +90,18 @@ def _label_of(record: dict[str, Any], column: str) -> Any:
     label = record.get(column, record.get(LABEL))
     if label is not None:
         return label
+    given = []
     for annotation in record.get("annotations") or ():
-        for result in annotation["result"]:
-            value = result["value"]
-            return value.get("choices", value.get("labels", value.get("text")))[0]
+        if annotation["result"] and not annotation.get("was_cancelled"):
+            value = annotation["result"][0]["value"]
+            given.append(value.get("choices", value.get("labels", value.get("text")))[0])
     responses = record.get("responses") or {}
-    given = responses.get(column) or responses.get(LABEL) if isinstance(responses, dict) else None
-    return given[0]["value"] if given else None
+    if isinstance(responses, dict):
+        told = responses.get(column) or responses.get(LABEL) or ()
+        given += [one["value"] for one in told if one.get("status") != "discarded"]
+    if any(label != given[0] for label in given):
+        raise ValueError(f"a case must have one label, got {given!r:.80}")
+    return given[0] if given else None
 
 
 def _cell(value: object) -> str:

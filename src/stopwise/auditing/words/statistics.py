@@ -137,7 +137,7 @@ def _regret_head(report: AuditReport) -> str:
 
 def _misfit(report: AuditReport) -> str:
     belief = report.facts.belief
-    if not belief.is_identified:
+    if not belief.has_rates:
         return (
             "There is no model of independent errors. It needs labels, or three tests that do not "
             "look nested and were run together after outputs of every kind."

@@ -45,7 +45,7 @@ BASIS = {
     "{confidence} confidence.",
     Basis.BELIEF: "It {looks} cheapest if the tests err independently of each other.",
     Basis.BELIEF_AND_LABELS: "By the labels and the pattern of agreement it {looks} cheapest.",
-    Basis.LAST_IS_BETTER: "It is cheapest if going on corrects three answers for each one that it "
+    Basis.LAST_IS_BETTER: "It is cheapest if {last} corrects three answers for each one that it "
     "spoils.",
     Basis.DISAGREEMENT: "It is the last test that changes more answers than it costs in mistakes.",
     Basis.WORST_CASE: "It is the choice that can go wrong least: at worst it costs {risk} "
@@ -148,6 +148,7 @@ def basis_words(report: AuditReport) -> str:
         confidence=f"{100 * report.facts.confidence:.6g} %",
         looks=LOOKS.get(advice.certainty),
         risk=money(report, advice.at_risk),
+        last=name(report, report.cascade.n_stages - 1),
     )
 
 
