@@ -12,7 +12,7 @@ from stopwise.auditing.facts import Facts
 from stopwise.auditing.rules import Rule
 
 FEW = 30  # cases to go by
-APART = 2.5  # a test is an outlier if it disagrees this many times as often as the others do
+APART = 2.0  # a test is an outlier if it disagrees this many times as often as the others do
 OFTEN = 0.1  # and at least this often
 
 

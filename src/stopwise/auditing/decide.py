@@ -219,7 +219,8 @@ def _next(facts: Facts, stage: int, certainty: Certainty, n_drawn: int) -> tuple
         return NextStep.NOTHING, 0
     if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0
-    n = FIRST_LABELS if facts.labels is None else LABELS_GROWTH * facts.labels.n_labels
+    n_labels = 0 if facts.labels is None else facts.labels.n_labels
+    n = max(FIRST_LABELS, LABELS_GROWTH * n_labels)
     return NextStep.LABEL, min(n, facts.n_disputed)
 
 

@@ -129,7 +129,7 @@ class Again(LabelValue, Planned):
         for test in [k for k in self.stages if k or k == stage]:
             own = [self.plain[test, k] for k in self.stages if k != test]
             rest = [p for (i, j), p in self.plain.items() if i < j and test not in (i, j)]
-            if min(own) >= max(2.5 * np.median([float(p) for p in rest]), 0.1):
+            if min(own) >= max(2 * np.median([float(p) for p in rest]), 0.1):
                 found.append(test)
         return found
 
@@ -289,5 +289,5 @@ class Again(LabelValue, Planned):
     def n_next(self):
         if self.next_step == "label the plan":
             return sum(m for _, m in self.plan.values())
-        n = 4 * len(self.labelled) if self.log.labels else 20
+        n = max(20, 4 * len(self.labelled))
         return min(n, self.n_disputed) if self.next_step == "label" else 0

@@ -82,10 +82,8 @@ def belief_of(
     wrong, shares = _wrong(model, table), table.probabilities
     rates = read_only(hedged(shares @ wrong, model, table))
     if len(table.codes) * table.n_classes <= MAX_SIZE and answers is table:
-        anything = tuple(
-            Interval(min(low, rate), max(high, rate))
-            for (low, high), rate in zip(model.error_intervals.tolist(), rates, strict=True)
-        )
+        low, high = (hedged(limits, model, table) for limits in model.error_intervals.T)
+        anything = tuple(map(Interval, low.tolist(), high.tolist()))
     misfit = model.misfit
     return Belief(
         error_rates=rates,

@@ -13,7 +13,7 @@ from stopwise.cascade import FloatArray, IntArray
 from stopwise.patterns import PatternTable
 
 MAX_SIZE = 5_000  # patterns times classes: rules and intervals of more take too long
-MAX_PREFIXES = 24  # that a rule may have to be shown
+MAX_PREFIXES = 24  # before the last test that a rule may have to be shown
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ def per_case_rule(model: LatentClasses, table: PatternTable) -> PerCase | None:
         if not any(stops[prefix[:n]] for n in range(1, len(prefix)))
     ]
     saved = float((model.error_rates + C).min()) - cost
-    return PerCase(cost, saved, tuple(rule) if len(rule) <= MAX_PREFIXES else ())
+    n_shown = sum(len(decision.outputs) < len(C) for decision in rule)
+    return PerCase(cost, saved, tuple(rule) if n_shown <= MAX_PREFIXES else ())
 
 
 def _shares(codes: IntArray, probabilities: FloatArray) -> dict[tuple[int, ...], float]:

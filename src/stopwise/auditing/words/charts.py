@@ -77,11 +77,10 @@ def costs_chart(report: AuditReport) -> str:
             words += f" ({_amount(report, low)} to {_amount(report, high)})"
         chosen = " (advised)" if k == report.advice.stage else ""
         rows.append(_row(name(report, k) + chosen, words + ".", bars))
-    note = (
-        "Fees are solid; mistakes, as estimated, are pale, with their range as a line."
-        if known
-        else "Fees only: what mistakes cost cannot be estimated without labels."
-    )
+    note = "Fees only: what mistakes cost cannot be estimated without labels."
+    if known:
+        note = "Fees are solid; mistakes, as estimated, are pale"
+        note += ", with a line for their range if the estimate holds." if any(shown) else "."
     title = f"<h2>Cost per {n_said(report):,} cases by stopping point</h2>"
     return title + paragraph(note, "small") + _rows(rows)
 
