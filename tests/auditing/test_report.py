@@ -124,3 +124,38 @@ def test_a_test_that_disagrees_with_all_others_is_named_though_no_stage_may_end_
     report = sw.audit(frame, sw.Cascade([1, 1, 1, 1], 100, list(frame)))
     assert report.advice.stage != 2
     assert [w.tests for w in report.advice.warnings if w.kind is WarningKind.OUTLIER] == [(2,)]
+
+
+@pytest.mark.parametrize("n_labels", [1, 5, 20])
+def test_a_few_labels_that_say_little_make_no_guess_likely(n_labels):
+    """Half of what the second test changes are corrections, too few to pay for it."""
+    rng = np.random.default_rng(n_labels)
+    right = rng.integers(0, 2, 2_000)
+    wrong = rng.random((2_000, 2)) < 0.2
+    frame = pd.DataFrame(np.where(wrong, 1 - right[:, None], right[:, None]), columns=NAMES[:2])
+    apart = frame.assign(label=right)[frame[NAMES[0]] != frame[NAMES[1]]]
+    for draw_ in range(10):
+        told = apart.sample(n_labels, random_state=draw_)
+        report = sw.audit(frame, sw.Cascade([1, 5], 60, NAMES[:2]), labels=told)
+        assert report.advice.certainty is Certainty.GUESS or report.advice.stage == 0
+
+
+def test_coin_flips_make_nothing_likely():
+    for seed in range(10):
+        flips = np.random.default_rng(seed).integers(0, 2, (300, 3))
+        assert sw.audit(flips, sw.Cascade([1, 2, 3], 50)).advice.certainty is Certainty.GUESS
+
+
+def test_an_estimate_outside_of_what_is_assumed_is_not_likely():
+    """The last test is alone right, which the user knows and the model does not."""
+    rng = np.random.default_rng(0)
+    right, noise = rng.integers(0, 2, 4_000), rng.random((4_000, 5))
+    shared = noise[:, 4] < 0.4
+    wrong = np.column_stack(
+        [shared ^ (noise[:, k] < 0.05) for k in range(3)] + [noise[:, 3] < 0.03]
+    )
+    outputs = np.where(wrong, 1 - right[:, None], right[:, None])
+    report = sw.audit(outputs, sw.Cascade([1, 5, 5, 5], 100), assumptions=[Ordered()])
+    low = report.facts.error_bounds[0].low
+    assert report.facts.belief.error_rates[0] < low
+    assert report.advice.certainty is not Certainty.LIKELY

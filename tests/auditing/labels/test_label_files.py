@@ -205,6 +205,13 @@ def test_labels_carry_over_to_a_larger_plan(kind, tmp_path):
         {"data": {"case": 5}, "annotations": [{"result": [{"value": {"choices": ["x"]}}]}]},
         {"id": "5", "metadata": {"case": "5"}, "responses": {"label": [{"value": "x"}]}},
         {"case": 5, "label": "x"},
+        {
+            "data": {"case": 5},
+            "annotations": [
+                {"result": [{"value": {"choices": ["y"]}}], "was_cancelled": True},
+                {"result": [{"value": {"choices": ["x"]}}], "was_cancelled": False},
+            ],
+        },
     ],
 )
 def test_what_label_studio_and_argilla_give_back_is_read(record, tmp_path):
@@ -221,6 +228,7 @@ BROKEN = {
     '{"case": "\\ud800", "label": "x"}': "surrogates not allowed",
     b"\xff".decode("latin-1"): "line 0",
     f'{{"case": 1, "label": {10**400}}}': "a value that some test gives",
+    '{"case": 1, "responses": {"label": [{"value": "x"}, {"value": "y"}]}}': "must have one label",
 }
 
 
@@ -253,3 +261,11 @@ def test_what_a_spreadsheet_would_compute_is_text_in_a_sheet(tmp_path):
     (tmp_path / "sheet.csv").write_text(sheet)
     found = sw.audit(log, CASCADE, labels=tmp_path / "sheet.csv", case_id="=id")
     assert found.facts.labels.n_labels == 30
+
+
+def test_an_export_that_lost_the_ids_is_refused(tmp_path):
+    """JSON-MIN of Label Studio has its own numbers in the place of a column called id."""
+    frame = world()[1].assign(id=lambda f: range(len(f)))
+    (tmp_path / "min.json").write_text('[{"id": 5, "label": "x", "annotation_id": 9}]')
+    with pytest.raises(LogError, match="JSON-MIN, Label Studio puts its own number"):
+        sw.audit(frame, CASCADE, labels=tmp_path / "min.json", case_id="id")
