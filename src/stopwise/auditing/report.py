@@ -31,12 +31,15 @@ class AuditReport:
         What to do, how sure that is, and what next: kinds and numbers.
     planned_cases
         The cases to label, shuffled, where that was asked for.
+    case_id
+        The column with the id of each case, if one was named.
     """
 
     source: str
     facts: Facts
     advice: Advice
     planned_cases: tuple[PlannedCase, ...] = ()
+    case_id: str | None = None
 
     @property
     def cascade(self) -> Cascade:

@@ -114,9 +114,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         known = {} if labelled is None else labelled.by_id
         cases = draw_cases(opened, facts.plan, show=show, labelled=known, seed=seed)
     name = "a pattern table" if opened is None else opened.name
-    return AuditReport(
-        name, facts, advise(facts, n_drawn=sum(case.label is None for case in cases)), cases
-    )
+    advice = advise(facts, n_drawn=sum(case.label is None for case in cases))
+    own_id = None if opened is None else opened.case_id
+    return AuditReport(name, facts, advice, cases, own_id)
 
 
 def _check_settings(cascade: Any, confidence: Any, assumptions: Any) -> tuple[Assumption, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from shlex import quote
 
 from stopwise.auditing.advice import NextStep
@@ -48,16 +49,20 @@ def _command(report: AuditReport) -> str:
     if report.advice.next_step is not NextStep.LABEL:
         return ""
     cascade, n = report.cascade, f"{report.advice.n_next:.0f}"
+    is_file, said = bool(Path(report.source).suffix), "This draws the cases to label:"
     command = f"sw.audit(log, cascade, n_planned={n})"  # only Python knows trees
     if cascade.is_chain:
         costs = ",".join(f"{price:.15g}" for price in cascade.prices)
+        own_id = "" if report.case_id is None else f" --id {quote(report.case_id)}"
         old = "" if report.facts.labels is None else " --labels LABELS --plan-out MORE.csv"
         command = (
-            f"stopwise audit LOG --tests {quote(','.join(cascade.names))} --costs {costs} "
-            f"--mistake-cost {cascade.mistake_cost:.15g}{old} --plan-labels {n}"
+            f"stopwise audit {quote(report.source) if is_file else 'LOG'} "
+            f"--tests {quote(','.join(cascade.names))} --costs {costs} "
+            f"--mistake-cost {cascade.mistake_cost:.15g}{own_id}{old} --plan-labels {n}"
         )
-    yours = "your log" if report.facts.labels is None else "your log and labels"
-    said = f"This draws the cases to label; put in {yours}, and --id if you gave one:"
+        yours = ["your log"] * (not is_file) + ["your labels"] * bool(old)
+        if yours:
+            said = f"This draws the cases to label; put in {' and '.join(yours)}:"
     return paragraph(said) + f"<p><code>{unbroken(command)}</code></p>"
 
 
