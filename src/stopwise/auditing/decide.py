@@ -11,6 +11,7 @@ from stopwise.auditing.advice import (
     Advice,
     Basis,
     Certainty,
+    LabelOutlook,
     NextStep,
     Payoff,
     Step,
@@ -30,6 +31,7 @@ from stopwise.disagreement import sound_stage
 from stopwise.patterns import PatternTable
 
 FIRST_LABELS = 20
+FAIR_CHANCE = 0.25  # that labels settle it, to ask for so many
 LABELS_GROWTH = 4  # so many times the labels there are, where these do not settle it
 # How much more every other stage must cost for a belief to be clear.
 GAP = 0.1  # of what the stage costs
@@ -46,10 +48,14 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
     others = [k for k in range(facts.cascade.n_stages) if k not in path]
     ways = [_step(facts, stage, k) for k in others]
     before = [_step(facts, k, stage) for k in path[:-1]]
-    next_step, n_next = _next(facts, stage, certainty, n_drawn)
-    skipped = max(ways, key=lambda s: (s.payoff is not Payoff.NEVER, s.gain), default=None)
+    # Of ways on that can pay the one worth most; else all that is saved.
+    open_ways = [s for s in ways if s.payoff is not Payoff.NEVER]
+    skipped = max(open_ways, key=lambda s: s.gain, default=None) or max(
+        ways, key=lambda s: s.price, default=None
+    )
     taken = min(before, key=lambda s: (s.payoff is Payoff.ALWAYS, s.gain), default=None)
     stake, outlooks = label_value(facts, certainty, skipped, taken)
+    next_step, n_next = _next(facts, stage, certainty, n_drawn, outlooks)
     at_risk = max(float(facts.worst_regrets[stage]), 0.0)
     return Advice(
         stage=stage,
@@ -203,7 +209,13 @@ def _payoff(most: FloatArray, start: int, end: int, price: float) -> Payoff:
     return Payoff.ALWAYS if price + most[end, start] <= TINY else Payoff.OPEN
 
 
-def _next(facts: Facts, stage: int, certainty: Certainty, n_drawn: int) -> tuple[NextStep, float]:
+def _next(
+    facts: Facts,
+    stage: int,
+    certainty: Certainty,
+    n_drawn: int,
+    outlooks: tuple[LabelOutlook, ...],
+) -> tuple[NextStep, float]:
     if certainty is Certainty.PROVEN:
         verdict = facts.verdict
         near = [p for p in verdict.pairs if stage in (p.shallow, p.deep)]
@@ -219,8 +231,11 @@ def _next(facts: Facts, stage: int, certainty: Certainty, n_drawn: int) -> tuple
         return NextStep.NOTHING, 0
     if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0
-    n_labels = 0 if facts.labels is None else facts.labels.n_labels
-    n = max(FIRST_LABELS, LABELS_GROWTH * n_labels)
+    if facts.labels is not None:
+        n = max(FIRST_LABELS, LABELS_GROWTH * facts.labels.n_labels)
+    else:  # the fewest that may well settle it
+        fair = (o.n_labels for o in outlooks if o.chance >= FAIR_CHANCE)
+        n = next(fair, outlooks[-1].n_labels if outlooks else FIRST_LABELS)
     return NextStep.LABEL, min(n, facts.n_disputed)
 
 

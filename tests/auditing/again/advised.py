@@ -221,11 +221,13 @@ class Again(LabelValue, Planned):
 
     @cached_property
     def skipped(self):
-        """The way on that is worth most, one that can pay before one that cannot."""
+        """The way on that is worth most of those that can pay, else the dearest."""
         stage = self.choice[0]
         ways = [self.step(stage, k) for k in self.stages if k not in self.paths[stage]]
-        hopeful = [step for step in ways if step["payoff"] != "never"] or ways
-        return max(hopeful, key=self.worth, default=None)
+        hopeful = [step for step in ways if step["payoff"] != "never"]
+        if not hopeful:
+            return max(ways, key=lambda step: step["price"], default=None)
+        return max(hopeful, key=self.worth)
 
     @cached_property
     def taken(self):
@@ -290,4 +292,9 @@ class Again(LabelValue, Planned):
         if self.next_step == "label the plan":
             return sum(m for _, m in self.plan.values())
         n = max(20, 4 * len(self.labelled))
+        if not self.log.labels:
+            _, chances, sizes = self.label_value
+            n = next(
+                (m for m, p in zip(sizes, chances, strict=True) if p >= 0.25), [20, *sizes][-1]
+            )
         return min(n, self.n_disputed) if self.next_step == "label" else 0

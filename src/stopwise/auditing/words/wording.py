@@ -98,12 +98,12 @@ WARNING = {
     "advice.",
 }
 STEP = {
-    Payoff.NEVER: "Skipping {end} saves {saved}; that is certain: run on all, it changes {changed} "
-    "and costs as much as {price}.",
+    Payoff.NEVER: "Skipping {skipped} saves {saved}; that is certain: run on all, {it} change{s} "
+    "{changed} and cost{s} as much as {price}.",
     Payoff.ALWAYS: "Going from {start} to {end} {costs} and is worth it{surely}.",
     Payoff.OPEN: "Going from {start} to {end} {costs} and pays if {condition}{estimate}.",
 }
-NEVER_GIVEN = "Skipping {end} saves {saved}; {given} it cannot pay if run on all."
+NEVER_GIVEN = "Skipping {skipped} saves {saved}; {given} {it} cannot pay if run on all."
 NEVER_CHEAPER = "Going from {start} to {end} {costs}; {given} it costs more than that in mistakes."
 SHORT_STEP = {  # beside its bar
     Payoff.NEVER: "{it} cannot pay if run on all.",
@@ -158,11 +158,17 @@ def step_words(report: AuditReport, step: Step) -> str:
     if step.payoff is Payoff.NEVER and step.changed.high > step.price:
         form = NEVER_GIVEN if step.price >= 0 else NEVER_CHEAPER
     estimate, has_gaps = _estimate(report, step), step.changed.width > 0
+    before, path = report.cascade.paths[step.start], report.cascade.paths[step.end]
+    skipped = [k for k in path if k not in before]
+    it, s = ("it", "s") if len(skipped) == 1 else ("they", "")
     return capital(
         form.format(
+            skipped=names(report, skipped, "and"),
+            it=it,
+            s=s,
             start=name(report, step.start),
             end=name(report, step.end),
-            saved=money(report, step.price) + (" it runs on" if has_gaps else ""),
+            saved=money(report, step.price) + (f" {it} run{s} on" if has_gaps else ""),
             costs=_costs(report, step.price),
             price=counted(n_said(report) * step.price, "mistake"),
             changed=changed_words(report, step),
