@@ -15,6 +15,7 @@ from stopwise.errors import InputError, LogError, OutputsError, StateError
 from stopwise.pattern_counts import PatternCounts
 from stopwise.patterns import (
     PatternTable,
+    agreement_of_rows,
     flip_flops,
 )
 from tests.strategies import cascades, hoeffding, told_cases
@@ -292,3 +293,9 @@ def test_frequencies_converge_to_the_output_law():
     tolerance = hoeffding(n, 28)
     assert all(abs(counts.table.get(y, 0) / n - p) <= tolerance for y, p in truth.items())
     assert abs(counts.flip_flop_rate - law.flip_flop_rate()) <= tolerance
+
+
+def test_gaps_may_stay_gaps_in_the_agreement_of_rows():
+    rows = np.array([[7, 3, -1, 3], [-1, -1, 5, 5]])
+    assert agreement_of_rows(rows, keep_gaps=True).tolist() == [[0, 1, -1, 1], [-1, -1, 2, 2]]
+    assert agreement_of_rows(rows).tolist() == [[0, 1, 2, 1], [0, 0, 2, 2]]

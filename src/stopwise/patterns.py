@@ -47,11 +47,7 @@ def agreement(outputs: Outputs, *, missing: Hashable = None) -> tuple[Any, ...]:
 
 
 def agreement_of_rows(rows: IntArray, *, keep_gaps: bool = False) -> IntArray:
-    """Return for each code the first place of its row with the same; gaps are codes or stay gaps.
-
-    >>> agreement_of_rows(np.array([[7, 3, -1, 3]]), keep_gaps=True)
-    array([[ 0,  1, -1,  1]])
-    """
+    """Return for each code the first place of its row with the same; gaps are codes or stay gaps."""
     first = [(rows[:, : k + 1] == rows[:, k, None]).argmax(axis=1) for k in range(rows.shape[1])]
     found = np.array(first, dtype=np.int64).reshape(rows.T.shape).T  # also without any column
     return np.where(rows == MISSING, MISSING, found) if keep_gaps else found
