@@ -47,7 +47,7 @@ def agreement(outputs: Outputs, *, missing: Hashable = None) -> tuple[Any, ...]:
 
 
 def agreement_of_rows(rows: IntArray, *, keep_gaps: bool = False) -> IntArray:
-    """Return for each code the first place of its row with the same; gaps are codes or stay gaps."""
+    """Return for each code the first place of its row with the same; a gap is a code or stays."""
     first = [(rows[:, : k + 1] == rows[:, k, None]).argmax(axis=1) for k in range(rows.shape[1])]
     found = np.array(first, dtype=np.int64).reshape(rows.T.shape).T  # also without any column
     return np.where(rows == MISSING, MISSING, found) if keep_gaps else found
