@@ -18,14 +18,15 @@ OFTEN = 0.1  # and at least this often
 
 def warnings_of(facts: Facts, stage: int, certainty: Certainty) -> tuple[AdviceWarning, ...]:
     """Return the warnings for an advice, the gravest first."""
-    belief = () if certainty is Certainty.PROVEN else _of_belief(facts, stage)
+    belief = () if certainty is Certainty.PROVEN else _of_belief(facts, stage, certainty)
     return (*belief, *_of_log(facts), *_of_labels(facts))
 
 
-def _of_belief(facts: Facts, stage: int) -> Iterator[AdviceWarning]:
+def _of_belief(facts: Facts, stage: int, certainty: Certainty) -> Iterator[AdviceWarning]:
     rivals = may_err_less(facts, stage, facts.possible_stages)
     for test, share in outliers(facts, stage).items() if rivals else ():
-        if test == stage or not facts.has_telling_labels:
+        # Labels that make the advice likely have told whether it is alone right.
+        if test == stage or certainty is Certainty.GUESS or not facts.has_telling_labels:
             yield AdviceWarning(WarningKind.OUTLIER, (test,), share=share)
     if facts.belief.is_refuted:
         yield AdviceWarning(WarningKind.MISFIT, facts.belief.dependent_tests)

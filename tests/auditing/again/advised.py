@@ -245,7 +245,9 @@ class Again(LabelValue, Planned):
         found = []
         if certainty != "proven":
             odd = self.outliers(stage)
-            found += ["outlier" for k in odd if k == stage or not self.n_telling]
+            found += [
+                "outlier" for k in odd if k == stage or certainty == "guess" or not self.n_telling
+            ]
             if known and self.model.misfit.is_refuted:
                 found.append("misfit")
             stages = {self.sound(self.share)} - {None}

@@ -131,15 +131,8 @@ def _wrong(model: LatentClasses, table: PatternTable) -> FloatArray:
     place = {value: code for code, value in enumerate(model.classes)}
     known = [place.get(value, MISSING) for value in table.classes]
     codes = np.array([*known, MISSING])[table.codes]
-    chances = model.posterior(codes)
-    wrong = np.ones(codes.shape)
-    for k in range(table.n_stages):
-        (rows,) = np.nonzero(codes[:, k] != MISSING)
-        wrong[rows, k] = 1 - chances[rows, codes[rows, k]]
-        (rows,) = np.nonzero(~table.shown[:, k])
-        if len(rows):
-            wrong[rows, k] = 1 - model.hidden.right(k, codes[rows], chances[rows])
-    return wrong
+    is_never_right = table.shown & (codes == MISSING)
+    return np.where(is_never_right, 1.0, model.wrong(codes))
 
 
 def _spreads(wrong: FloatArray, shares: FloatArray, n_cases: int) -> FloatArray:
