@@ -66,7 +66,8 @@ def measure(name: str, law: sw.Instance, policies: tuple[str, ...], T: int, runs
         stuck[policy] = int((late > 0.02 * (T // 10) * law.gaps.max()).sum())
     limit = math.nan
     if law.cascade.n_stages <= MOST_STAGES_OF_LIMIT:
-        limit = weak_dominance_limit(law.output_law, law.gaps, law.best_stage) * math.log(T)
+        limit = weak_dominance_limit(law.output_law, law.gaps, law.best_stage, by_agreement=True)
+        limit *= math.log(T)
     return Row(name, limit, margin(law), regret, stuck)
 
 

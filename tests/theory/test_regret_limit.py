@@ -12,6 +12,7 @@ from stopwise.cascade import Cascade
 from stopwise.disagreement import dominated_pairs
 from stopwise.errors import SettingError
 from stopwise.problem.families import nested_errors, relaxed_errors
+from stopwise.problem.instance import Instance
 from stopwise.theory.divergence import bernoulli_kl
 from stopwise.theory.plan import cheapest_plan, expected_regret
 from stopwise.theory.regret_limit import weak_dominance_limit
@@ -19,8 +20,9 @@ from stopwise.theory.regret_limit import weak_dominance_limit
 BITS = [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1)]  # who agrees with whom among three binary tests
 
 
-def limit(instance):
-    return weak_dominance_limit(instance.output_law, instance.gaps, instance.best_stage)
+def limit(instance, *, by_agreement=True):
+    law, gaps, best = instance.output_law, instance.gaps, instance.best_stage
+    return weak_dominance_limit(law, gaps, best, by_agreement=by_agreement)
 
 
 def by_brute_force(instance, grid=120):
@@ -78,6 +80,46 @@ def test_two_tests_by_hand(p):
 def test_three_tests_by_brute_force(instance):
     exact = limit(instance)
     assert 0.97 * exact <= by_brute_force(instance) <= 1.001 * exact
+
+
+@pytest.mark.parametrize(("prevalence", "slip"), [(0.5, 0.0), (0.2, 0.0), (0.3, 0.1)])
+def test_two_tests_whose_answers_are_seen(prevalence, slip):
+    """The answers of test 1 keep their law; each has its own chance h of being changed."""
+    price = 0.4
+    instance = relaxed_errors(
+        Cascade(costs=[0, price]), [0.3, 0.05], slip=slip, prevalence=prevalence
+    )
+    law = instance.output_law
+    chance = np.array([law.probabilities[law.codes[:, 0] == y].sum() for y in (0, 1)])
+    changed = law.codes[:, 0] != law.codes[:, 1]
+    h = [law.probabilities[(law.codes[:, 0] == y) & changed].sum() / chance[y] for y in (0, 1)]
+    information = math.inf
+    for first in np.linspace(1e-6, 1, 20_001, endpoint=False).tolist():
+        second = (price - chance[0] * first) / chance[1]
+        if 0 < second < 1:
+            new = [bernoulli_kl(h[0], first), bernoulli_kl(h[1], second)]
+            information = min(information, float(chance @ new))
+    assert limit(instance, by_agreement=False) == pytest.approx(
+        instance.gaps[1] / information, rel=2e-3
+    )
+
+
+def test_answers_tell_no_less_than_agreement():
+    for seed in range(8):
+        instance = random_weak(np.random.default_rng(seed), 3)
+        assert limit(instance, by_agreement=False) <= limit(instance) * (1 + 2e-4)
+    instance = nested_errors(Cascade(costs=[0, 0.1, 0.1]))
+    assert limit(instance, by_agreement=False) < 0.95 * limit(instance)
+
+
+def test_a_pattern_that_hardly_ever_comes_up_does_not_matter():
+    """Its tangents are so steep that no linear programme with them can be solved."""
+    rows = [(0, 0, 0), (0, 0, 1), (1, 1, 0)]  # the label, then the outputs
+    limits = []
+    for rare in (0.0, 1e-40):
+        law = Instance.from_patterns(rows, [0.8, 0.2, rare], Cascade(costs=[0, 0.4]))
+        limits.append(limit(law, by_agreement=False))
+    assert limits == pytest.approx([0.6 / bernoulli_kl(0.2, 0.4)] * 2, rel=1e-3)
 
 
 def test_it_is_at_most_what_pairs_alone_take():

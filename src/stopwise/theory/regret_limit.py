@@ -5,24 +5,30 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import FloatArray
 from stopwise.errors import SettingError
-from stopwise.patterns import PatternTable
+from stopwise.patterns import PatternTable, agreement
 from stopwise.theory.plan import Numbers
 
 Pattern = tuple[int, ...]
-MAX_PATTERNS = 3_000  # of agreement, for which the limit is computed
+MAX_PATTERNS = 3_000  # for which the limit is computed
 PRECISION = 1e-4  # the share of the required information that may be missing
 MAX_ROUNDS = 200
+# Prefixes that are rarer tell nothing within any horizon; their tangents are too steep to solve.
+NEGLIGIBLE = 1e-9
+OPTIMAL, INFEASIBLE = 0, 2  # SciPy's codes for how a linear programme ended
 # Where -ln p is first replaced by its tangents, as multiples of the probability p has in truth.
 FIRST_TANGENTS = (0.02, 0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0)
 
 
-def weak_dominance_limit(law: PatternTable, gaps: Numbers, best: int) -> float:
+def weak_dominance_limit(
+    law: PatternTable, gaps: Numbers, best: int, *, by_agreement: bool = False
+) -> float:
     """Return c(θ): no learner that is consistent under weak dominance has less than c ln T regret.
 
     c = min ⟨u, Δ⟩ over u >= 0 with Σ_k u_k KL(P_1..k ‖ P'_1..k) >= 1 for every law P' of the
@@ -30,9 +36,9 @@ def weak_dominance_limit(law: PatternTable, gaps: Numbers, best: int) -> float:
     stage keep their law: what is played most of the time would show any other P' at no regret.
 
     Stage j is best under weak dominance in P', with some labels, just if it pays from every earlier
-    stage and no later one pays from it; that takes a j beyond the best one. Only who agrees with
-    whom matters. Both the plan u and the most deceptive P' come from linear programmes: u meets the
-    conditions of the P' found so far, and -ln p has tangents for each probability of a prefix.
+    stage and no later one pays from it; that takes a j beyond the best one. Both the plan u and the
+    most deceptive P' come from linear programmes: u meets the conditions of the P' found so far,
+    and -ln p has tangents for each probability of a prefix.
 
     Parameters
     ----------
@@ -42,17 +48,23 @@ def weak_dominance_limit(law: PatternTable, gaps: Numbers, best: int) -> float:
         Δ_k for each stage, >= 0.
     best
         The best stage.
+    by_agreement
+        Whether to return the limit of learners that go by who agrees with whom, as `Resolve` does.
+        Which answers were given may tell more, so this limit is at least as high.
 
     >>> from stopwise.cascade import Cascade
-    >>> law = PatternTable.from_rows([[0, 0], [0, 1]], [80, 20], Cascade(costs=[0, 0.4]))
-    >>> round(weak_dominance_limit(law, [0.0, 0.2], 0), 2)  # Δ / kl(.2, .4)
+    >>> rows, cascade = [[0, 0], [0, 1], [1, 1]], Cascade(costs=[0, 0.4])
+    >>> law = PatternTable.from_rows(rows, [40, 20, 40], cascade)
+    >>> round(weak_dominance_limit(law, [0.0, 0.2], 0), 2)
+    1.55
+    >>> round(weak_dominance_limit(law, [0.0, 0.2], 0, by_agreement=True), 2)  # Δ / kl(.2, .4)
     2.19
     """
     cascade = law.cascade
     if not cascade.is_chain or not law.is_complete:
         raise SettingError(f"law must be of complete outputs of a chain, got {law!r}")
     K = cascade.n_stages
-    rivals = [_Rival(law, best, j) for j in range(best + 1, K)]
+    rivals = [_Rival(law, best, j, by_agreement) for j in range(best + 1, K)]
     costs = np.array(gaps, dtype=np.float64)[best + 1 :]
     plan: FloatArray = np.ones(len(costs))
     cuts: list[FloatArray] = []
@@ -74,18 +86,21 @@ def weak_dominance_limit(law: PatternTable, gaps: Numbers, best: int) -> float:
 class _Rival:
     """The laws in which stage ``rival`` is best, and the one that is hardest to tell from P."""
 
-    def __init__(self, law: PatternTable, best: int, rival: int) -> None:
+    def __init__(self, law: PatternTable, best: int, rival: int, by_agreement: bool) -> None:
         K, C = law.n_stages, law.cascade.cumulative_costs
-        patterns = list(_agreements(K, law.n_classes))
+        n_classes = max(law.n_classes, 2)
+        all_patterns = (
+            _agreements(K, n_classes) if by_agreement else product(range(n_classes), repeat=K)
+        )
+        patterns = list(islice(all_patterns, MAX_PATTERNS + 1))
         if len(patterns) > MAX_PATTERNS:
             raise SettingError(f"law must have at most {MAX_PATTERNS} patterns, got more")
         chances: dict[Pattern, float] = defaultdict(float)
         for row, chance in zip(law.codes.tolist(), law.probabilities.tolist(), strict=True):
-            first: dict[int, int] = {}
-            pattern = tuple(first.setdefault(y, len(first)) for y in row)
+            pattern = agreement(row) if by_agreement else tuple(row)
             for k in range(K):
                 chances[pattern[: k + 1]] += chance
-        prefixes = [s for s in chances if len(s) > best + 1]
+        prefixes = [s for s in chances if len(s) > best + 1 and chances[s] > NEGLIGIBLE]
         self.depths = np.array([len(s) - best - 2 for s in prefixes])
         self.chances = np.array([chances[s] for s in prefixes])
         self.n_deeper = K - 1 - best
@@ -144,13 +159,14 @@ class _Rival:
 
 
 def _agreements(n_stages: int, n_classes: int) -> Iterator[Pattern]:
-    """Yield who can agree with whom: each output is an earlier value or the next new one."""
-    patterns: list[Pattern] = [(0,)]
-    for _ in range(n_stages - 1):
-        patterns = [(*s, y) for s in patterns for y in range(min(max(s) + 2, max(n_classes, 2)))]
-        if len(patterns) > MAX_PATTERNS:
-            break
-    yield from patterns
+    """Yield who can agree with whom, in the form of `agreement`."""
+    if n_stages == 1:
+        yield (0,)
+        return
+    for s in _agreements(n_stages - 1, n_classes):
+        places = sorted(set(s))
+        for y in places if len(places) == n_classes else [*places, n_stages - 1]:
+            yield (*s, y)
 
 
 def _memberships(prefixes: list[Pattern], patterns: list[Pattern]) -> FloatArray:
@@ -165,4 +181,6 @@ def _solved(
     from scipy.optimize import linprog
 
     solution = linprog(costs, rows, limits, sums, totals, method="highs")
+    if solution.status not in (OPTIMAL, INFEASIBLE):
+        raise SettingError(f"law must let the limit be computed: {solution.message}")
     return solution.x
