@@ -10,6 +10,7 @@ from stopwise.problem.families import (
     nested_errors,
     relaxed_errors,
 )
+from stopwise.problem.instance import Instance
 from tests.policies.helpers import Case, play, regret, resolve_told, sample_cases
 
 
@@ -22,12 +23,22 @@ def test_it_is_not_stuck_where_algorithm_2_is():
         assert ours < 0.6 * theirs
 
 
+def with_useless_leaf(instance):
+    """The same tests with one more below the first, which repeats it at a price of 1.5."""
+    cascade = Cascade([*instance.cascade.costs, 1.5], parents=[None, 0, 1, 0])
+    rows = np.column_stack([instance.labels, instance.outputs, instance.outputs[:, 0]])
+    return Instance.from_patterns(rows.tolist(), instance.probabilities, cascade)
+
+
+@pytest.mark.parametrize("on_tree", [False, True], ids=["chain", "tree"])
 @pytest.mark.parametrize("margin", [0.02, 0.01])
-def test_a_stage_that_only_looks_cheap_is_not_bought_for_long(margin):
+def test_a_stage_that_only_looks_cheap_is_not_bought_for_long(margin, on_tree):
     """Stage 2 is contradicted by stage 3, which pays from it: no need to settle it against 1."""
     instance = costly_middle(margin)
-    assert instance.is_weakly_dominant()
     assert instance.gaps == pytest.approx([0, 0.5, 2 * margin])
+    if on_tree:
+        instance = with_useless_leaf(instance)
+    assert instance.is_weakly_dominant()
     means = {
         name: sw.simulate(
             instance, policy, horizon=100_000, replications=6, seed=3, checkpoints=1, progress=False
@@ -108,7 +119,7 @@ def test_a_test_that_never_answers_is_bought_for_ever():
     assert policy.recommend() == 0
     assert [c.deep for c in policy.certificate().open] == [2]
     dear = sw.Resolve(Cascade([0, 0.3, 0.8]))
-    assert set(play(dear, [case] * 1_100)[-200:]) == {0, 1}  # (1, 2) is all that is left to know
+    assert set(play(dear, [case] * 1_400)[-200:]) == {0, 1}  # (1, 2) is all that is left to know
 
 
 def test_shares_at_their_price_do_not_pay():

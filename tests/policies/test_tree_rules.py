@@ -13,10 +13,10 @@ from paper.random_instances import random_tree, random_weak_tree
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
 from stopwise.policies.optimism import first_accepted, price_rows
-from stopwise.policies.resolution import settles
+from stopwise.policies.resolution import epoch_end, settles
 from stopwise.policies.tree_resolution import (
-    cheapest_showing_on_tree,
     resolving_walk,
+    where_to_buy_on_tree,
     witness_on_tree,
 )
 from stopwise.policies.walk import optimistic_walk, steepest_walk
@@ -133,13 +133,17 @@ def slow_resolve(counts, zone):
             strongest = max(paying, key=evidence)
             questions[a, strongest] = C[strongest] - C[a], math.inf
             witnesses.add((a, strongest))
-    horizon = max(1024, 2 ** math.ceil(math.log2(counts.n_rounds + 1)))
+    horizon = epoch_end(counts.n_rounds)
 
-    def fails_above(j):
-        rows = [(C[j] - C[a], int(seen[a, j]), int(differed[a, j])) for a in cascade.path(j)[:-1]]
+    def is_out(j):
+        above = [(a, j) for a in cascade.path(j)[:-1] if gain(a, j) <= zone / 2]
+        below = [(j, m) for m in cascade.descendants[j] if gain(j, m) > zone / 2]
         return any(
-            d <= n * (q + zone / 2) and settles(n, d, q, 1.0, horizon, zone, math.log(len(C)))
-            for q, n, d in rows
+            settles(
+                *(int(seen[i, k]), int(differed[i, k]), C[k] - C[i], 1.0, horizon, zone),
+                math.log(len(C)),
+            )
+            for i, k in above + below
         )
 
     looks = []
@@ -148,7 +152,7 @@ def slow_resolve(counts, zone):
         weight = 1.0 if n_other == math.inf else n_other / (n_other + n)
         if settles(n, int(differed[i, j]), price, weight, horizon, zone, 0.0):
             continue
-        if (i, j) not in witnesses and fails_above(j):
+        if (i, j) not in witnesses and is_out(j):
             continue
         looks.append((n_other, -best) if n_other < n else (n, -j))
     if not looks:
@@ -157,8 +161,12 @@ def slow_resolve(counts, zone):
     if chosen == best:
         return best
     common = max(set(path).intersection(cascade.path(chosen)))
-    showing = [chosen, *cascade.descendants[chosen]]
-    return max(showing, key=lambda m: gain_or_price(common, m))
+    paying = [m for m in cascade.descendants[chosen] if gain(chosen, m) > zone / 2]
+    cheapest = max([chosen, *paying], key=lambda m: gain_or_price(common, m))
+    # Every other look is at the test below.
+    return (
+        cheapest if 2 * counts.seen[cheapest][cheapest] <= counts.seen[chosen][chosen] else chosen
+    )
 
 
 @settings(max_examples=150)
@@ -211,14 +219,19 @@ def test_a_test_is_passed_because_of_the_strongest_witness(shares, witness):
     assert witness_on_tree(tree.branches, *tables(counts), 0, 1, 0.0) == witness
 
 
-def test_a_question_is_bought_where_it_is_cheapest_from_where_the_ways_part():
+def test_a_question_is_bought_in_turn_where_it_is_cheapest_from_where_the_ways_part():
     tree = Cascade([0, 0.1, 0.1, 0.1, 0.1, 0.2], parents=[None, 0, 1, 2, 2, 4])
-    at = {"the fork": {(2, 5): 30}, "above it": {(0, 5): 90, (1, 5): 90}}
-    found = {
-        place: cheapest_showing_on_tree(tree.branches, *tables(told_shares(tree, shares)), 4, 3)
-        for place, shares in at.items()
-    }
-    assert found == {"the fork": 5, "above it": 4}
+    pays = {(4, 5): 30}
+
+    def bought(shares, n_shown):
+        counts = told_shares(tree, shares)
+        counts.seen[4][4], counts.seen[5][5] = 100, n_shown
+        return where_to_buy_on_tree(tree.branches, *tables(counts), 4, 3, 0.0)
+
+    assert bought(pays | {(2, 5): 30}, 50) == 5  # at the fork it is the cheaper one
+    assert bought(pays | {(2, 5): 30}, 51) == 4  # in turn
+    assert bought(pays | {(0, 5): 90, (1, 5): 90}, 50) == 4  # above the fork it does not count
+    assert bought({(2, 5): 30}, 50) == 4  # it can be cheaper only if it pays from 4
 
 
 @given(seeds)

@@ -8,9 +8,9 @@ Tables are those of `walk`. Let b be what looks best, the end of the steepest wa
 3. A *rival* of b at a lies below a in another branch. It is never seen together with b, but both
    are seen together with a: it has to be settled that it gains no more there than the way to b.
 
-Questions 1 and 3 are also answered if it is settled that j does not pay from some test above it: it
-is not best then, whatever the labels. The open question seen least is bought first, of equals the
-one about the last test, where it seems to cost least.
+Questions 1 and 3 are also answered if it is settled that j does not pay from some test above it, or
+that a test below j pays from it: it is not best then. The open question seen least is bought first,
+of equals the one about the last test, where `resolution.where_to_buy` would buy it.
 """
 
 from __future__ import annotations
@@ -88,20 +88,21 @@ def held_against(
     return price - excess(prices, seen, disagreed, way, i), n_way / (n_way + seen[j][i])
 
 
-def fails_an_ancestor(
+def is_ruled_out(
     branches: Any, prices: Any, seen: Any, disagreed: Any, j: int, horizon: int, zone: float
 ) -> bool:
-    """Whether it is settled that j does not pay from some test above it, so that it is not best.
+    """Whether it is settled that j does not pay from a test above it, or one below pays from it.
 
     There are many such comparisons, so each needs ln K more evidence.
     """
     extra = math.log(len(prices))
-    for a in range(j):
-        if (
-            branches[a][j] != NOTHING
-            and not pays(prices, seen, disagreed, a, j, zone)
-            and settles(seen[j][a], disagreed[j][a], prices[j][a], 1.0, horizon, zone, extra)
-        ):
+    for other in range(len(prices)):
+        above, below = min(other, j), max(other, j)
+        if branches[above][below] == NOTHING:
+            continue
+        n, d, price = seen[below][above], disagreed[below][above], prices[below][above]
+        contradicts = pays(prices, seen, disagreed, above, below, zone) == (above == j)
+        if contradicts and settles(n, d, price, 1.0, horizon, zone, extra):
             return True
     return False
 
@@ -125,9 +126,7 @@ def resolving_walk(
             bar, weight = held_against(branches, prices, seen, disagreed, i, j, best, way)
             if settles(n, d, bar, weight, horizon, zone, 0.0):
                 continue
-            if j != witness and fails_an_ancestor(
-                branches, prices, seen, disagreed, j, horizon, zone
-            ):
+            if j != witness and is_ruled_out(branches, prices, seen, disagreed, j, horizon, zone):
                 continue
             # Of a rival and the way that it is held against the less seen one is looked at.
             bought = best if weight < 0.5 else j
@@ -136,15 +135,16 @@ def resolving_walk(
                 chosen, least = bought, looks
     if chosen in (NOTHING, best):
         return best
-    return cheapest_showing_on_tree(branches, prices, seen, disagreed, chosen, best)
+    return where_to_buy_on_tree(branches, prices, seen, disagreed, chosen, best, zone)
 
 
-def cheapest_showing_on_tree(
-    branches: Any, prices: Any, seen: Any, disagreed: Any, j: int, best: int
+def where_to_buy_on_tree(
+    branches: Any, prices: Any, seen: Any, disagreed: Any, j: int, best: int, zone: float
 ) -> int:
-    """Return j or a test below it, whichever seems to cost the least more than ``best``.
+    """Return where to look at j: there, or in turn at a test below it that pays from it.
 
-    They are compared at the last test that they have in common with ``best``.
+    Of these it is the one that seems to cost the least more than ``best``, and less than j. They
+    are compared at the last test that they have in common with ``best``.
     """
     common = 0
     for i in range(best + 1):
@@ -152,8 +152,11 @@ def cheapest_showing_on_tree(
             common = i
     cheapest = j
     for m in range(j + 1, len(prices)):
-        if branches[j][m] != NOTHING and excess(prices, seen, disagreed, m, common) < excess(
-            prices, seen, disagreed, cheapest, common
+        if (
+            branches[j][m] != NOTHING
+            and pays(prices, seen, disagreed, j, m, zone)
+            and excess(prices, seen, disagreed, m, common)
+            < excess(prices, seen, disagreed, cheapest, common)
         ):
             cheapest = m
-    return cheapest
+    return cheapest if 2 * seen[cheapest][cheapest] <= seen[j][j] else j
