@@ -74,7 +74,7 @@ class StoppingPlay:
     """One replication, told in batches.
 
     A policy with `hold` is told as many cases at once as it says that its rule is certain for. One
-    without is told a single case whenever its rule has changed or an epoch, a power of two, begins;
+    without is told a single case whenever its rule has changed or an epoch of `Resolve` begins;
     then batches grow while the rule stays. What is learned is used a little late, as in practice.
     The policy learns; ``rng`` draws the cases.
     """
