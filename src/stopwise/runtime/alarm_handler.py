@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from stopwise.errors import StoreError
 from stopwise.monitor import Alarm, Monitor, MonitorSettings
@@ -29,19 +29,7 @@ SHADOW_SHARE = 0.1
 
 
 class AlarmHandler:
-    """Shows cases to the monitor and responds to its alarms.
-
-    Parameters
-    ----------
-    engine, learning, events
-        The parts of the runtime that an alarm concerns.
-    settings
-        The thresholds of the monitor.
-    on_alarm
-        Called with every alarm, after it was logged.
-    clock
-        Wall time in seconds.
-    """
+    """Shows cases to the monitor and responds to its alarms."""
 
     def __init__(
         self,
@@ -60,10 +48,9 @@ class AlarmHandler:
         self._settings = settings
         self._on_alarm = on_alarm
         self._clock = clock
-        self._reason_for_epoch = (
-            ""  # of an epoch that could not begin yet, as the store was unavailable
-        )
-        self._usual: dict[int, float] = {}  # the agreement of stages out of service before
+        self._reason_for_epoch = ""  # of one that could not begin yet: the store was unavailable
+        # How well each stage that is out of service agreed with the others before.
+        self._usual_agreement: dict[int, float] = {}
         self.monitor: Monitor
         self._epoch: int
         self._new_monitor()
@@ -77,12 +64,12 @@ class AlarmHandler:
 
     def set_distrusted(self, stages: frozenset[int]) -> None:
         """Take stages out of service or back; the store remembers it for other processes."""
-        before = {k: self.monitor.agreement(k) for k in sorted(stages)}
-        usual = {k: self._usual.get(k, agreement) for k, agreement in before.items()}
-        self._engine.distrusted, self._usual = stages, usual
+        usual, now = self._usual_agreement, self.monitor.agreement
+        agreement = {k: usual[k] if k in usual else now(k) for k in sorted(stages)}
+        self._engine.distrusted, self._usual_agreement = stages, agreement
         self._n_complete = 0
-        names = {self._engine.stages.names[k]: agreement for k, agreement in usual.items()}
-        self._if_available(lambda: self._events.put_state(OUT_OF_SERVICE, {"stages": names}))
+        by_name = {self._engine.stages.names[k]: share for k, share in agreement.items()}
+        self._if_available(lambda: self._events.put_state(OUT_OF_SERVICE, {"stages": by_name}))
 
     def after_sync(self) -> None:
         """Apply what other workers have decided, after counts were exchanged with them."""
@@ -106,11 +93,11 @@ class AlarmHandler:
             self._if_available(lambda: self._events.put_state(WATCHED, body))
 
     def _resume(self) -> None:
-        saved_state = self._if_available(lambda: self._events.state(WATCHED)) or {}
-        if saved_state.get("epoch") == self._epoch and saved_state["cases"]:
-            cases = tellable(saved_state["cases"])
+        state = self._if_available(lambda: self._events.state(WATCHED)) or {}
+        if state.get("epoch") == self._epoch and state["cases"]:
+            cases = tellable(state["cases"])
             if max(map(len, cases)) <= self.monitor.n_stages:
-                self.monitor.resume(cases, since=saved_state["at"], now=self._clock())
+                self.monitor.resume(cases, since=state["at"], now=self._clock())
 
     def _new_monitor(self) -> None:
         n_stages = len(self._engine.stages)
@@ -124,22 +111,21 @@ class AlarmHandler:
         names = self._engine.stages.names
         state = self._if_available(lambda: self._events.state(OUT_OF_SERVICE))
         if state is not None:
-            agreements = state.get("stages", {})
-            usual = {names.index(name): agreements[name] for name in agreements if name in names}
-            self._usual = usual if len(usual) < len(names) else {}
-            self._engine.distrusted = frozenset(self._usual)
+            by_name = state.get("stages", {})
+            agreement = {names.index(name): by_name[name] for name in by_name if name in names}
+            self._usual_agreement = agreement if len(agreement) < len(names) else {}
+            self._engine.distrusted = frozenset(self._usual_agreement)
 
     def _if_available(self, use_store: Callable[[], T]) -> T | None:
         """Use the store for something optional; without it, the case goes on."""
         try:
             return use_store()
         except StoreError as error:
-            logger.warning("%s: the store is unavailable: %s", self._name, error)
+            logger.warning("%s: the store is unavailable: %s", self._learning.name, error)
             return None
 
-    @property
-    def _name(self) -> str:
-        return self._learning.counts.cascade
+    def _record(self, kind: str, body: dict[str, Any]) -> None:
+        self._if_available(lambda: self._events.record(kind, body))
 
     def observe(self, outputs: Pattern, cost: float, *, is_random: bool) -> None:
         """Show a case that was counted to the monitor.
@@ -165,31 +151,30 @@ class AlarmHandler:
     def _review(self) -> None:
         """Return stages to service that no longer look broken."""
         for stage in self._engine.distrusted:
-            if not self.monitor.is_odd(stage, self._usual.get(stage, 0.0)):
+            if not self.monitor.is_odd(stage, self._usual_agreement.get(stage, 0.0)):
                 self.set_distrusted(self._engine.distrusted - {stage})
                 name = self._engine.stages.names[stage]
-                body = {"what": "stage back in service", "stage": name}
-                self._if_available(lambda body=body: self._events.record("event", body))  # type: ignore[misc]
-                logger.info("%s: %r is back in service", self._name, name)
+                self._record("event", {"what": "stage back in service", "stage": name})
+                logger.info("%s: %r is back in service", self._learning.name, name)
 
     def handle(self, alarm: Alarm) -> None:
         """Record an alarm, and open an epoch without the stage if it asks for that."""
-        engine = self._engine
+        engine, cascade = self._engine, self._learning.name
         text = alarm.describe(engine.stages.names)
-        logger.warning("%s: %s", self._name, text)
+        logger.warning("%s: %s", cascade, text)
         self.alarms = [*self.alarms, alarm][-MAX_ALARMS:]
         if alarm.opens_epoch and not self._learning.is_frozen:
             self._open_epoch(text)
             if len(engine.stages) - len(engine.distrusted | {alarm.stage}) > 0:
                 self.set_distrusted(engine.distrusted | {alarm.stage})
                 name = engine.stages.names[alarm.stage]
-                logger.warning("%s: %r is run for shadow cases only from now on", self._name, name)
-        self._if_available(lambda: self._events.record("alarm", {**alarm.to_state(), "text": text}))
+                logger.warning("%s: %r is run for shadow cases only from now on", cascade, name)
+        self._record("alarm", {**alarm.to_state(), "text": text})
         if self._on_alarm is not None:
             try:
                 self._on_alarm(alarm)
             except Exception:
-                logger.exception("%s: on_alarm failed", self._name)
+                logger.exception("%s: on_alarm failed", cascade)
 
     def _open_epoch(self, reason: str) -> None:
         """Begin an epoch with the cases since the change, once the store is available."""
@@ -198,7 +183,7 @@ class AlarmHandler:
             learning.restart(self.monitor.recent(), reason=reason)
         except StoreError as error:
             self._reason_for_epoch = reason
-            logger.warning("%s: a new epoch cannot begin yet: %s", self._name, error)
+            logger.warning("%s: a new epoch cannot begin yet: %s", learning.name, error)
         else:
             self._reason_for_epoch = ""
             self._epoch = learning.counts.epoch

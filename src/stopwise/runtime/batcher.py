@@ -10,16 +10,9 @@ from stopwise.errors import StageError
 
 
 class Batcher:
-    """Collect cases until a batch is full or the first of them has waited long enough.
+    """Collect cases until there are ``max_batch``, or the first has waited ``max_wait`` seconds.
 
-    Parameters
-    ----------
-    call
-        Takes a list of cases and returns as many answers.
-    max_batch
-        Cases in a batch at the most.
-    max_wait
-        Seconds that the first case of a batch waits for others.
+    ``call`` takes a list of cases and returns as many answers.
     """
 
     def __init__(
@@ -30,9 +23,8 @@ class Batcher:
         self._max_wait = max_wait
         self._waiting: list[tuple[Any, asyncio.Future[Any]]] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._running: set[asyncio.Task[None]] = (
-            set()
-        )  # a task without a reference may be garbage-collected
+        # A task without a reference may be garbage-collected.
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def submit(self, case: Any) -> Any:
         """Return the answer for one case."""
@@ -53,8 +45,8 @@ class Batcher:
         self._waiting = []
         if batch:
             task = asyncio.get_running_loop().create_task(self._run(batch))
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def _run(self, batch: list[tuple[Any, asyncio.Future[Any]]]) -> None:
         try:
@@ -63,16 +55,15 @@ class Batcher:
                 raise StageError(
                     f"a batch must have one answer a case, got {len(answers)} for {len(batch)}"
                 )
-        except BaseException as error:
+        except Exception as error:
             for _, answer in batch:
                 if not answer.done():
-                    if isinstance(error, Exception):
-                        answer.set_exception(error)
-                    else:  # the call was cancelled, and so are the cases that wait for it
-                        answer.cancel()
-            if not isinstance(error, Exception):
-                raise
-            return
-        for (_, answer), value in zip(batch, answers, strict=True):
-            if not answer.done():
-                answer.set_result(value)
+                    answer.set_exception(error)
+        except BaseException:  # the call was cancelled, and so are the cases that wait for it
+            for _, answer in batch:
+                answer.cancel()
+            raise
+        else:
+            for (_, answer), value in zip(batch, answers, strict=True):
+                if not answer.done():
+                    answer.set_result(value)

@@ -32,7 +32,9 @@ def from_table(table: PatternTable) -> dict[Pattern, int]:
     {(0,): 2, (0, 1): 3}
     """
     rows = (tuple(table.value(code) for code in row) for row in table.codes.tolist())
-    return _summed((_trimmed(row), int(n)) for row, n in zip(rows, table.weights, strict=True))
+    return _sum(
+        (_without_end_gaps(row), int(n)) for row, n in zip(rows, table.weights, strict=True)
+    )
 
 
 def for_stages(
@@ -46,26 +48,26 @@ def for_stages(
     {(0, None, 1): 3, (0,): 2}
     """
     sources = [before.index(name) if name in before else len(before) for name in after]
-    moved = (
-        (_trimmed(tuple(outputs[k] if k < len(outputs) else None for k in sources)), times)
+    entries = (
+        (_without_end_gaps(tuple(outputs[k] if k < len(outputs) else None for k in sources)), times)
         for outputs, times in patterns.items()
     )
-    return _summed((outputs, times) for outputs, times in moved if outputs)
+    return _sum((outputs, times) for outputs, times in entries if outputs)
 
 
 def case_texts(patterns: Mapping[Pattern, int]) -> dict[str, int]:
     """Return the counts by the texts under which the store counts cases."""
-    return _summed((case_text(outputs), times) for outputs, times in patterns.items())
+    return _sum((case_text(outputs), times) for outputs, times in patterns.items())
 
 
-def _trimmed(outputs: Pattern) -> Pattern:
+def _without_end_gaps(outputs: Pattern) -> Pattern:
     while outputs and outputs[-1] is None:
         outputs = outputs[:-1]
     return outputs
 
 
-def _summed(entries: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+def _sum(entries: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     total: dict[Any, int] = {}
-    for entry, times in entries:
-        total[entry] = total.get(entry, 0) + times
+    for key, times in entries:
+        total[key] = total.get(key, 0) + times
     return total

@@ -39,7 +39,7 @@ class Background:
 
     def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Start a task that nobody awaits; if it fails, that is logged."""
-        task = asyncio.get_running_loop().create_task(self._logged(work))
+        task = asyncio.get_running_loop().create_task(self._log_failure(work))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
@@ -61,7 +61,7 @@ class Background:
             else:
                 await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _logged(self, work: Coroutine[Any, Any, Any]) -> Any:
+    async def _log_failure(self, work: Coroutine[Any, Any, Any]) -> Any:
         try:
             return await work
         except Exception:
@@ -81,7 +81,7 @@ class LoopThread:
         if threading.current_thread() is self._thread:
             work.close()
             raise SettingError("a stage must not wait for its own runtime: await run() instead")
-        future = asyncio.run_coroutine_threadsafe(work, self._started())
+        future = asyncio.run_coroutine_threadsafe(work, self._running_loop())
         try:
             return future.result()
         except BaseException:
@@ -98,7 +98,7 @@ class LoopThread:
             thread.join()
             loop.close()
 
-    def _started(self) -> asyncio.AbstractEventLoop:
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None or (self._thread and not self._thread.is_alive()):  # after a fork
                 self._loop = asyncio.new_event_loop()

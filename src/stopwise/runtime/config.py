@@ -28,7 +28,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
@@ -47,17 +47,17 @@ from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise SettingError(f"it must be a list, got {value!r}")
     return value
 
 
 NORMALISERS: dict[str, Callable[[Any], normalisers.Normalise]] = {
-    "choices": lambda given: normalisers.choices(*_listed(given)),
+    "choices": lambda words: normalisers.choices(*_as_list(words)),
     "numbers": normalisers.numbers,
-    "json_fields": lambda given: normalisers.json_fields(*_listed(given)),
-    "text": lambda given: normalisers.text(**given),
+    "json_fields": lambda names: normalisers.json_fields(*_as_list(names)),
+    "text": lambda options: normalisers.text(**options),
 }
 STORES = ("memory", "sqlite", "postgresql", "postgres")
 PLAIN = {
@@ -76,11 +76,15 @@ STAGE_SETTINGS = {field.name for field in fields(Stage)} - {"call", "retry_if", 
 STAGE_KEYS = {"call", *CHAT_KEYS, *PRICE_KEYS, *STAGE_SETTINGS}
 
 
-@dataclass
 class Problems:
     """Everything that is wrong with a configuration, not only the first thing."""
 
-    found: list[str]
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Note a problem."""
+        self.texts.append(text)
 
     def keys(self, place: str, table: Mapping[str, Any], names: set[str]) -> None:
         """Note unknown keys."""
@@ -88,15 +92,20 @@ class Problems:
             if key not in names:
                 matches = get_close_matches(key, sorted(names), n=1)
                 hint = f"; did you mean {matches[0]!r}?" if matches else ""
-                self.found.append(f"{place} has an unknown key {key!r}{hint}")
+                self.add(f"{place} has an unknown key {key!r}{hint}")
 
     def attempt(self, place: str, make: Callable[[], Any]) -> Any:
         """Return what ``make`` returns; note the error if it fails."""
         try:
             return make()
         except (InputError, MissingExtraError, TypeError, OSError) as error:
-            self.found.append(f"{place}: {error}")
+            self.add(f"{place}: {error}")
             return None
+
+    def raise_for(self, path: Path | str) -> None:
+        """Raise `SettingError` with all problems of a file, if there are any."""
+        if self.texts:
+            raise SettingError(f"{path} cannot be used:\n- " + "\n- ".join(self.texts))
 
 
 def read_toml(path: Path | str) -> dict[str, Any]:
@@ -119,21 +128,20 @@ def read_toml(path: Path | str) -> dict[str, Any]:
 
 def load_runtime(path: Path | str) -> Runtime:
     """Return the runtime that a TOML file describes, or raise with everything that is wrong."""
-    problems = Problems([])
+    problems = Problems()
     settings = cascade_settings(read_toml(path), "the file", problems)
-    if problems.found:
-        raise SettingError(f"{path} cannot be used:\n- " + "\n- ".join(problems.found))
+    problems.raise_for(path)
     return Runtime(**settings)
 
 
 def check_config(path: Path | str) -> list[str]:
     """Return everything that is wrong with a TOML file; nothing is opened or called."""
-    problems = Problems([])
+    problems = Problems()
     settings = cascade_settings(read_toml(path), "the file", problems)
-    if not problems.found:
+    if not problems.texts:
         # The runtime checks the rest; it needs no store for that.
         problems.attempt("the file", lambda: Runtime(**{**settings, "store": "memory://"}))
-    return problems.found
+    return problems.texts
 
 
 def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -> dict[str, Any]:
@@ -142,13 +150,13 @@ def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -
     settings: dict[str, Any] = {}
     name = table.get("name")
     if not isinstance(name, str) or not name:
-        problems.found.append(f"{place} must have a name for the cascade, got {name!r}")
+        problems.add(f"{place} must have a name for the cascade, got {name!r}")
     settings["name"] = name
     for key, kinds in PLAIN.items():
         if key in table:
             if isinstance(table[key], bool) or not isinstance(table[key], kinds):
                 types = " or ".join(kind.__name__ for kind in kinds)
-                problems.found.append(f"{place}: {key} must be {types}, got {table[key]!r}")
+                problems.add(f"{place}: {key} must be {types}, got {table[key]!r}")
             settings[key] = table[key]
     if isinstance(table.get("store"), str):
         settings["store"] = problems.attempt(f"{place}: store", lambda: _store(table["store"]))
@@ -156,7 +164,7 @@ def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -
         settings["normalise"] = _normaliser(table["normalise"], place, problems)
     for key, kind in (("monitor", MonitorSettings), ("labels", LabelSettings)):
         if key in table and not isinstance(table[key], dict):
-            problems.found.append(f"{place}: {key} must be a table, got {table[key]!r}")
+            problems.add(f"{place}: {key} must be a table, got {table[key]!r}")
         elif key in table:
             names = {field.name for field in fields(kind)} - {"buy_label"}
             problems.keys(f"[{key}]", table[key], names)
@@ -164,7 +172,7 @@ def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -
             settings[key] = problems.attempt(f"[{key}]", partial(kind, **arguments))
     stages = table.get("stages")
     if not isinstance(stages, list) or not stages:
-        problems.found.append(f"{place} must have one [[stages]] or more")
+        problems.add(f"{place} must have one [[stages]] or more")
         stages = []
     settings["stages"] = [_stage(s, f"stage {k}", problems) for k, s in enumerate(stages, start=1)]
     return settings
@@ -196,7 +204,7 @@ def _store(url: str) -> str:
 def _normaliser(table: Any, place: str, problems: Problems) -> Any:
     if not isinstance(table, dict) or len(table) != 1:
         kinds = ", ".join(NORMALISERS)
-        problems.found.append(f"{place}: normalise must have one of {kinds}, got {table!r}")
+        problems.add(f"{place}: normalise must have one of {kinds}, got {table!r}")
         return None
     ((kind, argument),) = table.items()
     problems.keys("[normalise]", table, set(NORMALISERS))
@@ -207,11 +215,11 @@ def _normaliser(table: Any, place: str, problems: Problems) -> Any:
 
 def _stage(table: Any, place: str, problems: Problems) -> Stage | None:
     if not isinstance(table, dict):
-        problems.found.append(f"{place} must be a table, got {table!r}")
+        problems.add(f"{place} must be a table, got {table!r}")
         return None
     problems.keys(place, table, STAGE_KEYS)
     if ("call" in table) == ("model" in table):
-        problems.found.append(f"{place} must have either a call or a model")
+        problems.add(f"{place} must have either a call or a model")
         return None
     settings = {key: value for key, value in table.items() if key in STAGE_SETTINGS}
     if "call" in table:
@@ -220,7 +228,7 @@ def _stage(table: Any, place: str, problems: Problems) -> Stage | None:
         call = problems.attempt(place, lambda: _chat_model(table))
         if PRICE_KEYS & table.keys():
             if "cost" in table:
-                problems.found.append(f"{place} must have either a cost or prices by token")
+                problems.add(f"{place} must have either a cost or prices by token")
             prices = table.get("prompt_price", 0), table.get("completion_price", 0)
             settings["cost"] = problems.attempt(place, lambda: by_tokens(*prices))
     if call is None:

@@ -20,16 +20,8 @@ SKIPPED = Outcome(None, 0.0, 0, answered=False)
 class StoppingRule:
     """How far one case goes: to a stage chosen before it, or until the policy says stop.
 
-    Parameters
-    ----------
-    policy
-        Decides after each output, where no stage is given.
-    stage
-        The stage chosen before the case, or ``None``.
-    stages_version
-        The version of the list of stages with which the case began.
-    explores
-        Whether the policy may explore.
+    ``stage`` is the stage chosen before the case, or ``None`` if the policy decides after each
+    output; ``stages_version`` is the version of the list of stages with which the case began.
     """
 
     __slots__ = ("_decide", "_policy", "stage", "stages_version")
@@ -149,10 +141,10 @@ class Engine:
         first = len(outcomes)
         certain = max(first, rule.certain_stage([outcome.output for outcome in outcomes]))
         last = min(certain + (self._speculate or 0), len(callers) - 1)
-        ahead, skipped = range(first, last + 1), self.distrusted
-        calls = [callers[k](case) for k in ahead if k not in skipped]
+        stages, distrusted = range(first, last + 1), self.distrusted
+        calls = [callers[k](case) for k in stages if k not in distrusted]
         answers = iter(await asyncio.gather(*calls, return_exceptions=True))
-        results = [SKIPPED if k in skipped else next(answers) for k in ahead]
+        results = [SKIPPED if k in distrusted else next(answers) for k in stages]
         for n_used, outcome in enumerate(results, start=1):
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -194,8 +186,8 @@ def learnable_outputs(outcomes: list[Outcome]) -> tuple[Pattern, int]:
     outputs = tuple([outcome.output for outcome in outcomes])
     if None not in outputs:
         return outputs, len(outputs)
-    n_shown = next((k for k, outcome in enumerate(outcomes) if outcome is SKIPPED), len(outcomes))
     n = len(outcomes)
+    first_skipped = next((k for k, outcome in enumerate(outcomes) if outcome is SKIPPED), n)
     while n and outcomes[n - 1] is SKIPPED:
         n -= 1
-    return outputs[:n], n_shown
+    return outputs[:n], first_skipped

@@ -12,15 +12,7 @@ MAX_EVENTS = 1000
 
 
 class EventLog:
-    """Writes the events of one cascade, of which the newest are kept, and its current state.
-
-    Parameters
-    ----------
-    worker
-        Its store is used.
-    name
-        The name of the cascade.
-    """
+    """Writes the newest events of one cascade, and its current state, to a worker's store."""
 
     def __init__(self, worker: Worker, name: str) -> None:
         self._worker = worker

@@ -65,14 +65,7 @@ class WantedCase:
 class Labels:
     """The cases that wait for a label, and those that have one.
 
-    Parameters
-    ----------
-    cascade
-        The cascade to which the cases belong.
-    background
-        Runs purchases and writes to the store.
-    settings
-        What is kept and bought.
+    Purchases and writes to the store run in ``background``.
     """
 
     def __init__(
@@ -144,16 +137,16 @@ class Labels:
         groups: dict[Pattern, list[WantedCase]] = {}
         for case in waiting:
             groups.setdefault(case.outputs, []).append(case)
-        value = {pattern: len(cases) * self._doubt(pattern) for pattern, cases in groups.items()}
+        value = {pattern: len(group) * self._doubt(pattern) for pattern, group in groups.items()}
         n_labels = Counter({pattern: self._n_labelled[pattern] for pattern in groups})
-        chosen: list[WantedCase] = []
-        while groups and len(chosen) < n:
+        cases: list[WantedCase] = []
+        while groups and len(cases) < n:
             best = max(groups, key=lambda p: (value[p] / (1 + n_labels[p]), repr(p)))
-            chosen.append(groups[best].pop())
+            cases.append(groups[best].pop())
             n_labels[best] += 1
             if not groups[best]:
                 del groups[best]
-        return chosen
+        return cases
 
     def _kept_by_all(self) -> list[WantedCase]:
         """Return the waiting cases of all workers; labelled ones are not in the store."""
@@ -176,13 +169,16 @@ class Labels:
             case = self._waiting.get(key)
         if case is None and (record := self._store.get(KEPT, self._name, key)) is not None:
             case = _wanted(record)  # kept by another process
-        shown = cascade.learning.labelled_case(key) if case is None else (case.outputs, case.epoch)
-        if shown is None:
+        if case is not None:
+            outputs_and_epoch: tuple[Pattern, int] | None = case.outputs, case.epoch
+        else:  # one that has a label already
+            outputs_and_epoch = cascade.learning.labelled_case(key)
+        if outputs_and_epoch is None:
             raise SettingError(f"key must name a case that was kept, got {key!r}")
-        right = cascade.engine.stages.normalise(label)
-        if right is None:
+        answer = cascade.engine.stages.normalise(label)
+        if answer is None:
             raise SettingError(f"label must be an answer, got {label!r} for case {key!r}")
-        self._record(key, *shown, right)
+        self._record(key, *outputs_and_epoch, answer)
         with self._lock:
             self._waiting.pop(key, None)
         self._store.delete(KEPT, self._name, key)
@@ -210,9 +206,8 @@ class Labels:
         try:
             json.dumps(body)
         except (TypeError, ValueError):
-            body["case"] = (
-                None  # a case that is no plain data is lost with the process; its outputs are not
-            )
+            # A case that is no plain data is lost with the process; its outputs are not.
+            body["case"] = None
         record = Record(KEPT, self._name, case.key, self._cascade.clock(), body)
         self._store.put(record, keep=self.settings.keep)
 
@@ -238,12 +233,12 @@ class Labels:
                 self.n_bought -= 1
                 buying.refund()
             raise
-        right = None if label is None else self._cascade.engine.stages.normalise(label)
-        if right is not None:
+        answer = None if label is None else self._cascade.engine.stages.normalise(label)
+        if answer is not None:
             with self._lock:
-                buying.take(outputs, right)
+                buying.take(outputs, answer)
             key = f"bought-{self.n_labels}-{self._rng.getrandbits(64):x}"
-            self._record(key, outputs, epoch, right)
+            self._record(key, outputs, epoch, answer)
 
     def _doubt(self, outputs: Pattern) -> float:
         """Return the chance that the answer is wrong, by the model; 0.5 without one."""

@@ -12,6 +12,7 @@ from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
 from stopwise.patterns import Pattern
+from stopwise.policies.registry import policy_class
 from stopwise.runtime.case_counts import case_texts, for_stages
 from stopwise.runtime.engine import StoppingRule
 from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
@@ -27,20 +28,13 @@ FREE_TEXT = (
 )
 OUTDATED = "another process has changed the stages: start this one again with the same"
 MAX_LABELS = 10_000  # that a rebuilt policy is told, the newest
-POLICIES = {
-    "beliefs": ("stopwise.policies.belief_stopping", "BeliefStopping"),
-    "resolve": ("stopwise.policies.resolve", "Resolve"),
-}
+POLICIES = {"beliefs": "BeliefStopping", "resolve": "Resolve"}
 
 
 def policy_maker(policy: Any) -> Callable[[Cascade], Any]:
     """Return what makes a policy for a cascade, given a name, a policy or a function."""
     if isinstance(policy, str):
-        from importlib import import_module
-
-        module, name = POLICIES[known_name("policy", policy, POLICIES, SettingError)]
-        make: Callable[[Cascade], Any] = getattr(import_module(module), name)
-        return make
+        policy = policy_class(POLICIES[known_name("policy", policy, POLICIES, SettingError)])
     if isinstance(policy, type) or not hasattr(policy, "tell"):
         if not callable(policy):
             raise SettingError(
@@ -60,16 +54,8 @@ class Learning:
     """A policy that concurrent cases tell, with counts shared through a store.
 
     Counts and policy change together under one lock, so a policy that is rebuilt from the counts
-    knows exactly what the one before it knew.
-
-    Parameters
-    ----------
-    worker, name
-        The worker whose store keeps the counts, and the name of the cascade there.
-    cascade, make_policy
-        The stages and their prices, and a function that makes a policy for them.
-    is_shared
-        Whether other workers may tell the same cascade.
+    knows exactly what the one before it knew. ``is_shared`` says whether other workers may tell
+    the same cascade.
     """
 
     def __init__(
@@ -81,6 +67,8 @@ class Learning:
         *,
         is_shared: bool,
     ) -> None:
+        self.name = name
+        self.store = worker.store
         self.counts: SharedCounts = worker.open(name)
         self.lock = threading.RLock()
         self.is_frozen = False
@@ -109,10 +97,10 @@ class Learning:
         """Return the rule for the next case; call this with the lock held."""
         if self.looks_at_outputs:
             return StoppingRule(self.policy, None, self.stages_version, explores=not self.is_frozen)
-        stage = self.policy.recommend() if self.is_frozen else self._asked_stage()
+        stage = self.policy.recommend() if self.is_frozen else self._stage_to_play()
         return StoppingRule(self.policy, stage, self.stages_version, explores=False)
 
-    def _asked_stage(self) -> int:
+    def _stage_to_play(self) -> int:
         """Return the stage to play; with many workers, exploration waits for fresh counts.
 
         Otherwise each worker would pay for observations that another one has already. The case
@@ -156,12 +144,11 @@ class Learning:
         labels, so that a thousand labels cost some fifty fits.
         """
         case_text(outputs, label=label)  # raises if it cannot be stored
-        store, name = self.counts.worker.store, self.counts.cascade
-        record = store.get("label", name, key)
+        record = self.store.get("label", self.name, key)
         body = {"outputs": list(outputs), "label": label, "epoch": epoch}
         if record is not None and record.body == body:
             return False
-        store.put(Record("label", name, key, self.counts.worker.clock(), body))
+        self.store.put(Record("label", self.name, key, self.counts.worker.clock(), body))
         with self.lock:
             self._n_new_labels += 1
             if self.has_belief and 10 * self._n_new_labels >= len(self._labels):
@@ -170,10 +157,10 @@ class Learning:
 
     def labelled_case(self, key: str) -> tuple[Pattern, int] | None:
         """Return the outputs of a case that has a label, and its epoch."""
-        record = self.counts.worker.store.get("label", self.counts.cascade, key)
-        return (
-            None if record is None else (tuple(record.body["outputs"]), record.body.get("epoch", 0))
-        )
+        record = self.store.get("label", self.name, key)
+        if record is None:
+            return None
+        return tuple(record.body["outputs"]), record.body.get("epoch", 0)
 
     def conclude(self, outputs: Pattern, answer: Hashable) -> tuple[Hashable, float | None]:
         """Return the policy's answer and the chance that it is right, if it has a belief."""
@@ -209,7 +196,7 @@ class Learning:
 
     def _stored_names(self) -> tuple[str, ...]:
         """Return the names of the stages to which the counts in the store belong."""
-        record = self.counts.worker.store.cascade(self.counts.cascade)
+        record = self.store.cascade(self.name)
         return () if record is None else tuple(record.description.get("names") or ())
 
     def patterns(self) -> dict[Pattern, int]:
@@ -226,21 +213,20 @@ class Learning:
             policy = self._make(cascade)
             patterns = self.patterns()
             # Policies without beliefs learn from no label.
-            labelled = self._take_labelled(patterns) if self.has_belief else []
+            labelled_cases = self._take_labelled(patterns) if self.has_belief else []
             if patterns:
                 policy.tell_many(patterns)
-            for outputs, label in labelled:
+            for outputs, label in labelled_cases:
                 policy.tell(outputs, stage=len(outputs) - 1, label=label)
             self.cascade, self.policy = cascade, policy
 
     def _take_labelled(self, patterns: dict[Pattern, int]) -> list[tuple[Pattern, Hashable]]:
         """Return the cases that have labels, and subtract them from the others."""
         cases = []
-        store, name = self.counts.worker.store, self.counts.cascade
         try:
-            self._labels = store.records("label", name, limit=MAX_LABELS)
+            self._labels = self.store.records("label", self.name, limit=MAX_LABELS)
         except StoreUnavailableError:
-            logger.warning("%s: the store is unavailable, labels stay as they are", name)
+            logger.warning("%s: the store is unavailable, labels stay as they are", self.name)
         for record in self._labels:
             outputs = tuple(record.body["outputs"])
             if record.body.get("epoch", 0) == self.counts.epoch and patterns.get(outputs, 0):
@@ -262,12 +248,11 @@ class Learning:
 
         If several workers do so at once, one of them takes over the counts.
         """
-        counts = self.counts
-        by_me = f"{reason}, worker {counts.worker.name}"
+        own_reason = f"{reason}, worker {self.counts.worker.name}"
         with self.lock:
             patterns = for_stages(self.patterns(), before, cascade.names)
-            counts.open_epoch(by_me)
-            record = counts.worker.store.get("epoch", counts.cascade, f"{counts.epoch:08d}")
-            if record is None or record.body["reason"] == by_me:
-                counts.tell_many(case_texts(patterns), is_past=True)
+            self.counts.open_epoch(own_reason)
+            record = self.store.get("epoch", self.name, f"{self.counts.epoch:08d}")
+            if record is None or record.body["reason"] == own_reason:
+                self.counts.tell_many(case_texts(patterns), is_past=True)
             self.rebuild(cascade)

@@ -34,15 +34,6 @@ class LiveCascade:
     Changes that the owner makes are in the store, beside the stages and prices that the program
     gave. They apply in every process with these stages, and after a restart until the program
     gives others. Each is an event with a version. Nothing changes while the store is unavailable.
-
-    Parameters
-    ----------
-    engine
-        The stages, and which of them are out of service.
-    learning
-        The policy and its counts.
-    mistake_cost, monitor, on_alarm, clock
-        As for `Runtime`.
     """
 
     def __init__(
@@ -57,7 +48,7 @@ class LiveCascade:
     ) -> None:
         self.engine = engine
         self.learning = learning
-        self.name = learning.counts.cascade
+        self.name = learning.name
         self.worker = learning.counts.worker
         self.mistake_cost = mistake_cost
         self.clock = clock
@@ -72,8 +63,8 @@ class LiveCascade:
             clock=clock,
         )
         self._change_lock = threading.Lock()
-        self._given: dict[str, Any]  # stages and prices as the program gave them
-        self._changed: dict[str, Any]  # what the owner has changed of them
+        self._program_state: dict[str, Any]  # stages and prices as the program gave them
+        self._owner_changes: dict[str, Any]  # what the owner has changed of them
         self._resume()
 
     @property
@@ -128,8 +119,8 @@ class LiveCascade:
         """
         _, pattern = check_outputs(outputs, self.learning.cascade)
         if key is not None:
-            keyed = KeyedTell(self.name, key, case_text(pattern), amends=amend)
-            (outcome,) = self.worker.tell_keyed([keyed])
+            tell = KeyedTell(self.name, key, case_text(pattern), amends=amend)
+            (outcome,) = self.worker.tell_keyed([tell])
             if outcome is Outcome.CONFLICT:
                 raise OutputsError(
                     f"case {key!r} was told before with other outputs, got {pattern!r}"
@@ -215,14 +206,14 @@ class LiveCascade:
             state = self.events.state(OWNER)
             if not state or state["given"]["names"] != list(self.cascade.names):
                 return
-            if state["changed"] == self._changed:
+            if state["changed"] == self._owner_changes:
                 return
-            changed = self._changed = state["changed"]
+            changes = self._owner_changes = state["changed"]
         with self.learning.lock:
-            if "costs" in changed:
-                self.engine.stages.reprice(changed["costs"])
-            self.mistake_cost = changed.get("mistake_cost", self.mistake_cost)
-            self.learning.is_frozen = changed.get("is_frozen", False)
+            if "costs" in changes:
+                self.engine.stages.reprice(changes["costs"])
+            self.mistake_cost = changes.get("mistake_cost", self.mistake_cost)
+            self.learning.is_frozen = changes.get("is_frozen", False)
             self._update_prices()
 
     def _resume(self) -> None:
@@ -230,23 +221,24 @@ class LiveCascade:
 
         A frozen cascade stays frozen in any case.
         """
-        self._given, self._changed = self.engine.stages.given(self.mistake_cost), {}
+        self._program_state = self.engine.stages.description(self.mistake_cost)
+        self._owner_changes = {}
         state = self.events.state(OWNER)
-        if state.get("given") == self._given:
+        if state.get("given") == self._program_state:
             self.follow_owner()
         else:
             self.learning.is_frozen = state.get("changed", {}).get("is_frozen", False)
             self._save_changes({"is_frozen": self.learning.is_frozen})
 
-    def _record_change(self, what: str, cascade: Cascade, **changed: Any) -> None:
+    def _record_change(self, what: str, cascade: Cascade, **changes: Any) -> None:
         self.learning.check_current()
         with self._change_lock:
             self.events.version(what, cascade)
-            self._save_changes({**self._changed, **changed})
+            self._save_changes({**self._owner_changes, **changes})
 
-    def _save_changes(self, changed: dict[str, Any]) -> None:
-        self.events.put_state(OWNER, {"given": self._given, "changed": changed})
-        self._changed = changed
+    def _save_changes(self, changes: dict[str, Any]) -> None:
+        self.events.put_state(OWNER, {"given": self._program_state, "changed": changes})
+        self._owner_changes = changes
 
     def _update_prices(self) -> None:
         self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))

@@ -40,10 +40,10 @@ def choices(*allowed: Any, casefold: bool = True) -> Normalise:
     def normalise(raw: Any) -> Hashable:
         if raw is None:
             return None
-        tidy = fold(str(raw))
-        if tidy in answers:
-            return answers[tidy]
-        matches = set(finder.findall(tidy))
+        normal_form = fold(str(raw))
+        if normal_form in answers:
+            return answers[normal_form]
+        matches = set(finder.findall(normal_form))
         return answers[matches.pop()] if len(matches) == 1 else None
 
     return normalise
@@ -120,11 +120,11 @@ def plain_value(raw: Any) -> Hashable:
 
 def _tidy(text: str, *, casefold: bool, punctuation: bool) -> str:
     """Return a text in normal form, with single blanks, and without case and punctuation."""
-    tidy = unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", text)
     if casefold:
-        tidy = tidy.casefold()
+        text = text.casefold()
     if not punctuation:
-        tidy = "".join(
-            " " if unicodedata.category(c).startswith("P") and c not in "-_" else c for c in tidy
+        text = "".join(
+            " " if unicodedata.category(c).startswith("P") and c not in "-_" else c for c in text
         )
-    return " ".join(tidy.split())
+    return " ".join(text.split())

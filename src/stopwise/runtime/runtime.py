@@ -228,12 +228,9 @@ class Runtime(LiveCascade):
 
     async def _finish(self) -> None:
         await self.background.close()
-        await asyncio.to_thread(self._leave_store)
-
-    def _leave_store(self) -> None:
         if not self.worker.is_closed:
-            self.alarm_handler.save()
-        self.worker.close()
+            await asyncio.to_thread(self.alarm_handler.save)
+        await asyncio.to_thread(self.worker.close)
 
     async def _run_shadow(
         self,
@@ -262,10 +259,9 @@ class Runtime(LiveCascade):
         """Count the outputs of a case, unless there are none or the stages have changed since."""
         learning = self.learning
         if result is not None and not result.failures:  # nothing was skipped
-            outputs, cost = result.outputs, result.cost
-            n_shown = len(outputs)
+            outputs, n_in_service, cost = result.outputs, len(result.outputs), result.cost
         else:
-            outputs, n_shown = learnable_outputs(outcomes)
+            outputs, n_in_service = learnable_outputs(outcomes)
             cost = sum([outcome.cost for outcome in outcomes])
         with learning.lock:
             if rule.stages_version != learning.stages_version or not outputs:
@@ -274,13 +270,13 @@ class Runtime(LiveCascade):
                 if not learning.is_frozen:
                     learning.tell(outputs)
             except (OutputsError, SettingError, StoreError) as error:
-                self._not_counted(error)
+                self._log_uncounted(error)
                 return
             self.recent.append((self.clock(), outputs))
             is_random = is_shadow or rule.stage is not None
-            self.alarm_handler.observe(outputs[:n_shown], cost, is_random=is_random)
+            self.alarm_handler.observe(outputs[:n_in_service], cost, is_random=is_random)
 
-    def _not_counted(self, error: Exception) -> None:
+    def _log_uncounted(self, error: Exception) -> None:
         """Note a case that was answered but not counted; the 1st, 2nd, 4th, 8th … is logged."""
         self.n_not_counted += 1
         if self.n_not_counted & (self.n_not_counted - 1) == 0:

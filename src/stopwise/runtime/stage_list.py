@@ -16,16 +16,7 @@ from stopwise.runtime.stage import Stage
 class StageList:
     """The callers of all stages. A change makes a new list: a running case keeps its own.
 
-    Parameters
-    ----------
-    stages
-        The stages in order, with names that differ.
-    normalise
-        What counts as the same answer.
-    clock
-        A monotonic time in seconds.
-    on_new_mean
-        Called when the mean cost of a stage may have changed much.
+    ``normalise``, ``clock`` and ``on_new_mean`` are as for `Caller`.
     """
 
     def __init__(
@@ -90,14 +81,14 @@ class StageList:
         """Give every stage a fixed price."""
         if len(costs) != len(self):
             raise SettingError(f"costs must have one price a stage, got {len(costs)}")
-        repriced = [
+        stages = [
             replace(caller.stage, cost=cost)
             for caller, cost in zip(self.callers, costs, strict=True)
         ]
-        for caller, stage in zip(self.callers, repriced, strict=True):
+        for caller, stage in zip(self.callers, stages, strict=True):
             caller.stage = stage  # its circuit breaker and its limit stay as they are
 
-    def given(self, mistake_cost: float) -> dict[str, Any]:
+    def description(self, mistake_cost: float) -> dict[str, Any]:
         """Return names and prices as plain data, with no price where it differs by call."""
         costs = [caller.stage.cost for caller in self.callers]
         return {

@@ -67,17 +67,16 @@ class ServerSettings:
 def load_settings(path: Path) -> ServerSettings:
     """Return the settings in a TOML file, or raise with everything that is wrong."""
     table = read_toml(path)
-    problems = Problems([])
+    problems = Problems()
     names = {f.name for f in fields(ServerSettings)}
     problems.keys("the file", table, names)
     cascades = {}
-    for name, described in table.pop("cascades", {}).items():
+    for name, entry in table.pop("cascades", {}).items():
         place = f"[cascades.{name}]"
-        cascades[name] = cascade_settings({"name": name, **described}, place, problems)
+        cascades[name] = cascade_settings({"name": name, **entry}, place, problems)
     arguments = {key: value for key, value in table.items() if key in names}
     settings = problems.attempt("the file", lambda: ServerSettings(**arguments, cascades=cascades))
-    if problems.found:
-        raise SettingError(f"{path} cannot be used:\n- " + "\n- ".join(problems.found))
+    problems.raise_for(path)
     assert isinstance(settings, ServerSettings)
     return settings
 
