@@ -66,7 +66,7 @@ def read_case(text: str) -> Case:
     return Case(tuple(value))
 
 
-def checked_case(text: str) -> str:
+def check_case(text: str) -> str:
     """Return the text of a case, or raise ``ValueError`` if it is not one."""
     try:
         case = read_case(text)

@@ -31,7 +31,7 @@ class StoreContract:
         assert store.changes("nothing").rows == ()
 
     def test_folding_again_changes_nothing(self, store: Store) -> None:
-        lease = entered(store, "w")
+        lease = enter(store, "w")
         for _ in range(3):
             store.fold(lease, position=10, rows=[row(lease, {"[0]": 2, "[1]": 1})])
         assert totals(store.rows("c")) == {"[0]": 2, "[1]": 1}
@@ -39,7 +39,7 @@ class StoreContract:
         assert totals(store.rows("c")) == {"[0]": 3, "[1]": 1}
 
     def test_workers_buckets_and_epochs_add_up(self, store: Store) -> None:
-        first, second = entered(store, "w1"), entered(store, "w2")
+        first, second = enter(store, "w1"), enter(store, "w2")
         store.fold(
             first,
             position=1,
@@ -56,7 +56,7 @@ class StoreContract:
 
     def test_names_may_be_any_text(self, store: Store) -> None:
         for name in _NAMES:
-            lease = entered(store, name)
+            lease = enter(store, name)
             store.fold(lease, position=1, rows=[row(lease, {f'["{name}"]': 1}, name)])
             assert totals(store.rows(name)) == {f'["{name}"]': 1}
             record = Record("event", name, name, 1.0, {"text": name})
@@ -66,47 +66,42 @@ class StoreContract:
             assert copy.body == record.body
 
     def test_a_lease_is_fenced_off_by_the_next(self, store: Store) -> None:
-        old = entered(store, "w")
+        old = enter(store, "w")
         store.fold(old, position=5, rows=[row(old, {"[0]": 1})])
-        new = entered(store, "w")
+        new = enter(store, "w")
         assert (new.generation > old.generation, new.position) == (True, 5)
         assert totals(new.rows) == {"[0]": 1}
-        refused(store, old, position=9, rows=[row(old, {"[0]": 9})])
+        assert_refused(store, old, position=9, rows=[row(old, {"[0]": 9})])
         store.fold(new, position=6, rows=[row(new, {"[0]": 2})])
         assert totals(store.rows("c")) == {"[0]": 2}
 
     def test_a_position_never_goes_back(self, store: Store) -> None:
-        lease = entered(store, "w")
+        lease = enter(store, "w")
         store.fold(lease, position=5, rows=[row(lease, {"[0]": 5})])
-        refused(store, lease, position=4, rows=[row(lease, {"[0]": 4})])
+        assert_refused(store, lease, position=4, rows=[row(lease, {"[0]": 4})])
         assert totals(store.rows("c")) == {"[0]": 5}
 
     def test_a_worker_writes_its_own_rows_only(self, store: Store) -> None:
-        lease, other = entered(store, "w"), entered(store, "v")
-        try:
-            store.fold(lease, position=1, rows=[row(other, {"[0]": 1})])
-        except InputError:
-            pass
-        else:
-            raise AssertionError("the row of another worker was written")
+        lease, other = enter(store, "w"), enter(store, "v")
+        assert_refused(store, lease, position=1, rows=[row(other, {"[0]": 1})], error=InputError)
         assert store.rows("c") == []
 
     def test_a_running_lease_is_left_alone_if_so_wished(self, store: Store) -> None:
-        lease = entered(store, "w", seconds=1000)
+        lease = enter(store, "w", seconds=1000)
         assert store.enter("w", host="there", only_expired=True) is None
         store.fold(lease, position=1, rows=[], seconds=-1)
         second = store.enter("w", host="there", only_expired=True)
         assert second is not None
-        refused(store, lease, position=2, rows=[])
+        assert_refused(store, lease, position=2, rows=[])
 
     def test_who_leaves_is_closed(self, store: Store) -> None:
-        lease = entered(store, "w")
+        lease = enter(store, "w")
         store.leave(lease)
         (worker,) = store.workers()
         assert (worker.worker, worker.is_closed, worker.host) == ("w", True, "here")
 
     def test_changes_are_those_since_the_cursor(self, store: Store) -> None:
-        first, second = entered(store, "w1"), entered(store, "w2")
+        first, second = enter(store, "w1"), enter(store, "w2")
         store.fold(first, position=1, rows=[row(first, {"[0]": 1})])
         start = store.changes("c")
         assert start.is_complete
@@ -119,7 +114,7 @@ class StoreContract:
         assert all(r.counts == {"[0]": 2} for r in again.rows if r.worker == "w2")
 
     def test_a_new_epoch_is_read_from_its_start(self, store: Store) -> None:
-        lease = entered(store, "w")
+        lease = enter(store, "w")
         store.fold(lease, position=1, rows=[row(lease, {"[0]": 1})])
         cursor = store.changes("c").cursor
         assert store.open_epoch("c", expected=0) == 1
@@ -128,7 +123,7 @@ class StoreContract:
         assert (changes.epoch, changes.is_complete, changes.rows) == (1, True, ())
 
     def test_compaction_keeps_every_total(self, store: Store) -> None:
-        leases = [entered(store, f"w{k}") for k in range(4)]
+        leases = [enter(store, f"w{k}") for k in range(4)]
         for lease in leases:
             rows = [row(lease, {"[0]": 1}), row(lease, {"[1]": 2}, bucket=60)]
             store.fold(lease, position=1, rows=rows)
@@ -143,21 +138,21 @@ class StoreContract:
         assert totals(changes.rows) == {"[0]": 5, "[1]": 8}
         assert store.compact() == 0
         # Who comes back counts from nothing, on top of what was merged.
-        back = entered(store, "w0")
+        back = enter(store, "w0")
         assert (back.position, totals(back.rows)) == (1, {})
         store.fold(back, position=2, rows=[row(back, {"[0]": 1})])
         assert totals(store.rows("c")) == {"[0]": 6, "[1]": 8}
 
     def test_compaction_fences_off_who_was_closed(self, store: Store) -> None:
-        lease = entered(store, "w")
+        lease = enter(store, "w")
         store.fold(lease, position=1, rows=[row(lease, {"[0]": 1})])
         store.leave(lease)
         store.compact()
-        refused(store, lease, position=2, rows=[row(lease, {"[0]": 2})])
+        assert_refused(store, lease, position=2, rows=[row(lease, {"[0]": 2})])
         assert totals(store.rows("c")) == {"[0]": 1}
 
     def test_past_epochs_can_be_dropped(self, store: Store) -> None:
-        lease = entered(store, "w")
+        lease = enter(store, "w")
         rows = [row(lease, {"[0]": 1}), row(lease, {"[0]": 2}, bucket=60)]
         store.fold(lease, position=1, rows=rows)
         store.compact(before=60)
@@ -196,7 +191,8 @@ class StoreContract:
             return [outcome for batch in batches for outcome in store.tell_keyed(worker, batch)]
 
         with ThreadPoolExecutor(4) as pool:
-            outcomes = [o for told in pool.map(tell, ["w0", "w1", "w2", "w3"]) for o in told]
+            batches = pool.map(tell, ["w0", "w1", "w2", "w3"])
+            outcomes = [outcome for batch in batches for outcome in batch]
         assert totals(store.rows("c")) == {"[0]": 50}
         assert (len(outcomes), outcomes.count(Outcome.COUNTED)) == (200, 50)
 
@@ -236,19 +232,19 @@ class StoreContract:
         assert store.get("case", "c", "k4") is None
 
     def test_records_can_be_followed(self, store: Store) -> None:
-        followed: list[int] = []
+        all_numbers: list[int] = []
         since = 0
         for n in range(6):
             store.put(Record("event", "c", f"{n % 4}", 0.0, {"n": n}))
             if n % 2:
-                new = store.records("event", "c", since=since)
-                followed += numbers(new)
-                since = max(record.revision for record in new)
-        assert followed == [0, 1, 2, 3, 4, 5]
+                records = store.records("event", "c", since=since)
+                all_numbers += numbers(records)
+                since = max(record.revision for record in records)
+        assert all_numbers == [0, 1, 2, 3, 4, 5]
         assert store.records("event", "c", since=since) == []
 
     def test_a_sound_store_has_nothing_to_quarantine(self, store: Store) -> None:
-        lease = entered(store, "w")
+        lease = enter(store, "w")
         store.fold(lease, position=1, rows=[row(lease, {"[0]": 1})])
         store.put_cascade("c", {"costs": [1]})
         assert store.check() == []
@@ -257,7 +253,7 @@ class StoreContract:
         assert [cascade.name for cascade in info.cascades] == ["c"]
 
 
-def entered(store: Store, worker: str, seconds: float = 30.0) -> Lease:
+def enter(store: Store, worker: str, seconds: float = 30.0) -> Lease:
     """Return the lease of a worker."""
     lease = store.enter(worker, host="here", seconds=seconds)
     assert lease is not None
@@ -271,13 +267,20 @@ def row(
     return Row(cascade, epoch, bucket, lease.worker, counts)
 
 
-def refused(store: Store, lease: Lease, *, position: int, rows: Sequence[Row]) -> None:
-    """Assert that a fold is fenced off."""
+def assert_refused(
+    store: Store,
+    lease: Lease,
+    *,
+    position: int,
+    rows: Sequence[Row],
+    error: type[Exception] = FencedError,
+) -> None:
+    """Assert that a fold raises an error."""
     try:
         store.fold(lease, position=position, rows=rows)
-    except FencedError:
+    except error:
         return
-    raise AssertionError("a fold that should have been fenced off was carried out")
+    raise AssertionError(f"a fold that should have raised {error.__name__} was carried out")
 
 
 def numbers(records: Sequence[Record]) -> list[Any]:

@@ -69,16 +69,8 @@ def read_line(line: bytes) -> object:
 class Journal:
     """The journal that a worker writes, locked for as long as the process lives.
 
-    Parameters
-    ----------
-    path
-        The file to create, with mode 0600.
-    header
-        Its first line.
-    max_bytes
-        The size beyond which tells are refused.
-    is_durable
-        Whether `flush` waits for the disk, so that tells survive loss of power.
+    Beyond ``max_bytes`` tells are refused. With ``is_durable``, `flush` waits for the disk, so that
+    tells survive loss of power.
     """
 
     def __init__(self, path: Path, header: Header, *, max_bytes: int, is_durable: bool) -> None:
@@ -86,7 +78,7 @@ class Journal:
         self.header = header
         self.max_bytes = max_bytes
         self.is_durable = is_durable
-        self._broken = ""
+        self._fault = ""  # why nothing can be written any more
         self._commit = threading.Lock()
         self._file, self._size, self._offset = self._create(header, b"")
         self._synced: float = self.end
@@ -102,7 +94,7 @@ class Journal:
         The caller must not let two threads write at once.
         """
         size = len(line)
-        if self._size + size > self.max_bytes or self._broken:
+        if self._size + size > self.max_bytes or self._fault:
             self._refuse()
         try:
             n_written = os.write(self._file, line)
@@ -124,14 +116,14 @@ class Journal:
             if self._synced >= position:
                 return
             if self._file < 0:
-                raise JournalError(self._broken)
+                raise JournalError(self._fault)
             end = self.end
             try:
                 _sync(self._file)
             except OSError as error:
                 # The kernel may have dropped the pages, so another fsync would prove nothing.
-                self._broken = f"the journal {self.path} could not be brought to disk: {error}"
-                raise JournalError(self._broken) from error
+                self._fault = f"the journal {self.path} could not be brought to disk: {error}"
+                raise JournalError(self._fault) from error
             self._synced = end
 
     def cut(self, position: int) -> None:
@@ -143,11 +135,11 @@ class Journal:
             tail = os.pread(self._file, self.end - position, position - self._offset)
             header = Header(**{**asdict(self.header), "start": position})
             try:
-                created = self._create(header, tail)
+                file, size, offset = self._create(header, tail)
             except OSError:
                 return  # no room for the shorter file: keep the longer one
             os.close(self._file)
-            self._file, self._size, self._offset = created
+            self._file, self._size, self._offset = file, size, offset
             self.header = header
             self._synced = self.end
 
@@ -173,7 +165,7 @@ class Journal:
             if self._file >= 0:
                 os.close(self._file)
                 self._file = -1
-                self._broken = f"the journal {self.path} is closed"
+                self._fault = f"the journal {self.path} is closed"
 
     def disown(self) -> None:
         """Close the file in a forked child, whatever lock a thread of the parent held."""
@@ -183,7 +175,7 @@ class Journal:
     def _create(self, header: Header, tail: bytes) -> tuple[int, int, int]:
         """Return a new file, its size, and the difference between positions and offsets in it."""
         draft = self.path.with_name(self.path.name.removesuffix(SUFFIX) + DRAFT)
-        file = _locked_draft(draft)
+        file = _create_locked(draft)
         try:
             first = journal_line(asdict(header))
             content = first + tail
@@ -201,8 +193,8 @@ class Journal:
         return file, len(content), header.start - len(first)
 
     def _refuse(self) -> None:
-        if self._broken:
-            raise JournalError(self._broken)
+        if self._fault:
+            raise JournalError(self._fault)
         raise JournalFullError(
             f"the journal {self.path} is full ({self._size} of {self.max_bytes} bytes): "
             "the store has not been reached for too long; the tell was not counted"
@@ -213,7 +205,7 @@ class Journal:
         try:
             os.ftruncate(self._file, self._size)
         except OSError as second:
-            self._broken = f"the journal {self.path} cannot be repaired: {second}"
+            self._fault = f"the journal {self.path} cannot be repaired: {second}"
         why = error or "short write"
         raise JournalFullError(f"the journal {self.path} cannot be written: {why}") from error
 
@@ -265,7 +257,7 @@ def still_at(file: int, path: Path) -> bool:
         return False
 
 
-def _locked_draft(path: Path) -> int:
+def _create_locked(path: Path) -> int:
     """Create a file and lock it; another worker may have removed it in between."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)

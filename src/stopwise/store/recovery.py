@@ -23,12 +23,12 @@ from stopwise.store.protocol import BucketKey, Lease, Record, Row, Store
 def adopt(store: Store, directory: Path, *, host: str, seconds: float = 30.0) -> list[str]:
     """Count what dead workers left in a directory of journals; return their names."""
     for path in directory.glob(f"*{DRAFT}"):  # its owner died while it shortened its journal
-        with _locked(path) as file:
+        with _lock_if_abandoned(path) as file:
             if file is not None:
                 path.unlink(missing_ok=True)
     names = []
     for path in sorted(directory.glob(f"*{SUFFIX}")):
-        with _locked(path) as file:
+        with _lock_if_abandoned(path) as file:
             name = None if file is None else _adopt(store, path, file, host, seconds)
             if name is not None:
                 names.append(name)
@@ -114,7 +114,7 @@ def _report_damage(store: Store, name: str, damaged: list[str]) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[int | None]:
+def _lock_if_abandoned(path: Path) -> Iterator[int | None]:
     """Open and lock a file, if its owner on this host is dead and it is still in its place."""
     try:
         file = os.open(path, os.O_RDONLY)

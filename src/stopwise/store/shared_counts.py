@@ -66,8 +66,7 @@ class SharedCounts:
         worker = self.worker
         with worker.lock:
             if not self._bucket_start <= worker.clock() < self._bucket_end:
-                self._check_open()
-                self._start_bucket()
+                self._next_bucket()
             try:
                 line, text = self._line_cache[outputs, stage, label, times]
             except (KeyError, TypeError):
@@ -91,8 +90,7 @@ class SharedCounts:
             whole_number("times", times, OutputsError, least=1)
         with worker.lock:
             if not self._bucket_start <= worker.clock() < self._bucket_end:
-                self._check_open()
-                self._start_bucket()
+                self._next_bucket()
             key, row = self._row_key, self._row
             if is_past:
                 key = (self.cascade, self.epoch, PAST)
@@ -101,7 +99,7 @@ class SharedCounts:
             self._check_room(row, len(counts.keys() - row.keys()))
             journal = worker.journal
             if journal is not None:
-                lines = [self._encode(key, text, n) for text, n in counts.items()]
+                lines = [journal_line([*key, text, n]) for text, n in counts.items()]
                 journal.append(b"".join(lines))
             add_counts(row, counts)
             self.n_told += sum(counts.values())
@@ -196,20 +194,20 @@ class SharedCounts:
         """Make the next tell check whether the worker is still open."""
         self._bucket_end = -math.inf
 
+    def _next_bucket(self) -> None:
+        if self.worker.is_closed:
+            raise StoreError(f"worker {self.worker.name!r} is closed: the case was not counted")
+        self._start_bucket()
+
     def _start_bucket(self) -> None:
         """Count in the row of the present epoch and bucket from now on."""
         worker = self.worker
-        self._bucket_start = worker.bucket()
-        self._bucket_end = self._bucket_start + worker.settings.bucket_seconds
+        bucket = worker.bucket()
+        self._bucket_start, self._bucket_end = bucket, bucket + worker.settings.bucket_seconds
         if self.n_told != self.n_folded:
             worker.dirty.add(self._row_key)
         # If the clock went back, the row may have been pruned and cannot be added to.
-        bucket = (
-            self._bucket_start
-            if self._bucket_start > self._pruned_bucket
-            else self._pruned_bucket + 1
-        )
-        self._row_key = (self.cascade, self.epoch, int(bucket))
+        self._row_key = (self.cascade, self.epoch, max(bucket, self._pruned_bucket + 1))
         self._row = worker.rows.setdefault(self._row_key, {})
         self._line_cache.clear()
 
@@ -222,19 +220,11 @@ class SharedCounts:
             self._check_room(self._row, 1)
         if len(self._line_cache) >= MAX_CASES:
             self._line_cache.clear()
-        entry = self._encode(self._row_key, text, times), text
+        has_journal = self.worker.journal is not None
+        entry = journal_line([*self._row_key, text, times]) if has_journal else b"", text
         if isinstance(outputs, tuple):
             self._line_cache[outputs, stage, label, times] = entry
         return entry
-
-    def _encode(self, key: BucketKey, text: str, times: int) -> bytes:
-        if self.worker.journal is None:
-            return b""
-        return journal_line([*key, text, times])
-
-    def _check_open(self) -> None:
-        if self.worker.is_closed:
-            raise StoreError(f"worker {self.worker.name!r} is closed: the case was not counted")
 
     def _check_room(self, row: Counts, n_new: int) -> None:
         if len(row) + n_new > MAX_CASES:

@@ -47,7 +47,7 @@ class SharedLearner:
         self._make = make
         self._lock = threading.Lock()
         self._sync_lock = threading.Lock()
-        self._learner = self._rebuilt()
+        self._learner = self._new_learner()
 
     def ask(self, *, wait: bool = True) -> int:
         """Return the stage at which to stop the next case.
@@ -68,12 +68,12 @@ class SharedLearner:
 
     def tell(self, outputs: Sequence[Hashable], *, stage: int | None = None) -> None:
         """Take in one case, safe when this returns; syncs if that is due."""
-        played = len(outputs) - 1 if stage is None else stage
+        last_stage = len(outputs) - 1 if stage is None else stage
         with self._lock:
-            is_routed = played == self._learner.recommend()
+            is_exploration = last_stage != self._learner.recommend()
             self.shared.tell(tuple(outputs), stage=stage)
             self._learner.tell(outputs, stage=stage)
-        if not is_routed:
+        if is_exploration:
             self.shared.hasten()
         if self.shared.is_due:
             self.sync()
@@ -87,12 +87,12 @@ class SharedLearner:
                 return False
             with self._lock:
                 if update.is_rebuild:
-                    self._learner = self._rebuilt()
+                    self._learner = self._new_learner()
                 elif update.added:
                     self._learner.tell_many(tellable(update.added))
             return True
 
-    def _rebuilt(self) -> Policy:
+    def _new_learner(self) -> Policy:
         learner = self._make()
         counts = tellable(self.shared.totals())
         if counts:

@@ -109,7 +109,7 @@ class Worker:
         self.settings = settings or WorkerSettings()
         self._owns_store = isinstance(store, str)
         self.host = host or socket.gethostname()
-        self.name = _checked_name(name or f"{self.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
+        self.name = _check_name(name or f"{self.host}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
         self.clock = clock
         self.timer = timer
         # One lock for tells, held for microseconds; another for folds.
@@ -218,14 +218,14 @@ class Worker:
                     f"durability 'disk' needs a store that survives loss of power, {store.url} "
                     "does not: open it with is_durable=True"
                 )
-            return store, self._entered(store)
+            return store, self._enter(store)
         except StoreUnavailableError as error:
             raise StoreUnavailableError(
                 f"worker {self.name!r} cannot start: {error}. It needs the store once, to read "
                 "what is known; journals of earlier workers are kept until it is back"
             ) from error
 
-    def _entered(self, store: Store) -> Lease:
+    def _enter(self, store: Store) -> Lease:
         lease = store.enter(self.name, host=self.host, seconds=self.settings.lease_seconds)
         if lease is None:
             raise StoreError(f"worker {self.name!r} got no lease from {store.url}")
@@ -273,7 +273,7 @@ class Worker:
             raise FencedError(
                 f"worker {self.name!r} was taken over and has no journal to continue from"
             )
-        self._lease = self._entered(self.store)
+        self._lease = self._enter(self.store)
         with self.lock:
             self.rows = rows_of(self._lease)
             reader = self.journal.reader()
@@ -282,7 +282,7 @@ class Worker:
                 shared.restart()
 
 
-def _checked_name(name: str) -> str:
+def _check_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,120}", name) or name == MERGED:
         raise SettingError(f"name must consist of letters, digits, '.', '_' and '-', got {name!r}")
     return name

@@ -7,9 +7,10 @@ from typing import Any
 
 from stopwise.store.case_encoding import Counts, add_counts
 from stopwise.store.protocol import Row
-from stopwise.store.sql.database import Transaction, chunks, sealed, unsealed
+from stopwise.store.sql.database import Transaction, run_with_rows, seal, unseal
 
 SELECT = "SELECT cascade, epoch, bucket, worker, body, checksum FROM stopwise_counts"
+_WHERE_KEY = "WHERE cascade = ? AND epoch = ? AND bucket = ? AND worker = ?"
 
 
 def read_rows(entries: Iterable[tuple[Any, ...]]) -> tuple[list[Row], list[str]]:
@@ -18,15 +19,14 @@ def read_rows(entries: Iterable[tuple[Any, ...]]) -> tuple[list[Row], list[str]]
     for cascade, epoch, bucket, worker, body, checksum in entries:
         key = (cascade, epoch, bucket, worker)
         try:
-            rows.append(Row(*key, checked_counts(body, checksum, key)))
+            rows.append(Row(*key, _read_counts(body, checksum, key)))
         except ValueError as error:
             damaged.append(f"{row_name(*key)}: {error}")
     return rows, damaged
 
 
-def checked_counts(body: str, checksum: int, key: Sequence[object]) -> Counts:
-    """Return the counts of a row, or raise ``ValueError``."""
-    counts = unsealed(body, checksum, *key)
+def _read_counts(body: str, checksum: int, key: Sequence[object]) -> Counts:
+    counts = unseal(body, checksum, *key)
     if not isinstance(counts, dict) or not all(type(n) is int for n in counts.values()):
         raise ValueError("the body holds no counts")
     return counts
@@ -42,15 +42,14 @@ def write_rows(tx: Transaction, rows: Iterable[Row]) -> None:
     entries = []
     for row in rows:
         key = (row.cascade, row.epoch, row.bucket, row.worker)
-        entries.append((*key, tx.revision(), *sealed(row.counts, *key)))
-    for chunk in chunks(entries):
-        marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(chunk))
-        tx.run(
-            f"INSERT INTO stopwise_counts VALUES {marks} "
-            "ON CONFLICT (cascade, epoch, bucket, worker) DO UPDATE SET "
-            "revision = excluded.revision, body = excluded.body, checksum = excluded.checksum",
-            [value for entry in chunk for value in entry],
-        )
+        entries.append((*key, tx.revision(), *seal(row.counts, *key)))
+    run_with_rows(
+        tx,
+        "INSERT INTO stopwise_counts VALUES {rows} "
+        "ON CONFLICT (cascade, epoch, bucket, worker) DO UPDATE SET "
+        "revision = excluded.revision, body = excluded.body, checksum = excluded.checksum",
+        entries,
+    )
 
 
 def add_rows(tx: Transaction, rows: Iterable[Row]) -> None:
@@ -60,10 +59,9 @@ def add_rows(tx: Transaction, rows: Iterable[Row]) -> None:
         # Inserted first, so that there is always a row to lock.
         tx.run(
             "INSERT INTO stopwise_counts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (*key, tx.revision(), *sealed({}, *key)),
+            (*key, tx.revision(), *seal({}, *key)),
         )
-        where = "WHERE cascade = ? AND epoch = ? AND bucket = ? AND worker = ?"
-        intact, damaged = read_rows(tx.run(f"{SELECT} {where} {tx.locking}", key))
+        intact, damaged = read_rows(tx.run(f"{SELECT} {_WHERE_KEY} {tx.locking}", key))
         if damaged:
             quarantine(tx, key, "found when counts were to be added")
         total: Counts = dict(intact[0].counts) if intact else {}
@@ -73,8 +71,7 @@ def add_rows(tx: Transaction, rows: Iterable[Row]) -> None:
 
 def quarantine(tx: Transaction, key: Sequence[object], reason: str) -> None:
     """Move one row into the table of damaged ones, as it is."""
-    where = "WHERE cascade = ? AND epoch = ? AND bucket = ? AND worker = ?"
-    ((body,),) = tx.run(f"SELECT body FROM stopwise_counts {where}", key)
+    ((body,),) = tx.run(f"SELECT body FROM stopwise_counts {_WHERE_KEY}", key)
     name = row_name(*key)  # type: ignore[arg-type]
     tx.run("INSERT INTO stopwise_quarantine VALUES (?, ?, ?, ?)", (name, body, reason, tx.now()))
-    tx.run(f"DELETE FROM stopwise_counts {where}", key)
+    tx.run(f"DELETE FROM stopwise_counts {_WHERE_KEY}", key)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
-_CHUNK = 500  # values in one statement; both databases take far more parameters
+_MAX_ROWS = 500  # in one statement; both databases take more parameters than these have values
 
 
 class Transaction(Protocol):
@@ -62,19 +62,28 @@ class Database(Protocol):
         """Release the connection; it is opened again when it is next needed."""
 
 
-def chunks(entries: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Split entries into statements of bounded size."""
-    for start in range(0, len(entries), _CHUNK):
-        yield entries[start : start + _CHUNK]
+def run_with_rows(
+    tx: Transaction, sql: str, rows: Sequence[tuple[Any, ...]]
+) -> list[tuple[Any, ...]]:
+    """Run a statement in which ``{rows}`` stands for rows of values; return what it returns.
+
+    Many rows are split over several statements.
+    """
+    results: list[tuple[Any, ...]] = []
+    for start in range(0, len(rows), _MAX_ROWS):
+        chunk = rows[start : start + _MAX_ROWS]
+        marks = ", ".join(f"({', '.join('?' * len(row))})" for row in chunk)
+        results += tx.run(sql.replace("{rows}", marks), [value for row in chunk for value in row])
+    return results
 
 
-def sealed(body: Any, *identity: object) -> tuple[str, int]:
+def seal(body: Any, *identity: object) -> tuple[str, int]:
     """Return a value as JSON text, and a checksum over the text and its identity."""
     text = json.dumps(body, separators=(",", ":"), sort_keys=True, allow_nan=False)
     return text, _checksum(text, identity)
 
 
-def unsealed(text: str, checksum: int, *identity: object) -> Any:
+def unseal(text: str, checksum: int, *identity: object) -> Any:
     """Return the value that was sealed, or raise ``ValueError`` if it has changed."""
     if _checksum(text, identity) != checksum:
         raise ValueError("the checksum does not match")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from stopwise.store.case_encoding import Counts, add_counts
 from stopwise.store.protocol import KEYS, MERGED, BucketKey, KeyedTell, Outcome, Row
 from stopwise.store.sql.count_rows import SELECT, add_rows, read_rows
-from stopwise.store.sql.database import Transaction, chunks
+from stopwise.store.sql.database import Transaction, run_with_rows
 from stopwise.store.sql.records import ensure_cascade
 
 TellKey = tuple[str, str]  # cascade and key
@@ -23,23 +23,24 @@ def tell_keyed(tx: Transaction, worker: str, tells: Sequence[KeyedTell]) -> list
         first.setdefault(key, digest)
     new_keys = _insert(tx, first)
     digest_of = first | _read(tx, [key for key in first if key not in new_keys])
-    outcomes, counted = [], []
-    amended: list[tuple[KeyedTell, str]] = []
+    outcomes, new_tells = [], []
+    amendments: list[tuple[KeyedTell, str]] = []
     for tell, (key, digest) in zip(tells, digests, strict=True):
-        if digest != digest_of[key] and tell.amends and _replaced(tx, key, digest_of[key], digest):
-            amended.append((tell, digest_of[key]))
+        before = digest_of[key]
+        if digest != before and tell.amends and _replace_digest(tx, key, before, digest):
+            amendments.append((tell, before))
             digest_of[key] = digest
             outcomes.append(Outcome.AMENDED)
-        elif digest != digest_of[key]:
+        elif digest != before:
             outcomes.append(Outcome.CONFLICT)
         elif key not in new_keys:
             outcomes.append(Outcome.REPEATED)
         else:
             new_keys.remove(key)  # a second tell of this batch with the key is a repetition
             outcomes.append(Outcome.COUNTED)
-            counted.append(tell)
-    _count(tx, worker + KEYS, counted)
-    for tell, before in amended:
+            new_tells.append(tell)
+    _count(tx, worker + KEYS, new_tells)
+    for tell, before in amendments:
         if _subtract(tx, tell, before):
             _count(tx, worker + KEYS, [tell])
     return outcomes
@@ -49,7 +50,7 @@ def _digest(tell: KeyedTell) -> str:
     return hashlib.sha256(f"{tell.times} {tell.case}".encode()).hexdigest()
 
 
-def _replaced(tx: Transaction, key: TellKey, before: str, after: str) -> bool:
+def _replace_digest(tx: Transaction, key: TellKey, before: str, after: str) -> bool:
     """Store another case under a key, unless another process just has."""
     where = "WHERE cascade = ? AND tell_key = ? AND digest = ? RETURNING tell_key"
     return bool(tx.run(f"UPDATE stopwise_keys SET digest = ? {where}", (after, *key, before)))
@@ -77,27 +78,18 @@ def _insert(tx: Transaction, digests: dict[TellKey, str]) -> set[TellKey]:
     now = tx.now()
     # Always in the same order, so that two batches with common keys cannot deadlock.
     entries = [(*key, digests[key], now) for key in sorted(digests)]
-    new_keys: set[TellKey] = set()
-    for chunk in chunks(entries):
-        rows = tx.run(
-            f"INSERT INTO stopwise_keys VALUES {', '.join(['(?, ?, ?, ?)'] * len(chunk))} "
-            "ON CONFLICT DO NOTHING RETURNING cascade, tell_key",
-            [value for entry in chunk for value in entry],
-        )
-        new_keys.update((cascade, key) for cascade, key in rows)
-    return new_keys
+    sql = (
+        "INSERT INTO stopwise_keys VALUES {rows} ON CONFLICT DO NOTHING RETURNING cascade, tell_key"
+    )
+    return {(cascade, key) for cascade, key in run_with_rows(tx, sql, entries)}
 
 
 def _read(tx: Transaction, keys: Sequence[TellKey]) -> dict[TellKey, str]:
-    digests: dict[TellKey, str] = {}
-    for chunk in chunks(keys):
-        rows = tx.run(
-            "SELECT cascade, tell_key, digest FROM stopwise_keys WHERE (cascade, tell_key) IN "
-            f"(VALUES {', '.join(['(?, ?)'] * len(chunk))})",
-            [value for key in chunk for value in key],
-        )
-        digests.update({(cascade, key): digest for cascade, key, digest in rows})
-    return digests
+    sql = (
+        "SELECT cascade, tell_key, digest FROM stopwise_keys "
+        "WHERE (cascade, tell_key) IN (VALUES {rows})"
+    )
+    return {(cascade, key): digest for cascade, key, digest in run_with_rows(tx, sql, keys)}
 
 
 def _count(tx: Transaction, worker: str, tells: Iterable[KeyedTell]) -> None:

@@ -9,7 +9,13 @@ from stopwise.store.protocol import KEYS, MERGED, Row, StoreInfo, WorkerRecord
 from stopwise.store.sql.count_rows import SELECT, add_rows, quarantine, read_rows
 from stopwise.store.sql.database import Database, Transaction
 from stopwise.store.sql.records import SELECT as RECORDS
-from stopwise.store.sql.records import ensure_cascade, list_cascades, read_records, record_name
+from stopwise.store.sql.records import (
+    WHERE_KEY,
+    ensure_cascade,
+    list_cascades,
+    read_records,
+    record_name,
+)
 
 # Compaction deletes workers that have left for so long. It must be longer than any journal waits to
 # be adopted: the journal of a deleted worker would be counted again.
@@ -22,10 +28,7 @@ def list_workers(tx: Transaction) -> list[WorkerRecord]:
         "SELECT worker, host, generation, position, lease_until, folded_at, closed "
         "FROM stopwise_workers ORDER BY worker"
     )
-    return [
-        WorkerRecord(name, host, generation, position, until, folded, bool(closed))
-        for name, host, generation, position, until, folded, closed in entries
-    ]
+    return [WorkerRecord(*columns, bool(closed)) for *columns, closed in entries]
 
 
 def info(database: Database, store_id: str, schema: int) -> StoreInfo:
@@ -79,8 +82,7 @@ def check(tx: Transaction) -> list[str]:
                 "INSERT INTO stopwise_quarantine VALUES (?, ?, ?, ?)",
                 (record_name(*identity), entry[4], problems[0], tx.now()),
             )
-            where = "kind = ? AND cascade = ? AND record_key = ?"
-            tx.run(f"DELETE FROM stopwise_records WHERE {where}", identity)
+            tx.run(f"DELETE FROM stopwise_records {WHERE_KEY}", identity)
     return damaged
 
 

@@ -56,11 +56,11 @@ class PostgresDatabase:
 
     def read(self, work: Callable[[PostgresTransaction], T]) -> T:
         """Run ``work`` on one snapshot."""
-        return self._repeated(_READ, work)
+        return self._run_with_retry(_READ, work)
 
     def write(self, work: Callable[[PostgresTransaction], T]) -> T:
         """Run ``work`` and commit."""
-        return self._repeated(_WRITE, work)
+        return self._run_with_retry(_WRITE, work)
 
     def describe(self) -> tuple[str, tuple[str, ...]]:
         """Return the version of the server."""
@@ -81,7 +81,7 @@ class PostgresDatabase:
                 self._connection.close()
             self._connection = None
 
-    def _repeated(self, begin: str, work: Callable[[PostgresTransaction], T]) -> T:
+    def _run_with_retry(self, begin: str, work: Callable[[PostgresTransaction], T]) -> T:
         """Run ``work`` in a transaction, and once more if the connection or a lock was lost."""
         psycopg = self._psycopg
         with self._lock:
@@ -103,7 +103,7 @@ class PostgresDatabase:
         raise AssertionError("unreachable")
 
     def _run(self, begin: str, work: Callable[[PostgresTransaction], T]) -> T:
-        connection = self._connected()
+        connection = self._open_connection()
         with connection.cursor() as cursor:
             cursor.execute(begin.encode())
             try:
@@ -117,7 +117,7 @@ class PostgresDatabase:
                 raise
             return result
 
-    def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
+    def _open_connection(self) -> psycopg.Connection[tuple[Any, ...]]:
         if self._connection is not None and self._pid != os.getpid():
             self._inherited.append(self._connection)  # closing it would end the parent's session
             self._connection = None

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from stopwise.store.protocol import CascadeRecord, Record
-from stopwise.store.sql.database import Transaction, sealed, unsealed
+from stopwise.store.sql.database import Transaction, seal, unseal
 
 SELECT = "SELECT kind, cascade, record_key, at, body, checksum, revision FROM stopwise_records"
+WHERE_KEY = "WHERE kind = ? AND cascade = ? AND record_key = ?"
+_SELECT_CASCADES = "SELECT cascade, version, epoch, layout FROM stopwise_cascades"
 
 
 class CascadeRow(NamedTuple):
@@ -25,12 +27,18 @@ def read_records(entries: Iterable[tuple[Any, ...]]) -> tuple[list[Record], list
     records, damaged = [], []
     for kind, cascade, key, at, body, checksum, revision in entries:
         try:
-            content = unsealed(body, checksum, kind, cascade, key)
+            content = unseal(body, checksum, kind, cascade, key)
         except ValueError as error:
             damaged.append(f"{record_name(kind, cascade, key)}: {error}")
         else:
             records.append(Record(kind, cascade, key, at, content, revision))
     return records, damaged
+
+
+def get_record(tx: Transaction, kind: str, cascade: str, key: str) -> Record | None:
+    """Return one record, if it exists and is intact."""
+    entries = tx.run(f"{SELECT} {WHERE_KEY}", (kind, cascade, key))
+    return next(iter(read_records(entries)[0]), None)
 
 
 def record_name(kind: str, cascade: str, key: str) -> str:
@@ -49,7 +57,7 @@ def put_record(tx: Transaction, record: Record, *, replace: bool, keep: int | No
         "INSERT INTO stopwise_records VALUES (?, ?, ?, ?, ?, ?, ?) "
         f"ON CONFLICT (kind, cascade, record_key) {update if replace else 'DO NOTHING'} "
         "RETURNING 1",
-        (*identity, record.at, tx.revision(), *sealed(record.body, *identity)),
+        (*identity, record.at, tx.revision(), *seal(record.body, *identity)),
     )
     if keep is not None:
         tx.run(
@@ -79,9 +87,7 @@ def list_records(
 
 def cascade_row(tx: Transaction, name: str) -> CascadeRow:
     """Return the row of a cascade, with zeros if it is unknown."""
-    entries = tx.run(
-        "SELECT cascade, version, epoch, layout FROM stopwise_cascades WHERE cascade = ?", (name,)
-    )
+    entries = tx.run(f"{_SELECT_CASCADES} WHERE cascade = ?", (name,))
     return CascadeRow(*entries[0]) if entries else CascadeRow(name, 0, 0, 0)
 
 
@@ -96,29 +102,22 @@ def ensure_cascade(tx: Transaction, name: str, *, lock: bool = False) -> Cascade
 def list_cascades(tx: Transaction, name: str | None = None) -> list[CascadeRecord]:
     """Return the current version of every cascade, by name, or of one alone."""
     where = "" if name is None else "WHERE cascade = ?"
-    entries = tx.run(
-        f"SELECT cascade, version, epoch, layout FROM stopwise_cascades {where} ORDER BY cascade",
-        () if name is None else (name,),
-    )
-    return [describe_cascade(tx, CascadeRow(*row)) for row in entries]
+    values = () if name is None else (name,)
+    entries = tx.run(f"{_SELECT_CASCADES} {where} ORDER BY cascade", values)
+    return [_describe_cascade(tx, CascadeRow(*row)) for row in entries]
 
 
-def describe_cascade(tx: Transaction, row: CascadeRow) -> CascadeRecord:
-    """Return a cascade with the description of its current version."""
-    key = f"{row.version:08d}"
-    entries = tx.run(
-        f"{SELECT} WHERE kind = 'cascade' AND cascade = ? AND record_key = ?", (row.cascade, key)
-    )
-    records, _ = read_records(entries)
-    return CascadeRecord(row.cascade, row.version, row.epoch, records[0].body if records else {})
+def _describe_cascade(tx: Transaction, row: CascadeRow) -> CascadeRecord:
+    record = get_record(tx, "cascade", row.cascade, f"{row.version:08d}")
+    return CascadeRecord(row.cascade, row.version, row.epoch, record.body if record else {})
 
 
 def put_cascade(tx: Transaction, name: str, description: Mapping[str, Any]) -> CascadeRecord:
     """Add a version of a cascade, unless the current one has the same description."""
     row = ensure_cascade(tx, name, lock=True)
-    current = describe_cascade(tx, row)
+    current = _describe_cascade(tx, row)
     body = dict(description)
-    if row.version and sealed(current.description) == sealed(body):
+    if row.version and seal(current.description) == seal(body):
         return current
     version = row.version + 1
     tx.run("UPDATE stopwise_cascades SET version = ? WHERE cascade = ?", (version, name))

@@ -134,11 +134,8 @@ class SqlStore:
             at = records.cascade_row(tx, cascade)
             is_complete = since is None or (since.epoch, since.layout) != (at.epoch, at.layout)
             first = 0 if since is None or is_complete else since.revision
-            entries = tx.run(
-                f"{SELECT} WHERE cascade = ? AND epoch = ? AND revision >= ?",
-                (cascade, at.epoch, first),
-            )
-            rows, damaged = read_rows(entries)
+            where = "WHERE cascade = ? AND epoch = ? AND revision >= ?"
+            rows, damaged = read_rows(tx.run(f"{SELECT} {where}", (cascade, at.epoch, first)))
             cursor = protocol.Cursor(at.epoch, at.layout, tx.horizon())
             return protocol.Changes(at.epoch, tuple(rows), cursor, is_complete, tuple(damaged))
 
@@ -172,11 +169,7 @@ class SqlStore:
 
     def get(self, kind: str, cascade: str, key: str) -> protocol.Record | None:
         """Return one record, if it exists."""
-        where = "WHERE kind = ? AND cascade = ? AND record_key = ?"
-        entries = self.database.read(
-            lambda tx: tx.run(f"{records.SELECT} {where}", (kind, cascade, key))
-        )
-        return next(iter(records.read_records(entries)[0]), None)
+        return self.database.read(lambda tx: records.get_record(tx, kind, cascade, key))
 
     def records(
         self, kind: str, cascade: str | None = None, *, limit: int = 1000, since: int | None = None
@@ -186,9 +179,8 @@ class SqlStore:
 
     def delete(self, kind: str, cascade: str, key: str) -> bool:
         """Remove one record; return whether it existed."""
-        where = "WHERE kind = ? AND cascade = ? AND record_key = ? RETURNING 1"
-        values = (kind, cascade, key)
-        return bool(self.write(lambda tx: tx.run(f"DELETE FROM stopwise_records {where}", values)))
+        sql = f"DELETE FROM stopwise_records {records.WHERE_KEY} RETURNING 1"
+        return bool(self.write(lambda tx: tx.run(sql, (kind, cascade, key))))
 
     def info(self) -> protocol.StoreInfo:
         """Return sizes, versions and notes about the database."""

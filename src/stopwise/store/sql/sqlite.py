@@ -88,8 +88,8 @@ class SqliteDatabase:
 
     def shrink(self) -> None:
         """Rebuild the file without its free pages and empty the log."""
-        with self._lock, self._write_lock(), _translated(self.url):
-            connection = self._connected()
+        with self._lock, self._write_lock(), _translate_errors(self.url):
+            connection = self._open_connection()
             connection.execute("VACUUM")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -112,8 +112,8 @@ class SqliteDatabase:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[SqliteTransaction]:
-        with _translated(self.url):
-            connection = self._connected()
+        with _translate_errors(self.url):
+            connection = self._open_connection()
             connection.execute(begin)
             try:
                 yield SqliteTransaction(connection, self.clock)
@@ -129,14 +129,14 @@ class SqliteDatabase:
         if self.path is None:
             yield
             return
-        with _translated(self.url):
-            self._connected()
-        with self._locked():
+        with _translate_errors(self.url):
+            self._open_connection()
+        with self._hold_lock():
             yield
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        if not locked_within(self._lock_file, self.timeout):
+    def _hold_lock(self) -> Iterator[None]:
+        if not lock_within(self._lock_file, self.timeout):
             self._lock_file = self._open_lock()  # the old one belongs to the thread that waits
             raise StoreUnavailableError(
                 f"the store at {self.url} is busy: another process has been writing for "
@@ -150,7 +150,7 @@ class SqliteDatabase:
     def _open_lock(self) -> int:
         return os.open(f"{self.path}-lock", _CREATE, PRIVATE)
 
-    def _connected(self) -> sqlite3.Connection:
+    def _open_connection(self) -> sqlite3.Connection:
         if self._connection is not None and (self.path is None or self._pid == os.getpid()):
             return self._connection
         if self.path is None:
@@ -163,7 +163,7 @@ class SqliteDatabase:
             raise StoreError(f"a store must be in an existing directory, got {self.path.parent}")
         os.close(os.open(self.path, _CREATE, PRIVATE))
         self._lock_file = self._open_lock()
-        with self._locked():  # changing the mode does not wait for other connections
+        with self._hold_lock():  # changing the mode does not wait for other connections
             connection = _connect(self.path)
             connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(f"PRAGMA synchronous={'FULL' if self.is_durable else 'NORMAL'}")
@@ -206,7 +206,7 @@ class SqliteTransaction:
         """Do nothing: there is one writer at a time."""
 
 
-def locked_within(file: int, seconds: float) -> bool:
+def lock_within(file: int, seconds: float) -> bool:
     """Wait for the lock on a file in the kernel's queue, for a limited time.
 
     After a time-out the file belongs to the thread that still waits, which closes it.
@@ -242,7 +242,7 @@ def _connect(path: Path | str) -> sqlite3.Connection:
 
 
 @contextmanager
-def _translated(url: str) -> Iterator[None]:
+def _translate_errors(url: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:

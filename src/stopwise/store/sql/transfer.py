@@ -13,10 +13,10 @@ from typing import Any
 
 from stopwise.checks import MOST_CASES, finite_number, whole_number
 from stopwise.errors import InputError
-from stopwise.store.case_encoding import checked_case
+from stopwise.store.case_encoding import check_case
 from stopwise.store.protocol import Record, Row
 from stopwise.store.sql.count_rows import SELECT, read_rows, write_rows
-from stopwise.store.sql.database import Transaction, chunks
+from stopwise.store.sql.database import Transaction, run_with_rows
 from stopwise.store.sql.records import SELECT as RECORDS
 from stopwise.store.sql.records import ensure_cascade, put_record, read_records
 from stopwise.store.sql.sql_store import SqlStore
@@ -36,7 +36,7 @@ def import_store(store: SqlStore, lines: Iterable[str]) -> int:
 
     All or nothing: a line that cannot be read is an `InputError`.
     """
-    entries = [_parsed(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    entries = [_parse(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     if not entries or entries[0].get("stopwise_export") != FORMAT:
         raise InputError(f"an export of format {FORMAT} must begin with a line that says so")
     kinds: dict[str, list[dict[str, Any]]] = {"cascade": [], "counts": [], "record": [], "key": []}
@@ -74,12 +74,7 @@ def import_store(store: SqlStore, lines: Iterable[str]) -> int:
         write_rows(tx, rows)
         for record in records:
             put_record(tx, record, replace=False)
-        for chunk in chunks(keys):
-            tx.run(
-                f"INSERT INTO stopwise_keys VALUES {', '.join(['(?, ?, ?, ?)'] * len(chunk))} "
-                "ON CONFLICT DO NOTHING",
-                [value for key in chunk for value in key],
-            )
+        run_with_rows(tx, "INSERT INTO stopwise_keys VALUES {rows} ON CONFLICT DO NOTHING", keys)
 
     store.write(work)
     return len(rows)
@@ -104,9 +99,9 @@ def _lines(tx: Transaction) -> list[str]:
     return [json.dumps(entry) for entry in entries]
 
 
-def _parsed(number: int, line: str) -> dict[str, Any]:
+def _parse(number: int, line: str) -> dict[str, Any]:
     try:
-        entry = json.loads(line, parse_constant=_finite)
+        entry = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InputError(f"line {number} of the export is not JSON: {error}") from None
     if not isinstance(entry, dict):
@@ -114,13 +109,13 @@ def _parsed(number: int, line: str) -> dict[str, Any]:
     return entry
 
 
-def _finite(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(f"numbers must be finite, got {name}")
 
 
 def _row(entry: dict[str, Any], source: str) -> Row:
     worker = _text(entry["worker"])
-    counts = {checked_case(case): _whole(n) for case, n in entry["counts"].items()}
+    counts = {check_case(case): _whole(n) for case, n in entry["counts"].items()}
     name = worker if "@" in worker else f"{worker}@{source}"
     return Row(
         _text(entry["cascade"]), _whole(entry["epoch"]), _whole(entry["bucket"]), name, counts
