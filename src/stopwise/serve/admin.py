@@ -48,7 +48,7 @@ async def change(request: Request) -> Response:
         if new.is_frozen is not None:
             runtime.freeze(frozen=new.is_frozen)
 
-    return Json(await _changed(request, work))
+    return Json(await _apply(request, work))
 
 
 async def add_stage(request: Request) -> Response:
@@ -62,7 +62,7 @@ async def add_stage(request: Request) -> Response:
             raise ProblemError(409, "The stage exists already", f"got {new.name!r}", name="name")
         runtime.add_stage(stage, before=new.before)
 
-    return Json(await _changed(request, work), 201)
+    return Json(await _apply(request, work), 201)
 
 
 async def remove_stage(request: Request) -> Response:
@@ -72,10 +72,11 @@ async def remove_stage(request: Request) -> Response:
         _check_runs_elsewhere(runtime)
         runtime.remove_stage(request.path_params["stage"])
 
-    return Json(await _changed(request, work))
+    return Json(await _apply(request, work))
 
 
-async def _changed(request: Request, work: Callable[[Runtime], None]) -> dict[str, Any]:
+async def _apply(request: Request, work: Callable[[Runtime], None]) -> dict[str, Any]:
+    """Change the cascade that the path names; return its new view."""
     host, name = host_of(request), request.path_params["name"]
     return await asyncio.to_thread(lambda: cascade_view(host.change(name, work)))
 
@@ -96,7 +97,7 @@ async def read_trail(request: Request) -> Response:
 
 async def list_tokens(request: Request) -> Response:
     """What each token allows; never the tokens themselves."""
-    grants = await asyncio.to_thread(host_of(request).tokens.listed)
+    grants = await asyncio.to_thread(host_of(request).tokens.grants)
     return Json({"tokens": [msgspec.to_builtins(grant) for grant in grants]})
 
 

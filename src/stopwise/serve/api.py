@@ -11,11 +11,12 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from stopwise.errors import SettingError
 from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
 from stopwise.serve import messages
 from stopwise.serve.host import Host, ToldCase, runs_here
-from stopwise.serve.problems import ProblemError, broken_rule
+from stopwise.serve.problems import BROKEN_RULE, ProblemError, broken_rule
 from stopwise.serve.views import (
     cascade_view,
     cases_view,
@@ -79,7 +80,7 @@ async def ask(request: Request) -> Response:
     """Say up to which stage to run a case, before it or after some outputs."""
     runtime, message = runtime_of(request), await body_of(request, messages.Ask)
     outputs = message.outputs
-    check_length(runtime, outputs)
+    _check_length(runtime, outputs)
     if message.n > 1:
         return Json({"stages": [runtime.ask(outputs) for _ in range(message.n)]})
     stage = runtime.ask(outputs)
@@ -89,7 +90,7 @@ async def ask(request: Request) -> Response:
 async def tell(request: Request) -> Response:
     """Count what the stages said of a case."""
     runtime, message = runtime_of(request), await body_of(request, messages.Tell)
-    (outcome,) = await host_of(request).tell([_checked(runtime, message)])
+    (outcome,) = await host_of(request).tell([_told_case(runtime, message)])
     if outcome == "conflict":
         raise ProblemError(
             409, "The key belongs to another case", f"got {message.key!r} with other outputs"
@@ -100,27 +101,22 @@ async def tell(request: Request) -> Response:
 async def tell_many(request: Request) -> Response:
     """Count many cases, or none if a rule is broken; those with keys may be sent again."""
     runtime, message = runtime_of(request), await body_of(request, messages.TellMany)
-    cases = [_checked(runtime, case) for case in message.cases]
+    cases = [_told_case(runtime, case) for case in message.cases]
     return Json({"outcomes": await host_of(request).tell(cases)})
 
 
-def _checked(runtime: Runtime, case: messages.Tell) -> ToldCase:
-    check_length(runtime, case.outputs)
+def _told_case(runtime: Runtime, case: messages.Tell) -> ToldCase:
+    _check_length(runtime, case.outputs)
     if case.amend and case.key is None:
-        raise ProblemError(422, "The request breaks a rule", "amend needs a key", name="amend")
+        raise ProblemError(422, BROKEN_RULE, "amend needs a key", name="amend")
     return ToldCase(runtime, tuple(case.outputs), case.is_random, case.key, case.amend)
 
 
-def check_length(runtime: Runtime, outputs: Sequence[Any]) -> None:
-    """Refuse outputs of more stages than there are."""
-    n_stages = runtime.cascade.n_stages
-    if len(outputs) > n_stages:
-        raise ProblemError(
-            422,
-            "The request breaks a rule",
-            f"outputs must be those of the first {n_stages} stages or fewer, got {len(outputs)}",
-            name="outputs",
-        )
+def _check_length(runtime: Runtime, outputs: Sequence[Any]) -> None:
+    n_stages, n = runtime.cascade.n_stages, len(outputs)
+    if n > n_stages:
+        detail = f"outputs must be those of the first {n_stages} stages or fewer, got {n}"
+        raise ProblemError(422, BROKEN_RULE, detail, name="outputs")
 
 
 async def run(request: Request) -> Response:
@@ -166,7 +162,7 @@ async def wanted_labels(request: Request) -> Response:
     except ValueError:
         n = -1
     if n < 0:
-        raise ProblemError(422, "The request breaks a rule", "n must be a whole number >= 0")
+        raise SettingError("n must be a whole number >= 0")
     shows = request.query_params.get("outputs") == "true"
     cases = [
         {"key": case.key, "case": case.case, **({"outputs": list(case.outputs)} if shows else {})}
@@ -233,5 +229,5 @@ async def if_a_mistake_cost(request: Request) -> Response:
     except ValueError:
         price = 0.0
     if not 0 < price < float("inf"):
-        raise ProblemError(422, "The request breaks a rule", "mistake_cost must be a number > 0")
+        raise SettingError("mistake_cost must be a number > 0")
     return Json(await asyncio.to_thread(what_if, runtime_of(request), price))

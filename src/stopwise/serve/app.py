@@ -93,18 +93,9 @@ def create_app(
     limits: Limits | None = None,
     log_requests: bool = False,
 ) -> ASGIApp:
-    """Return the application for some cascades.
+    """Return the application for the cascades of a host.
 
-    Parameters
-    ----------
-    host
-        The cascades.
-    needs_token
-        Whether requests need a token; otherwise everybody who can reach the server may do anything.
-    limits
-        How much a client may send.
-    log_requests
-        Whether to log every request.
+    Unless it ``needs_token``, everybody who can reach the server may do anything.
     """
 
     @asynccontextmanager
@@ -118,7 +109,7 @@ def create_app(
         await host.close()
 
     routes = [
-        Route(path, _guarded(handler, scope, needs_token), methods=[method])
+        Route(path, _guard(handler, scope, needs_token), methods=[method])
         for method, path, scope, handler in ROUTES
     ]
     document = openapi(ROUTES)
@@ -126,15 +117,17 @@ def create_app(
     async def describe(request: Request) -> Response:
         return api.Json(document)
 
-    routes += [Route("/openapi.json", describe), Route("/audits/{key}", pages.audit_page)]
-    routes += [Route("/static/{path:path}", pages.static)]
     routes += [
-        Route(path, pages.index) for path in ("/", "/audit", "/cascade/{name}", "/label/{name}")
+        Route("/openapi.json", describe),
+        Route("/audits/{key}", pages.audit_page),
+        Route("/static/{path:path}", pages.static),
+        Route("/healthz", _healthy),
+        Route("/readyz", _ready),
+        *(Route(path, pages.index) for path in ("/", "/audit", "/cascade/{name}", "/label/{name}")),
     ]
-    routes += [Route("/healthz", _healthy), Route("/readyz", _ready)]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=HANDLERS)
     actions = {
-        path.rpartition("/")[2]: _guarded(handler, scope, needs_token)
+        path.rpartition("/")[2]: _guard(handler, scope, needs_token)
         for _, path, scope, handler in ROUTES[:2]
     }
     return RequestGuard(
@@ -145,7 +138,7 @@ def create_app(
     )
 
 
-def _guarded(handler: Handler, scope: str, needs_token: bool) -> Handler:
+def _guard(handler: Handler, scope: str, needs_token: bool) -> Handler:
     """Return a handler that requires a token of the scope, and records changes."""
     if not needs_token and scope != "admin":
         return handler

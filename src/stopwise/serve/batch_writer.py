@@ -13,10 +13,7 @@ Outcome = TypeVar("Outcome")
 class BatchWriter(Generic[Item, Outcome]):
     """Write items in batches: while one batch is written in a thread, the next one collects.
 
-    Parameters
-    ----------
-    write
-        Writes some items and returns the outcome of each.
+    ``write`` writes some items and returns the outcome of each.
 
     >>> async def both():
     ...     writer = BatchWriter(lambda items: [item * 2 for item in items])

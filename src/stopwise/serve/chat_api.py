@@ -10,9 +10,9 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from stopwise.errors import SettingError
 from stopwise.serve.api import Json, body_of, host_of, local_runtime
 from stopwise.serve.host import runs_here
-from stopwise.serve.problems import ProblemError
 
 
 class ChatMessage(msgspec.Struct):
@@ -34,9 +34,9 @@ async def complete(request: Request) -> Response:
     """Answer the last message with the cascade that the model names."""
     chat = await body_of(request, ChatRequest)
     if chat.stream:
-        raise ProblemError(422, "The request breaks a rule", "stream must be false")
+        raise SettingError("stream must be false")
     if not chat.messages:
-        raise ProblemError(422, "The request breaks a rule", "messages must not be empty")
+        raise SettingError("messages must not be empty")
     runtime = local_runtime(request, chat.model)
     result = await runtime.run(_text(chat.messages[-1].content))
     message = {"role": "assistant", "content": str(result.answer)}
@@ -63,7 +63,7 @@ def _text(content: Any) -> Any:
         return content
     parts = [part.get("text") for part in content if isinstance(part, dict)]
     if len(parts) != len(content) or not all(isinstance(part, str) for part in parts):
-        raise ProblemError(422, "The request breaks a rule", "content must be text")
+        raise SettingError("content must be text")
     return "\n".join(str(part) for part in parts)
 
 

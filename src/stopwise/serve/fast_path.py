@@ -34,15 +34,7 @@ class WholeRequest(Request):
 
 
 class FastPath:
-    """Call the function of ``POST /api/cascades/NAME/ACTION``; all other requests go to the app.
-
-    Parameters
-    ----------
-    app
-        Answers all other requests.
-    actions
-        The functions by the last part of the path.
-    """
+    """Call the function of ``POST /api/cascades/NAME/ACTION``; all other requests go to the app."""
 
     def __init__(
         self, app: ASGIApp, actions: Mapping[str, Callable[[Request], Awaitable[Response]]]

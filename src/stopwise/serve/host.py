@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from stopwise.checks import known_name
 from stopwise.errors import InputError, SettingError, StageError, StoreUnavailableError
 from stopwise.patterns import Pattern
 from stopwise.runtime.event_log import EventLog
@@ -21,8 +20,6 @@ from stopwise.serve.batch_writer import BatchWriter
 from stopwise.serve.problems import ProblemError
 from stopwise.serve.tokens import Tokens
 from stopwise.store import KeyedTell, Outcome, Store, Worker, case_text
-
-POLICIES = ("beliefs", "resolve")
 
 
 async def runs_elsewhere(case: Any) -> Any:
@@ -61,12 +58,7 @@ class ToldCase(NamedTuple):
 class Host:
     """The cascades that a server answers for, all in one store.
 
-    Parameters
-    ----------
-    store
-        A worker, a store or its URL.
-    cascades
-        Arguments of `Runtime` for each cascade that is configured, by name.
+    ``cascades`` has the arguments of `Runtime` for each cascade that is configured, by name.
     """
 
     def __init__(
@@ -84,7 +76,7 @@ class Host:
         self._keyed_writer: BatchWriter[ToldCase, str] = BatchWriter(self._tell_keyed)
         self._durable_writer: BatchWriter[ToldCase, str] = BatchWriter(self._tell_at_once)
         for name, settings in (cascades or {}).items():
-            self._runtimes[name] = self._configured(name, settings)
+            self._runtimes[name] = self._from_settings(name, settings)
         for record in self.store.cascades():
             if record.name not in self._runtimes and "/" not in record.name and record.version:
                 self._runtimes[record.name] = self._from_state(record.name, record.description)
@@ -118,7 +110,6 @@ class Host:
         policy: str = "beliefs",
     ) -> Runtime:
         """Add a cascade whose stages run elsewhere."""
-        known_name("policy", policy, POLICIES, SettingError)
         _check_name(name)
         with self._lock:
             record = self.store.cascade(name)
@@ -145,39 +136,38 @@ class Host:
         all may be sent again. Others are in the journal when this returns, and on the disk if the
         worker is durable.
         """
-        keyed = [case for case in cases if case.key is not None]
-        plain = [case for case in cases if case.key is None]
-        outcomes = iter(await self._keyed_writer.add(keyed) if keyed else [])
-        if plain and self.worker.durability == "disk":
-            await self._durable_writer.add(plain)
-        elif len(plain) == 1:
-            plain[0].runtime.tell(plain[0].outputs, is_random=plain[0].is_random)
-        elif plain:
-            self._tell_at_once(plain)
+        with_key = [case for case in cases if case.key is not None]
+        others = [case for case in cases if case.key is None]
+        outcomes = iter(await self._keyed_writer.add(with_key) if with_key else [])
+        if others and self.worker.durability == "disk":
+            await self._durable_writer.add(others)
+        elif len(others) == 1:
+            others[0].runtime.tell(others[0].outputs, is_random=others[0].is_random)
+        elif others:
+            self._tell_at_once(others)
         return [next(outcomes) if case.key is not None else "counted" for case in cases]
 
-    def _tell_keyed(self, told: list[ToldCase]) -> list[str]:
+    def _tell_keyed(self, cases: list[ToldCase]) -> list[str]:
         tells = [
             KeyedTell(case.runtime.name, str(case.key), case_text(case.outputs), amends=case.amends)
-            for case in told
+            for case in cases
         ]
         outcomes = self.worker.tell_keyed(tells)
-        for case, outcome in zip(told, outcomes, strict=True):
+        for case, outcome in zip(cases, outcomes, strict=True):
             if outcome is Outcome.COUNTED:
                 case.runtime.observe(case.outputs, is_random=case.is_random)
         return [outcome.value for outcome in outcomes]
 
-    def _tell_at_once(self, told: list[ToldCase]) -> list[str]:
+    def _tell_at_once(self, cases: list[ToldCase]) -> list[str]:
         """Count cases with one write to the journal, and one wait for the disk, per cascade."""
         by_name: dict[str, list[ToldCase]] = {}
-        for case in told:
+        for case in cases:
             by_name.setdefault(case.runtime.name, []).append(case)
-        for cases in by_name.values():
-            counts = Counter(case.outputs for case in cases)
-            cases[0].runtime.learning.tell_many(counts)
-            for case in cases:
+        for group in by_name.values():
+            group[0].runtime.learning.tell_many(Counter(case.outputs for case in group))
+            for case in group:
                 case.runtime.observe(case.outputs, is_random=case.is_random)
-        return ["counted"] * len(told)
+        return ["counted"] * len(cases)
 
     async def sync_for_ever(self, seconds: float = 0.5) -> None:
         """Exchange counts and prices with other workers, again and again."""
@@ -229,7 +219,7 @@ class Host:
             await asyncio.to_thread(runtime.alarm_handler.save)
         await asyncio.to_thread(self.worker.close)
 
-    def _configured(self, name: str, settings: Mapping[str, Any]) -> Runtime:
+    def _from_settings(self, name: str, settings: Mapping[str, Any]) -> Runtime:
         """Return a cascade of the configuration, with changes made since the file was changed."""
         _check_name(name)
         stages = StageList(settings["stages"], str, time.monotonic)

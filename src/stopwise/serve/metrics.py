@@ -45,7 +45,7 @@ def metrics(host: Host) -> str:
     for name, (kind, text) in FAMILIES.items():
         lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
         for labels, value in samples[name]:
-            inside = ",".join(f'{key}="{_escaped(word)}"' for key, word in labels.items())
+            inside = ",".join(f'{key}="{_escape(word)}"' for key, word in labels.items())
             lines.append(f"{name}{{{inside}}} {value:.10g}")
     return "\n".join(lines) + "\n"
 
@@ -82,5 +82,5 @@ def _samples(view: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]
             yield "stopwise_disagreement", labels, pair["disagreement"]
 
 
-def _escaped(word: str) -> str:
+def _escape(word: str) -> str:
     return word.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

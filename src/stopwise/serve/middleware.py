@@ -46,17 +46,9 @@ class Limits:
 class RequestGuard:
     """Refuse requests that are too large, too frequent or from another site.
 
-    Parameters
-    ----------
-    app
-        The next application.
-    limits
-        How much a client may send.
-    is_local
-        Whether to answer only requests for a loopback name. Without tokens, a page of another site
-        must not reach the server through its own name that resolves to this machine.
-    log_requests
-        Whether to log every request; server errors are logged anyway.
+    With ``is_local`` only requests for a loopback name are answered. Without tokens, a page of
+    another site must not reach the server through its own name that resolves to this machine.
+    Server errors are logged even without ``log_requests``.
     """
 
     def __init__(
@@ -66,7 +58,8 @@ class RequestGuard:
         self.limits = limits
         self._is_local = is_local
         self._log_requests = log_requests
-        self._allowances: dict[str, tuple[float, float]] = {}  # requests left, and when
+        # For each client, how many requests it may still send, and when that was computed.
+        self._allowances: dict[str, tuple[float, float]] = {}
         self._prefix = secrets.token_hex(4).encode()
         self._number = count(1)
         self._good_hosts: set[bytes] = set()
@@ -119,8 +112,7 @@ class RequestGuard:
                 await self.app(scope, limited if is_chunked else receive, sending)
         finally:
             if self._log_requests or status >= 500:
-                seconds = time.perf_counter() - start
-                _log(scope, status, seconds)
+                _log(scope, status, time.perf_counter() - start)
 
     def _refusal(
         self, scope: Scope, headers: dict[bytes, bytes], max_bytes: int
@@ -146,12 +138,12 @@ class RequestGuard:
 
     def _is_within_rate(self, client: str) -> bool:
         now = time.monotonic()
-        left, at = self._allowances.get(client, (float(self.limits.burst), now))
-        left = min(left + (now - at) * self.limits.requests_per_second, self.limits.burst)
+        n, at = self._allowances.get(client, (float(self.limits.burst), now))
+        n = min(n + (now - at) * self.limits.requests_per_second, self.limits.burst)
         if len(self._allowances) > 10_000:
             self._allowances.clear()
-        self._allowances[client] = (max(left - 1, 0.0), now)
-        return left >= 1
+        self._allowances[client] = (max(n - 1, 0.0), now)
+        return n >= 1
 
 
 def _too_large(max_bytes: int) -> tuple[int, str, str]:
@@ -177,11 +169,6 @@ class Tracing:
 
     OpenTelemetry's own settings decide where spans go: start the server with
     ``opentelemetry-instrument``, or set a provider before.
-
-    Parameters
-    ----------
-    app
-        The next application.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -56,7 +56,7 @@ MEDIA = {"/metrics": "text/plain", "/stream": "text/event-stream"}
 def openapi(routes: list[tuple[str, str, str, Callable[..., Any]]]) -> dict[str, Any]:
     """Return the document for routes of the form (method, path, scope, function)."""
     bodies = list(BODIES.values())
-    (schemas, components) = msgspec.json.schema_components(
+    schemas, components = msgspec.json.schema_components(
         bodies, ref_template="#/components/schemas/{name}"
     )
     body_of = dict(zip(bodies, schemas, strict=True))
@@ -85,7 +85,8 @@ def _operation(
     media = next((m for end, m in MEDIA.items() if path.endswith(end)), "application/json")
     status = "201" if handler in CREATED else "204" if handler is admin.revoke_token else "200"
     content: dict[str, Any] = {} if status == "204" else {"content": {media: {}}}
-    problem = {"content": {"application/problem+json": {"schema": _ref("Problem")}}}
+    reference = {"$ref": "#/components/schemas/Problem"}
+    problem = {"content": {"application/problem+json": {"schema": reference}}}
     operation: dict[str, Any] = {
         "operationId": handler.__name__.strip("_"),
         "summary": (handler.__doc__ or "").strip().splitlines()[0],
@@ -110,7 +111,3 @@ def _operation(
             "content": {"application/json": {"schema": schema}},
         }
     return operation
-
-
-def _ref(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}

@@ -19,6 +19,7 @@ from stopwise.errors import (
 )
 
 _encoder = msgspec.json.Encoder()
+BROKEN_RULE = "The request breaks a rule"
 MAX_SHOWN = 100  # characters of a value that a message repeats
 
 
@@ -40,14 +41,14 @@ def problem(status: int, title: str, detail: str, **more: Any) -> Response:
 
 # The first kind that fits decides status and title.
 KINDS: list[tuple[type[Exception], int, str]] = [
-    (msgspec.ValidationError, 422, "The request breaks a rule"),
+    (msgspec.ValidationError, 422, BROKEN_RULE),
     (msgspec.DecodeError, 400, "The body is not JSON"),
     (UnicodeDecodeError, 400, "The body is not UTF-8"),
     (RecursionError, 400, "The body is nested too deeply"),
     (JournalFullError, 507, "There is no room to count the case"),
     (StoreUnavailableError, 503, "The store cannot be reached"),
     (StageError, 502, "No stage gave an answer"),
-    (InputError, 422, "The request breaks a rule"),
+    (InputError, 422, BROKEN_RULE),
 ]
 
 
@@ -71,7 +72,7 @@ def broken_rule(error: msgspec.ValidationError, body: bytes) -> ProblemError:
     text = _encoder.encode(value).decode()
     text = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
     detail = f"{name}: {rule}; the value is {text}"
-    return ProblemError(422, "The request breaks a rule", detail, name=name, value=text)
+    return ProblemError(422, BROKEN_RULE, detail, name=name, value=text)
 
 
 def response_for(error: Exception) -> Response:

@@ -39,13 +39,6 @@ class Grant:
 class Tokens:
     """The tokens of a store; only their hashes are kept.
 
-    Parameters
-    ----------
-    store
-        Where they are kept.
-    clock
-        Wall time in seconds.
-
     >>> from stopwise.store import open_store
     >>> tokens = Tokens(open_store("memory://"))
     >>> secret = tokens.create("tell", note="triage workers", days=30)
@@ -75,7 +68,7 @@ class Tokens:
         self._cache.clear()
         return self._store.delete(KIND, "", token_id)
 
-    def listed(self) -> list[Grant]:
+    def grants(self) -> list[Grant]:
         """Return what each token allows; never the tokens themselves."""
         return [_grant(record) for record in self._store.records(KIND, "")]
 
@@ -89,7 +82,7 @@ class Tokens:
             return grant
         _, grant = self._cache.get(token, (0.0, None))
         try:
-            grant = self._looked_up(token)
+            grant = self._look_up(token)
         except StoreUnavailableError:
             if grant is None:
                 raise
@@ -105,7 +98,7 @@ class Tokens:
         is_good = grant is not None and now - at <= CACHE_SECONDS and now < grant.expires
         return grant if is_good else None
 
-    def _looked_up(self, token: str) -> Grant | None:
+    def _look_up(self, token: str) -> Grant | None:
         parts = token.split("_", 2)
         if len(parts) != 3 or parts[0] != PREFIX:
             return None

@@ -47,8 +47,7 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
         for k, output in enumerate(outputs):
             missing[k] += times * (output is None)
     n = sum(stopped)
-    prices = [float(price) for price in cascade.prices]
-    cumulative = [math.fsum(prices[: k + 1]) for k in range(K)]
+    cumulative = _cumulative_prices(cascade)
     model = getattr(policy, "model", None)
     rates = None
     if model is not None:  # where the data leave everything open, nothing is known
@@ -67,7 +66,7 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
         "stopped": stopped,
         "missing": missing,
         "failures": [dict(caller.failures) for caller in runtime.engine.stages.callers],
-        "cost_per_1000": 1000 * sum(map(_product, stopped, cumulative)) / n if n else None,
+        "cost_per_1000": _cost_per_1000(stopped, cumulative) if n else None,
         "fixed_cost_per_1000": [1000 * cost for cost in cumulative],
         "pairs": [
             {
@@ -127,7 +126,7 @@ def history_view(runtime: Runtime) -> dict[str, Any]:
     A bucket that is not over yet is left out, unless there are too few for a curve.
     """
     K = runtime.cascade.n_stages
-    cumulative = [math.fsum(runtime.cascade.prices[: k + 1]) for k in range(K)]
+    cumulative = _cumulative_prices(runtime.cascade)
     by_bucket: dict[int, list[int]] = {}
     for row in runtime.worker.store.rows(runtime.name, epoch=-1, since=0):  # without past cases
         stopped = by_bucket.setdefault(row.bucket, [0] * K)
@@ -136,11 +135,8 @@ def history_view(runtime: Runtime) -> dict[str, Any]:
     buckets = sorted(by_bucket)[-MAX_BUCKETS:]
     if len(buckets) > 2 and buckets[-1] >= runtime.worker.bucket():
         buckets.pop()
-    costs = [
-        1000 * sum(map(_product, by_bucket[b], cumulative)) / max(sum(by_bucket[b]), 1)
-        for b in buckets
-    ]
     stopped_at = [[by_bucket[b][k] for b in buckets] for k in range(K)]
+    costs = [_cost_per_1000(by_bucket[b], cumulative) for b in buckets]
     return {"at": buckets, "stopped": stopped_at, "cost_per_1000": costs}
 
 
@@ -169,5 +165,11 @@ def is_known(interval: Any) -> bool:
     return bool(low > 0.005 or high < 0.995)
 
 
-def _product(times: int, cost: float) -> float:
-    return times * cost
+def _cumulative_prices(cascade: Cascade) -> list[float]:
+    return [math.fsum(cascade.prices[: k + 1]) for k in range(cascade.n_stages)]
+
+
+def _cost_per_1000(stopped: list[int], cumulative: list[float]) -> float:
+    """Return what 1,000 cases cost if as many stop at each stage as did so far."""
+    n = max(sum(stopped), 1)
+    return 1000 * sum(times * cost for times, cost in zip(stopped, cumulative, strict=True)) / n

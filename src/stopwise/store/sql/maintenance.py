@@ -28,7 +28,10 @@ def list_workers(tx: Transaction) -> list[WorkerRecord]:
         "SELECT worker, host, generation, position, lease_until, folded_at, closed "
         "FROM stopwise_workers ORDER BY worker"
     )
-    return [WorkerRecord(*columns, bool(closed)) for *columns, closed in entries]
+    return [
+        WorkerRecord(name, host, generation, position, until, folded, bool(closed))
+        for name, host, generation, position, until, folded, closed in entries
+    ]
 
 
 def info(database: Database, store_id: str, schema: int) -> StoreInfo:
