@@ -65,6 +65,12 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 @pytest.fixture
+def url(tmp_path):
+    """The URL of a store in a file."""
+    return f"sqlite:///{tmp_path / 'store.db'}"
+
+
+@pytest.fixture
 def main(monkeypatch, capsys):
     """Run the real entry point; return exit code, stdout and stderr."""
 

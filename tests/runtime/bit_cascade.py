@@ -1,4 +1,4 @@
-"""A small cascade to run."""
+"""A small cascade to run, and stages that misbehave."""
 
 import asyncio
 import itertools
@@ -18,6 +18,22 @@ def bit(k):
     return Stage(stage, cost=1.0, name=f"bit {k}", breaker_failures=10**6)
 
 
+async def echo(case):
+    return case
+
+
+async def hang(case):
+    await asyncio.sleep(60)
+
+
+def slow(seconds):
+    async def stage(case):
+        await asyncio.sleep(seconds)
+        return case
+
+    return stage
+
+
 class Overlap:
     """A stage that takes a moment and notes how many calls of it run at once."""
 
@@ -32,28 +48,40 @@ class Overlap:
         return case
 
 
-def runtime(n_stages=3, **settings):
-    given = {
+def bit_runtime(n_stages=3, **settings):
+    defaults = {
         "stages": [bit(k) for k in range(n_stages)],
         "mistake_cost": 10,
         "policy": "resolve",
         "shadow": 0.0,
         "seed": 0,
-        **settings,
     }
-    return Runtime("test", **given)
+    return Runtime("test", **{**defaults, **settings})
 
 
 def fixed(stage, n_stages=3):
     return sw.FixedStage(sw.Cascade([1] * n_stages, 10), stage=stage)
 
 
-def run(made, cases, keys=None):
+def run(runtime, cases, keys=None):
     """Answer cases one after the other and close the runtime."""
 
     async def play():
-        async with made:
-            given = zip(cases, keys or itertools.repeat(None), strict=False)
-            return [await made.run(case, key=key) for case, key in given]
+        async with runtime:
+            pairs = zip(cases, keys or itertools.repeat(None), strict=False)
+            return [await runtime.run(case, key=key) for case, key in pairs]
 
     return asyncio.run(play())
+
+
+def cancel(work, after=0.02):
+    """Run a coroutine and cancel it after some seconds."""
+
+    async def play():
+        task = asyncio.create_task(work)
+        await asyncio.sleep(after)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert task.cancelled()
+
+    asyncio.run(play())

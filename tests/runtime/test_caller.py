@@ -1,4 +1,4 @@
-"""Attempts are counted exactly, whatever goes wrong."""
+"""Calls of a stage: attempts are counted exactly, whatever goes wrong."""
 
 import asyncio
 import random
@@ -10,9 +10,8 @@ import pytest
 from stopwise.errors import SettingError, StageError
 from stopwise.runtime import Stage
 from stopwise.runtime.caller import Caller
-from stopwise.runtime.circuit_breaker import CircuitBreaker
 from stopwise.runtime.normalisers import plain_value
-from tests.runtime.bit_cascade import Overlap
+from tests.runtime.bit_cascade import Overlap, cancel, echo, hang
 
 
 class StatusError(Exception):
@@ -23,19 +22,27 @@ class StatusError(Exception):
         self.response = type("Response", (), {"headers": headers})()
 
 
-def caller(stage, **settings):
-    waits = []
-
+def make_caller(stage, waits=None, normalise=plain_value, clock=time.monotonic):
     async def sleep(seconds):
-        waits.append(seconds)
+        if waits is not None:
+            waits.append(seconds)
 
-    made = Caller(stage, plain_value, time.monotonic, sleep=sleep, rng=random.Random(0), **settings)
-    made.waits = waits
-    return made
+    return Caller(stage, normalise, clock, sleep=sleep, rng=random.Random(0))
+
+
+def call_once(stage, case="case", **settings):
+    return asyncio.run(make_caller(stage, **settings)(case))
+
+
+def call_at_once(stage, cases):
+    async def play():
+        return await asyncio.gather(*map(make_caller(stage), cases))
+
+    return asyncio.run(play())
 
 
 def failing(*errors):
-    """A stage that fails with these errors in turn and then answers; and its number of calls."""
+    """A stage that fails with these errors in turn and then answers; and its calls."""
     calls = []
 
     async def call(case):
@@ -50,7 +57,7 @@ def failing(*errors):
 @pytest.mark.parametrize("n_failures", [0, 1, 2, 3])
 def test_as_many_attempts_as_needed_and_no_more_than_allowed(n_failures):
     call, calls = failing(*[RuntimeError("down")] * n_failures)
-    outcome = asyncio.run(caller(Stage(call, retries=2))("case"))
+    outcome = call_once(Stage(call, retries=2))
     assert len(calls) == outcome.attempts == min(n_failures + 1, 3)
     assert outcome.output == ("yes" if n_failures <= 2 else None)
     assert outcome.answered == (n_failures <= 2)
@@ -61,7 +68,7 @@ def test_as_many_attempts_as_needed_and_no_more_than_allowed(n_failures):
 )
 def test_a_request_that_is_wrong_is_not_sent_again(status, attempts):
     call, calls = failing(StatusError(status))
-    asyncio.run(caller(Stage(call, retries=3))("case"))
+    call_once(Stage(call, retries=3))
     assert len(calls) == attempts
 
 
@@ -69,80 +76,87 @@ def test_waits_grow_and_follow_the_server():
     call, _ = failing(
         StatusError(500), StatusError(500), StatusError(429, retry_after=7), StatusError(429, 1e9)
     )
-    stage = caller(Stage(call, retries=4, backoff=1.0))
-    asyncio.run(stage("case"))
-    assert 0.5 <= stage.waits[0] <= 1
-    assert 1 <= stage.waits[1] <= 2
-    assert stage.waits[2:] == [7, 60]
+    waits = []
+    call_once(Stage(call, retries=4, backoff=1.0), waits=waits)
+    assert 0.5 <= waits[0] <= 1
+    assert 1 <= waits[1] <= 2
+    assert waits[2:] == [7, 60]
 
 
 def test_own_rule_for_retries():
     call, calls = failing(ValueError("no"), KeyError("yes"))
-    rule = Stage(call, retries=5, retry_if=lambda error: isinstance(error, KeyError))
-    assert asyncio.run(caller(rule)("case")).output is None
+    stage = Stage(call, retries=5, retry_if=lambda error: isinstance(error, KeyError))
+    assert call_once(stage).output is None
     assert len(calls) == 1
 
 
-def test_a_hanging_attempt_ends_at_its_timeout():
-    async def hang(case):
-        await asyncio.sleep(60)
+def test_an_own_rule_for_retries_that_fails_names_the_stage():
+    stage = Stage(lambda case: 1 / 0, retries=1, retry_if=lambda error: error.code, name="odd")
+    with pytest.raises(StageError, match=r"retry_if of stage 'odd' failed: .*'code'"):
+        call_once(stage)
 
-    started = time.monotonic()
-    outcome = asyncio.run(caller(Stage(hang, timeout=0.02, retries=1))("case"))
+
+def test_a_hanging_attempt_ends_at_its_timeout():
+    start = time.monotonic()
+    outcome = call_once(Stage(hang, timeout=0.02, retries=1))
     assert isinstance(outcome.error, TimeoutError)
     assert outcome.attempts == 2
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - start < 5
 
 
 def test_a_blocking_function_holds_up_nobody():
-    def slow(case):
+    def block(case):
         time.sleep(0.2)
         return threading.get_ident()
 
-    async def both():
-        stage = caller(Stage(slow))
-        started = time.monotonic()
-        found = await asyncio.gather(stage(1), stage(2))
-        assert time.monotonic() - started < 0.39
-        assert threading.get_ident() not in {outcome.output for outcome in found}
-
-    asyncio.run(both())
+    start = time.monotonic()
+    outcomes = call_at_once(Stage(block), [1, 2])
+    assert time.monotonic() - start < 0.39
+    assert threading.get_ident() not in {outcome.output for outcome in outcomes}
 
 
 def test_concurrency_is_limited():
     call = Overlap()
-
-    async def many():
-        stage = caller(Stage(call, concurrency=3))
-        return await asyncio.gather(*map(stage, range(20)))
-
-    assert [outcome.output for outcome in asyncio.run(many())] == list(range(20))
+    outcomes = call_at_once(Stage(call, concurrency=3), range(20))
+    assert [outcome.output for outcome in outcomes] == list(range(20))
     assert call.most == 3
 
 
-def test_batches_are_full_or_late_and_keep_their_order():
+@pytest.mark.parametrize(
+    ("settings", "n", "expected_sizes"),
+    [
+        ({"max_batch": 4, "max_wait": 0.01}, 10, [2, 4, 4]),
+        # The limit is on calls and not on the cases of a batch.
+        ({"max_batch": 10, "max_wait": 0.05, "concurrency": 1}, 20, [10, 10]),
+    ],
+)
+def test_batches_are_full_or_late_and_keep_their_order(settings, n, expected_sizes):
     sizes = []
 
     def double(cases):
         sizes.append(len(cases))
         return [2 * case for case in cases]
 
-    async def many():
-        stage = caller(Stage(double, batch=True, max_batch=4, max_wait=0.01))
-        return await asyncio.gather(*map(stage, range(10)))
-
-    assert [outcome.output for outcome in asyncio.run(many())] == [2 * k for k in range(10)]
-    assert sorted(sizes) == [2, 4, 4]
+    outcomes = call_at_once(Stage(double, batch=True, **settings), range(n))
+    assert [outcome.output for outcome in outcomes] == [2 * k for k in range(n)]
+    assert sorted(sizes) == expected_sizes
 
 
 def test_a_batch_of_the_wrong_length_fails_for_all_its_cases():
-    async def many():
-        stage = caller(Stage(lambda cases: cases[:-1], batch=True))
-        return await asyncio.gather(*map(stage, range(3)))
-
-    for outcome in asyncio.run(many()):
+    for outcome in call_at_once(Stage(lambda cases: cases[:-1], batch=True), range(3)):
         assert outcome.output is None
         assert "one answer a case, got 2 for 3" in str(outcome.error)
+
+
+def test_a_batch_that_is_cancelled_ends_its_cases():
+    async def give_up(cases):
+        raise asyncio.CancelledError
+
+    async def play():
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(make_caller(Stage(give_up, batch=True))(1), 5)
+
+    asyncio.run(play())
 
 
 def test_an_object_with_predict_is_called_with_batches():
@@ -152,54 +166,62 @@ def test_an_object_with_predict_is_called_with_batches():
 
     stage = Stage(Model(), cost=1)
     assert (stage.name, stage.batch) == ("Model", True)
-    assert asyncio.run(caller(stage)(3)).output is True
+    assert call_once(stage, 3).output is True
 
 
 def test_costs_by_what_came_back():
-    outcome = asyncio.run(caller(Stage(lambda case: case, cost=lambda said: len(said) / 2))("abc"))
-    assert outcome.cost == 1.5
+    assert call_once(Stage(echo, cost=lambda text: len(text) / 2), "abc").cost == 1.5
+
+
+def divide_by_zero(value):
+    return 1 / 0
 
 
 @pytest.mark.parametrize(
-    ("said", "cost", "why"),
-    [("abc", lambda said: -1, "SettingError: cost"), ({"a": 1}, 0, "TypeError: unhashable")],
+    ("case", "cost", "normalise", "reason"),
+    [
+        ("abc", lambda text: -1, plain_value, "SettingError: cost"),
+        ({"a": 1}, 0, plain_value, "TypeError: unhashable"),
+        ("abc", 0, divide_by_zero, "ZeroDivisionError: division by zero"),
+    ],
 )
-def test_what_cannot_be_used_names_the_stage(said, cost, why):
-    with pytest.raises(StageError, match=f"answer of stage 'odd' cannot be used: {why}"):
-        asyncio.run(caller(Stage(lambda case: case, cost=cost, name="odd"))(said))
+def test_what_cannot_be_used_names_the_stage(case, cost, normalise, reason):
+    stage = Stage(echo, cost=cost, name="odd")
+    with pytest.raises(StageError, match=f"answer of stage 'odd' cannot be used: {reason}"):
+        call_once(stage, case, normalise=normalise)
 
 
 def test_the_breaker_opens_probes_once_and_closes():
     now = [0.0]
     call, calls = failing(*[RuntimeError("down")] * 4)
-    stage = Caller(
-        Stage(call, breaker_failures=3, breaker_cooldown=10), plain_value, lambda: now[0]
-    )
+    stage = Stage(call, breaker_failures=3, breaker_cooldown=10)
+    caller = make_caller(stage, clock=lambda: now[0])
 
     async def play():
         for _ in range(5):
-            await stage("case")
+            await caller("case")
         assert len(calls) == 3
         now[0] = 10.0
-        await stage("case")  # the probe fails, so it stays open for another ten seconds
-        await stage("case")
+        await caller("case")  # the probe fails, so it stays open for another ten seconds
+        await caller("case")
         assert len(calls) == 4
         now[0] = 20.0
-        assert (await stage("case")).output == "yes"
-        assert not stage.breaker.has_failed
+        assert (await caller("case")).output == "yes"
+        assert not caller.breaker.has_failed
 
     asyncio.run(play())
 
 
-def test_a_cancelled_probe_leaves_room_for_another():
+def test_a_probe_that_is_cancelled_while_it_waits_leaves_room_for_another():
     now = [0.0]
-    breaker = CircuitBreaker(1, 5.0, lambda: now[0])
-    breaker.failed()
-    now[0] = 5.0
-    assert breaker.allows()
-    assert not breaker.allows()
-    breaker.abandoned()
-    assert breaker.allows()
+    call, calls = failing(*[ConnectionError()] * 2)
+    stage = Stage(call, retries=1, backoff=60, breaker_failures=1, breaker_cooldown=10)
+    caller = Caller(stage, plain_value, lambda: now[0])
+    caller.breaker.failed()
+    now[0] = 10.0
+    cancel(caller("probe"))
+    cancel(caller("again"))
+    assert calls == ["probe", "again"]
 
 
 @pytest.mark.parametrize(
@@ -211,13 +233,9 @@ def test_a_cancelled_probe_leaves_room_for_another():
         ({"concurrency": 0}, "concurrency of stage 'len' must be a whole number >= 1"),
         ({"max_batch": 0}, "max_batch of stage 'len'"),
         ({"breaker_failures": 0}, "breaker_failures of stage 'len'"),
+        ({"call": "small"}, "a function or have predict"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(SettingError, match=message):
-        Stage(len, **settings)
-
-
-def test_what_cannot_be_called_is_refused():
-    with pytest.raises(SettingError, match="a function or have predict"):
-        Stage("small")
+        Stage(**{"call": len, **settings})

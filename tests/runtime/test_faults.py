@@ -1,190 +1,111 @@
-"""What must not go wrong: cancelled cases, user code that fails, closing, several event loops."""
+"""What must not go wrong: user code that fails, closing, several event loops."""
 
 import asyncio
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from stopwise.errors import SettingError, StageError
 from stopwise.runtime import Runtime, Stage
-from stopwise.runtime.caller import Caller
-from stopwise.runtime.normalisers import plain_value
-from tests.runtime.bit_cascade import bit, fixed, run, runtime
+from tests.runtime.bit_cascade import bit, bit_runtime, fixed, hang, run, slow
 
 
-async def cancelled(work, after=0.02):
-    task = asyncio.create_task(work)
-    await asyncio.sleep(after)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+def test_an_error_of_user_code_among_stages_that_run_ahead():
+    n_done = 0
 
+    async def count(case):
+        nonlocal n_done
+        await asyncio.sleep(0.02)
+        n_done += 1
+        return 1
 
-class TestCalls:
-    def test_a_probe_that_is_cancelled_while_it_waits_leaves_room_for_another(self):
-        now, calls = [0.0], []
-
-        async def down(case):
-            calls.append(case)
-            raise ConnectionError
-
-        stage = Stage(down, retries=1, backoff=60, breaker_failures=1, breaker_cooldown=10)
-        caller = Caller(stage, plain_value, lambda: now[0])
-
-        async def play():
-            caller.breaker.failed()
-            now[0] = 10.0
-            await cancelled(caller("probe"))
-            await cancelled(caller("again"))
-
-        asyncio.run(play())
-        assert calls == ["probe", "again"]
-
-    def test_an_own_rule_for_retries_that_fails_names_the_stage(self):
-        stage = Stage(lambda case: 1 / 0, retries=1, retry_if=lambda error: error.code, name="odd")
-        with pytest.raises(StageError, match=r"retry_if of stage 'odd' failed: .*'code'"):
-            asyncio.run(Caller(stage, plain_value, time.monotonic)(1))
-
-    def test_a_limit_is_on_calls_and_not_on_the_cases_of_a_batch(self):
-        sizes = []
-
-        def double(cases):
-            sizes.append(len(cases))
-            return cases
-
-        stage = Stage(double, batch=True, max_batch=10, max_wait=0.05, concurrency=1)
-
-        async def play():
-            caller = Caller(stage, plain_value, time.monotonic)
-            await asyncio.gather(*map(caller, range(20)))
-
-        asyncio.run(play())
-        assert sizes == [10, 10]
-
-    def test_a_batch_that_is_cancelled_ends_its_cases(self):
-        async def gives_up(cases):
-            raise asyncio.CancelledError
-
-        async def play():
-            caller = Caller(Stage(gives_up, batch=True), plain_value, time.monotonic)
-            with pytest.raises(asyncio.CancelledError):
-                await asyncio.wait_for(caller(1), 5)
-
-        asyncio.run(play())
-
-    def test_a_price_does_not_close_a_circuit_breaker(self):
-        made = runtime()
-        breaker = made.engine.stages.callers[1].breaker
-        made.set_costs([1, 2, 3])
-        assert made.engine.stages.callers[1].breaker is breaker
-
-    def test_an_error_of_user_code_among_stages_that_run_ahead(self):
-        done = []
-
-        async def slow(case):
-            await asyncio.sleep(0.02)
-            done.append(case)
-            return 1
-
-        stages = [
-            Stage(slow, cost=1, name="slow"),
-            Stage(lambda case: 1, cost=lambda said: 1 / 0, inline=True, name="odd"),
-        ]
-        made = runtime(stages=stages, policy=fixed(1, 2), speculate=0)
-        with pytest.raises(
-            StageError, match="'odd' cannot be used: ZeroDivisionError: division by zero"
-        ):
-            run(made, [7])
-        assert done == [7]
-        assert made.learning.patterns() == {(1,): 1}
+    stages = [
+        Stage(count, cost=1, name="slow"),
+        Stage(lambda case: 1, cost=lambda output: 1 / 0, inline=True, name="odd"),
+    ]
+    runtime = bit_runtime(stages=stages, policy=fixed(1, 2), speculate=0)
+    with pytest.raises(
+        StageError, match="'odd' cannot be used: ZeroDivisionError: division by zero"
+    ):
+        run(runtime, [7])
+    assert n_done == 1
+    assert runtime.learning.patterns() == {(1,): 1}
 
 
 class TestClosing:
     def test_cases_under_way_are_waited_for(self):
-        async def slow(case):
-            await asyncio.sleep(0.05)
-            return case
-
-        made = runtime(stages=[Stage(slow, cost=1)], policy=fixed(0, 1))
+        runtime = bit_runtime(stages=[Stage(slow(0.05), cost=1)], policy=fixed(0, 1))
 
         async def play():
-            task = asyncio.create_task(made.run(1))
+            task = asyncio.create_task(runtime.run(1))
             await asyncio.sleep(0.01)
-            await made.aclose()
+            await runtime.aclose()
             return await task
 
         assert asyncio.run(play()).answer == 1
-        assert made.learning.patterns() == {(1,): 1}
-        assert made.n_not_counted == 0
+        assert runtime.learning.patterns() == {(1,): 1}
+        assert runtime.n_not_counted == 0
 
     def test_a_closed_runtime_says_so_and_closes_again(self):
-        made = runtime()
-        run(made, [1])
+        runtime = bit_runtime()
+        run(runtime, [1])
         with pytest.raises(SettingError, match="runtime 'test' must be open, but it is closed"):
-            asyncio.run(made.run(1))
-        made.close()
-        asyncio.run(made.aclose())
+            asyncio.run(runtime.run(1))
+        runtime.close()
+        asyncio.run(runtime.aclose())
 
     def test_shadow_cases_of_another_event_loop_are_waited_for(self):
-        async def slow(case):
-            await asyncio.sleep(0.1)
-            return case
-
-        made = runtime(stages=[bit(0), Stage(slow, cost=1)], policy=fixed(0, 2), shadow=1.0)
+        stages = [bit(0), Stage(slow(0.1), cost=1)]
+        runtime = bit_runtime(stages=stages, policy=fixed(0, 2), shadow=1.0)
 
         async def play():
-            await made.run(1)
-            await asyncio.to_thread(made.close)
+            await runtime.run(1)
+            await asyncio.to_thread(runtime.close)
 
         asyncio.run(play())
-        assert made.learning.patterns() == {(1, 1): 1}
+        assert runtime.learning.patterns() == {(1, 1): 1}
 
     def test_the_thread_of_run_sync_ends_with_the_runtime(self):
-        made = runtime()
-        made.run_sync(1)
-        asyncio.run(made.aclose())
+        runtime = bit_runtime()
+        runtime.run_sync(1)
+        asyncio.run(runtime.aclose())
         assert "stopwise-runtime" not in {thread.name for thread in threading.enumerate()}
 
     def test_a_stage_that_waits_for_its_own_runtime_is_told_so(self):
-        async def calls_itself(case):
-            return made.run_sync(case).answer
+        async def call_itself(case):
+            return runtime.run_sync(case).answer
 
-        made = runtime(stages=[Stage(calls_itself)], policy=fixed(0, 1))
-        with made, pytest.raises(StageError, match="must not wait for its own runtime"):
-            made.run_sync(1)
+        runtime = bit_runtime(stages=[Stage(call_itself)], policy=fixed(0, 1))
+        with runtime, pytest.raises(StageError, match="must not wait for its own runtime"):
+            runtime.run_sync(1)
 
     def test_a_shadow_case_cut_short_is_not_taken_for_a_random_one(self, monkeypatch):
-        async def hangs(case):
-            await asyncio.sleep(60)
-
-        made = runtime(stages=[bit(0), bit(1), Stage(hangs)], policy=fixed(1), shadow=1.0)
-        seen = []
+        runtime = bit_runtime(stages=[bit(0), bit(1), Stage(hang)], policy=fixed(1), shadow=1.0)
+        are_random = []
         monkeypatch.setattr(
-            made, "_learn", lambda outcomes, rule, is_shadow=False: seen.append(is_shadow)
+            runtime, "_learn", lambda outcomes, rule, is_shadow=False: are_random.append(is_shadow)
         )
 
         async def play():
-            await made.run(1)
+            await runtime.run(1)
             await asyncio.sleep(0.02)
 
         asyncio.run(play())  # its end cancels the shadow case
-        assert seen == [False]
+        assert are_random == [False]
 
 
 def test_several_event_loops_share_a_runtime():
-    made = Runtime("test", stages=[bit(0), bit(1)], policy="beliefs", shadow=0.2, seed=0)
+    runtime = Runtime("test", stages=[bit(0), bit(1)], policy="beliefs", shadow=0.2, seed=0)
 
-    def play():
+    def play(_):
         async def many():
-            await asyncio.gather(*(made.run(k % 4) for k in range(50)))
+            await asyncio.gather(*(runtime.run(k % 4) for k in range(50)))
             await asyncio.sleep(0.05)
 
         asyncio.run(many())
 
     with ThreadPoolExecutor(4) as pool:
-        for future in [pool.submit(play) for _ in range(4)]:
-            future.result()
-    made.close()
-    assert sum(made.learning.patterns().values()) == 200
+        list(pool.map(play, range(4)))
+    runtime.close()
+    assert sum(runtime.learning.patterns().values()) == 200

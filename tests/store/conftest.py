@@ -26,14 +26,9 @@ def postgres_url(postgres) -> str:
 
 @pytest.fixture(scope="session")
 def children() -> Iterator[Children]:
-    found = Children()
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def url(tmp_path):
-    return f"sqlite:///{tmp_path / 'store.db'}"
+    children = Children()
+    yield children
+    children.close()
 
 
 @pytest.fixture
