@@ -5,6 +5,7 @@ journal does, and costs less than a tell.
 """
 
 import contextlib
+import itertools
 import mmap
 import os
 import signal
@@ -30,7 +31,7 @@ from stopwise.store.sql import sql_store
 class Notes:
     """How many tells of a child were acknowledged."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: Path | str) -> None:
         if not Path(path).exists():
             Path(path).write_bytes(bytes(8))
         with Path(path).open("r+b") as file:
@@ -71,21 +72,21 @@ def arm(point: str, countdown: int, mark: str) -> None:
     """Kill this process when it comes to a point for the ``countdown``-th time."""
     owner, name, when = POINTS[point]
     original = getattr(owner, name)
-    left = [countdown]
+    calls = itertools.count(1)
 
-    def armed(*arguments: object, **keywords: object) -> object:
-        left[0] -= 1
-        if left[0] == 0 and when == "torn":
+    def replacement(*arguments: object, **keywords: object) -> object:
+        is_last = next(calls) == countdown
+        if is_last and when == "torn":
             file, line = arguments
             original(file, line[: len(line) // 2])
-        if left[0] == 0 and when != "after":
+        if is_last and when != "after":
             die(mark)
         result = original(*arguments, **keywords)
-        if left[0] == 0:
+        if is_last:
             die(mark)
         return result
 
-    setattr(owner, name, armed)
+    setattr(owner, name, replacement)
 
 
 def tell(
@@ -192,12 +193,12 @@ def load(
     while not Path(starting_sign).exists():
         time.sleep(0.05)
     time.sleep(os.getpid() % 100 / 100)  # traffic does not begin everywhere in one instant
-    start, told = time.time(), 0
+    start, n_told = time.time(), 0
     while (now := time.time()) < start + seconds:
-        for _ in range(int((now - start) * tells_a_second) - told):
-            shared.tell((told % 2, 1))
+        for _ in range(int((now - start) * tells_a_second) - n_told):
+            shared.tell((n_told % 2, 1))
             acknowledged.add()
-            told += 1
+            n_told += 1
         if shared.is_due:
             shared.sync()
         time.sleep(0.02)

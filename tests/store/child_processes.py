@@ -35,9 +35,10 @@ class Children:
         )
         self._pids: set[int] = set()
 
-    def start(self, job: str, **arguments: object) -> int:
-        Notes(arguments["notes"])
-        self._parent.stdin.write(json.dumps({"job": job, **arguments}) + "\n")
+    def start(self, job: str, *, notes: Path | str, **arguments: object) -> int:
+        Notes(notes)
+        order = {"job": job, "notes": notes, **arguments}
+        self._parent.stdin.write(json.dumps(order, default=str) + "\n")
         self._parent.stdin.flush()
         pid = int(self._parent.stdout.readline())
         self._pids.add(pid)

@@ -11,10 +11,7 @@ class TestMemory(StoreContract):
 
 
 class TestSqlite(StoreContract):
-    @pytest.fixture
-    def store(self, tmp_path):
-        with open_store(f"sqlite:///{tmp_path / 'store.db'}") as store:
-            yield store
+    """With the fixture `store` of all tests in this folder."""
 
 
 class TestPostgres(StoreContract):

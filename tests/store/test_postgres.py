@@ -10,62 +10,47 @@ import pytest
 from stopwise.errors import StoreUnavailableError
 from stopwise.store import Row, Worker, WorkerSettings, open_store, totals
 from tests.store.child_jobs import Notes
-from tests.store.test_kill import check, counted, random_kills
+from tests.store.test_kill import check, n_counted, random_kills
 from tests.waiting import wait_until
 
 
-def folders(tmp_path):
+@pytest.mark.parametrize(
+    ("n_kills", "seed", "n_at_once"), [(10, 3, 3), pytest.param(100, 4, 6, marks=pytest.mark.slow)]
+)
+def test_random_kills_on_two_hosts(n_kills, seed, n_at_once, tmp_path, children, postgres_url):
     hosts = [(host, tmp_path / host / "journals") for host in ("north", "south")]
     for _, directory in hosts:
         directory.parent.mkdir()
-    return hosts
-
-
-def test_random_kills_on_two_hosts(tmp_path, children, postgres_url):
-    hosts = folders(tmp_path)
-    told = random_kills(children, postgres_url, hosts, 10, seed=3)
-    assert sum(Notes(str(notes)).count for notes in told.values()) > 200
+    notes = random_kills(children, postgres_url, hosts, n_kills, seed=seed, n_at_once=n_at_once)
+    assert sum(Notes(path).count for path in notes.values()) > 200
     with open_store(postgres_url) as store:
         for host, directory in hosts:
             with Worker(store, directory=directory, host=host):
                 pass
-        check(store, hosts[0][1], told, host="north")
-
-
-@pytest.mark.slow
-def test_a_hundred_random_kills_on_two_hosts(tmp_path, children, postgres_url):
-    hosts = folders(tmp_path)
-    told = random_kills(children, postgres_url, hosts, 100, seed=4, n_at_once=6)
-    with open_store(postgres_url) as store:
-        for host, directory in hosts:
-            with Worker(store, directory=directory, host=host):
-                pass
-        check(store, hosts[0][1], told, host="north")
+        check(store, hosts[0][1], notes, host="north")
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-def test_the_server_stops_and_comes_back(mode, tmp_path, postgres, children):
-    url = postgres.new_database()
+def test_the_server_stops_and_comes_back(mode, tmp_path, postgres, postgres_url, children):
     notes = tmp_path / "notes"
     # A worker under load while the server is away; this process has a connection too.
-    store = open_store(url)
-    pid = children.start(
-        "tell", url=url, directory=str(tmp_path / "j"), case="a", notes=str(notes), pause=0.0005
-    )
-    wait_until(lambda: counted(store, "a") > 20)
+    store = open_store(postgres_url)
+    place = {"url": postgres_url, "directory": tmp_path / "j"}
+    pid = children.start("tell", **place, case="a", notes=notes, pause=0.0005)
+    wait_until(lambda: n_counted(store, "a") > 20)
     postgres.stop(mode)
     try:
-        before = Notes(str(notes)).count
+        before = Notes(notes).count
         with pytest.raises(StoreUnavailableError, match="cannot be used now"):
             store.now()
-        for given in (store, url):
+        for store_or_url in (store, postgres_url):
             with pytest.raises(StoreUnavailableError, match=r"cannot start: .* needs the store"):
-                Worker(given, directory=tmp_path / "late")
-        wait_until(lambda: Notes(str(notes)).count > before + 100)
+                Worker(store_or_url, directory=tmp_path / "late")
+        wait_until(lambda: Notes(notes).count > before + 100)
     finally:
         postgres.start()
-    missed = Notes(str(notes)).count
-    wait_until(lambda: counted(store, "a") > missed)
+    n_acknowledged = Notes(notes).count
+    wait_until(lambda: n_counted(store, "a") > n_acknowledged)
     children.kill(pid)
     check(store, tmp_path / "j", {"a": notes})
     store.close()
@@ -81,15 +66,15 @@ def test_keyed_tells_are_counted_once_whatever_is_repeated(tmp_path, postgres, c
         )
         for k, (first, last) in enumerate(spans)
     ]
-    notes = [Notes(str(tmp_path / f"{k}")) for k in range(3)]
+    notes = [Notes(tmp_path / f"{k}") for k in range(3)]
     # None of them is opening the store, which needs it to be there.
-    wait_until(lambda: counted(store, "a") > 50 and all(note.count for note in notes))
+    wait_until(lambda: n_counted(store, "a") > 50 and all(note.count for note in notes))
     postgres.stop("immediate")
     postgres.start()
     for pid in pids:
         children.wait(pid)
     assert [note.count for note in notes] == [300, 300, 300]
-    assert counted(store, "a") == 500
+    assert n_counted(store, "a") == 500
     store.close()
 
 
@@ -99,27 +84,27 @@ def test_a_worker_stopped_past_its_lease_goes_on_when_it_is_woken(tmp_path, chil
     pid = children.start(
         "tell",
         url=postgres_url,
-        directory=str(journals),
+        directory=journals,
         host="north",
         case="a",
-        notes=str(notes),
+        notes=notes,
         lease_seconds=0.2,
         pause=0.0005,
     )
-    wait_until(lambda: counted(store, "a") > 20)
+    wait_until(lambda: n_counted(store, "a") > 20)
     stop_outside_transactions(pid, postgres_url)
     # South sees the journals of north, but not the locks on them: there is only the lease to go by.
-    seen = tmp_path / "seen-from-south"
-    shutil.copytree(journals, seen)
+    copies = tmp_path / "seen-from-south"
+    shutil.copytree(journals, copies)
     settings = WorkerSettings(lease_seconds=0.2)
-    with Worker(store, directory=seen, host="south", settings=settings) as south:
+    with Worker(store, directory=copies, host="south", settings=settings) as south:
         wait_until(lambda: south.adopted or south.adopt())
-        stopped_at = Notes(str(notes)).count
-        assert stopped_at <= counted(store, "a") <= stopped_at + 1
-        assert len(list(seen.glob("*.journal"))) == 2  # it stays: its owner may be alive
+        stopped_at = Notes(notes).count
+        assert stopped_at <= n_counted(store, "a") <= stopped_at + 1
+        assert len(list(copies.glob("*.journal"))) == 2  # it stays: its owner may be alive
         assert south.adopt() == []
         os.kill(pid, signal.SIGCONT)
-        wait_until(lambda: counted(store, "a") > stopped_at + 50)
+        wait_until(lambda: n_counted(store, "a") > stopped_at + 50)
         children.kill(pid)
     check(store, journals, {"a": notes}, host="north")
     store.close()
@@ -147,7 +132,7 @@ def stop_outside_transactions(pid, url):
 
 
 def test_the_oldest_running_transaction_holds_back_the_cursor(postgres_url):
-    """A fold that began first and ends last is not missed by who read in between."""
+    """A reader in between does not miss a fold that began first and ends last."""
     import psycopg
 
     with open_store(postgres_url) as store, psycopg.connect(postgres_url) as slow:

@@ -44,29 +44,28 @@ def regret_of_many(cases, n_workers, seed, *, seconds_a_case):
         stage = learners[k].ask()
         total += GAPS[stage]
         learners[k].tell(outputs[: stage + 1])
-    counted = sum(learners[0].shared.totals().values())
-    assert counted <= len(cases)
+    assert sum(learners[0].shared.totals().values()) <= len(cases)
     return total
 
 
-def ratio(n_cases, n_worlds, seconds_a_case):
+@pytest.mark.parametrize(
+    ("n_cases", "n_worlds", "seconds_a_case"),
+    [
+        (2000, 1, 1e-5),
+        pytest.param(8000, 2, 1e-5, marks=pytest.mark.slow),
+        pytest.param(8000, 2, 1e-3, marks=pytest.mark.slow),
+    ],
+)
+def test_a_hundred_workers_have_less_than_twice_the_regret_of_one(
+    n_cases, n_worlds, seconds_a_case
+):
     worlds = [world(n_cases, seed) for seed in range(n_worlds)]
     one = sum(regret_of_one(cases) for cases in worlds)
     many = sum(
         regret_of_many(cases, 100, seed, seconds_a_case=seconds_a_case)
         for seed, cases in enumerate(worlds)
     )
-    return many / one
-
-
-def test_a_hundred_workers_have_less_than_twice_the_regret_of_one():
-    assert ratio(2000, 1, 1e-5) <= 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds_a_case", [1e-5, 1e-3])
-def test_whatever_the_traffic(seconds_a_case):
-    assert ratio(8000, 2, seconds_a_case) <= 2
+    assert many <= 2 * one
 
 
 def test_exploring_waits_for_knowledge_or_does_without(monkeypatch):
@@ -112,25 +111,25 @@ def test_a_runtime_explores_at_low_traffic_too(monkeypatch):
 
 
 @pytest.mark.slow
-def test_real_processes_have_less_than_twice_the_regret_of_one(tmp_path, children):
+def test_real_processes_have_less_than_twice_the_regret_of_one(url, tmp_path, children):
     """A hundred processes on one SQLite store, 200 cases each as fast as they come."""
-    url = f"sqlite:///{tmp_path / 'store.db'}"
     cases = world(20_000, 7)
+    all_notes = [tmp_path / f"regret-{k}" for k in range(100)]
     pids = [
         children.start(
             "learn",
             url=url,
-            directory=str(tmp_path / "journals"),
-            notes=str(tmp_path / f"regret-{k}"),
+            directory=tmp_path / "journals",
+            notes=notes,
             cases=cases[200 * k : 200 * (k + 1)],
             costs=[0.0, 0.1, 0.2],
             gaps=GAPS.tolist(),
         )
-        for k in range(100)
+        for k, notes in enumerate(all_notes)
     ]
     for pid in pids:
         children.wait(pid, seconds=120)
-    many = sum(Notes(str(tmp_path / f"regret-{k}")).count for k in range(100)) / 1e6
+    many = sum(Notes(notes).count for notes in all_notes) / 1e6
     with open_store(url) as store:
         assert sum(sum(row.counts.values()) for row in store.rows("c")) == 20_000
     one = np.mean([regret_of_one(world(20_000, seed)) for seed in range(5)])
