@@ -14,9 +14,9 @@ OWNER = "postgres"
 
 def postgres_binaries() -> Path | None:
     """The folder of initdb and pg_ctl: on the path, or where Debian keeps the newest version."""
-    found = shutil.which("pg_ctl")
-    if found:
-        return Path(found).resolve().parent
+    program = shutil.which("pg_ctl")
+    if program:
+        return Path(program).resolve().parent
     folders = Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")
     versions = sorted(folders, key=lambda path: int(path.parts[-3]))
     return versions[-1].parent if versions else None
@@ -62,21 +62,16 @@ class PostgresServer:
             connection.execute(f"CREATE SCHEMA {name}")
         return f"{url}&options=-csearch_path%3D{name}"
 
-    def _run(self, program: str, *arguments: object, check: bool = True) -> None:
+    def _run(self, program: str, *arguments: object) -> None:
         command = [str(self.binaries / program), *map(str, arguments)]
         if os.getuid() == 0:
-            command = [
-                "setpriv",
-                f"--reuid={OWNER}",
-                f"--regid={OWNER}",
-                "--clear-groups",
-                *command,
-            ]
-        done = subprocess.run(
+            user = ["setpriv", f"--reuid={OWNER}", f"--regid={OWNER}", "--clear-groups"]
+            command = [*user, *command]
+        process = subprocess.run(
             command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=60
         )
-        if check and done.returncode:
-            raise RuntimeError(f"{program} failed: {done.stdout}{done.stderr}")
+        if process.returncode:
+            raise RuntimeError(f"{program} failed: {process.stdout}{process.stderr}")
 
 
 @contextmanager

@@ -96,12 +96,11 @@ class StoreMachine(RuleBasedStateMachine):
     def take_over_by_lease(self, k):
         """Another host that sees the journal but not its lock, after the lease has run out."""
         self.now += 100.0
-        member = self.workers[k][0]
-        seen = self.folder / "seen"
-        seen.mkdir(exist_ok=True)
-        shutil.copy(member.journal.path, seen)
-        adopt(self.store, seen, host="elsewhere")
-        shutil.rmtree(seen)
+        copies = self.folder / "copies"
+        copies.mkdir()
+        shutil.copy(self.workers[k][0].journal.path, copies)
+        adopt(self.store, copies, host="elsewhere")
+        shutil.rmtree(copies)
 
     @rule(key=st.integers(0, 5), case=CASES)
     def tell_keyed(self, key, case):
@@ -128,8 +127,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_counted_that_was_not_told(self):
-        counted = Counter(totals(self.store.rows("c", epoch=-1)))
-        assert counted <= self.told
+        assert Counter(totals(self.store.rows("c", epoch=-1))) <= self.told
 
     def teardown(self):
         if not hasattr(self, "workers"):

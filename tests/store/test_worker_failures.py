@@ -12,11 +12,7 @@ from stopwise.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from stopwise.store import (
-    Worker,
-    WorkerSettings,
-    totals,
-)
+from stopwise.store import Worker, WorkerSettings, totals
 from tests.faults import unavailable
 from tests.store.test_worker import Clock
 
@@ -104,15 +100,15 @@ def test_a_full_journal_refuses_tells_until_it_is_folded(store):
     with Worker(store, settings=settings) as worker:
         shared = worker.open("c")
         shared.tell((0, 1))
-        told = 1 + (2000 - worker.journal.size) // worker.journal.end
-        for _ in range(told - 1):
+        n_lines = 1 + (2000 - worker.journal.size) // worker.journal.end
+        for _ in range(n_lines - 1):
             shared.tell((0, 1))
         with pytest.raises(JournalFullError):
             shared.tell((0, 1))
-        assert shared.totals() == {"[0,1]": told}
+        assert shared.totals() == {"[0,1]": n_lines}
         shared.sync()
         shared.tell((0, 1))
-    assert totals(store.rows("c")) == {"[0,1]": told + 1}
+    assert totals(store.rows("c")) == {"[0,1]": n_lines + 1}
 
 
 def test_after_close_nothing_is_taken(store):
