@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import uvicorn
 
 from stopwise.runtime import LabelSettings, Stage, choices
@@ -20,9 +25,8 @@ NEW = {"name": "triage", "costs": [0, 1, 12], "mistake_cost": 200, "names": ["a"
 
 
 def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 class Served:
@@ -81,24 +85,49 @@ def wait_until_ready(url: str, seconds: float = 30) -> None:
         wait_until(is_ready, seconds)
 
 
-def running(*, names: tuple[str, ...] = ("rules", "nurse")) -> dict[str, Any]:
+class ServeCommand:
+    """`stopwise serve` in a process of its own, while the block runs; then what it printed."""
+
+    def __init__(self, folder: Path, *flags: str, port: int = 0) -> None:
+        self.port = port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._command = ["-m", "stopwise", "serve", *flags, "--port", str(self.port)]
+        self._folder = folder
+        self.out = self.errors = ""
+
+    def __enter__(self) -> ServeCommand:
+        self.process = subprocess.Popen(
+            [sys.executable, *self._command],
+            cwd=self._folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            wait_until_ready(self.url, 60)
+        except AssertionError:
+            self.process.kill()
+            pytest.fail(f"the server did not start: {self.process.communicate()}")
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.out, self.errors = self.process.communicate(timeout=30)
+
+
+def two_stages(*, names: tuple[str, ...] = ("rules", "nurse")) -> dict[str, Any]:
     """Two stages that this process runs: they differ on some cases, and fail on 'fail'."""
 
-    def first(case: Any) -> str:
-        if case == "fail":
-            raise ValueError("broken")
-        return "urgent" if len(str(case)) % 3 else "routine"
+    def stage(k: int, divisor: int) -> Stage:
+        def call(case: Any) -> str:
+            if case == "fail":
+                raise ValueError("broken")
+            return "urgent" if len(str(case)) % divisor else "routine"
 
-    def second(case: Any) -> str:
-        if case == "fail":
-            raise ValueError("broken")
-        return "urgent" if len(str(case)) % 5 else "routine"
+        return Stage(call, cost=k + 1, name=names[k], inline=True)
 
     return {
-        "stages": [
-            Stage(first, cost=1, name=names[0], inline=True),
-            Stage(second, cost=2, name=names[1], inline=True),
-        ],
+        "stages": [stage(0, 3), stage(1, 5)],
         "mistake_cost": 50.0,
         "normalise": choices("urgent", "routine"),
         "labels": LabelSettings(keep=100),

@@ -12,16 +12,16 @@ from tests.serve.local_server import NEW, serving
 from tests.waiting import wait_until
 
 BASE = "/api/cascades/triage"
+DEEP = b'{"case": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+UNNAMED = b'{"costs": [1], "mistake_cost": 1'
 
 
 def test_cascades_are_listed_and_read(http):
     assert {"local", "triage"} <= {c["name"] for c in http.get("/api/cascades").json()["cascades"]}
-    found = http.get(BASE).json()
-    assert [stage["name"] for stage in found["stages"]] == ["a", "b", "c"]
-    assert (found["runs_here"], http.get("/api/cascades/local").json()["runs_here"]) == (
-        False,
-        True,
-    )
+    view = http.get(BASE).json()
+    assert [stage["name"] for stage in view["stages"]] == ["a", "b", "c"]
+    assert not view["runs_here"]
+    assert http.get("/api/cascades/local").json()["runs_here"]
 
 
 def test_ask_before_after_and_many(http):
@@ -44,52 +44,52 @@ def test_tells_are_counted_and_shown(http):
 
 
 def test_keyed_tells_are_counted_once(http):
-    case = {"outputs": ["k", "k"], "key": "case-1"}
-    assert http.post(f"{BASE}/tell", json=case).json() == {"outcome": "counted"}
-    assert http.post(f"{BASE}/tell", json=case).json() == {"outcome": "repeated"}
-    other = http.post(f"{BASE}/tell", json={**case, "outputs": ["k", "z"]})
-    assert (other.status_code, other.json()["status"]) == (409, 409)
-    late = {"outputs": ["k", "late"], "key": "case-0"}
-    http.post(f"{BASE}/tell", json={"outputs": ["k", "early"], "key": "case-0"})
-    assert http.post(f"{BASE}/tell", json={**late, "amend": True}).json() == {"outcome": "amended"}
-    many = {"cases": [case, {"outputs": ["k"], "key": "case-2"}, {"outputs": ["k"]}]}
-    told = http.post(f"{BASE}/tell-many", json=many).json()["outcomes"]
-    assert told == ["repeated", "counted", "counted"]
+    def tell(*outputs, **settings):
+        return http.post(f"{BASE}/tell", json={"outputs": outputs, **settings}).json()
 
-    def exported() -> dict:
+    def counts() -> dict:
         cases = http.get(f"{BASE}/export").json()["cases"]
         return {tuple(case["outputs"]): case["times"] for case in cases}
 
-    wait_until(lambda: exported().get(("k", "k")) == 1 and exported().get(("k",)) == 2)
-    wait_until(lambda: exported().get(("k", "late")) == 1)
-    assert not {("k", "z"), ("k", "early")} & set(exported())
+    assert tell("k", "k", key="case-1") == {"outcome": "counted"}
+    assert tell("k", "k", key="case-1") == {"outcome": "repeated"}
+    assert tell("k", "z", key="case-1")["status"] == 409
+    tell("k", "early", key="case-0")
+    assert tell("k", "late", key="case-0", amend=True) == {"outcome": "amended"}
+    repetition = {"outputs": ["k", "k"], "key": "case-1"}
+    many = {"cases": [repetition, {"outputs": ["k"], "key": "case-2"}, {"outputs": ["k"]}]}
+    outcomes = http.post(f"{BASE}/tell-many", json=many).json()["outcomes"]
+    assert outcomes == ["repeated", "counted", "counted"]
+    wait_until(lambda: counts().get(("k", "k")) == 1 and counts().get(("k",)) == 2)
+    wait_until(lambda: counts().get(("k", "late")) == 1)
+    assert not {("k", "z"), ("k", "early")} & set(counts())
 
 
 def test_many_at_once_are_each_counted_once(http):
     before = http.get(f"{BASE}/live").json()["n_cases"]
     cases = [{"outputs": ["m"], "key": f"m-{k % 50}"} for k in range(150)]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        told = list(pool.map(lambda case: http.post(f"{BASE}/tell", json=case).json(), cases))
-    assert sum(one["outcome"] == "counted" for one in told) == 50
+        answers = list(pool.map(lambda case: http.post(f"{BASE}/tell", json=case).json(), cases))
+    assert sum(answer["outcome"] == "counted" for answer in answers) == 50
     wait_until(lambda: http.get(f"{BASE}/live").json()["n_cases"] == before + 50)
 
 
 def test_run_labels_and_report(http):
     local = "/api/cascades/local"
-    ran = http.post(f"{local}/run", json={"case": "abc", "key": "run-1"}).json()
-    assert ran["answer"] in ("urgent", "routine")
+    result = http.post(f"{local}/run", json={"case": "abc", "key": "run-1"}).json()
+    assert result["answer"] in ("urgent", "routine")
     for k in range(40):
         http.post(f"{local}/run", json={"case": "x" * k, "key": f"case-{k}"})
     wait_until(lambda: http.get(f"{local}/labels").json()["cases"])
-    blind = http.get(f"{local}/labels?n=3").json()["cases"]
-    assert len(blind) == 3
-    assert "outputs" not in blind[0]
+    cases = http.get(f"{local}/labels?n=3").json()["cases"]
+    assert len(cases) == 3
+    assert "outputs" not in cases[0], "a label is given blind"
     assert "outputs" in http.get(f"{local}/labels?outputs=true").json()["cases"][0]
-    key = blind[0]["key"]
-    label = {"key": key, "label": "urgent"}
+    key = cases[0]["key"]
     before = http.get(f"{local}/labels").json()["n_labels"]
-    assert http.post(f"{local}/labels", json=label).json() == {"n_labels": before + 1}
-    assert http.post(f"{local}/labels", json=label).json() == {"n_labels": before + 1}
+    for _ in range(2):
+        answer = http.post(f"{local}/labels", json={"key": key, "label": "urgent"})
+        assert answer.json() == {"n_labels": before + 1}
     assert key not in [case["key"] for case in http.get(f"{local}/labels").json()["cases"]]
     assert http.get(f"{local}/report").json()
     page = http.get(f"{local}/report?format=html")
@@ -98,69 +98,57 @@ def test_run_labels_and_report(http):
 
 
 def test_stages_that_fail_are_a_bad_gateway(http):
-    refused = http.post("/api/cascades/local/run", json={"case": "fail"})
-    assert (refused.status_code, refused.json()["title"]) == (502, "No stage gave an answer")
-    elsewhere = http.post(f"{BASE}/run", json={"case": "x"})
-    assert elsewhere.status_code == 409
-    assert "runs elsewhere" in elsewhere.json()["detail"]
+    answer = http.post("/api/cascades/local/run", json={"case": "fail"})
+    assert (answer.status_code, answer.json()["title"]) == (502, "No stage gave an answer")
+    answer = http.post(f"{BASE}/run", json={"case": "x"})
+    assert answer.status_code == 409
+    assert "runs elsewhere" in answer.json()["detail"]
 
 
 def test_prices_change_as_versions(http):
     before = http.get(BASE).json()["version"]
-    changed = http.patch(BASE, json={"mistake_cost": 300, "costs": [0, 2, 12]}).json()
-    assert (changed["mistake_cost"], changed["stages"][1]["cost"]) == (300, 2)
-    assert changed["version"] == before + 2
-    refused = http.patch(BASE, json={"mistake_cost": 100, "costs": [1]})
-    assert refused.status_code == 422
-    assert http.get(BASE).json() == changed, "a change that is refused changes nothing"
+    view = http.patch(BASE, json={"mistake_cost": 300, "costs": [0, 2, 12]}).json()
+    assert (view["mistake_cost"], view["stages"][1]["cost"]) == (300, 2)
+    assert view["version"] == before + 2
+    assert http.patch(BASE, json={"mistake_cost": 100, "costs": [1]}).status_code == 422
+    assert http.get(BASE).json() == view, "a change that is refused changes nothing"
     whats = [event["what"] for event in http.get(f"{BASE}/events").json()["events"]]
     assert {"costs changed", "mistake cost changed"} <= set(whats)
 
 
-def test_stages_change_as_versions(served):
-    with served.client() as http:
-        base = "/api/cascades/staged"
-        http.post("/api/cascades", json={**NEW, "name": "staged"})
-        http.post(f"{base}/tell", json={"outputs": ["x", "y", "y"]})
-        added = http.post(f"{base}/stages", json={"name": "d", "cost": 40})
-        assert added.status_code == 201, added.text
-        assert [stage["name"] for stage in added.json()["stages"]] == ["a", "b", "c", "d"]
-        assert (
-            http.post(f"{base}/stages", json={"name": "e", "cost": 1, "before": "q"}).status_code
-            == 422
-        )
-        gone = http.delete(f"{base}/stages/b").json()
-        assert [stage["name"] for stage in gone["stages"]] == ["a", "c", "d"]
-        assert http.delete(f"{base}/stages/b").status_code == 422
-        assert http.get(f"{base}/live").json()["n_cases"] == 1
-        wait_until(lambda: http.get(f"{base}/history").json()["at"])
-        assert sum(map(sum, http.get(f"{base}/history").json()["stopped"])) == 1
-        whats = [event["what"] for event in http.get(f"{base}/events").json()["events"]]
-        assert whats[-4:] == ["epoch began", "stage added", "epoch began", "stage removed"]
-        assert (
-            http.post("/api/cascades/local/stages", json={"name": "d", "cost": 4}).status_code
-            == 409
-        )
+def test_stages_change_as_versions(http):
+    base = "/api/cascades/staged"
+    http.post("/api/cascades", json={**NEW, "name": "staged"})
+    http.post(f"{base}/tell", json={"outputs": ["x", "y", "y"]})
+    answer = http.post(f"{base}/stages", json={"name": "d", "cost": 40})
+    assert answer.status_code == 201, answer.text
+    assert [stage["name"] for stage in answer.json()["stages"]] == ["a", "b", "c", "d"]
+    bad_place = {"name": "e", "cost": 1, "before": "q"}
+    assert http.post(f"{base}/stages", json=bad_place).status_code == 422
+    view = http.delete(f"{base}/stages/b").json()
+    assert [stage["name"] for stage in view["stages"]] == ["a", "c", "d"]
+    assert http.delete(f"{base}/stages/b").status_code == 422
+    assert http.get(f"{base}/live").json()["n_cases"] == 1
+    wait_until(lambda: http.get(f"{base}/history").json()["at"])
+    assert sum(map(sum, http.get(f"{base}/history").json()["stopped"])) == 1
+    whats = [event["what"] for event in http.get(f"{base}/events").json()["events"]]
+    assert whats[-4:] == ["epoch began", "stage added", "epoch began", "stage removed"]
+    local = http.post("/api/cascades/local/stages", json={"name": "d", "cost": 4})
+    assert local.status_code == 409
 
 
-def test_certificate_history_and_what_if(served):
-    with served.client() as http:
-        new = {**NEW, "name": "proved", "policy": "resolve"}
-        assert http.post("/api/cascades", json=new).status_code in (201, 409)
-        for k in range(30):
-            http.post(
-                "/api/cascades/proved/tell", json={"outputs": ["x", "x" if k % 4 else "y", "x"]}
-            )
-        assert http.get("/api/cascades/proved/certificate").json()["text"]
-        assert http.get(f"{BASE}/certificate").status_code == 404
-        wait_until(lambda: http.get("/api/cascades/proved/history").json()["at"])
-        assert http.get("/api/cascades/proved/what-if?mistake_cost=1000").json()["stage"] in (
-            0,
-            1,
-            2,
-        )
-        for bad in ("", "x", "-1", "nan", "inf"):
-            assert http.get(f"{BASE}/what-if?mistake_cost={bad}").status_code == 422
+def test_certificate_history_and_what_if(http):
+    base = "/api/cascades/proved"
+    new = {**NEW, "name": "proved", "policy": "resolve"}
+    assert http.post("/api/cascades", json=new).status_code in (201, 409)
+    for k in range(30):
+        http.post(f"{base}/tell", json={"outputs": ["x", "x" if k % 4 else "y", "x"]})
+    assert http.get(f"{base}/certificate").json()["text"]
+    assert http.get(f"{BASE}/certificate").status_code == 404
+    wait_until(lambda: http.get(f"{base}/history").json()["at"])
+    assert http.get(f"{base}/what-if?mistake_cost=1000").json()["stage"] in (0, 1, 2)
+    for bad in ("", "x", "-1", "nan", "inf"):
+        assert http.get(f"{BASE}/what-if?mistake_cost={bad}").status_code == 422
 
 
 def test_stream_sends_the_live_view(http):
@@ -173,8 +161,8 @@ def test_stream_sends_the_live_view(http):
 def test_the_server_ends_although_somebody_listens():
     with ExitStack() as stack:
         ending = stack.enter_context(ExitStack())
-        found = ending.enter_context(serving())
-        http = stack.enter_context(found.client())
+        server = ending.enter_context(serving())
+        http = stack.enter_context(server.client())
         http.post("/api/cascades", json=NEW)
         response = stack.enter_context(http.stream("GET", f"{BASE}/stream"))
         next(response.iter_lines())
@@ -218,32 +206,16 @@ def test_health(http):
         ("POST", f"{BASE}/tell", b'{"outputs": ["\xff"]}', 400),
         ("POST", f"{BASE}/ask", b'{"outputs": ["x","x","x","x"]}', 422),
         ("POST", f"{BASE}/ask", b'{"n": 0}', 422),
-        pytest.param(
-            "POST",
-            "/api/cascades/local/run",
-            b'{"case": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-            400,
-            id="deep",
-        ),
+        pytest.param("POST", "/api/cascades/local/run", DEEP, 400, id="deep"),
         ("POST", f"{BASE}/labels", b'{"key": "nobody", "label": "x"}', 422),
         ("GET", f"{BASE}/labels?n=x", b"", 422),
         ("GET", f"{BASE}/labels?n=-1", b"", 422),
-        ("POST", "/api/cascades", b'{"name": "triage", "costs": [1], "mistake_cost": 1}', 409),
-        ("POST", "/api/cascades", b'{"name": "a/b", "costs": [1], "mistake_cost": 1}', 422),
+        ("POST", "/api/cascades", UNNAMED + b', "name": "triage"}', 409),
+        ("POST", "/api/cascades", UNNAMED + b', "name": "a/b"}', 422),
         ("POST", "/api/cascades", b'{"name": "q", "costs": [1], "mistake_cost": 0}', 422),
         ("POST", "/api/cascades", b'{"name": "q", "costs": [1e999], "mistake_cost": 1}', 422),
-        (
-            "POST",
-            "/api/cascades",
-            b'{"name": "q", "costs": [1], "mistake_cost": 1, "policy": "luck"}',
-            422,
-        ),
-        (
-            "POST",
-            "/api/cascades",
-            b'{"name": "q", "costs": [1], "mistake_cost": 1, "names": ["a", "b"]}',
-            422,
-        ),
+        ("POST", "/api/cascades", UNNAMED + b', "name": "q", "policy": "luck"}', 422),
+        ("POST", "/api/cascades", UNNAMED + b', "name": "q", "names": ["a", "b"]}', 422),
         ("POST", "/api/cascades", b'{"name": "q", "costs": [], "mistake_cost": 1}', 422),
         ("GET", "/api/cascades/nobody", b"", 404),
         ("GET", "/nowhere", b"", 404),
@@ -258,17 +230,17 @@ def test_health(http):
 )
 def test_bad_requests_are_problems(http, method, path, body, status):
     before = http.get(f"{BASE}/live").json()["n_cases"]
-    answered = http.request(method, path, content=body)
-    told = answered.json()
-    assert answered.status_code == told["status"] == status, told
-    assert answered.headers["content-type"] == "application/problem+json"
-    assert told["title"]
-    assert told["detail"]
+    answer = http.request(method, path, content=body)
+    problem = answer.json()
+    assert answer.status_code == problem["status"] == status, problem
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert problem["title"]
+    assert problem["detail"]
     if b'"n": 0' in body:
-        assert (told["name"], told["value"]) == ("n", "0")
+        assert (problem["name"], problem["value"]) == ("n", "0")
     if "mine.csv" in path:
-        assert told["detail"].startswith("mine.csv cannot be read")
-        assert "/" not in told["detail"]
+        assert problem["detail"].startswith("mine.csv cannot be read")
+        assert "/" not in problem["detail"]
     assert http.get(f"{BASE}/live").json()["n_cases"] == before
 
 

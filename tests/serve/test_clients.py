@@ -1,10 +1,7 @@
 """Clients as people use them: `sw.Client`, the openai package, the command line."""
 
 import concurrent.futures
-import signal
 import socket
-import subprocess
-import sys
 
 import openai
 import pytest
@@ -15,25 +12,24 @@ from stopwise.client import ServerError
 from stopwise.errors import SettingError
 from stopwise.serve.host import Host, stages_elsewhere
 from stopwise.serve.server_settings import load_settings
-from tests.serve.local_server import NEW, free_port, running, serving, wait_until_ready
+from tests.serve.local_server import NEW, ServeCommand, free_port, serving, two_stages
 from tests.waiting import wait_until
 
 
 def test_client(served):
-    client = sw.Client(served.url, "local")
-    found = client.run("abcd", key="client-1")
-    assert found["answer"] in ("urgent", "routine")
-    asked = sw.Client(served.url, "triage")
-    assert asked.ask() in (0, 1, 2)
-    assert asked.ask(["x", "x", "x"]) == 2
-    assert asked.tell(["x", "y"], key="again") == "counted"
-    assert asked.tell(["x", "y"], key="again") == "repeated"
-    assert asked.tell(["x", "x"], key="again", amend=True) == "amended"
-    assert asked.tell_many([["x"], ["x", "y"]]) == ["counted", "counted"]
-    assert asked.live()["name"] == "triage"
-    with pytest.raises(ServerError, match="first 3 stages") as refused:
-        asked.tell(["x"] * 4)
-    assert refused.value.status == 422
+    result = sw.Client(served.url, "local").run("abcd", key="client-1")
+    assert result["answer"] in ("urgent", "routine")
+    client = sw.Client(served.url, "triage")
+    assert client.ask() in (0, 1, 2)
+    assert client.ask(["x", "x", "x"]) == 2
+    assert client.tell(["x", "y"], key="again") == "counted"
+    assert client.tell(["x", "y"], key="again") == "repeated"
+    assert client.tell(["x", "x"], key="again", amend=True) == "amended"
+    assert client.tell_many([["x"], ["x", "y"]]) == ["counted", "counted"]
+    assert client.live()["name"] == "triage"
+    with pytest.raises(ServerError, match="first 3 stages") as error:
+        client.tell(["x"] * 4)
+    assert error.value.status == 422
     with pytest.raises(ServerError, match="got 'nobody'"):
         sw.Client(served.url, "nobody").ask()
 
@@ -64,18 +60,18 @@ def test_client_treats_an_answer_cut_short_as_no_answer():
 def test_client_repeats_what_got_no_answer(served, http):
     """A tell whose answer is lost on the way is sent again, and counted once."""
     client = sw.Client(served.url, "triage")
-    send_once, lost = client._send_once, []
+    send_once, lost_answers = client._send_once, []
 
-    def losing(method, path, body):
-        found = send_once(method, path, body)
-        if len(lost) < 2:
-            lost.append(found)
+    def lose_two_answers(method, path, body):
+        answer = send_once(method, path, body)
+        if len(lost_answers) < 2:
+            lost_answers.append(answer)
             raise ServerError(0, "lost on the way")
-        return found
+        return answer
 
-    client._send_once = losing
+    client._send_once = lose_two_answers
     assert client.tell(["lost", "lost"]) == "repeated"
-    assert [one["outcome"] for one in lost] == ["counted", "repeated"]
+    assert [answer["outcome"] for answer in lost_answers] == ["counted", "repeated"]
 
     def times():
         cases = http.get("/api/cascades/triage/export").json()["cases"]
@@ -84,85 +80,51 @@ def test_client_repeats_what_got_no_answer(served, http):
     wait_until(lambda: times() == [1])
 
 
+def complete(server, model, content, api_key="none", **options):
+    """Return the completion of one message by the openai package."""
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key=api_key, max_retries=0) as client:
+        message = {"role": "user", "content": content}
+        return client.chat.completions.create(model=model, messages=[message], **options)
+
+
 def test_openai_client(served):
-    with openai.OpenAI(base_url=f"{served.url}/v1", api_key="none", max_retries=0) as client:
+    with openai.OpenAI(base_url=f"{served.url}/v1", api_key="none") as client:
         assert [model.id for model in client.models.list()] == ["local"]
-        said = client.chat.completions.create(
-            model="local", messages=[{"role": "user", "content": "abcd"}], temperature=0
-        )
-        assert said.choices[0].message.content in ("urgent", "routine")
-        parts = [{"type": "text", "text": "ab"}, {"type": "text", "text": "cd"}]
-        client.chat.completions.create(model="local", messages=[{"role": "user", "content": parts}])
-        with pytest.raises(openai.NotFoundError, match="nobody"):
-            client.chat.completions.create(
-                model="nobody", messages=[{"role": "user", "content": ""}]
-            )
-        with pytest.raises(openai.UnprocessableEntityError, match="stream must be false"):
-            client.chat.completions.create(
-                model="local", messages=[{"role": "user", "content": "x"}], stream=True
-            )
-        with pytest.raises(openai.ConflictError, match="runs elsewhere"):
-            client.chat.completions.create(
-                model="triage", messages=[{"role": "user", "content": "x"}]
-            )
+    parts = [{"type": "text", "text": "ab"}, {"type": "text", "text": "cd"}]
+    for content in ("abcd", parts):
+        completion = complete(served, "local", content, temperature=0)
+        assert completion.choices[0].message.content in ("urgent", "routine")
+    with pytest.raises(openai.NotFoundError, match="nobody"):
+        complete(served, "nobody", "")
+    with pytest.raises(openai.UnprocessableEntityError, match="stream must be false"):
+        complete(served, "local", "x", stream=True)
+    with pytest.raises(openai.ConflictError, match="runs elsewhere"):
+        complete(served, "triage", "x")
 
 
 def test_openai_client_needs_the_token():
-    with serving({"local": running()}, needs_token=True) as found:
-        token = found.host.tokens.create("tell")
-        message = [{"role": "user", "content": "abcd"}]
-        for key, is_good in ((token, True), ("wrong", False)):
-            with openai.OpenAI(base_url=f"{found.url}/v1", api_key=key, max_retries=0) as client:
-                if is_good:
-                    assert client.chat.completions.create(model="local", messages=message).choices
-                else:
-                    with pytest.raises(openai.AuthenticationError):
-                        client.chat.completions.create(model="local", messages=message)
-
-
-def start(arguments: list[str], folder, url: str) -> subprocess.Popen:
-    command = [sys.executable, "-m", "stopwise", "serve", *arguments]
-    process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        wait_until_ready(url, 60)
-    except AssertionError:
-        process.kill()
-        pytest.fail(f"the server did not start: {process.communicate()}")
-    return process
-
-
-def stop(process: subprocess.Popen) -> tuple[str, str]:
-    process.send_signal(signal.SIGTERM)
-    return process.communicate(timeout=30)
+    with serving({"local": two_stages()}, needs_token=True) as server:
+        assert complete(server, "local", "abcd", server.host.tokens.create("tell")).choices
+        with pytest.raises(openai.AuthenticationError):
+            complete(server, "local", "abcd", "wrong")
 
 
 def test_command_without_a_file_keeps_what_it_learned(tmp_path):
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    flags = ["--name", "triage", "--costs", "0,1,12", "--mistake-cost", "200"]
-    process = start([*flags, "--port", str(port)], tmp_path, url)
-    try:
-        client = sw.Client(url, "triage")
+    flags = ["--name", "triage", "--mistake-cost", "200", "--costs"]
+    with ServeCommand(tmp_path, *flags, "0,1,12") as server:
+        client = sw.Client(server.url, "triage")
         assert client.tell(["x", "y"], key="1") == "counted"
-    finally:
-        out, err = stop(process)
-    assert f"{url} serves triage" in out
-    assert "Traceback" not in err
-    flags[3] = "0,1,20"
-    process = start([*flags, "--port", str(port)], tmp_path, url)
-    try:
+    assert f"{server.url} serves triage" in server.out
+    assert "Traceback" not in server.errors
+    with ServeCommand(tmp_path, *flags, "0,1,20", port=server.port):
         assert client.tell(["x", "y"], key="1") == "repeated"
         live = client.live()
         assert (live["n_cases"], live["stages"][2]["cost"]) == (1, 20)
-    finally:
-        stop(process)
     assert not list((tmp_path / "stopwise.db-journals").iterdir()), "a clean end leaves no journal"
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("flags", "words"),
     [
         ({"costs": "0,1", "mistake_cost": 2.0}, "needed together"),
         ({"name": "a", "costs": "0;1", "mistake_cost": 2.0}, "--costs must look like"),
@@ -170,15 +132,15 @@ def test_command_without_a_file_keeps_what_it_learned(tmp_path):
         ({"host": "0.0.0.0"}, "--tokens"),
     ],
 )
-def test_flags_that_make_no_sense(given, words):
+def test_flags_that_make_no_sense(flags, words):
     with pytest.raises(SettingError, match=words):
-        serve(**given)
+        serve(**flags)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_port_in_use_is_said_and_nothing_else(workers, capsys):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
         with pytest.raises(SettingError, match=f"port {port} is in use"):
             serve(port=port, workers=workers, name="a", costs="0,1", mistake_cost=2.0)
     assert capsys.readouterr() == ("", "")
@@ -193,51 +155,49 @@ def test_settings_say_all_that_is_wrong(tmp_path):
         assert words in str(error.value)
 
 
-def test_new_cascades_survive_in_the_store(tmp_path):
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    with serving(store=url) as found, found.client() as http:
+def test_new_cascades_survive_in_the_store(url):
+    with serving(store=url) as server, server.client() as http:
         http.post("/api/cascades", json={**NEW, "policy": "resolve"})
         http.patch("/api/cascades/triage", json={"mistake_cost": 77})
         http.post("/api/cascades/triage/tell", json={"outputs": ["x", "y"]})
-    with serving(store=url) as found, found.client() as http:
+    with serving(store=url) as server, server.client() as http:
         live = http.get("/api/cascades/triage/live").json()
     assert (live["policy"], live["mistake_cost"], live["n_cases"]) == ("Resolve", 77, 1)
 
 
-def test_prices_of_configured_cascades_last_until_the_file_changes(tmp_path):
+def test_prices_of_configured_cascades_last_until_the_file_changes(url):
     """The file is the first version; what is changed over HTTP comes after it."""
-    url, prices = f"sqlite:///{tmp_path / 'a.db'}", []
+    prices = []
     for mistake_cost, change in (
         (50.0, {"mistake_cost": 77, "costs": [1, 3]}),
         (50.0, {}),
         (60.0, {}),
     ):
-        settings = {**running(), "mistake_cost": mistake_cost}
-        with serving({"local": settings}, store=url) as found, found.client() as http:
+        settings = {**two_stages(), "mistake_cost": mistake_cost}
+        with serving({"local": settings}, store=url) as server, server.client() as http:
             http.patch("/api/cascades/local", json=change)
-            seen = http.get("/api/cascades/local").json()
-            prices.append((seen["mistake_cost"], seen["stages"][1]["cost"]))
+            view = http.get("/api/cascades/local").json()
+            prices.append((view["mistake_cost"], view["stages"][1]["cost"]))
     assert prices == [(77, 3), (77, 3), (60, 2)]
 
 
-def test_stages_are_those_of_the_file_unless_they_were_changed_since(tmp_path):
+def test_stages_are_those_of_the_file_unless_they_were_changed_since(url):
     """Stages that run elsewhere may be changed over HTTP; the same configuration keeps that."""
-    url, seen = f"sqlite:///{tmp_path / 'a.db'}", []
+    sizes = []
     for costs in ([0, 1], [0, 1], [0, 1, 5]):
         host = Host(url, {"triage": {"stages": stages_elsewhere(costs), "mistake_cost": 9.0}})
         triage = host.find("triage")
-        seen.append((triage.cascade.n_stages, sum(triage.learning.patterns().values())))
-        if not seen[1:]:
+        sizes.append((triage.cascade.n_stages, sum(triage.learning.patterns().values())))
+        if len(sizes) == 1:
             triage.add_stage(stages_elsewhere([2], ["last"])[0])
         triage.tell(("x",))
         host.worker.close()
-    assert seen == [(2, 0), (3, 1), (3, 2)]
+    assert sizes == [(2, 0), (3, 1), (3, 2)]
     assert triage.cascade.names[2] == "test 3"
 
 
-def test_changes_by_two_servers_at_once_are_both_kept(tmp_path):
-    """Neither waits until it has heard of the other's."""
-    url = f"sqlite:///{tmp_path / 'a.db'}"
+def test_changes_by_two_servers_at_once_are_both_kept(url):
+    """Neither server waits until it has read the other's change."""
     with (
         serving(store=url) as first,
         serving(store=url) as second,
@@ -248,16 +208,16 @@ def test_changes_by_two_servers_at_once_are_both_kept(tmp_path):
         assert other.get("/api/cascades/triage").status_code == 200
         for k in range(5):
             http.patch("/api/cascades/triage", json={"costs": [0, k + 1, 12]})
-            told = other.patch("/api/cascades/triage", json={"mistake_cost": 100 + k}).json()
-            assert (told["stages"][1]["cost"], told["mistake_cost"]) == (k + 1, 100 + k)
+            view = other.patch("/api/cascades/triage", json={"mistake_cost": 100 + k}).json()
+            assert (view["stages"][1]["cost"], view["mistake_cost"]) == (k + 1, 100 + k)
         wait_until(lambda: http.get("/api/cascades/triage").json()["mistake_cost"] == 104)
 
 
-def test_any_server_shows_every_case_and_takes_its_label(tmp_path):
-    url, local = f"sqlite:///{tmp_path / 'a.db'}", "/api/cascades/local"
+def test_any_server_shows_every_case_and_takes_its_label(url):
+    local = "/api/cascades/local"
     with (
-        serving({"local": running()}, store=url) as first,
-        serving({"local": running()}, store=url) as second,
+        serving({"local": two_stages()}, store=url) as first,
+        serving({"local": two_stages()}, store=url) as second,
         first.client() as http,
         second.client() as other,
     ):
@@ -269,9 +229,8 @@ def test_any_server_shows_every_case_and_takes_its_label(tmp_path):
 
         wait_until(lambda: keys(http) and keys(http) == keys(other))
         key = min(keys(other))
-        assert (
-            other.post(f"{local}/labels", json={"key": key, "label": "urgent"}).status_code == 200
-        )
+        label = {"key": key, "label": "urgent"}
+        assert other.post(f"{local}/labels", json=label).status_code == 200
         assert key not in keys(http)
         wait_until(lambda: http.get(f"{local}/live").json()["n_labels"] == 1)
         wait_until(lambda: first.host.find("local").learning.policy.n_labels == 1)

@@ -1,31 +1,38 @@
 """The dashboard in a real browser, under the policy that allows no foreign or inline code."""
 
 import re
-from contextlib import ExitStack
 
 import pytest
 
 from tests.serve.browser import Watched, chromium
-from tests.serve.local_server import NEW, free_port, running, serving
+from tests.serve.local_server import NEW, free_port, serving, two_stages
 
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 
 
 @pytest.fixture(scope="module")  # no longer: it has an event loop, which others cannot have then
 def browser():
-    with chromium() as found:
-        yield found
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture
 def watched(browser):
-    found = Watched(browser, viewport={"width": 1200, "height": 900})
-    yield found
-    found.page.close()
+    watched = Watched(browser, viewport={"width": 1200, "height": 900})
+    yield watched
+    watched.page.close()
+
+
+def wait_for_status(page, status):
+    page.wait_for_function(f"() => document.getElementById('status').textContent === '{status}'")
+
+
+def wait_for_text(page, text):
+    page.wait_for_function(f"() => document.body.innerText.includes('{text}')")
 
 
 @pytest.fixture(scope="module")
-def told(served):
+def busy_server(served):
     """The same server with cases to show and to label."""
     with served.client() as http:
         for k in range(60):
@@ -33,34 +40,34 @@ def told(served):
     return served
 
 
-def test_live_without_errors(told, watched):
+def test_live_without_errors(busy_server, watched):
     page = watched.page
-    page.goto(f"{told.url}/cascade/local")
-    page.wait_for_function("() => document.getElementById('status').textContent === 'live'")
+    page.goto(f"{busy_server.url}/cascade/local")
+    wait_for_status(page, "live")
     before = page.inner_text(".cards .card b")
-    with told.client() as http:
+    with busy_server.client() as http:
         http.post("/api/cascades/local/run", json={"case": "another", "key": "live-1"})
     page.wait_for_function(
         f"() => document.querySelector('.cards .card b').textContent !== '{before}'"
     )
     page.wait_for_selector("#pairs table")
     page.locator("input[type=range]").fill("1")
-    page.wait_for_function("() => document.body.innerText.includes('If a mistake cost 500')")
+    wait_for_text(page, "If a mistake cost 500")
     page.get_by_role("button", name="Set this price").click()
-    page.wait_for_function("() => document.body.innerText.includes('A mistake costs 500')")
-    told.host.change("local", lambda runtime: runtime.set_mistake_cost(50.0))
+    wait_for_text(page, "A mistake costs 500")
+    busy_server.host.change("local", lambda runtime: runtime.set_mistake_cost(50.0))
     assert watched.errors == []
     assert not watched.is_too_wide()
 
 
-def test_first_view_is_small(told, watched):
+def test_first_view_is_small(busy_server, watched):
     sizes = []
     watched.page.on("response", lambda response: sizes.append(len(response.body())))
-    watched.page.goto(f"{told.url}/")
+    watched.page.goto(f"{busy_server.url}/")
     watched.page.wait_for_selector("table")
     assert sum(sizes) < 300_000
     assert all(
-        url.startswith(told.url)
+        url.startswith(busy_server.url)
         for url in watched.page.evaluate(
             "performance.getEntriesByType('resource').map(one => one.name)"
         )
@@ -70,42 +77,40 @@ def test_first_view_is_small(told, watched):
 def test_reconnects_by_itself(browser):
     port = free_port()
     watched = Watched(browser)
-    status = "document.getElementById('status').textContent === '{}'"
-    with ExitStack() as first:
-        first.enter_context(serving({"local": running()}, port=port))
+    with serving({"local": two_stages()}, port=port):
         watched.page.goto(f"http://127.0.0.1:{port}/cascade/local")
-        watched.page.wait_for_function("() => " + status.format("live"))
-    watched.page.wait_for_function("() => " + status.format("reconnecting …"))
-    with serving({"local": running()}, port=port):
-        watched.page.wait_for_function("() => " + status.format("live"))
+        wait_for_status(watched.page, "live")
+    wait_for_status(watched.page, "reconnecting …")
+    with serving({"local": two_stages()}, port=port):
+        wait_for_status(watched.page, "live")
         watched.page.close()
 
 
-def test_ten_cases_are_labelled_by_keyboard(told, watched):
+def test_ten_cases_are_labelled_by_keyboard(busy_server, watched):
     page = watched.page
-    page.goto(f"{told.url}/label/local")
+    page.goto(f"{busy_server.url}/label/local")
     page.wait_for_selector(".answers button")
     assert "The tests said" not in page.inner_text("main")
-    before = told.host.find("local").labels.n_labels
+    before = busy_server.host.find("local").labels.n_labels
     for k in range(10):
         page.keyboard.press(str(1 + k % 2))
         page.wait_for_function(
             f"() => document.getElementById('count').textContent.startsWith('{k + 1} labelled')"
         )
-    assert told.host.find("local").labels.n_labels == before + 10
+    assert busy_server.host.find("local").labels.n_labels == before + 10
     assert watched.errors == []
 
 
-def test_a_file_is_dropped_and_audited(told, watched):
+def test_a_file_is_dropped_and_audited(busy_server, watched):
     rows = [f"{k % 2},{(k % 2) ^ (k % 7 == 0)},{k % 2}" for k in range(200)]
-    make = (
-        "text => { const made = new DataTransfer();"
-        " made.items.add(new File([text], 'log.csv', { type: 'text/csv' })); return made; }"
+    make_transfer = (
+        "text => { const transfer = new DataTransfer();"
+        " transfer.items.add(new File([text], 'log.csv', { type: 'text/csv' })); return transfer; }"
     )
     page = watched.page
-    page.goto(f"{told.url}/audit")
-    dropped = page.evaluate_handle(make, "\n".join(["a,b,c", *rows]))
-    page.dispatch_event(".drop", "drop", {"dataTransfer": dropped})
+    page.goto(f"{busy_server.url}/audit")
+    transfer = page.evaluate_handle(make_transfer, "\n".join(["a,b,c", *rows]))
+    page.dispatch_event(".drop", "drop", {"dataTransfer": transfer})
     page.get_by_text("log.csv").wait_for()
     page.get_by_label("What each test costs").fill("1,2,3")
     page.get_by_label("What a wrong answer costs").fill("50")
@@ -116,10 +121,10 @@ def test_a_file_is_dropped_and_audited(told, watched):
     assert not page.evaluate(
         f"{parts}.some(one => one.scrollWidth > one.clientWidth + 1 && one.clientWidth)"
     )
-    with page.expect_popup() as opened:
+    with page.expect_popup() as popup:
         page.get_by_role("link", name="Open the report").click()
-    opened.value.wait_for_selector("h1")
-    assert opened.value.evaluate("window.origin") == "null", "a report is in a sandbox"
+    popup.value.wait_for_selector("h1")
+    assert popup.value.evaluate("window.origin") == "null", "a report is in a sandbox"
     assert watched.errors == []
     page.get_by_label("What each test costs").fill("1,2")
     page.get_by_role("button", name="Audit").click()
@@ -129,10 +134,10 @@ def test_a_file_is_dropped_and_audited(told, watched):
 
 
 def test_wrong_token_and_no_permission(browser):
-    with serving({"local": running()}, needs_token=True) as found:
-        read = found.host.tokens.create("read")
+    with serving({"local": two_stages()}, needs_token=True) as server:
+        read = server.host.tokens.create("read")
         page = Watched(browser).page
-        page.goto(f"{found.url}/label/local")
+        page.goto(f"{server.url}/label/local")
         page.fill("#token", "sw_0_wrong")
         page.keyboard.press("Enter")
         page.wait_for_function(
@@ -143,17 +148,17 @@ def test_wrong_token_and_no_permission(browser):
         page.wait_for_function(
             "() => document.querySelector('h1').textContent === 'The token does not allow this'"
         )
-        page.goto(f"{found.url}/cascade/local")
+        page.goto(f"{server.url}/cascade/local")
         page.locator("input[type=range]").fill("1")
         page.get_by_role("button", name="Set this price").click()
         page.get_by_text("this needs 'admin'").wait_for()
         page.close()
 
 
-def test_a_stage_out_of_service_is_said_and_used_again(told, watched):
-    handler = told.host.find("local").alarm_handler
+def test_a_stage_out_of_service_is_said_and_used_again(busy_server, watched):
+    handler = busy_server.host.find("local").alarm_handler
     handler.set_distrusted(frozenset({1}))
-    watched.page.goto(f"{told.url}/cascade/local")
+    watched.page.goto(f"{busy_server.url}/cascade/local")
     watched.page.get_by_text("nurse is out of service").wait_for()
     watched.page.get_by_role("button", name="Use it again now").click()
     watched.page.get_by_text("stage trusted again").wait_for()
@@ -164,21 +169,21 @@ def test_a_stage_out_of_service_is_said_and_used_again(told, watched):
 def test_names_and_outputs_are_text(browser):
     watched = Watched(browser, viewport={"width": 390, "height": 800})
     name = EVIL.replace("/", "")
-    with serving({name: running(names=(name, "n" * 90))}) as found, found.client() as http:
+    with serving({name: two_stages(names=(name, "n" * 90))}) as server, server.client() as http:
         for k in range(20):
             http.post(f"/api/cascades/{name}/run", json={"case": EVIL + "x" * k, "key": str(k)})
         http.post("/api/cascades", json={**NEW, "names": [EVIL.replace("/", ""), "b", "c"]})
         http.post("/api/cascades/triage/tell", json={"outputs": [EVIL, EVIL]})
         page = watched.page
-        page.goto(found.url)
+        page.goto(server.url)
         page.get_by_text(name).click()
-        page.wait_for_function("() => document.getElementById('status').textContent === 'live'")
+        wait_for_status(page, "live")
         assert page.inner_text("h1") == name
         assert not watched.is_too_wide()
         assert page.get_by_text("Label some cases").count() == 1
         for path in ("/cascade/triage", f"/label/{name}"):
-            page.goto(found.url + path)
-            page.wait_for_function("() => document.body.innerText.includes('onerror')")
+            page.goto(server.url + path)
+            wait_for_text(page, "onerror")
             assert not watched.is_too_wide()
             assert page.get_by_text("Label some cases").count() == 0  # elsewhere; said there
         assert page.locator("main img, main script").count() == 0
@@ -186,11 +191,11 @@ def test_names_and_outputs_are_text(browser):
         page.close()
 
 
-def test_nothing_is_wider_than_the_window(told, browser):
+def test_nothing_is_wider_than_the_window(busy_server, browser):
     """On a phone in the dark and on a desk in the light, on every page; colours follow."""
     watched = Watched(browser)
     for path in ("/", "/cascade/local", "/label/local", "/audit", "/cascade/nobody"):
-        watched.page.goto(told.url + path)
+        watched.page.goto(busy_server.url + path)
         watched.page.wait_for_selector("h1")
         for width, scheme in ((390, "dark"), (1200, "light")):
             watched.page.set_viewport_size({"width": width, "height": 800})
@@ -203,10 +208,10 @@ def test_nothing_is_wider_than_the_window(told, browser):
 
 
 def test_empty_and_unknown(browser):
-    with serving() as found:
+    with serving() as server:
         page = Watched(browser).page
-        page.goto(found.url)
+        page.goto(server.url)
         page.get_by_text("No cascade yet").wait_for()
-        page.goto(f"{found.url}/cascade/nobody")
+        page.goto(f"{server.url}/cascade/nobody")
         page.get_by_text("got 'nobody'").wait_for()
         page.close()

@@ -12,8 +12,7 @@ import httpx
 import pytest
 
 from stopwise.serve.server_settings import load_settings
-from tests.serve.local_server import NEW, free_port, serving
-from tests.serve.test_clients import start, stop
+from tests.serve.local_server import NEW, ServeCommand, serving
 from tests.store.postgres_server import postgres_binaries, postgres_running
 
 ROOT = Path(__file__).parents[2]
@@ -28,21 +27,21 @@ def commands() -> list[str]:
 def test_curl_examples():
     if shutil.which("curl") is None:
         pytest.skip("needs curl")
-    said = []
-    with serving() as found:
+    answers = []
+    with serving() as server:
         for command in commands():
-            done = subprocess.run(
+            process = subprocess.run(
                 ["bash", "-c", command],
-                env={"URL": found.url, "PATH": "/usr/bin:/bin"},
+                env={"URL": server.url, "PATH": "/usr/bin:/bin"},
                 capture_output=True,
                 text=True,
                 check=False,
             )
-            assert done.returncode == 0, (command, done.stdout, done.stderr)
-            said.append(done.stdout)
-    outcomes = [json.loads(said[k])["outcome"] for k in (3, 4, 5)]
+            assert process.returncode == 0, (command, process.stdout, process.stderr)
+            answers.append(process.stdout)
+    outcomes = [json.loads(answers[k])["outcome"] for k in (3, 4, 5)]
     assert outcomes == ["counted", "repeated", "amended"]
-    assert "stopwise_cases" in said[-1]
+    assert "stopwise_cases" in answers[-1]
 
 
 def test_documented_configurations_are_understood(tmp_path, monkeypatch):
@@ -65,11 +64,9 @@ def test_the_deployment_serves_from_postgresql(tmp_path):
     pytest.importorskip("psycopg")
     with postgres_running(binaries) as database:
         settings = (ROOT / "deploy/serve.toml").read_text(encoding="utf-8")
-        port = free_port()
         changes = {
             "postgresql://stopwise@database/stopwise": database.new_database(),
             "/var/lib/stopwise/journals": str(tmp_path / "journals"),
-            "port = 8080": f"port = {port}",
             "0.0.0.0": "127.0.0.1",
         }
         for old, new in changes.items():
@@ -77,24 +74,22 @@ def test_the_deployment_serves_from_postgresql(tmp_path):
             settings = settings.replace(old, new)
         path = tmp_path / "serve.toml"
         path.write_text(settings)
-        made = subprocess.run(
+        token = subprocess.run(
             [sys.executable, "-m", "stopwise", "serve", str(path), "--new-token", "admin"],
             capture_output=True,
             text=True,
             check=True,
-        )
-        url = f"http://127.0.0.1:{port}"
-        process = start([str(path)], tmp_path, url)
-        try:
-            headers = {"authorization": f"Bearer {made.stdout.strip()}"}
-            with httpx.Client(base_url=url, headers=headers) as http:
-                assert http.post("/api/cascades", json=NEW).status_code == 201
-                told = http.post("/api/cascades/triage/tell", json={"outputs": ["x"], "key": "1"})
-                assert told.json() == {"outcome": "counted"}
-                assert http.get("/api/trail").json()["changes"][-1]["did"] == "POST /api/cascades"
-        finally:
-            _, errors = stop(process)
-        assert '"request_id"' in errors
+        ).stdout.strip()
+        headers = {"authorization": f"Bearer {token}"}
+        with (
+            ServeCommand(tmp_path, str(path)) as server,
+            httpx.Client(base_url=server.url, headers=headers) as http,
+        ):
+            assert http.post("/api/cascades", json=NEW).status_code == 201
+            answer = http.post("/api/cascades/triage/tell", json={"outputs": ["x"], "key": "1"})
+            assert answer.json() == {"outcome": "counted"}
+            assert http.get("/api/trail").json()["changes"][-1]["did"] == "POST /api/cascades"
+        assert '"request_id"' in server.errors
 
 
 def test_image_is_small_and_without_root():
@@ -120,13 +115,13 @@ def test_image_is_small_and_without_root():
 
 def test_compose_file():
     yaml = pytest.importorskip("yaml", reason="needs PyYAML")
-    found = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
-    services = found["services"]
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    services = compose["services"]
     assert set(services) == {"database", "stopwise"}
     assert all(port.startswith("127.0.0.1:") for port in services["stopwise"]["ports"])
     assert services["stopwise"]["cap_drop"] == ["ALL"]
     for service in services.values():
-        assert set(service.get("secrets", [])) <= set(found["secrets"])
+        assert set(service.get("secrets", [])) <= set(compose["secrets"])
         for volume in service.get("volumes", []):
             source = volume.split(":")[0]
-            assert source in found["volumes"] or (ROOT / source).exists()
+            assert source in compose["volumes"] or (ROOT / source).exists()

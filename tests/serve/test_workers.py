@@ -15,34 +15,31 @@ import pytest
 import stopwise as sw
 from stopwise.client import ServerError
 from stopwise.store import Worker
-from tests.serve.local_server import free_port
-from tests.serve.test_clients import start, stop
+from tests.serve.local_server import ServeCommand
 from tests.waiting import wait_until
 
 SOAK_SECONDS = 600.0
+FLAGS = ("--name", "triage", "--costs", "0,1,12", "--mistake-cost", "200")
 
 
 def children(pid: int) -> list[int]:
     """The workers of a server: its children that serve."""
-    found = Path(f"/proc/{pid}/task/{pid}/children")
-    if not found.exists():
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    if not path.exists():
         pytest.skip("needs /proc")
-    words = [int(word) for word in found.read_text().split()]
-    return [p for p in words if b"resource_tracker" not in Path(f"/proc/{p}/cmdline").read_bytes()]
+    pids = [int(word) for word in path.read_text().split()]
+    return [p for p in pids if b"resource_tracker" not in Path(f"/proc/{p}/cmdline").read_bytes()]
 
 
 @pytest.mark.slow
 def test_kill_of_one_of_three_workers_loses_nothing_acknowledged(tmp_path):
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    flags = ["--name", "triage", "--costs", "0,1,12", "--mistake-cost", "200", "--workers", "3"]
-    process = start([*flags, "--port", str(port)], tmp_path, url)
     acknowledged: Counter[str] = Counter()
+    n_cases = 2000
 
     def send(k: int) -> tuple[str, bool]:
         key = f"case-{k % 700}" if k % 2 else None
         output = f"x{k % 4}"
-        client = sw.Client(url, "triage", retries=8)
+        client = sw.Client(server.url, "triage", retries=8)
         if key is not None:
             client.tell([output, "y"], key=key)
             return "keyed", False
@@ -51,10 +48,10 @@ def test_kill_of_one_of_three_workers_loses_nothing_acknowledged(tmp_path):
             return output, True
         return output, False
 
-    try:
-        wait_until(lambda: len(children(process.pid)) >= 3, 30)
-        victim = children(process.pid)[0]
-        n_cases = 2000
+    with ServeCommand(tmp_path, *FLAGS, "--workers", "3") as server:
+        pid = server.process.pid
+        wait_until(lambda: len(children(pid)) >= 3, 30)
+        victim = children(pid)[0]
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             tells = [pool.submit(send, k) for k in range(n_cases)]
             wait_until(lambda: sum(tell.done() for tell in tells) > n_cases // 3, 120)
@@ -62,9 +59,7 @@ def test_kill_of_one_of_three_workers_loses_nothing_acknowledged(tmp_path):
             for tell in concurrent.futures.as_completed(tells):
                 output, is_acknowledged = tell.result()
                 acknowledged[output] += is_acknowledged
-        wait_until(lambda: victim not in children(process.pid), 30)
-    finally:
-        stop(process)
+        wait_until(lambda: victim not in children(pid), 30)
     with Worker(f"sqlite:///{tmp_path / 'stopwise.db'}") as worker:
         worker.adopt()
         shared = worker.open("triage")
@@ -78,12 +73,8 @@ def test_kill_of_one_of_three_workers_loses_nothing_acknowledged(tmp_path):
 
 
 def test_two_workers_share_cascades_prices_and_tells(tmp_path):
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    flags = ["--name", "triage", "--costs", "0,1", "--mistake-cost", "20", "--workers", "2"]
-    process = start([*flags, "--port", str(port)], tmp_path, url)
-    try:
-        client = sw.Client(url, "triage")
+    with ServeCommand(tmp_path, *FLAGS, "--workers", "2") as server:
+        client = sw.Client(server.url, "triage")
         for k in range(10):
             client.tell(["x", "y"], key=str(k))
         client._send_once("PATCH", "", {"mistake_cost": 33})
@@ -93,24 +84,17 @@ def test_two_workers_share_cascades_prices_and_tells(tmp_path):
             return all((view["n_cases"], view["mistake_cost"]) == (10, 33) for view in views)
 
         wait_until(agree, 20)
-    finally:
-        _, errors = stop(process)
-    assert "Traceback" not in errors
+    assert "Traceback" not in server.errors
 
 
 @pytest.mark.slow
 def test_memory_stays_flat(tmp_path):
     """Asks, tells with ever new keys, streams and metrics, for ten minutes."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    flags = ["--name", "triage", "--costs", "0,1,12", "--mistake-cost", "200", "--port", str(port)]
-    process = start(flags, tmp_path, url)
-    end, sizes = time.monotonic() + SOAK_SECONDS, []
-    status = Path(f"/proc/{process.pid}/status")
+    sizes = []
 
     def use(user: int) -> int:
-        client, n_sent = sw.Client(url, "triage"), 0
-        with httpx.Client(base_url=url) as http:
+        client, n_sent = sw.Client(server.url, "triage"), 0
+        with httpx.Client(base_url=server.url) as http:
             while time.monotonic() < end:
                 for _ in range(50):
                     outputs = [f"x{n_sent % 5}", "y", "y"][: client.ask() + 1]
@@ -124,7 +108,9 @@ def test_memory_stays_flat(tmp_path):
                 time.sleep(0.5)
         return n_sent
 
-    try:
+    with ServeCommand(tmp_path, *FLAGS) as server:
+        end = time.monotonic() + SOAK_SECONDS
+        status = Path(f"/proc/{server.process.pid}/status")
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             users = [pool.submit(use, user) for user in range(2)]
             while time.monotonic() < end:
@@ -132,13 +118,8 @@ def test_memory_stays_flat(tmp_path):
                 (line,) = [x for x in status.read_text().splitlines() if x.startswith("VmRSS")]
                 sizes.append(int(line.split()[1]) / 1024)
             n_sent = sum(user.result() for user in users)
-        assert sw.Client(url, "triage").live()["n_cases"] >= n_sent
-    finally:
-        _, errors = stop(process)
-    assert "Traceback" not in errors
+        assert sw.Client(server.url, "triage").live()["n_cases"] >= n_sent
+    assert "Traceback" not in server.errors
     quarter = len(sizes) // 4
-    early, late = (
-        statistics.median(sizes[quarter : 2 * quarter]),
-        statistics.median(sizes[-quarter:]),
-    )
-    assert late < 1.05 * early + 2, sizes
+    early = statistics.median(sizes[quarter : 2 * quarter])
+    assert statistics.median(sizes[-quarter:]) < 1.05 * early + 2, sizes
