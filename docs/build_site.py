@@ -118,8 +118,7 @@ def collect(pages: Path) -> None:
     """Copy the documents and write the reference."""
     shutil.copytree(ROOT / "docs", pages, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     for name, new in ABOVE.items():
-        text = (ROOT / name).read_text(encoding="utf-8")
-        text = re.sub(r"\]\(docs/", "](", text)
+        text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
         for other, page in ABOVE.items():
             text = text.replace(f"]({other}", f"]({page}")
         (pages / new).write_text(text, encoding="utf-8")
@@ -187,14 +186,14 @@ class Page(HTMLParser):
         self.anchors: set[str] = set()
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attributes}
-        self.anchors |= {given[name] for name in ("id", "name") if name in given}
-        if tag == "a" and "href" in given:
-            self.links.append(given["href"])
-        if "src" in given:
-            self.loaded.append(given["src"])
-        if tag == "link" and given.get("rel") not in ("canonical", "prev", "next", "alternate"):
-            self.loaded.append(given.get("href", ""))
+        values = {name: value or "" for name, value in attributes}
+        self.anchors |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if "src" in values:
+            self.loaded.append(values["src"])
+        if tag == "link" and values.get("rel") not in ("canonical", "prev", "next", "alternate"):
+            self.loaded.append(values.get("href", ""))
 
 
 def faults(site: Path) -> list[str]:
@@ -203,12 +202,13 @@ def faults(site: Path) -> list[str]:
     for path in site.rglob("*.html"):
         pages[path] = Page()
         pages[path].feed(path.read_text(encoding="utf-8"))
-    found = []
+    problems = []
     for path, page in pages.items():
         if path.name == "404.html":
             continue
         name = path.relative_to(site)
-        found += [f"{name} loads {url}" for url in page.loaded if re.match(r"(https?:)?//", url)]
+        foreign = [url for url in page.loaded if re.match(r"(https?:)?//", url)]
+        problems += [f"{name} loads {url}" for url in foreign]
         for link in [*page.links, *page.loaded]:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
@@ -216,11 +216,14 @@ def faults(site: Path) -> list[str]:
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             target = target / "index.html" if target.is_dir() else target
             if not target.exists():
-                found.append(f"{name}: no page {link}")
-            elif target in pages and parts.fragment:
-                missing = unquote(parts.fragment) not in pages[target].anchors
-                found += [f"{name}: no place {link}"] * missing
-    return found
+                problems.append(f"{name}: no page {link}")
+            elif (
+                target in pages
+                and parts.fragment
+                and unquote(parts.fragment) not in pages[target].anchors
+            ):
+                problems.append(f"{name}: no place {link}")
+    return problems
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from stopwise.runtime import LabelSettings, Runtime, Stage, chat, config
 from stopwise.serve.server_settings import ServerSettings
 
 # What only a file has: the meanings of its keys, where no class has them as parameters.
-CALLED = {
+CALLS = {
     "call": "A function that Python can import, as `package.module:function`. Instead of `model`.",
     "model": "The name of a chat model behind an OpenAI-compatible server. Instead of `call`.",
     "base_url": "The address of that server.",
@@ -26,7 +26,7 @@ CALLED = {
     "prompt_price": "The price of 1,000 tokens of the prompt. Instead of `cost`.",
     "completion_price": "The price of 1,000 tokens of the answer. Instead of `cost`.",
 }
-CALLED_TYPES = {"options": "table", "prompt_price": "number", "completion_price": "number"}
+CALL_TYPES = {"options": "table", "prompt_price": "number", "completion_price": "number"}
 NORMALISER_TYPES = {
     "choices": ("list of texts", "Answers are one of these words, alone or in a longer text."),
     "numbers": ("number", "Answers are numbers, equal if they round to the same multiple of this."),
@@ -65,9 +65,9 @@ def configuration() -> str:
     """Return a page with every key of a configuration file: type, default, meaning."""
     cascade = dict.fromkeys(["name", *sorted(config.PLAIN)], "")
     fields = [f.name for f in dataclasses.fields(ServerSettings) if f.name != "cascades"]
-    watched = [f.name for f in dataclasses.fields(MonitorSettings)]
+    monitor = [f.name for f in dataclasses.fields(MonitorSettings)]
     labels = [f.name for f in dataclasses.fields(LabelSettings) if f.name != "buy_label"]
-    called = [(f"`{key}`", CALLED_TYPES.get(key, "text"), "", said) for key, said in CALLED.items()]
+    calls = [(f"`{key}`", CALL_TYPES.get(key, "text"), "", text) for key, text in CALLS.items()]
     normalisers = [(f"`{key}`", *NORMALISER_TYPES[key]) for key in config.NORMALISERS]
     heads = ("key", "type", "default", "meaning")
     return f"""# Configuration
@@ -93,10 +93,10 @@ What counts as the same answer: one of these keys. Without it answers are compar
 
 One table for each stage, cheapest first. Each has either a `call` or a `model`.
 
-{table(heads, [*called, *settings_rows(Stage, config.STAGE_SETTINGS)])}
+{table(heads, [*calls, *settings_rows(Stage, config.STAGE_SETTINGS)])}
 ## `[monitor]`
 
-{table(heads, settings_rows(MonitorSettings, watched))}
+{table(heads, settings_rows(MonitorSettings, monitor))}
 ## `[labels]`
 
 {table(heads, settings_rows(LabelSettings, labels))}
@@ -109,23 +109,27 @@ Keys at the top of the file of `stopwise serve`; [the service](../service.md) ha
 
 def settings_rows(kind: Callable[..., Any], keys: typing.Iterable[str]) -> list[tuple[str, ...]]:
     """Return a row for each key, from the signature and the docstring of what it sets."""
-    parameters, said = inspect.signature(kind).parameters, meanings(kind)
+    parameters, texts = inspect.signature(kind).parameters, meanings(kind)
     rows = []
     for key in parameters:
         if key not in set(keys):
             continue
         default = parameters[key].default
-        shown = "required" if default is inspect.Parameter.empty else f"`{_toml(default)}`"
-        is_given = default is not inspect.Parameter.empty and default is not None
+        is_required = default is inspect.Parameter.empty
+        default_text = (
+            "required" if is_required else "none" if default is None else f"`{_toml(default)}`"
+        )
         kinds = config.PLAIN.get(key) if kind is Runtime else None
-        name = _kind(kinds[-1] if kinds else type(default) if is_given else str)
         if default is None and not kinds:
             name = "whole number" if "int" in str(parameters[key].annotation) else "number"
-        near = next((f"See `{other}`." for other, text in said.items() if f"`{key}`" in text), "")
-        meaning = said.get(key, near)
+        else:
+            name = _kind(kinds[-1] if kinds else str if is_required else type(default))
+        # A key may be explained with another one.
+        elsewhere = (f"See `{other}`." for other, text in texts.items() if f"`{key}`" in text)
+        meaning = texts.get(key) or next(elsewhere, "")
         if rows and meaning == rows[-1][-1]:
             meaning = f"See {rows[-1][0]}."
-        rows.append((f"`{key}`", name, "none" if default is None else shown, meaning))
+        rows.append((f"`{key}`", name, default_text, meaning))
     return rows
 
 

@@ -12,22 +12,21 @@ def sections(thing: object) -> dict[str, str]:
     """Return the parts of a docstring: "" before the first heading, then one for each heading."""
     text = inspect.cleandoc(getattr(thing, "__doc__", None) or "")
     parts = SECTION.split(text)
-    found = {"": parts[0].strip("\n")}
+    text_by_heading = {"": parts[0].strip("\n")}
     for heading, body in zip(parts[1::2], parts[2::2], strict=True):
-        listed, rest = _listed(body) if heading == "Parameters" else (body, "")
-        found[heading] = listed.strip("\n")
-        found[""] += "\n\n" + rest.strip("\n") if rest.strip() else ""
-    return found
+        text, rest = _split_parameters(body) if heading == "Parameters" else (body, "")
+        text_by_heading[heading] = text.strip("\n")
+        text_by_heading[""] += "\n\n" + rest.strip("\n") if rest.strip() else ""
+    return text_by_heading
 
 
-def _listed(body: str) -> tuple[str, str]:
-    """Part the list of parameters from what follows it: an example has no entry below its line."""
+def _split_parameters(body: str) -> tuple[str, str]:
+    """Split the list of parameters from the text after it, which has nothing below its line."""
     lines = body.strip("\n").splitlines()
     for number, line in enumerate(lines):
-        following = lines[number + 1] if number + 1 < len(lines) else ""
-        if line and not line.startswith(" ") and not following.startswith("    "):
-            return "\n".join(lines[:number]), "\n".join(lines[number:])
-        if line.startswith(">>>"):
+        next_line = lines[number + 1] if number + 1 < len(lines) else ""
+        is_text = line and not line.startswith(" ") and not next_line.startswith("    ")
+        if is_text or line.startswith(">>>"):
             return "\n".join(lines[:number]), "\n".join(lines[number:])
     return body, ""
 
@@ -37,15 +36,15 @@ def meanings(thing: object) -> dict[str, str]:
 
     Parameters that are listed together share a text.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     names: list[str] = []
     for line in sections(thing).get("Parameters", "").splitlines():
         if line and not line.startswith(" "):
             names = [name.strip(" *") for name in line.split(":")[0].split(",")]
-            found.update(dict.fromkeys(names, ""))
+            texts.update(dict.fromkeys(names, ""))
         elif line.strip():
-            found.update({name: f"{found[name]} {line.strip()}".strip() for name in names})
-    return {name: inline(text) for name, text in found.items()}
+            texts.update({name: f"{texts[name]} {line.strip()}".strip() for name in names})
+    return {name: inline(text) for name, text in texts.items()}
 
 
 def inline(text: str) -> str:
@@ -84,12 +83,12 @@ def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def documented(thing: object) -> str:
     """Return a whole docstring as Markdown: text, a table of the parameters, other sections."""
-    found = sections(thing)
-    text, *examples = re.split(r"^(?=>>> )", found.pop(""), maxsplit=1, flags=re.MULTILINE)
-    found.pop("Parameters", None)
+    others = sections(thing)
+    text, *examples = re.split(r"^(?=>>> )", others.pop(""), maxsplit=1, flags=re.MULTILINE)
+    others.pop("Parameters", None)
     rows = [(f"`{name}`", meaning) for name, meaning in meanings(thing).items()]
     parts = [paragraphs(text), table(("parameter", "meaning"), rows)]
-    parts += [f"*{heading}*\n\n{paragraphs(body)}" for heading, body in found.items()]
+    parts += [f"*{heading}*\n\n{paragraphs(body)}" for heading, body in others.items()]
     parts += [paragraphs(example) for example in examples]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -97,17 +96,17 @@ def documented(thing: object) -> str:
 def signature(name: str, thing: object) -> str:
     """Return how a thing is called, one argument a line where that is long; "" if it is not."""
     try:
-        found = inspect.signature(thing)  # type: ignore[arg-type]
+        call = inspect.signature(thing)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return ""
     arguments = []
-    for parameter in found.parameters.values():
+    for parameter in call.parameters.values():
         is_first = not any(argument.startswith("*") for argument in arguments)
         if parameter.kind is parameter.KEYWORD_ONLY and is_first:
             arguments.append("*")
         arguments.append(_argument(parameter))
-    returned = _annotation(found.return_annotation)
-    returns = "" if returned in ("", "None") else f" -> {returned}"
+    kind = _annotation(call.return_annotation)
+    returns = "" if kind in ("", "None") else f" -> {kind}"
     line = f"{name}({', '.join(arguments)}){returns}"
     if len(line) <= 80:
         return line
@@ -118,12 +117,12 @@ def _argument(parameter: inspect.Parameter) -> str:
     """Return a parameter with its type and default."""
     stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
     kind, default = _annotation(parameter.annotation), parameter.default
-    shown = f"{stars}{parameter.name}" + (f": {kind}" if kind else "")
+    text = f"{stars}{parameter.name}" + (f": {kind}" if kind else "")
     if default is parameter.empty:
-        return shown
+        return text
     value = getattr(default, "__name__", repr(default))
     value = "..." if value.startswith("<") else value
-    return f"{shown} = {value}" if kind else f"{shown}={value}"
+    return f"{text} = {value}" if kind else f"{text}={value}"
 
 
 def _annotation(annotation: object) -> str:

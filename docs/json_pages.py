@@ -21,8 +21,8 @@ from stopwise.auditing.facts import Facts
 
 def audit_schema() -> dict[str, Any]:
     """Return the JSON schema of `AuditReport.to_json`, from the types of its facts and advice."""
-    made: dict[str, Any] = {}
-    facts = _object(Facts, made, without=("table",))
+    definitions: dict[str, Any] = {}
+    facts = _object(Facts, definitions, without=("table",))
     number_lists = {
         "type": "array",
         "items": {"type": "array", "items": {"type": ["number", "null"]}},
@@ -31,11 +31,11 @@ def audit_schema() -> dict[str, Any]:
         "version": {"type": "integer", "description": "The version of this format."},
         "source": {"type": ["string", "null"], "description": "The name of the log."},
         "cascade": {"$ref": "#/$defs/Cascade"},
-        "advice": _schema(Advice, made),
+        "advice": _schema(Advice, definitions),
         **facts["properties"],
         "log": {"$ref": "#/$defs/Log", "description": "The table that all else was computed from."},
         **{
-            name: {**_schema(kind, made), "description": _said(Facts, name)}
+            name: {**_schema(kind, definitions), "description": _description(Facts, name)}
             for name, kind in {
                 "worst_regrets": list[float],
                 "minimax_stage": int,
@@ -46,8 +46,8 @@ def audit_schema() -> dict[str, Any]:
         },
         "planned_cases": {"description": "The cases that a plan drew, where one was asked for."},
     }
-    made["Cascade"] = _like(sw.Cascade([1.0]).to_state(), sw.Cascade)
-    made["Log"] = {
+    definitions["Cascade"] = _like(sw.Cascade([1.0]).to_state(), sw.Cascade)
+    definitions["Log"] = {
         "type": "object",
         "properties": {
             "n_cases": {"type": "integer", "description": "How many cases the log has."},
@@ -76,42 +76,44 @@ def audit_schema() -> dict[str, Any]:
         "properties": top,
         "required": list(top),
         "additionalProperties": False,
-        "$defs": dict(sorted(made.items())),
+        "$defs": dict(sorted(definitions.items())),
     }
 
 
-def _said(kind: type, name: str) -> str:
+def _description(kind: type, name: str) -> str:
     return inline(inspect.cleandoc(getattr(kind, name).__doc__ or ""))
 
 
-def _object(kind: type, made: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the schema of a dataclass; those inside it go to ``made``."""
-    hints, said = typing.get_type_hints(kind), meanings(kind)
+def _object(
+    kind: type, definitions: dict[str, Any], without: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the schema of a dataclass; those of its fields go into ``definitions``."""
+    hints, texts = typing.get_type_hints(kind), meanings(kind)
     names = [f.name for f in dataclasses.fields(kind) if f.name not in without]
     properties = {}
     for name in names:
-        properties[name] = {**_schema(hints[name], made)}
-        if said.get(name):
-            properties[name]["description"] = said[name]
+        properties[name] = {**_schema(hints[name], definitions)}
+        if texts.get(name):
+            properties[name]["description"] = texts[name]
     first = sections(kind)[""].split("\n\n")[0].replace("\n", " ")
     return {"type": "object", "description": first, "properties": properties, "required": names}
 
 
-def _schema(kind: Any, made: dict[str, Any]) -> dict[str, Any]:
+def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a type as `stopwise.auditing.plain` writes it."""
-    origin, inside = typing.get_origin(kind), typing.get_args(kind)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return {"anyOf": [_schema(part, made) for part in inside]}
+        return {"anyOf": [_schema(part, definitions) for part in arguments]}
     if origin in (tuple, list):
-        return {"type": "array", "items": _schema(inside[0], made)}
+        return {"type": "array", "items": _schema(arguments[0], definitions)}
     if origin is not None:  # an array of NumPy, of one dimension or two
         return {"type": "array"}
     if isinstance(kind, type) and issubclass(kind, Enum):
         return {"enum": [member.value for member in kind]}
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        if kind.__name__ not in made:
-            made[kind.__name__] = {}  # a type may hold itself
-            made[kind.__name__] = _object(kind, made)
+        if kind.__name__ not in definitions:
+            definitions[kind.__name__] = {}  # a type may hold itself
+            definitions[kind.__name__] = _object(kind, definitions)
         return {"$ref": f"#/$defs/{kind.__name__}"}
     if kind is Hashable or kind is Any:
         return {}
@@ -123,11 +125,11 @@ def _schema(kind: Any, made: dict[str, Any]) -> dict[str, Any]:
 
 def _like(sample: Any, kind: object = None) -> dict[str, Any]:
     """Return a schema that fits a sample; meanings from the parameters of a class."""
-    said = meanings(kind) if kind is not None else {}
+    texts = meanings(kind) if kind is not None else {}
     if isinstance(sample, dict):
         properties = {key: _like(value) for key, value in sample.items()}
-        for key in set(properties) & set(said):
-            properties[key]["description"] = said[key]
+        for key in set(properties) & set(texts):
+            properties[key]["description"] = texts[key]
         return {"type": "object", "properties": properties, "required": list(sample)}
     if isinstance(sample, (list, tuple)):
         return {"type": "array", "items": _like(sample[-1]) if sample else {}}

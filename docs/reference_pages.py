@@ -28,7 +28,7 @@ COMMANDS = ("audit", "run", "check", "serve", "simulate", "store")
 def public_names() -> str:
     """Return a page with every public name, each once: its signature and its docstring."""
     parts = ["# Public names\n"]
-    done: list[object] = []
+    things: list[object] = []
     # LiteLLM asks a server for prices when it is imported, unless it is told not to.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     for name in MODULES:
@@ -36,26 +36,29 @@ def public_names() -> str:
         parts.append(f"## `{name}`\n\n{paragraphs(sections(module)[''])}\n")
         for public in sorted(_public(module), key=str.lower):
             thing = getattr(module, public)
-            if not any(thing is other for other in done):
-                done.append(thing)
+            if not any(thing is other for other in things):
+                things.append(thing)
                 parts.append(described(public, thing))
     return "\n".join(parts)
 
 
 def _public(module: Any) -> list[str]:
     """Return the public names of a module; without a list of them, its own classes."""
-    own = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__]
-    return list(getattr(module, "__all__", [n for n in own if n[0].isupper()]))
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    members = vars(module).items()
+    own_names = [n for n, v in members if getattr(v, "__module__", "") == module.__name__]
+    return [name for name in own_names if name[0].isupper()]
 
 
 def described(name: str, thing: object) -> str:
     """Return a heading, how it is called, the docstring, and for a class its methods."""
     if not callable(thing):
         return f"### `{name}`\n\n`{thing!r}`\n"
-    called = signature(name, thing)
+    call = signature(name, thing)
     parts = [f"### `{name}`\n"]
-    if called:
-        parts.append(f"```python\n{called}\n```\n")
+    if call:
+        parts.append(f"```python\n{call}\n```\n")
     parts.append(documented(thing))
     if inspect.isclass(thing):
         methods, properties = _members(thing)
@@ -70,31 +73,31 @@ def _members(kind: type) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     for base in reversed(kind.__mro__):
         if not base.__module__.startswith("stopwise"):
             continue
-        for name, found in vars(base).items():
-            value: Any = getattr(found, "__func__", None) or getattr(found, "func", None) or found
+        for name, member in vars(base).items():
+            value: Any = getattr(member, "__func__", None) or getattr(member, "func", member)
             if name.startswith("_") or not getattr(value, "__doc__", None):
                 continue
-            said = inline(re.split(r"\n\s*\n", inspect.cleandoc(value.__doc__))[0])
-            if inspect.isfunction(found) or isinstance(found, (classmethod, staticmethod)):
+            text = inline(re.split(r"\n\s*\n", inspect.cleandoc(value.__doc__))[0])
+            if inspect.isfunction(member) or isinstance(member, (classmethod, staticmethod)):
                 names = [n for n in inspect.signature(value).parameters if n not in ("self", "cls")]
-                methods[name] = (f"`{name}({', '.join(names)})`", said)
-            elif isinstance(found, property) or hasattr(found, "func"):
-                properties[name] = (f"`{name}`", said)
+                methods[name] = (f"`{name}({', '.join(names)})`", text)
+            elif isinstance(member, property) or hasattr(member, "func"):
+                properties[name] = (f"`{name}`", text)
     return [methods[n] for n in sorted(methods)], [properties[n] for n in sorted(properties)]
 
 
 def commands() -> str:
     """Return a page with every command: how it is called, its arguments and options."""
-    found = {name: getattr(import_module(f"stopwise.cli.{name}"), name) for name in COMMANDS}
-    parts = [_command(name, command) for name, command in found.items()]
+    modules = {name: import_module(f"stopwise.cli.{name}") for name in COMMANDS}
+    parts = [_command(name, getattr(module, name)) for name, module in modules.items()]
     return "\n".join(["# Command line\n", "Every command has `--help`.\n", *parts])
 
 
 def _command(name: str, command: Any) -> str:
     """Return the docstring of a command and its options, group by group."""
     parts = [f"## `stopwise {name}`\n"]
-    said = inspect.cleandoc(command.__doc__ or "").replace("\b\n", "").replace("\f", "")
-    for block in re.split(r"\n\s*\n", said):
+    text = inspect.cleandoc(command.__doc__ or "").replace("\b\n", "").replace("\f", "")
+    for block in re.split(r"\n\s*\n", text):
         is_example = block.strip().startswith("stopwise ")
         parts.append(f"```sh\n{inspect.cleandoc(block)}\n```\n" if is_example else f"{block}\n")
     groups: dict[str, list[tuple[str, ...]]] = {}
@@ -102,14 +105,14 @@ def _command(name: str, command: Any) -> str:
     for key, hint in typing.get_type_hints(command, include_extras=True).items():
         if key == "return":
             continue
-        kind, told = typing.get_args(hint)
-        is_argument = type(told).__name__ == "ArgumentInfo"
-        group = told.rich_help_panel or ("Arguments" if is_argument else "Options")
-        given = [n for n in (told.default, *(told.param_decls or ())) if str(n).startswith("-")]
-        named = told.metavar or key.upper() if is_argument else f"--{key.replace('_', '-')}"
-        shown = ", ".join(f"`{n}`" for n in given or [named])
+        kind, info = typing.get_args(hint)
+        is_argument = type(info).__name__ == "ArgumentInfo"
+        group = info.rich_help_panel or ("Arguments" if is_argument else "Options")
+        flags = [n for n in (info.default, *(info.param_decls or ())) if str(n).startswith("-")]
+        default_name = info.metavar or key.upper() if is_argument else f"--{key.replace('_', '-')}"
+        names = ", ".join(f"`{n}`" for n in flags or [default_name])
         groups.setdefault(group, []).append(
-            (shown, _option_kind(kind, defaults[key].default), inline(told.help or ""))
+            (names, _option_kind(kind, defaults[key].default), inline(info.help or ""))
         )
     for group, rows in groups.items():
         parts.append(f"**{group}**\n\n{table(('', 'type', 'meaning'), rows)}")
@@ -118,9 +121,9 @@ def _command(name: str, command: Any) -> str:
 
 def _option_kind(kind: Any, default: Any) -> str:
     """Return the type of an option, and its default where it has one to show."""
-    known = {"Path": "path", "str": "text", "int": "whole number", "float": "number"}
-    found = re.search(r"\b(Path|str|int|float)\b", str(kind))
-    name = "flag" if kind is bool else known[found[0]] if found else "one of a few words"
+    words = {"Path": "path", "str": "text", "int": "whole number", "float": "number"}
+    match = re.search(r"\b(Path|str|int|float)\b", str(kind))
+    name = "flag" if kind is bool else words[match[0]] if match else "one of a few words"
     if "list[" in str(kind):
         name += ", may be repeated"
     if default is inspect.Parameter.empty:
@@ -137,18 +140,16 @@ def http_api() -> str:
 
     document = openapi(ROUTES)
     rows = []
-    for path, told_by_method in document["paths"].items():
-        for method, told in told_by_method.items():
-            if isinstance(told, dict) and ("summary" in told or "description" in told):
-                what = told.get("summary") or told["description"]
-                rows.append((method.upper(), f"`{path}`", what))
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            rows.append((method.upper(), f"`{path}`", operation["summary"]))
     parts = [
         "# HTTP API\n",
         "A running server describes itself at `/openapi.json`. Try it: [curl](../service.md).\n",
         table(("method", "path", "what it does"), rows),
         "## Bodies\n",
     ]
-    for name, schema in document.get("components", {}).get("schemas", {}).items():
+    for name, schema in document["components"]["schemas"].items():
         parts.append(f"### `{name}`\n\n{schema_table(schema)}")
     return "\n".join(parts)
 
@@ -159,23 +160,22 @@ def schema_table(schema: dict[str, Any]) -> str:
         return f"```json\n{json.dumps(schema, indent=2)}\n```\n"
     required = schema.get("required", [])
     rows = []
-    for key, held in schema["properties"].items():
-        default = "required" if key in required else shown_default(held.get("default"))
-        said = held.get("description", "")
-        if said and rows and said == rows[-1][-1]:
-            said = f"See {rows[-1][0]}."
-        rows.append((f"`{key}`", schema_kind(held), default, said))
+    for key, part in schema["properties"].items():
+        value = part.get("default")
+        default = (
+            "required" if key in required else "" if value is None else f"`{json.dumps(value)}`"
+        )
+        text = part.get("description", "")
+        if text and rows and text == rows[-1][-1]:
+            text = f"See {rows[-1][0]}."
+        rows.append((f"`{key}`", schema_kind(part), default, text))
     heads = ("key", "type", "default", "meaning")
     for column in (3, 2):
         if not any(row[column] for row in rows):
             rows = [row[:column] + row[column + 1 :] for row in rows]
             heads = heads[:column] + heads[column + 1 :]
-    said = schema.get("description", "")
-    return (f"{inline(said)}\n\n" if said else "") + table(heads, rows)
-
-
-def shown_default(value: object) -> str:
-    return "" if value is None else f"`{json.dumps(value)}`"
+    text = schema.get("description", "")
+    return (f"{inline(text)}\n\n" if text else "") + table(heads, rows)
 
 
 def schema_kind(schema: dict[str, Any]) -> str:

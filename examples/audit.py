@@ -12,7 +12,7 @@ import stopwise as sw
 from paper.sensors import HEART, PIMA, Sensors
 
 
-def audited(sensors: Sensors) -> tuple[sw.AuditReport, sw.Instance]:
+def audit(sensors: Sensors) -> tuple[sw.AuditReport, sw.Instance]:
     """The audit sees the outputs; the instance, with the labels, is for the comparison."""
     recording = sensors.recording()
     log = np.asarray(recording.outputs, dtype=np.uint8)
@@ -21,23 +21,23 @@ def audited(sensors: Sensors) -> tuple[sw.AuditReport, sw.Instance]:
 
 def compare(report: sw.AuditReport, truth: sw.Instance) -> str:
     """Say whether the hidden labels are inside the bounds at 41 prices of a mistake."""
-    held = all(
+    are_inside = all(
         bounds.low - 1e-9 <= rate <= bounds.high + 1e-9
         for bounds, rate in zip(report.facts.error_bounds, truth.error_rates, strict=True)
     )
-    paid = report.cascade.cumulative_costs * report.cascade.mistake_cost
-    n_prices, n_held, regrets = 0, 0, []
-    for price in np.geomspace(paid[-1] / 10, paid[-1] * 1000, 41):
-        C = paid / price
+    test_costs = report.cascade.cumulative_costs * report.cascade.mistake_cost
+    n_prices, n_inside, regrets = 0, 0, []
+    for price in np.geomspace(test_costs[-1] / 10, test_costs[-1] * 1000, 41):
+        C = test_costs / price
         total = truth.error_rates + C
         worst = (report.facts.largest_differences + C[:, None] - C[None, :]).max(axis=1)
         n_prices += 1
-        n_held += bool((total - total.min() <= worst + 1e-9).all())
-        chosen = int(np.argmin(worst))
-        regrets.append(float(total[chosen] - total.min()))
+        n_inside += bool((total - total.min() <= worst + 1e-9).all())
+        stage = int(np.argmin(worst))
+        regrets.append(float(total[stage] - total.min()))
     return (
         f"Hidden labels: error rates {np.round(truth.error_rates, 3).tolist()}, inside the bounds: "
-        f"{held}; regrets inside theirs at {n_held} of {n_prices} prices; best stage here "
+        f"{are_inside}; regrets inside theirs at {n_inside} of {n_prices} prices; best stage here "
         f"{truth.best_stage + 1}; mean regret of the minimax stage {np.mean(regrets):.3f}."
     )
 
@@ -45,7 +45,7 @@ def compare(report: sw.AuditReport, truth: sw.Instance) -> str:
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     for name, sensors in (("PIMA", PIMA), ("Heart", HEART)):
-        report, truth = audited(sensors)
+        report, truth = audit(sensors)
         print(f"== {name}\n{report}\n{compare(report, truth)}\n")
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)

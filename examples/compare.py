@@ -38,42 +38,47 @@ def crowd_kit_rates(outputs: np.ndarray) -> np.ndarray:
     )
     model = DawidSkene(n_iter=200, tol=1e-7).fit(votes)
     chances = model.probas_.loc[np.arange(N), [0, 1]].to_numpy()
-    return np.array([1 - chances[np.arange(N), said].mean() for said in outputs.T])
+    return np.array([1 - chances[np.arange(N), column].mean() for column in outputs.T])
+
+
+def regret(loss: float, losses: np.ndarray) -> float:
+    """What a policy lost beyond the best single stage."""
+    return loss - len(losses) * losses.mean(axis=0).min()
 
 
 def river_regret(losses: np.ndarray) -> float:
     """Regret of river's UCB that is told the loss of the stage it chose."""
     policy = bandit.UCB(delta=1, seed=0)
     arms = list(range(losses.shape[1]))
-    lost = 0.0
+    total = 0.0
     for row in losses:
         arm = policy.pull(arms)
         policy.update(arm, -row[arm] / losses.max())
-        lost += row[arm]
-    return lost - len(losses) * losses.mean(axis=0).min()
+        total += row[arm]
+    return regret(total, losses)
 
 
 def blind_regret(policy: sw.Policy, outputs: np.ndarray, losses: np.ndarray) -> float:
     """Regret of a learner that is told outputs only."""
-    lost = 0.0
+    total = 0.0
     for row, loss in zip(outputs.tolist(), losses, strict=True):
         stage = policy.ask()
         policy.tell(row[: stage + 1])
-        lost += loss[stage]
-    return lost - len(losses) * losses.mean(axis=0).min()
+        total += loss[stage]
+    return regret(total, losses)
 
 
 def case_by_case_regret(outputs: np.ndarray, losses: np.ndarray) -> float:
     """Regret of `BeliefStopping`, told outputs only, which may stop each case elsewhere."""
     policy = sw.BeliefStopping(CASCADE, seed=0)
-    lost = 0.0
+    total = 0.0
     for row, loss in zip(outputs.tolist(), losses, strict=True):
         n_seen = 1
         while policy.next(row[:n_seen]) is sw.Decision.CONTINUE:
             n_seen += 1
         policy.tell(row[:n_seen])
-        lost += loss[n_seen - 1]
-    return lost - len(losses) * losses.mean(axis=0).min()
+        total += loss[n_seen - 1]
+    return regret(total, losses)
 
 
 def main() -> None:
@@ -91,8 +96,8 @@ def main() -> None:
     print(f"  river UCB, told every loss: {river_regret(losses):.0f}")
     print(f"  BeliefStopping, told outputs only: {case_by_case_regret(outputs, losses):.0f}")
     for policy in (sw.Resolve(CASCADE), sw.WeakDominance(CASCADE)):
-        regret = blind_regret(policy, outputs, losses)
-        print(f"  {type(policy).__name__}, told outputs only: {regret:.0f}")
+        name = type(policy).__name__
+        print(f"  {name}, told outputs only: {blind_regret(policy, outputs, losses):.0f}")
 
 
 if __name__ == "__main__":

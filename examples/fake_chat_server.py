@@ -34,10 +34,10 @@ class FakeModel:
 
     def fault(self, rng: random.Random) -> str:
         """Draw what goes wrong this time; empty if nothing does."""
-        drawn = rng.random()
+        chance = rng.random()
         for name, share in self.faults.items():
-            drawn -= share
-            if drawn < 0:
+            chance -= share
+            if chance < 0:
                 return name
         return ""
 
@@ -80,12 +80,12 @@ class FakeChatServer:
         if not head.startswith("POST /v1/chat/completions"):
             models = {"object": "list", "data": [{"id": name} for name in self.models]}
             return await _send(writer, 200, models)
-        asked = json.loads(body)
-        name = asked.get("model", "")
+        request = json.loads(body)
+        name = request.get("model", "")
         self.calls[name] += 1
         if name not in self.models:
             return await _send(writer, 404, {"error": {"message": f"no model {name!r}"}})
-        return await self._answer(writer, name, str(asked["messages"][-1]["content"]))
+        return await self._answer(writer, name, str(request["messages"][-1]["content"]))
 
     async def _answer(self, writer: asyncio.StreamWriter, name: str, text: str) -> bool:
         model = self.models[name]
@@ -93,7 +93,7 @@ class FakeChatServer:
         await asyncio.sleep(3600 if fault == "hang" else model.latency)
         if fault in ("429", "500"):
             return await _send(writer, int(fault), {"error": {"message": "try again later"}})
-        said = {
+        content = {
             "refusal": "I'm sorry, but I can't help with that.",
             "odd": '```json\n{"maybe": [1, 2',
         }.get(fault, model.answer(text))
@@ -106,23 +106,23 @@ class FakeChatServer:
                 {
                     "index": 0,
                     "finish_reason": "stop",
-                    "message": {"role": "assistant", "content": said},
+                    "message": {"role": "assistant", "content": content},
                 }
             ],
             "usage": {
                 "prompt_tokens": len(text.split()),
-                "completion_tokens": len(said.split()),
-                "total_tokens": len(text.split()) + len(said.split()),
+                "completion_tokens": len(content.split()),
+                "total_tokens": len(text.split()) + len(content.split()),
             },
         }
         return await _send(writer, 200, completion, is_cut=fault == "cut")
 
 
 async def _send(
-    writer: asyncio.StreamWriter, status: int, told: object, *, is_cut: bool = False
+    writer: asyncio.StreamWriter, status: int, value: object, *, is_cut: bool = False
 ) -> bool:
     """Send JSON; return whether the connection may go on."""
-    body = json.dumps(told).encode()
+    body = json.dumps(value).encode()
     head = f"HTTP/1.1 {status} -\r\ncontent-type: application/json\r\n"
     head += f"content-length: {len(body)}\r\n\r\n"
     writer.write(head.encode() + (body[: len(body) // 2] if is_cut else body))

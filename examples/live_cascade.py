@@ -89,8 +89,8 @@ async def story(folder: Path) -> None:
         await play(runtime, world, 1200, "The next 1,200")
     print(f"{'Closed; what it learned is in':34s} {store}")
     async with open_runtime() as runtime:
-        known = sum(runtime.learning.patterns().values())
-        print(f"{'Opened again':34s} {known:,} cases known")
+        n_cases = sum(runtime.learning.patterns().values())
+        print(f"{'Opened again':34s} {n_cases:,} cases known")
         await play(runtime, world, 1000, "Another 1,000")
         world.is_broken, broke = True, world.now
         while not alarms and world.now < broke + 3000:

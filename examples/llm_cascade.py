@@ -38,8 +38,8 @@ def fake_model(rate: float, seconds: float, seed: int) -> FakeModel:
 def tickets(n: int) -> list[tuple[str, str]]:
     """Return the right answers, which the cascade never sees, and the texts."""
     rng = random.Random(0)
-    drawn = [rng.choice(["billing", "shipping"]) for _ in range(n)]
-    return [(right, f"Ticket {k}: {rng.choice(WORDS[right])}") for k, right in enumerate(drawn)]
+    topics = [rng.choice(["billing", "shipping"]) for _ in range(n)]
+    return [(topic, f"Ticket {k}: {rng.choice(WORDS[topic])}") for k, topic in enumerate(topics)]
 
 
 async def play(n: int) -> None:
@@ -77,7 +77,7 @@ async def play(n: int) -> None:
             print(f"\nRequests: {dict(server.calls)}")
             print(f"One case: {runtime.explain(await runtime.run('Ticket: late refund'))}")
             await runtime.background.wait()
-            print("Worth a label:", [kept.key for kept in runtime.labels.wanted(3)])
+            print("Worth a label:", [case.key for case in runtime.labels.wanted(3)])
         await client.close()
 
 

@@ -25,11 +25,11 @@ def draw() -> tuple[np.ndarray, np.ndarray]:
 
 def main() -> None:
     _, outputs = draw()
-    said = np.where(outputs, "ill", "well")
+    answers = np.where(outputs, "ill", "well")
     with PATH.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["visit", *TESTS])
-        writer.writerows([f"v{k + 1}", *row] for k, row in enumerate(said.tolist()))
+        writer.writerows([f"v{k + 1}", *row] for k, row in enumerate(answers.tolist()))
 
 
 if __name__ == "__main__":

@@ -35,13 +35,13 @@ def main() -> None:
     for _, model in models:
         model.fit(X[train], y[train])
     cascade = CascadeClassifier(models, COSTS, mistake_cost=MISTAKE_COST).fit(X[seen])
-    paid = np.cumsum(COSTS)
+    cumulative = np.cumsum(COSTS)
     for stage, (name, model) in enumerate(models):
         wrong = np.mean(model.predict(X[test]) != y[test])
-        print(f"always up to {name:8s} {wrong:6.1%} wrong, {paid[stage]:5.2f} paid a case, "
-              f"{paid[stage] + MISTAKE_COST * wrong:5.2f} in all")  # fmt: skip
+        print(f"always up to {name:8s} {wrong:6.1%} wrong, {cumulative[stage]:5.2f} paid a case, "
+              f"{cumulative[stage] + MISTAKE_COST * wrong:5.2f} in all")  # fmt: skip
     wrong = np.mean(cascade.predict(X[test]) != y[test])
-    cost = paid[cascade.predict_stages(X[test])].mean()
+    cost = cumulative[cascade.predict_stages(X[test])].mean()
     print(f"the cascade           {wrong:6.1%} wrong, {cost:5.2f} paid a case, "
           f"{cost + MISTAKE_COST * wrong:5.2f} in all")  # fmt: skip
 

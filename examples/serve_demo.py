@@ -46,14 +46,14 @@ class Crowd:
         """Return a model that errs at a rate, with some failures."""
         rng = random.Random(self.rng.random())
 
-        def said(text: str) -> str:
+        def answer(text: str) -> str:
             right = any(word in text for word in COMPLAINTS[:3])
             wrong = rng.random() < rate
             if breaks and self.is_broken:
                 return "Routine."
             return "Urgent." if right != wrong else "It is routine."
 
-        return FakeModel(said, latency, faults={"429": 0.01, "refusal": 0.005})
+        return FakeModel(answer, latency, faults={"429": 0.01, "refusal": 0.005})
 
 
 async def play(
@@ -113,15 +113,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=60.0, help="cases a second")
     parser.add_argument("--breaks-after", type=float, default=60.0)
     parser.add_argument("--store", default="memory://")
-    given = parser.parse_args()
-    if given.store.startswith("sqlite:///"):
-        Path(given.store.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+    args = parser.parse_args()
+    if args.store.startswith("sqlite:///"):
+        Path(args.store.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
     try:
-        listening = socket.create_server(("127.0.0.1", given.port))
+        listening = socket.create_server(("127.0.0.1", args.port))
     except OSError:
-        parser.exit(1, f"port {given.port} is in use: --port 0 takes a free one\n")
+        parser.exit(1, f"port {args.port} is in use: --port 0 takes a free one\n")
     with suppress(KeyboardInterrupt):
-        asyncio.run(play(listening, given.seconds, given.rate, given.breaks_after, given.store))
+        asyncio.run(play(listening, args.seconds, args.rate, args.breaks_after, args.store))
 
 
 if __name__ == "__main__":

@@ -28,10 +28,10 @@ def main() -> None:
     print("After which outputs the next test is worth its price, labels unknown:")
     prefixes = [(0,), (1,), (0, 0), (0, 1)]
     for prefix in prefixes:
-        seen = policy.outlook(prefix)
+        outlook = policy.outlook(prefix)
         print(
             f"  {prefix!s:7s} {policy.next(prefix).value:9s} going on can gain"
-            f" {seen.low:+.3f} to {seen.high:+.3f}, by {seen.n_followed} cases"
+            f" {outlook.low:+.3f} to {outlook.high:+.3f}, by {outlook.n_followed} cases"
         )
 
     figure = Figure(figsize=(9, 3.9), layout="constrained")
@@ -46,11 +46,11 @@ def play(world: sw.Instance, n: int) -> sw.OutputConditional:
     """The loop of a user: run a test, look, run another one or stop; tell what was seen."""
     policy = sw.OutputConditional(CASCADE)
     for outputs in world.sample(n, seed=1)[1].tolist():
-        policy.tell(outputs[: shown(policy, outputs)])
+        policy.tell(outputs[: n_tests(policy, outputs)])
     return policy
 
 
-def shown(policy: sw.OutputConditional, outputs: list[int]) -> int:
+def n_tests(policy: sw.OutputConditional, outputs: list[int]) -> int:
     """Return how many tests a case needs."""
     n = 1
     while policy.next(outputs[:n]) is sw.Decision.CONTINUE:
@@ -85,7 +85,7 @@ def draw_stops(axis, policy, world) -> None:
     outputs = world.sample(5_000, seed=2)[1].tolist()
     stops = np.zeros((2, CASCADE.n_stages))
     for case in outputs:
-        stops[case[0], shown(policy, case) - 1] += 1
+        stops[case[0], n_tests(policy, case) - 1] += 1
     shares = stops / stops.sum(axis=1, keepdims=True)
     below = np.zeros(2)
     for stage, name in enumerate(CASCADE.names):

@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--horizon", type=int, default=20_000)
     parser.add_argument("--replications", type=int, default=10)
     parser.add_argument("--out", type=Path, default=Path("triage_tree.png"))
-    given = parser.parse_args()
+    args = parser.parse_args()
 
     policy = learn_online(5_000)
     best = TREE.names[policy.recommend()]
@@ -50,7 +50,7 @@ def main() -> None:
     left, right = figure.subplots(1, 2)
     for rule in (sw.Resolve, lambda tree: sw.Thompson(tree, seed=0), sw.WeakDominance):
         trace = sw.simulate(
-            TRUTH, rule, horizon=given.horizon, replications=given.replications, seed=1
+            TRUTH, rule, horizon=args.horizon, replications=args.replications, seed=1
         )
         trace.plot(right)
         print(f"{trace.policy:14} regret {trace.mean_regret()[-1]:7.1f} mistakes")
@@ -58,8 +58,8 @@ def main() -> None:
             trace.plot_tree(left)
     right.set_title("what learning cost")
     left.set_title("where Resolve sends the cases; ringed: the best test", fontsize=10)
-    figure.savefig(given.out, dpi=150)
-    print(f"wrote {given.out}")
+    figure.savefig(args.out, dpi=150)
+    print(f"wrote {args.out}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from examples.make_visits import TESTS as NAMES
 from examples.make_visits import draw
 
 COSTS, MISTAKE_COST = (5, 40, 400), 2000
-FIRST, SHOWN = 40, 25
+FIRST, N_SHOWN = 40, 25
 GOOD, BAD, COST, MISTAKES = "#deebf7", "#fdae6b", "#6baed6", "#e6550d"
 
 
@@ -22,10 +22,10 @@ def main(path: Path) -> None:
     labels, outputs = draw()
     mpl.rcParams.update({"svg.hashsalt": "stopwise", "font.size": 9})
     figure = Figure(figsize=(10, 3.3), layout="constrained")
-    seen, hidden, weighed = figure.subplots(1, 3, width_ratios=(1.25, 1, 1))
-    show_log(seen, outputs[FIRST : FIRST + SHOWN])
-    show_disagreement(hidden, outputs)
-    show_costs(weighed, labels, outputs)
+    left, middle, right = figure.subplots(1, 3, width_ratios=(1.25, 1, 1))
+    show_log(left, outputs[FIRST : FIRST + N_SHOWN])
+    show_disagreement(middle, outputs)
+    show_costs(right, labels, outputs)
     figure.savefig(path, metadata={"Date": None})
 
 
@@ -36,7 +36,7 @@ def show_log(axes, outputs: np.ndarray) -> None:
             changed = stage > 0 and answer != row[stage - 1]
             axes.barh(-stage, 0.86, left=case, color=BAD if changed else GOOD, height=0.8)
             axes.text(case + 0.43, -stage, "+" if answer else "", ha="center", va="center")
-    axes.set(yticks=[0, -1, -2], yticklabels=NAMES, xticks=[], xlabel=f"{SHOWN} of 1,000 cases")
+    axes.set(yticks=[0, -1, -2], yticklabels=NAMES, xticks=[], xlabel=f"{N_SHOWN} of 1,000 cases")
     axes.set_title(
         "What can be seen: who is ill (+),\norange where a test changes the answer", fontsize=9
     )
@@ -58,14 +58,15 @@ def show_disagreement(axes, outputs: np.ndarray) -> None:
 
 def show_costs(axes, labels: np.ndarray, outputs: np.ndarray) -> None:
     """What nobody says: how often each test is wrong, and so what stopping there costs."""
-    paid = np.cumsum(COSTS)
-    lost = MISTAKE_COST * (outputs != labels[:, None]).mean(axis=0)
-    axes.bar(NAMES, paid, color=COST, label="tests (known)")
-    axes.bar(NAMES, lost, bottom=paid, color=MISTAKES, label="mistakes (unknown)")
-    best = int(np.argmin(paid + lost))
-    axes.annotate("least", (best, paid[best] + lost[best]), ha="center", xytext=(0, 3),
+    test_costs = np.cumsum(COSTS)
+    mistake_costs = MISTAKE_COST * (outputs != labels[:, None]).mean(axis=0)
+    axes.bar(NAMES, test_costs, color=COST, label="tests (known)")
+    axes.bar(NAMES, mistake_costs, bottom=test_costs, color=MISTAKES, label="mistakes (unknown)")
+    total = test_costs + mistake_costs
+    best = int(np.argmin(total))
+    axes.annotate("least", (best, total[best]), ha="center", xytext=(0, 3),
                   textcoords="offset points")  # fmt: skip
-    axes.set(ylim=(0, 1.45 * (paid + lost).max()))
+    axes.set(ylim=(0, 1.45 * total.max()))
     axes.set_title("What nobody says:\ncost of a case if one stops there", fontsize=9)
     axes.legend(frameon=False, fontsize=7.5, handlelength=1, loc="upper right")
     axes.spines[["top", "right"]].set_visible(False)
