@@ -117,7 +117,7 @@ class AlarmHandler:
             self._engine.distrusted = frozenset(self._usual_agreement)
 
     def _if_available(self, use_store: Callable[[], T]) -> T | None:
-        """Use the store for something optional; without it, the case goes on."""
+        """Use the store for something that may fail without harm to the case."""
         try:
             return use_store()
         except StoreError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class CircuitBreaker:
-    """Open after so many failures in a row; after ``cooldown`` seconds one probe is let through.
+    """Opens after ``failures`` in a row; after ``cooldown`` seconds it lets one probe through.
 
     >>> now = 0.0
     >>> breaker = CircuitBreaker(failures=2, cooldown=10, clock=lambda: now)

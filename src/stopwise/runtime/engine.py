@@ -56,7 +56,7 @@ class Engine:
         What to call.
     continues_after_failure
         Whether the next stage is tried if the one at which to stop gave nothing; otherwise the
-        last one that answered is good enough.
+        last output before it is the answer.
     speculate
         ``None`` to call one stage after the other; else how many stages are started ahead, beyond
         those that are certain to run.

@@ -160,7 +160,7 @@ class Labels:
         ]
 
     def add(self, key: str, label: Hashable) -> None:
-        """Take in the right answer of a case that was kept, at any later time.
+        """Add the right answer of a case that was kept, at any later time.
 
         The same label again changes nothing; another one replaces it.
         """

@@ -137,7 +137,7 @@ class Learning:
             raise SettingError(OUTDATED)
 
     def label(self, key: str, outputs: Pattern, label: Hashable, *, epoch: int) -> bool:
-        """Take in the right answer of a case that was counted; return whether it is new.
+        """Store the right answer of a case that was counted; return whether it is new.
 
         Labels are stored under the key of their case: a repetition changes nothing. Only those of
         the current epoch are learned from. The policy is rebuilt when there are a tenth more

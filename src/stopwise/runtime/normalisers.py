@@ -1,7 +1,7 @@
 """Normalisers: functions from what a stage returned to an output, or ``None`` for no answer.
 
 Stages return anything; learning needs outputs that are equal where the answers are the same. Each
-public function here makes a normaliser. What is no answer counts as missing, never as a
+public function here makes a normaliser. A value that is no answer counts as missing, never as a
 disagreement.
 """
 

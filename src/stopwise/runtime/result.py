@@ -28,7 +28,7 @@ class Result(NamedTuple):
     outputs
         The outputs of the stages that were reached, ``None`` where one gave nothing.
     key
-        What the caller named the case, if anything.
+        The caller's name for the case, if it has one.
     failures
         The stages that gave no output.
     is_fallback
@@ -38,7 +38,7 @@ class Result(NamedTuple):
     belief
         The chance that the answer is right by the policy's model, ``None`` if it has none.
     is_shadow
-        Whether the stages beyond are run afterwards, to learn from.
+        Whether the remaining stages run afterwards, to learn from them.
     """
 
     answer: Hashable

@@ -42,17 +42,17 @@ class Runtime(LiveCascade):
     normalise
         What counts as the same answer; see `stopwise.runtime.normalisers`.
     policy
-        ``"beliefs"``, ``"resolve"``, a policy, or what makes one from a cascade.
+        ``"beliefs"``, ``"resolve"``, a policy, or a function that makes one for a cascade.
     store
         A URL, a `Store`, or a `Worker` of this process; in memory by default.
     shadow
         The share of cases whose later stages are run too, after the answer was given.
     on_failure
-        Where the stage at which to stop gives nothing: go on to the ``"next"`` one, or answer with
-        the ``"last"`` one that did.
+        What to do if the stage at which to stop gives nothing: go on to the ``"next"`` stage, or
+        answer with the ``"last"`` output before it.
     speculate
         ``None``: one stage after the other. 0: stages that will run anyway run together. A number
-        n: n more stages are started ahead; what they cost in vain is in
+        n: n more stages are started ahead; the cost of those that were not needed is in
         ``engine.speculated_cost``.
     monitor
         Which changes raise an alarm, and how many false alarms to accept.
@@ -222,7 +222,7 @@ class Runtime(LiveCascade):
         await asyncio.to_thread(self._thread.close)
 
     def close(self) -> None:
-        """Do as `aclose`, from ordinary code."""
+        """Do what `aclose` does, from ordinary code."""
         self._thread.run(self._finish())
         self._thread.close()
 

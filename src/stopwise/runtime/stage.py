@@ -27,13 +27,13 @@ class Stage:
         What one call costs, in the unit of ``mistake_cost``; or a function of what the call
         returned, for prices by token. Decisions then use the running mean, totals the true cost.
     name
-        What people call it; the name of the function by default.
+        The name shown to people; that of the function by default.
     timeout
         Seconds for one attempt; ``None`` for no limit. An attempt in a thread is abandoned, not
         ended.
     retries
-        Further attempts after a failure; with waits of ``backoff``, twice that, and so on, each
-        drawn between half of it and all of it.
+        Further attempts after a failure. The first waits for ``backoff`` seconds, the next twice
+        as long, and so on; each wait is shortened at random by up to half.
     retry_if
         Which exceptions are worth another attempt; by default all but HTTP errors that say the
         request itself is wrong (an attribute ``status_code`` below 500 other than 408, 409, 425
@@ -48,8 +48,8 @@ class Stage:
         Whether a sync function is so fast that it may run in the event loop. By default it runs in
         a thread, so that a slow one holds up nobody else.
     breaker_failures, breaker_cooldown
-        After so many failures in a row the stage is not called for so many seconds; then one call
-        is tried.
+        After this many failures in a row, the stage is not called for this many seconds; then one
+        call is tried.
 
     >>> Stage(len, cost=0.1).name
     'len'

@@ -66,7 +66,7 @@ async def add_stage(request: Request) -> Response:
 
 
 async def remove_stage(request: Request) -> Response:
-    """Take a stage out; what the others said of each other stays."""
+    """Remove a stage; counts of the other stages stay."""
 
     def work(runtime: Runtime) -> None:
         _check_runs_elsewhere(runtime)
@@ -110,7 +110,7 @@ async def create_token(request: Request) -> Response:
 
 
 async def revoke_token(request: Request) -> Response:
-    """Make a token worthless."""
+    """Revoke a token."""
     token_id = request.path_params["token_id"]
     if not await asyncio.to_thread(host_of(request).tokens.revoke, token_id):
         raise ProblemError(404, "There is no such token", f"got {token_id!r}")

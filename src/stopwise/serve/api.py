@@ -77,7 +77,7 @@ async def read_cascade(request: Request) -> Response:
 
 
 async def ask(request: Request) -> Response:
-    """Say up to which stage to run a case, before it or after some outputs."""
+    """The stage up to which to run a case, before it or after some outputs."""
     runtime, message = runtime_of(request), await body_of(request, messages.Ask)
     outputs = message.outputs
     _check_length(runtime, outputs)
@@ -88,7 +88,7 @@ async def ask(request: Request) -> Response:
 
 
 async def tell(request: Request) -> Response:
-    """Count what the stages said of a case."""
+    """Count the outputs of a case."""
     runtime, message = runtime_of(request), await body_of(request, messages.Tell)
     (outcome,) = await host_of(request).tell([_told_case(runtime, message)])
     if outcome == "conflict":
@@ -155,7 +155,7 @@ def result_view(result: Result, runtime: Runtime) -> dict[str, Any]:
 
 
 async def wanted_labels(request: Request) -> Response:
-    """Cases whose labels would help most, blind: without what the stages said."""
+    """Cases whose labels would help most; without their outputs, so that labels are blind."""
     runtime = runtime_of(request)
     try:
         n = int(request.query_params.get("n", "20"))
@@ -172,7 +172,7 @@ async def wanted_labels(request: Request) -> Response:
 
 
 async def add_label(request: Request) -> Response:
-    """Take in the right answer of a case that was kept."""
+    """Add the right answer of a case that was kept."""
     runtime, new = runtime_of(request), await body_of(request, messages.NewLabel)
     await asyncio.to_thread(runtime.labels.add, new.key, new.label)
     return Json({"n_labels": runtime.labels.n_labels})
@@ -205,7 +205,7 @@ async def live(request: Request) -> Response:
 
 
 async def stream(request: Request) -> StreamingResponse:
-    """Send the live view of a cascade every second, until the client is gone."""
+    """The live view of a cascade every second, until the client disconnects."""
     host, name = host_of(request), runtime_of(request).name
 
     async def events() -> AsyncIterator[bytes]:

@@ -78,7 +78,7 @@ class Launch:
         return token
 
     def run(self, say: Callable[[str], None]) -> None:
-        """Serve until the process is told to end; ``say`` the address if the settings are valid."""
+        """Serve until the process is told to end; ``say`` is called with the address."""
         import uvicorn
 
         settings = self.settings

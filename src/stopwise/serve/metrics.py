@@ -22,7 +22,7 @@ FAMILIES = {
     "stopwise_price": ("gauge", "What going on from one stage to another costs, in mistakes"),
     "stopwise_error_rate": ("gauge", "Error rate of a stage as believed"),
     "stopwise_certificate": ("gauge", "1 for how far the choice of a stage is proven"),
-    "stopwise_labels": ("gauge", "Labels that came"),
+    "stopwise_labels": ("gauge", "Labels received so far"),
     "stopwise_workers": (
         "gauge",
         "Workers on the store that are alive, or silent past their lease",

@@ -14,7 +14,7 @@ from stopwise.errors import SettingError, StoreUnavailableError
 from stopwise.store import Record, Store
 
 SCOPES = ("read", "tell", "admin")
-"""Each scope includes those before it: who may tell may read, who administers may do both."""
+"""Each scope includes those before it: ``tell`` may read, and ``admin`` may do both."""
 
 KIND = "token"
 PREFIX = "sw"

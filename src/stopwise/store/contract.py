@@ -86,7 +86,7 @@ class StoreContract:
         assert_refused(store, lease, position=1, rows=[row(other, {"[0]": 1})], error=InputError)
         assert store.rows("c") == []
 
-    def test_a_running_lease_is_left_alone_if_so_wished(self, store: Store) -> None:
+    def test_a_running_lease_is_left_alone_if_asked_for(self, store: Store) -> None:
         lease = enter(store, "w", seconds=1000)
         assert store.enter("w", host="there", only_expired=True) is None
         store.fold(lease, position=1, rows=[], seconds=-1)
@@ -94,7 +94,7 @@ class StoreContract:
         assert second is not None
         assert_refused(store, lease, position=2, rows=[])
 
-    def test_who_leaves_is_closed(self, store: Store) -> None:
+    def test_a_worker_that_leaves_is_closed(self, store: Store) -> None:
         lease = enter(store, "w")
         store.leave(lease)
         (worker,) = store.workers()
@@ -137,13 +137,13 @@ class StoreContract:
         assert changes.is_complete
         assert totals(changes.rows) == {"[0]": 5, "[1]": 8}
         assert store.compact() == 0
-        # Who comes back counts from nothing, on top of what was merged.
+        # A worker that returns counts from nothing, on top of what was merged.
         back = enter(store, "w0")
         assert (back.position, totals(back.rows)) == (1, {})
         store.fold(back, position=2, rows=[row(back, {"[0]": 1})])
         assert totals(store.rows("c")) == {"[0]": 6, "[1]": 8}
 
-    def test_compaction_fences_off_who_was_closed(self, store: Store) -> None:
+    def test_compaction_fences_off_closed_workers(self, store: Store) -> None:
         lease = enter(store, "w")
         store.fold(lease, position=1, rows=[row(lease, {"[0]": 1})])
         store.leave(lease)
@@ -284,5 +284,5 @@ def assert_refused(
 
 
 def numbers(records: Sequence[Record]) -> list[Any]:
-    """Return what tells the records of a test apart."""
+    """Return the numbers by which a test tells its records apart."""
     return [record.body["n"] for record in records]
