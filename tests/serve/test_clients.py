@@ -146,13 +146,26 @@ def test_a_port_in_use_is_said_and_nothing_else(workers, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_settings_say_all_that_is_wrong(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        (
+            'prot = 1\nhost = "0.0.0.0"\n[cascades.a]\nmistake_cost = "x"\n',
+            ["unknown key 'prot'", "did you mean 'port'", "mistake_cost", "tokens = true"],
+        ),
+        ("cascades = 3", ["cascades must be tables [cascades.NAME], got 3"]),
+        ("[cascades]\na = 1", ["cascades must be tables [cascades.NAME], got {'a': 1}"]),
+        ("store = 5", ["store must be text, got 5"]),
+        ('tokens = "no"', ["tokens must be true or false, got 'no'"]),
+    ],
+)
+def test_settings_say_all_that_is_wrong(tmp_path, text, messages):
     path = tmp_path / "serve.toml"
-    path.write_text('prot = 1\nhost = "0.0.0.0"\n[cascades.a]\nmistake_cost = "x"\n')
+    path.write_text(text)
     with pytest.raises(SettingError) as error:
         load_settings(path)
-    for words in ("unknown key 'prot'", "did you mean 'port'", "mistake_cost", "tokens = true"):
-        assert words in str(error.value)
+    for message in messages:
+        assert message in str(error.value)
 
 
 def test_new_cascades_survive_in_the_store(url):

@@ -50,6 +50,13 @@ class ServerSettings:
     cascades: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for names, kind, words in (
+            (("host", "store", "journals"), str, "text"),
+            (("tokens", "log_requests", "telemetry"), bool, "true or false"),
+        ):
+            for name in names:
+                if not isinstance(getattr(self, name), kind):
+                    raise SettingError(f"{name} must be {words}, got {getattr(self, name)!r}")
         whole_number("port", self.port, SettingError, least=0)
         if self.port > 65_535:
             raise SettingError(f"port must be at most 65535, got {self.port}")
@@ -71,7 +78,11 @@ def load_settings(path: Path) -> ServerSettings:
     names = {f.name for f in fields(ServerSettings)}
     problems.keys("the file", table, names)
     cascades = {}
-    for name, entry in table.pop("cascades", {}).items():
+    tables = table.pop("cascades", {})
+    if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
+        problems.add(f"the file: cascades must be tables [cascades.NAME], got {tables!r}")
+        tables = {}
+    for name, entry in tables.items():
         place = f"[cascades.{name}]"
         cascades[name] = cascade_settings({"name": name, **entry}, place, problems)
     arguments = {key: value for key, value in table.items() if key in names}
