@@ -132,8 +132,14 @@ class TestChanges:
                 old.sync()
                 assert old.run_sync(0b111).answer == 1
                 assert "another process has changed the stages" in caplog.text
-                with pytest.raises(SettingError, match="another process has changed the stages"):
-                    old.set_mistake_cost(20)
+                for change in (
+                    lambda: old.set_mistake_cost(20),
+                    lambda: old.tell((0, 0, 1)),
+                    lambda: old.tell((0, 0, 1), key="a"),
+                    lambda: old.learning.tell_many({(0, 0, 1): 1}),
+                ):
+                    with pytest.raises(SettingError, match="another process has changed"):
+                        change()
                 old.sync()
                 new.sync()
                 assert new.learning.policy.n_rounds == 2

@@ -1,5 +1,6 @@
 """Clients as people use them: `sw.Client`, the openai package, the command line."""
 
+import asyncio
 import concurrent.futures
 import socket
 
@@ -10,7 +11,7 @@ import stopwise as sw
 from stopwise.cli.serve import serve
 from stopwise.client import ServerError
 from stopwise.errors import SettingError
-from stopwise.serve.host import Host, stages_elsewhere
+from stopwise.serve.host import Host, ToldCase, stages_elsewhere
 from stopwise.serve.server_settings import load_settings
 from tests.serve.local_server import NEW, ServeCommand, free_port, serving, two_stages
 from tests.waiting import wait_until
@@ -207,6 +208,21 @@ def test_stages_are_those_of_the_file_unless_they_were_changed_since(url):
         host.worker.close()
     assert sizes == [(2, 0), (3, 1), (3, 2)]
     assert triage.cascade.names[2] == "test 3"
+
+
+@pytest.mark.parametrize("key", [None, "a"])
+def test_a_server_counts_nothing_for_stages_that_another_has_changed(url, key):
+    old = Host(url, {"local": two_stages()})
+    new_stages = two_stages()["stages"][:1]
+    new = Host(url, {"local": {**two_stages(), "stages": new_stages}})
+    old.sync()
+    case = ToldCase(old.find("local"), ("urgent", "urgent"), False, key)
+    with pytest.raises(SettingError, match="another process has changed the stages"):
+        asyncio.run(old.tell([case, case]))
+    new.sync()
+    assert new.find("local").learning.patterns() == {}
+    old.worker.close()
+    new.worker.close()
 
 
 def test_changes_by_two_servers_at_once_are_both_kept(url):

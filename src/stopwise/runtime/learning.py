@@ -173,6 +173,7 @@ class Learning:
         """Count many cases at once; those of a log or an earlier epoch are past."""
         texts = case_texts(patterns)
         with self.lock:
+            self.check_current()
             self.counts.tell_many(texts, is_past=is_past)
             self.policy.tell_many(tellable(texts))
 

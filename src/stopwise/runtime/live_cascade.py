@@ -118,6 +118,7 @@ class LiveCascade:
         did not depend on its outputs, as for a stage that `ask` chose before it.
         """
         _, pattern = check_outputs(outputs, self.learning.cascade)
+        self.learning.check_current()
         if key is not None:
             tell = KeyedTell(self.name, key, case_text(pattern), amends=amend)
             (outcome,) = self.worker.tell_keyed([tell])

@@ -136,6 +136,8 @@ class Host:
         all may be sent again. Others are in the journal when this returns, and on the disk if the
         worker is durable.
         """
+        for case in cases:
+            case.runtime.learning.check_current()
         with_key = [case for case in cases if case.key is not None]
         others = [case for case in cases if case.key is None]
         outcomes = iter(await self._keyed_writer.add(with_key) if with_key else [])
