@@ -38,12 +38,12 @@ class Watched:
         self.page.set_default_timeout(20_000)
         self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", self._said)
+        self.page.on("console", self._note_error)
         self.page.on(
             "dialog", lambda dialog: (self.errors.append(dialog.message), dialog.dismiss())
         )
 
-    def _said(self, message) -> None:
+    def _note_error(self, message) -> None:
         if message.type == "error":
             self.errors.append(message.text)
 

@@ -7,7 +7,7 @@ from tests.serve.local_server import NEW, serving, two_stages
 
 
 @pytest.fixture(scope="session")
-def served():
+def server():
     """A server with a cascade that clients run and one that it runs itself."""
     with serving({"local": two_stages()}) as server:
         with server.client() as http:
@@ -16,6 +16,6 @@ def served():
 
 
 @pytest.fixture
-def http(served):
-    with served.client() as client:
+def http(server):
+    with server.client() as client:
         yield client

@@ -17,10 +17,10 @@ from tests.serve.local_server import NEW, ServeCommand, free_port, serving, two_
 from tests.waiting import wait_until
 
 
-def test_client(served):
-    result = sw.Client(served.url, "local").run("abcd", key="client-1")
+def test_client(server):
+    result = sw.Client(server.url, "local").run("abcd", key="client-1")
     assert result["answer"] in ("urgent", "routine")
-    client = sw.Client(served.url, "triage")
+    client = sw.Client(server.url, "triage")
     assert client.ask() in (0, 1, 2)
     assert client.ask(["x", "x", "x"]) == 2
     assert client.tell(["x", "y"], key="again") == "counted"
@@ -32,7 +32,7 @@ def test_client(served):
         client.tell(["x"] * 4)
     assert error.value.status == 422
     with pytest.raises(ServerError, match="got 'nobody'"):
-        sw.Client(served.url, "nobody").ask()
+        sw.Client(server.url, "nobody").ask()
 
 
 def test_client_says_that_nobody_is_there():
@@ -58,9 +58,9 @@ def test_client_treats_an_answer_cut_short_as_no_answer():
     assert error.value.status == 0
 
 
-def test_client_repeats_what_got_no_answer(served, http):
+def test_client_repeats_what_got_no_answer(server, http):
     """A tell whose answer is lost on the way is sent again, and counted once."""
-    client = sw.Client(served.url, "triage")
+    client = sw.Client(server.url, "triage")
     send_once, lost_answers = client._send_once, []
 
     def lose_two_answers(method, path, body):
@@ -88,19 +88,19 @@ def complete(server, model, content, api_key="none", **options):
         return client.chat.completions.create(model=model, messages=[message], **options)
 
 
-def test_openai_client(served):
-    with openai.OpenAI(base_url=f"{served.url}/v1", api_key="none") as client:
+def test_openai_client(server):
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="none") as client:
         assert [model.id for model in client.models.list()] == ["local"]
     parts = [{"type": "text", "text": "ab"}, {"type": "text", "text": "cd"}]
     for content in ("abcd", parts):
-        completion = complete(served, "local", content, temperature=0)
+        completion = complete(server, "local", content, temperature=0)
         assert completion.choices[0].message.content in ("urgent", "routine")
     with pytest.raises(openai.NotFoundError, match="nobody"):
-        complete(served, "nobody", "")
+        complete(server, "nobody", "")
     with pytest.raises(openai.UnprocessableEntityError, match="stream must be false"):
-        complete(served, "local", "x", stream=True)
+        complete(server, "local", "x", stream=True)
     with pytest.raises(openai.ConflictError, match="runs elsewhere"):
-        complete(served, "triage", "x")
+        complete(server, "triage", "x")
 
 
 def test_openai_client_needs_the_token():

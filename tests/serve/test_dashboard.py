@@ -32,12 +32,12 @@ def wait_for_text(page, text):
 
 
 @pytest.fixture(scope="module")
-def busy_server(served):
+def busy_server(server):
     """The same server with cases to show and to label."""
-    with served.client() as http:
+    with server.client() as http:
         for k in range(60):
             http.post("/api/cascades/local/run", json={"case": "x" * k, "key": f"d-{k}"})
-    return served
+    return server
 
 
 def test_live_without_errors(busy_server, watched):

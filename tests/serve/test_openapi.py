@@ -46,7 +46,7 @@ MANY = pytest.param(
 
 @pytest.mark.parametrize("n_examples", [1, MANY])
 @pytest.mark.parametrize("label", LABELS)
-def test_what_the_document_says(label, n_examples, schema, operations, served):
+def test_what_the_document_says(label, n_examples, schema, operations, server):
     from schemathesis.checks import not_a_server_error
     from schemathesis.generation.feedback import FeedbackSources
     from schemathesis.pytest._test_builder import build_operation_test
@@ -63,7 +63,7 @@ def test_what_the_document_says(label, n_examples, schema, operations, served):
     def check(case):
         if "name" in case.path_parameters and case.operation.method.upper() in ("POST", "GET"):
             case.path_parameters["name"] = "triage"
-        case.call_and_validate(base_url=served.url, checks=all_checks, timeout=20)
+        case.call_and_validate(base_url=server.url, checks=all_checks, timeout=20)
 
     build_operation_test(
         config=schema.config,

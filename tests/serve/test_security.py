@@ -152,7 +152,7 @@ def test_loopback_needs_none(host):
     assert ServerSettings(host=host).host == host
 
 
-def test_headers_on_every_answer(served, http):
+def test_headers_on_every_answer(server, http):
     for path in ("/", "/nowhere", BASE, "/static/main.js", "/openapi.json", "/metrics"):
         headers = http.get(path).headers
         assert headers["content-security-policy"].startswith("default-src 'self'")
@@ -169,24 +169,24 @@ def test_headers_on_every_answer(served, http):
     assert not [name for name in headers if name.startswith("access-control")]
 
 
-def test_other_sites_are_refused(served, http):
+def test_other_sites_are_refused(server, http):
     origin = {"origin": "https://evil.example", "content-type": "text/plain"}
     answer = http.post(f"{BASE}/tell", content=b'{"outputs": ["x"]}', headers=origin)
     assert answer.status_code == 403
     assert http.get(BASE, headers={"host": "evil.example"}).status_code == 403
-    assert http.get(BASE, headers={"host": f"localhost:{served.port}"}).status_code == 200
-    own = {"origin": served.url}
+    assert http.get(BASE, headers={"host": f"localhost:{server.port}"}).status_code == 200
+    own = {"origin": server.url}
     assert http.post(f"{BASE}/ask", json={}, headers=own).status_code == 200
 
 
-def test_files_outside_are_not_served(served):
+def test_files_outside_are_not_served(server):
     for path in (
         "/static/../app.py",
         "/static/%2e%2e/app.py",
         "/static/..%2fapp.py",
         "/static//etc/passwd",
     ):
-        with socket.create_connection(("127.0.0.1", served.port)) as raw:
+        with socket.create_connection(("127.0.0.1", server.port)) as raw:
             raw.sendall(
                 f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
             )

@@ -66,8 +66,8 @@ def test_kill_of_one_of_three_workers_loses_nothing_acknowledged(tmp_path):
         shared.sync()
         totals = shared.totals()
     for output in ("x0", "x2"):
-        counted = totals.get(f'["{output}"]', 0)
-        assert acknowledged[output] <= counted <= n_cases // 4, (output, totals)
+        n_counted = totals.get(f'["{output}"]', 0)
+        assert acknowledged[output] <= n_counted <= n_cases // 4, (output, totals)
     keyed = sum(times for text, times in totals.items() if '"y"' in text)
     assert keyed == len({k % 700 for k in range(n_cases) if k % 2}), "each key is counted once"
 

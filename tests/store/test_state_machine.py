@@ -33,7 +33,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="stopwise-machine-"))
         self.store = open_store(f"sqlite:///{self.folder / 'store.db'}", clock=lambda: self.now)
         self.now = 1e6
-        self.told, self.keys = Counter(), {}
+        self.expected, self.keys = Counter(), {}
         self.workers = [self.new_worker(k) for k in range(3)]
 
     def new_worker(self, k):
@@ -51,7 +51,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(k=WORKERS, case=CASES, times=st.integers(1, 3))
     def tell(self, k, case, times):
         self.workers[k][1].tell_many({case: times})
-        self.told[case] += times
+        self.expected[case] += times
 
     @rule(k=WORKERS)
     def sync(self, k):
@@ -107,7 +107,7 @@ class StoreMachine(RuleBasedStateMachine):
         (outcome,) = self.store.tell_keyed("net", [KeyedTell("c", f"k{key}", case)])
         if key not in self.keys:
             self.keys[key] = case
-            self.told[case] += 1
+            self.expected[case] += 1
             assert outcome is Outcome.COUNTED
         else:
             same = self.keys[key] == case
@@ -127,7 +127,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_counted_that_was_not_told(self):
-        assert Counter(totals(self.store.rows("c", epoch=-1))) <= self.told
+        assert Counter(totals(self.store.rows("c", epoch=-1))) <= self.expected
 
     def teardown(self):
         if not hasattr(self, "workers"):
@@ -137,7 +137,7 @@ class StoreMachine(RuleBasedStateMachine):
                 member.close()
             for k in range(2):
                 self.new_worker(k)[0].close()  # adopts whoever was killed last
-            assert Counter(totals(self.store.rows("c", epoch=-1))) == self.told
+            assert Counter(totals(self.store.rows("c", epoch=-1))) == self.expected
             assert self.store.check() == []
             assert self.store.records("damage") == []
             assert not list(self.folder.glob("host*/*"))

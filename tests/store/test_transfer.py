@@ -10,7 +10,7 @@ from stopwise.store.sql.transfer import export_store, import_store
 COUNTS = {"cascade": "c", "epoch": 0, "bucket": 0, "worker": "w", "counts": {"[0]": 1}}
 
 
-def filled():
+def fill_store():
     store = open_store()
     lease = store.enter("w", host="here")
     store.put_cascade("c", {"costs": [1, 2]})
@@ -24,7 +24,7 @@ def filled():
 
 
 def test_an_import_is_all_that_was_exported_but_tokens():
-    source, _ = filled()
+    source, _ = fill_store()
     target = open_store()
     assert import_store(target, export_store(source)) == 3
     for epoch in (-1, 0, 1, None):
@@ -38,7 +38,7 @@ def test_an_import_is_all_that_was_exported_but_tokens():
 
 
 def test_importing_again_or_later_counts_nothing_twice():
-    source, lease = filled()
+    source, lease = fill_store()
     target = open_store()
     import_store(target, export_store(source))
     import_store(target, export_store(source))
@@ -61,7 +61,7 @@ def test_importing_again_or_later_counts_nothing_twice():
 def test_two_stores_add_up():
     target = open_store()
     for _ in range(2):
-        source, _ = filled()
+        source, _ = fill_store()
         import_store(target, export_store(source))
     assert totals(target.rows("c", epoch=0)) == {"[0]": 4, '["ä"]': 2}
 
@@ -102,12 +102,12 @@ def test_what_is_no_export_is_refused(lines, words):
 
 
 def test_a_store_does_not_import_itself():
-    source, _ = filled()
+    source, _ = fill_store()
     with pytest.raises(InputError, match="from this store"):
         import_store(source, export_store(source))
 
 
 def test_every_line_is_json():
-    source, _ = filled()
+    source, _ = fill_store()
     kinds = [json.loads(line).get("type") for line in export_store(source)]
     assert kinds == [None, "cascade", *["counts"] * 3, *["record"] * 3, "key"]

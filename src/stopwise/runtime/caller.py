@@ -58,11 +58,11 @@ class Caller:
         # Semaphores and batches belong to the event loop that made them.
         self._limits: WeakKeyDictionary[Any, asyncio.Semaphore] = WeakKeyDictionary()
         self._batchers: WeakKeyDictionary[Any, Batcher] = WeakKeyDictionary()
-        self._n_priced, self._spent = 0, 0.0
+        self._n_priced, self._total_cost = 0, 0.0
         self.failures: Counter[str] = Counter()  # cases without an output, by the kind of error
         stage = self.stage
         is_plain = stage.is_async and not (stage.batch or stage.timeout or stage.concurrency)
-        self._attempt = stage.call if is_plain else self._guarded
+        self._attempt = stage.call if is_plain else self._within_limits
 
     async def __call__(self, case: Any) -> Outcome:
         """Return the output for a case, or say why there is none; errors are not raised."""
@@ -96,7 +96,7 @@ class Caller:
         """What a call costs: the fixed price, or the mean of the calls so far."""
         if not callable(self.stage.cost):
             return self.stage.cost
-        return self._spent / self._n_priced if self._n_priced else 0.0
+        return self._total_cost / self._n_priced if self._n_priced else 0.0
 
     def _is_worth_retrying(self, error: Exception) -> bool:
         try:
@@ -119,12 +119,12 @@ class Caller:
                 f"the answer of stage {self.stage.name!r} cannot be used: {error_text(error)}"
             ) from error
         self._n_priced += 1
-        self._spent += price
+        self._total_cost += price
         if self.on_new_mean is not None and self._n_priced & (self._n_priced - 1) == 0:
             self.on_new_mean()
         return Outcome(output, price, attempts)
 
-    async def _guarded(self, case: Any) -> Any:
+    async def _within_limits(self, case: Any) -> Any:
         return await (self._batcher().submit(case) if self.stage.batch else self._invoke(case))
 
     async def _invoke(self, argument: Any) -> Any:

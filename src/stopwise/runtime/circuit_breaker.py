@@ -26,14 +26,14 @@ class CircuitBreaker:
     def __post_init__(self) -> None:
         self.has_failed = False  # since a call last gave an answer
         self._in_a_row = 0
-        self._opened: float | None = None
+        self._opened_at: float | None = None
         self._is_probing = False
 
     def allows(self) -> bool:
         """Whether a call may be made now; in the half-open state one probe at a time."""
-        if self._opened is None:
+        if self._opened_at is None:
             return True
-        if self._is_probing or self.clock() - self._opened < self.cooldown:
+        if self._is_probing or self.clock() - self._opened_at < self.cooldown:
             return False
         self._is_probing = True
         return True
@@ -41,15 +41,15 @@ class CircuitBreaker:
     def succeeded(self) -> None:
         """Note a call that gave an answer."""
         self.has_failed = self._is_probing = False
-        self._in_a_row, self._opened = 0, None
+        self._in_a_row, self._opened_at = 0, None
 
     def failed(self) -> None:
         """Note a call that failed after all its retries."""
         self.has_failed = True
         self._in_a_row += 1
         self._is_probing = False
-        if self._opened is not None or self._in_a_row >= self.failures:
-            self._opened = self.clock()
+        if self._opened_at is not None or self._in_a_row >= self.failures:
+            self._opened_at = self.clock()
 
     def abandoned(self) -> None:
         """Note a call that was cancelled before it ended."""

@@ -223,7 +223,7 @@ def _stage(table: Any, place: str, problems: Problems) -> Stage | None:
         return None
     settings = {key: value for key, value in table.items() if key in STAGE_SETTINGS}
     if "call" in table:
-        call = problems.attempt(place, lambda: _imported(table["call"]))
+        call = problems.attempt(place, lambda: _import(table["call"]))
     else:
         call = problems.attempt(place, lambda: _chat_model(table))
         if PRICE_KEYS & table.keys():
@@ -237,7 +237,7 @@ def _stage(table: Any, place: str, problems: Problems) -> Stage | None:
     return stage
 
 
-def _imported(name: Any) -> Any:
+def _import(name: Any) -> Any:
     module, _, attribute = str(name).partition(":")
     if not module or not attribute:
         raise SettingError(f"call must look like package.module:function, got {name!r}")

@@ -137,10 +137,10 @@ class Engine:
     async def _call_ahead(
         self, case: Any, rule: StoppingRule, callers: Sequence[Caller], outcomes: list[Outcome]
     ) -> None:
-        """Call the stages that are certain to run together, and some more if that was asked for."""
+        """Call the stages that are certain to run together, and some more if asked for."""
         first = len(outcomes)
-        certain = max(first, rule.certain_stage([outcome.output for outcome in outcomes]))
-        last = min(certain + (self._speculate or 0), len(callers) - 1)
+        last_certain = max(first, rule.certain_stage([outcome.output for outcome in outcomes]))
+        last = min(last_certain + (self._speculate or 0), len(callers) - 1)
         stages, distrusted = range(first, last + 1), self.distrusted
         calls = [callers[k](case) for k in stages if k not in distrusted]
         answers = iter(await asyncio.gather(*calls, return_exceptions=True))

@@ -93,7 +93,7 @@ class Labels:
         if settings.keep:
             for record in self._store.records(KEPT, self._name, limit=settings.keep):
                 if record.body["case"] is not None:
-                    self._waiting[record.key] = _wanted(record)
+                    self._waiting[record.key] = _wanted_case(record)
 
     @property
     def n_labels(self) -> int:
@@ -154,7 +154,7 @@ class Labels:
             return list(self._waiting.values())
         records = self._store.records(KEPT, self._name, limit=self.settings.keep)
         return [
-            self._waiting.get(record.key) or _wanted(record)
+            self._waiting.get(record.key) or _wanted_case(record)
             for record in records
             if record.key in self._waiting or record.body["case"] is not None
         ]
@@ -168,7 +168,7 @@ class Labels:
         with self._lock:
             case = self._waiting.get(key)
         if case is None and (record := self._store.get(KEPT, self._name, key)) is not None:
-            case = _wanted(record)  # kept by another process
+            case = _wanted_case(record)  # kept by another process
         if case is not None:
             outputs_and_epoch: tuple[Pattern, int] | None = case.outputs, case.epoch
         else:  # one that has a label already
@@ -246,7 +246,7 @@ class Labels:
         return 0.5 if belief is None else 1.0 - belief
 
 
-def _wanted(record: Record) -> WantedCase:
+def _wanted_case(record: Record) -> WantedCase:
     body = record.body
     return WantedCase(record.key, body["case"], tuple(body["outputs"]), body["epoch"])
 

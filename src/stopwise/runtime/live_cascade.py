@@ -95,12 +95,12 @@ class LiveCascade:
         learning, outputs = self.learning, list(outputs_so_far)
         with learning.lock:
             rule = learning.stopping_rule()
-        reached, stage = len(outputs) - 1, rule.stage
+        last, stage = len(outputs) - 1, rule.stage
         if stage is None:
-            stage = reached + 1 if not outputs or rule.continues(outputs) else reached
-        while stage in self.engine.distrusted and stage > max(reached, 0):
+            stage = last + 1 if not outputs or rule.continues(outputs) else last
+        while stage in self.engine.distrusted and stage > max(last, 0):
             stage -= 1
-        return min(max(stage, reached), learning.cascade.n_stages - 1)
+        return min(max(stage, last), learning.cascade.n_stages - 1)
 
     def tell(
         self,
@@ -170,7 +170,7 @@ class LiveCascade:
     def replace_stage(self, stage: int | str, new: Any) -> None:
         """Replace a stage by another; counts of the other stages stay."""
         index = self.engine.stages.index(stage)
-        self._change_stages(lambda stages: stages.replace(index, new), "stage replaced", gone=index)
+        self._change_stages(lambda stages: stages.replace(index, new), "stage replaced", old=index)
 
     def add_stage(self, new: Any, *, before: int | str | None = None) -> None:
         """Add a stage at the end or before another one; counts of the others stay."""
@@ -181,7 +181,7 @@ class LiveCascade:
     def remove_stage(self, stage: int | str) -> None:
         """Remove a stage; counts of the other stages stay."""
         index = self.engine.stages.index(stage)
-        self._change_stages(lambda stages: stages.remove(index), "stage removed", gone=index)
+        self._change_stages(lambda stages: stages.remove(index), "stage removed", old=index)
 
     def trust(self, stage: int | str) -> None:
         """Use a stage again that an alarm took out of service; other workers follow."""
@@ -245,17 +245,17 @@ class LiveCascade:
         self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))
 
     def _change_stages(
-        self, change: Callable[[StageList], None], what: str, *, gone: int | None = None
+        self, change: Callable[[StageList], None], what: str, *, old: int | None = None
     ) -> None:
         """Change the stages and their counts together, or neither.
 
-        ``gone`` is the stage whose outputs no longer count.
+        ``old`` is the stage whose outputs no longer count.
         """
         stages = self.engine.stages
         with self.learning.lock:
             self.learning.check_current()
             before = stages.callers
-            names = [None if k == gone else name for k, name in enumerate(stages.names)]
+            names = [None if k == old else name for k, name in enumerate(stages.names)]
             change(stages)
             try:
                 cascade = stages.cascade(self.mistake_cost)

@@ -143,8 +143,8 @@ class Worker:
 
     def tell_keyed(self, tells: Sequence[KeyedTell]) -> list[Outcome]:
         """Count tells from the network, each key once; learners see them at the next sync."""
-        dated = [replace(tell, bucket=tell.bucket or self.bucket()) for tell in tells]
-        return self.store.tell_keyed(self.name, dated)
+        dated_tells = [replace(tell, bucket=tell.bucket or self.bucket()) for tell in tells]
+        return self.store.tell_keyed(self.name, dated_tells)
 
     def bucket(self) -> int:
         """Return the current time bucket, named by its first second."""

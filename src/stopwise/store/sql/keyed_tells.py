@@ -94,10 +94,10 @@ def _read(tx: Transaction, keys: Sequence[TellKey]) -> dict[TellKey, str]:
 
 def _count(tx: Transaction, worker: str, tells: Iterable[KeyedTell]) -> None:
     epochs: dict[str, int] = {}
-    added: dict[BucketKey, Counts] = {}
+    counts_by_row: dict[BucketKey, Counts] = {}
     for tell in tells:
         if tell.cascade not in epochs:
             epochs[tell.cascade] = ensure_cascade(tx, tell.cascade).epoch
         key = (tell.cascade, epochs[tell.cascade], tell.bucket)
-        add_counts(added.setdefault(key, {}), {tell.case: tell.times})
-    add_rows(tx, [Row(*key, worker, counts) for key, counts in added.items()])
+        add_counts(counts_by_row.setdefault(key, {}), {tell.case: tell.times})
+    add_rows(tx, [Row(*key, worker, counts) for key, counts in counts_by_row.items()])

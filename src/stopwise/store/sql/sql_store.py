@@ -99,12 +99,12 @@ class SqlStore:
         def work(tx: Transaction) -> None:
             now = tx.now()
             # First: a process that takes over now waits here, and then finds everything done.
-            done = tx.run(
+            entries = tx.run(
                 "UPDATE stopwise_workers SET position = ?, lease_until = ?, folded_at = ? "
                 "WHERE worker = ? AND generation = ? AND position <= ? RETURNING 1",
                 (position, now + seconds, now, lease.worker, lease.generation, position),
             )
-            if not done:
+            if not entries:
                 raise FencedError(
                     f"worker {lease.worker!r} was taken over: generation {lease.generation} "
                     "is no longer the newest"
@@ -199,10 +199,10 @@ class SqlStore:
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Run work in a transaction, unless the schema is newer than this release."""
 
-        def guarded(tx: Transaction) -> T:
+        def checked_work(tx: Transaction) -> T:
             # A newer release may have migrated the store since this one opened it.
             ((version,),) = tx.run("SELECT value FROM stopwise_meta WHERE name = 'schema'")
             refuse_newer(int(version), self.url)
             return work(tx)
 
-        return self.database.write(guarded)
+        return self.database.write(checked_work)
