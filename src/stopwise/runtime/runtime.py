@@ -179,9 +179,7 @@ class Runtime(LiveCascade):
             except BaseException:
                 self._learn(outcomes, rule)
                 raise
-            share = self.shadow
-            if self.engine.distrusted:
-                share = max(share, self.alarm_handler.shadow_share)
+            share = max(self.shadow, self.alarm_handler.shadow_share)
             if share and self._rng.random() < share and not learning.is_frozen:
                 result = result._replace(is_shadow=True)
                 self.background.start(self._run_shadow(case, list(outcomes), rule, callers, key))

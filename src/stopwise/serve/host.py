@@ -21,6 +21,8 @@ from stopwise.serve.problems import ProblemError
 from stopwise.serve.tokens import Tokens
 from stopwise.store import KeyedTell, Outcome, Store, Worker, case_text
 
+SYNC_SECONDS = 0.5  # between two exchanges with other workers
+
 
 async def runs_elsewhere(case: Any) -> Any:
     """Stand in for a stage that clients run themselves; calling it is an error."""
@@ -171,10 +173,10 @@ class Host:
                 case.runtime.observe(case.outputs, is_random=case.is_random)
         return ["counted"] * len(cases)
 
-    async def sync_for_ever(self, seconds: float = 0.5) -> None:
+    async def sync_for_ever(self) -> None:
         """Exchange counts and prices with other workers, again and again."""
         while True:
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(SYNC_SECONDS)
             await asyncio.to_thread(self.sync)
 
     def sync(self) -> None:

@@ -38,17 +38,14 @@ class PostgresDatabase:
     ----------
     url
         In libpq's format; passwords are better kept in ``~/.pgpass`` or ``PGPASSWORD``.
-    timeout
-        Seconds to wait for a connection.
     """
 
     is_durable = True
 
-    def __init__(self, url: str, *, timeout: float = 5.0) -> None:
+    def __init__(self, url: str) -> None:
         self._psycopg = load_extra("psycopg", extra="postgres", purpose="a store on PostgreSQL")
         self._full_url = url
         self.url = without_password(url)
-        self.timeout = timeout
         self._lock = threading.RLock()
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._pid = os.getpid()
@@ -126,7 +123,7 @@ class PostgresDatabase:
             self._connection = self._psycopg.connect(
                 self._full_url,
                 autocommit=True,
-                connect_timeout=max(1, round(self.timeout)),
+                connect_timeout=5,
                 application_name="stopwise",
             )
             # A process that was stopped in a transaction must not hold up the others for ever.
