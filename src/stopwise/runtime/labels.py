@@ -164,21 +164,19 @@ class Labels:
 
         The same label again changes nothing; another one replaces it.
         """
-        cascade, key = self._cascade, str(key)
+        key = str(key)
         with self._lock:
             case = self._waiting.get(key)
-        if case is None and (record := self._store.get(KEPT, self._name, key)) is not None:
-            case = _wanted_case(record)  # kept by another process
-        if case is not None:
-            outputs_and_epoch: tuple[Pattern, int] | None = case.outputs, case.epoch
-        else:  # one that has a label already
-            outputs_and_epoch = cascade.learning.labelled_case(key)
-        if outputs_and_epoch is None:
-            raise SettingError(f"key must name a case that was kept, got {key!r}")
-        answer = cascade.engine.stages.normalise(label)
+        if case is None:  # kept by another process, or it has a label already
+            store, name = self._store, self._name
+            record = store.get(KEPT, name, key) or store.get("label", name, key)
+            if record is None:
+                raise SettingError(f"key must name a case that was kept, got {key!r}")
+            case = _wanted_case(record)
+        answer = self._cascade.engine.stages.normalise(label)
         if answer is None:
             raise SettingError(f"label must be an answer, got {label!r} for case {key!r}")
-        self._record(key, *outputs_and_epoch, answer)
+        self._record(key, case.outputs, case.epoch, answer)
         with self._lock:
             self._waiting.pop(key, None)
         self._store.delete(KEPT, self._name, key)
@@ -248,7 +246,7 @@ class Labels:
 
 def _wanted_case(record: Record) -> WantedCase:
     body = record.body
-    return WantedCase(record.key, body["case"], tuple(body["outputs"]), body["epoch"])
+    return WantedCase(record.key, body.get("case"), tuple(body["outputs"]), body.get("epoch", 0))
 
 
 def _differ(outputs: Pattern) -> bool:

@@ -155,13 +155,6 @@ class Learning:
                 self.rebuild(self.cascade)
         return True
 
-    def labelled_case(self, key: str) -> tuple[Pattern, int] | None:
-        """Return the outputs of a case that has a label, and its epoch."""
-        record = self.store.get("label", self.name, key)
-        if record is None:
-            return None
-        return tuple(record.body["outputs"]), record.body.get("epoch", 0)
-
     def conclude(self, outputs: Pattern, answer: Hashable) -> tuple[Hashable, float | None]:
         """Return the policy's answer and the chance that it is right, if it has a belief."""
         if not self.has_belief:
