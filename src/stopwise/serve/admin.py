@@ -22,14 +22,7 @@ from stopwise.serve.views import cascade_view
 async def create_cascade(request: Request) -> Response:
     """Add a cascade whose stages run elsewhere."""
     new = await body_of(request, messages.NewCascade)
-    runtime = await asyncio.to_thread(
-        host_of(request).create,
-        new.name,
-        costs=new.costs,
-        mistake_cost=new.mistake_cost,
-        names=new.names,
-        policy=new.policy,
-    )
+    runtime = await asyncio.to_thread(host_of(request).create, **msgspec.structs.asdict(new))
     return Json(await asyncio.to_thread(cascade_view, runtime), 201)
 
 
