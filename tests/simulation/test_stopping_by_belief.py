@@ -35,15 +35,6 @@ def test_between_fits_cases_stop_as_often_as_the_policy_says():
         assert abs(times / n - expected) < 5 * np.sqrt(expected / n)
 
 
-def test_a_rule_that_draws_costs_what_its_parts_cost():
-    """To stop after test 1 with chance 1/4 costs a quarter of that rule and three of the other."""
-    problem = StoppingProblem(WORLD)
-    at_once = problem.cost(lambda prefix: True)
-    never = problem.cost(lambda prefix: False)
-    mixed = problem.cost(lambda prefix: 0.25 if len(prefix) == 1 else 0.0)
-    assert mixed == pytest.approx(0.25 * at_once + 0.75 * never)
-
-
 def test_the_error_of_an_answer_is_that_of_the_last_output_where_this_is_the_answer():
     problem = StoppingProblem(WORLD)
     for prefix, node in problem.prefixes.items():
@@ -72,14 +63,18 @@ def test_simulated_costs_are_those_of_cases_played_one_by_one():
     assert abs(regret.mean() - np.mean(played)) < 4 * spread  # one in 10,000
 
 
-def test_the_most_believed_answer_is_judged_by_its_own_errors():
-    policy = taught(answer="believed", exploration=0)
-    trace = sw.simulate(
-        WORLD, policy, horizon=200, replications=1, checkpoints=[200], count_errors=True
-    )
-    problem = StoppingProblem(WORLD)
-    cost = problem.cost(
-        lambda prefix: 1 - policy.chance_to_go_on(prefix),
-        lambda prefix: problem.error_of(prefix, policy.conclude(prefix)[0]),
-    )
-    assert trace.regret[0, -1] == pytest.approx(200 * (cost - problem.best_cost))
+@pytest.mark.parametrize("answer", ["last", "believed"])
+@pytest.mark.parametrize("exploration", [0, 2.0])
+def test_regret_is_that_of_the_rule_and_of_its_own_answers(answer, exploration):
+    policy = taught(answer=answer, exploration=exploration)
+    trace = sw.simulate(WORLD, policy, horizon=1, replications=1)
+    problem, C = StoppingProblem(WORLD), WORLD.cascade.cumulative_costs
+    cost, todo = 0.0, [(prefix, 1.0) for prefix in problem.first]
+    while todo:
+        prefix, share = todo.pop()
+        node = problem.prefixes[prefix]
+        going_on = share * policy.chance_to_go_on(prefix) if node.children else 0.0
+        error = problem.error_of(prefix, policy.conclude(prefix)[0])
+        cost += node.chance * (share - going_on) * (C[len(prefix) - 1] + error)
+        todo += [(child, going_on) for child in node.children]
+    assert trace.regret[0, -1] == pytest.approx(cost - problem.best_cost)

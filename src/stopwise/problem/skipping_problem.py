@@ -11,17 +11,18 @@ from stopwise.cascade import FloatArray, IntArray
 from stopwise.errors import InstanceError
 from stopwise.patterns import Pattern, row_numbers
 from stopwise.problem.instance import Instance
+from stopwise.problem.stopping_problem import check_chain, error_among
 
-MOST = 4_000_000
-"""The largest number of patterns times sets of tests."""
+MOST = 4_000_000  # patterns times sets of tests
 
 
 class SkippingProblem:
     """Which test to run next, or whether to stop, if tests may be left out.
 
-    A state says what the tests gave up to the last one that was run, in the order of the cascade,
-    ``None`` for those left out. That last output is the answer. The best rule follows by dynamic
-    programming over the states that occur, V(z) = min(error(z), min_j c_j + E V(z and test j)).
+    A state has the outputs of the tests in the order of the cascade, up to the last one that was
+    run, ``None`` for those left out. The last output is the answer. The best rule follows by
+    dynamic programming over the states that occur:
+    V(z) = min(error(z), min_j c_j + E V(z and test j)).
 
     Parameters
     ----------
@@ -38,8 +39,7 @@ class SkippingProblem:
     """
 
     def __init__(self, instance: Instance) -> None:
-        if not instance.cascade.is_chain:
-            raise InstanceError(f"instance must be on a chain, got {instance.cascade!r}")
+        check_chain(instance)
         size = 2**instance.cascade.n_stages * len(instance.outputs)
         if size > MOST:
             raise InstanceError(
@@ -51,17 +51,14 @@ class SkippingProblem:
     def after(self, state: Pattern, test: int) -> tuple[Pattern, ...]:
         """Return the states that follow if a test is run."""
         rows = self._rows[state]
-        given = self.instance.outputs[rows, test]
-        for output in np.unique(given).tolist():
-            self._rows[ran(state, test, output)] = rows[given == output]
-        return tuple(ran(state, test, output) for output in np.unique(given).tolist())
+        outputs = self.instance.outputs[rows, test]
+        following = {ran(state, test, y): rows[outputs == y] for y in np.unique(outputs).tolist()}
+        self._rows |= following
+        return tuple(following)
 
     def error_of(self, state: Pattern, answer: int) -> float:
         """Return the chance that ``answer``, a code, is wrong in a state that `after` gave."""
-        rows = self._rows[state]
-        weights = self.instance.probabilities[rows]
-        wrong = float(weights @ (self.instance.labels[rows] != answer) / weights.sum())
-        return min(wrong, 1.0)  # sums are rounded
+        return error_among(self.instance, self._rows[state], answer)
 
     @cached_property
     def best_cost(self) -> float:
@@ -70,22 +67,22 @@ class SkippingProblem:
         K, costs = instance.cascade.n_stages, instance.cascade.costs
         values: dict[int, FloatArray] = {}  # by the set of tests that were run, for each pattern
         for tests in reversed(range(2**K)):
-            shown = [k for k in range(K) if tests >> k & 1]
-            numbers = row_numbers(instance.outputs[:, shown])
-            place = np.unique(numbers, return_inverse=True)[1]
-            best = np.full(len(place), np.inf)
-            if shown:
-                best = _means(place, weights, ~instance.is_right[:, shown[-1]])
-            for k in set(range(K)) - set(shown):
-                best = np.minimum(best, costs[k] + _means(place, weights, values[tests | 1 << k]))
+            columns = [k for k in range(K) if tests >> k & 1]
+            numbers = row_numbers(instance.outputs[:, columns])
+            group = np.unique(numbers, return_inverse=True)[1]
+            best = np.full(len(group), np.inf)
+            if columns:
+                best = _means(group, weights, ~instance.is_right[:, columns[-1]])
+            for k in set(range(K)) - set(columns):
+                best = np.minimum(best, costs[k] + _means(group, weights, values[tests | 1 << k]))
             values[tests] = best
         return float(values[0][0])
 
 
-def _means(place: IntArray, weights: FloatArray, values: Any) -> FloatArray:
-    """Return for each row the weighted mean of values over the rows of the same place."""
-    total = np.bincount(place, weights=weights)
-    return np.asarray((np.bincount(place, weights=weights * values) / total)[place])
+def _means(group: IntArray, weights: FloatArray, values: Any) -> FloatArray:
+    """Return for each row the weighted mean of values over the rows of its group."""
+    total = np.bincount(group, weights=weights)
+    return np.asarray((np.bincount(group, weights=weights * values) / total)[group])
 
 
 def ran(state: Pattern, test: int, output: int) -> Pattern:

@@ -1,4 +1,4 @@
-"""Stopping after seeing outputs where the truth is known: the best rule, the one without labels."""
+"""Stopping after seeing outputs where the truth is known: best rules with and without labels."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ from stopwise.patterns import Pattern, agreement
 from stopwise.problem.instance import Instance
 from stopwise.theory.gain import gain_of_going_on
 
-Stops = Callable[[Pattern], float]
-"""The chance that a rule stops at a prefix, for most rules 0 or 1."""
-
 
 @dataclass(frozen=True)
 class Prefix:
@@ -32,7 +29,7 @@ class Prefix:
 
     @property
     def value(self) -> float:
-        """The least cost + error from here on, without what was spent already (V)."""
+        """The least cost + error from here on, without what has been spent already (V)."""
         return min(self.error, self.going_on)
 
 
@@ -61,8 +58,7 @@ class StoppingProblem:
     """
 
     def __init__(self, instance: Instance, *, pooled: bool = False) -> None:
-        if not instance.cascade.is_chain:
-            raise InstanceError(f"instance must be on a chain, got {instance.cascade!r}")
+        check_chain(instance)
         self.instance = instance
         self.pooled = pooled
         # The patterns of the instance as a rule sees them.
@@ -108,22 +104,17 @@ class StoppingProblem:
         node = self.prefixes[prefix]
         return not node.children or node.gain <= TOLERANCE
 
-    def cost(self, stops: Stops, error: Callable[[Pattern], float] | None = None) -> float:
-        """Return the expected cost + error of a rule; at the last stage every rule stops.
-
-        ``error`` gives the chance to err at a prefix where the answer is not the last output.
-        """
+    def cost(self, stops: Callable[[Pattern], bool]) -> float:
+        """Return the expected cost + error of a rule; at the last stage every rule stops."""
         C = self.instance.cascade.cumulative_costs
-        total, todo = 0.0, [(prefix, 1.0) for prefix in self.first]
+        total, todo = 0.0, list(self.first)
         while todo:
-            prefix, share = todo.pop()
+            prefix = todo.pop()
             node = self.prefixes[prefix]
-            here = float(stops(prefix)) if node.children else 1.0
-            if here > 0:
-                wrong = node.error if error is None else error(prefix)
-                total += node.chance * share * here * (float(C[len(prefix) - 1]) + wrong)
-            if here < 1:
-                todo += [(child, share * (1 - here)) for child in node.children]
+            if node.children and not stops(prefix):
+                todo += node.children
+            else:
+                total += node.chance * (float(C[len(prefix) - 1]) + node.error)
         return total
 
     def after(self, prefix: Pattern, test: int) -> tuple[Pattern, ...]:
@@ -132,10 +123,7 @@ class StoppingProblem:
 
     def error_of(self, prefix: Pattern, answer: int) -> float:
         """Return the chance that ``answer``, a code, is wrong given a prefix."""
-        rows = self._rows[prefix]
-        weights = self.instance.probabilities[rows]
-        wrong = float(weights @ (self.instance.labels[rows] != answer) / weights.sum())
-        return min(wrong, 1.0)  # sums are rounded
+        return error_among(self.instance, self._rows[prefix], answer)
 
     @cached_property
     def best_cost(self) -> float:
@@ -164,15 +152,28 @@ class StoppingProblem:
         return not self.violations()
 
 
+def check_chain(instance: Instance) -> None:
+    """Refuse an instance on a tree."""
+    if not instance.cascade.is_chain:
+        raise InstanceError(f"instance must be on a chain, got {instance.cascade!r}")
+
+
+def error_among(instance: Instance, rows: IntArray, answer: int) -> float:
+    """Return the chance that ``answer``, a code, is wrong given one of some patterns."""
+    weights = instance.probabilities[rows]
+    wrong = float(weights @ (instance.labels[rows] != answer) / weights.sum())
+    return min(wrong, 1.0)  # sums are rounded
+
+
 def shortened(instance: Instance, n_stages: int) -> Instance:
     """Return the law of the first ``n_stages`` tests alone, with their prices.
 
-    A rule for these never costs more than the last of them with every case, if it stops only where
-    going on cannot gain, whatever the labels are.
+    A rule that stops only where going on cannot gain, whatever the labels are, never costs more on
+    them than running all of them on every case.
     """
     whole = instance.cascade
     K = whole_number("n_stages", n_stages, InstanceError, least=1)
-    if K not in range(1, whole.n_stages + 1) or not whole.is_chain:
+    if whole.n_stages < K or not whole.is_chain:
         raise InstanceError(f"n_stages must be at most {whole.n_stages}, on a chain, got {K}")
     codes = np.column_stack([instance.labels, instance.outputs[:, :K]])
     return Instance._build(codes, instance.probabilities, instance.classes, whole.cut(K - 1))

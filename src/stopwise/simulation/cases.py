@@ -23,7 +23,8 @@ from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.events import checked_stage
 from stopwise.simulation.world import Played, pair_columns
 
-# Cases are drawn in blocks of this size whatever the horizon: a shorter run is a part of a longer.
+# Cases are drawn in blocks of this size whatever the horizon, so that a shorter run is the first
+# part of a longer one.
 BLOCK = 16_384
 
 
@@ -40,7 +41,7 @@ class CaseWorld:
         return self.environment.average_gaps
 
     def check(self, policy: Any) -> None:
-        """Refuse a policy that cannot be played here, as far as is known beforehand."""
+        """Refuse a policy that cannot be played here, as far as that is known beforehand."""
         if not isinstance(policy, ContextualPolicy):
             return
         if policy.n_features != self.environment.n_features:
@@ -55,9 +56,10 @@ class CaseWorld:
 
     def blocks(self, n: int, rng: np.random.Generator) -> Iterator[ContextualCases]:
         """Yield n cases in blocks."""
-        for left in range(n, 0, -BLOCK):
+        for remaining in range(n, 0, -BLOCK):
             x, labels, outputs, gaps = self.environment.draw(BLOCK, rng)
-            yield ContextualCases(x[:left], labels[:left], outputs[:left], gaps[:left])
+            part = slice(remaining)
+            yield ContextualCases(x[part], labels[part], outputs[part], gaps[part])
 
 
 class CasePlay:
@@ -85,16 +87,16 @@ class CasePlay:
             stages = self.stages(cases)
             rows = np.arange(len(stages))
             is_wrong = cases.outputs[rows, stages] != cases.labels
-            paid = cases.gaps[rows, stages]
+            excess = cases.gaps[rows, stages]
             while c < n and ends[c] <= t + len(stages):
                 k = int(ends[c]) - t
                 played.stops[c] = stops + np.bincount(stages[:k], minlength=K)
                 played.wrong[c] = wrong + is_wrong[:k].sum()
-                played.regret[c] = regret + paid[:k].sum()
+                played.regret[c] = regret + excess[:k].sum()
                 c += 1
             stops += np.bincount(stages, minlength=K)
             wrong += int(is_wrong.sum())
-            regret += float(paid.sum())
+            regret += float(excess.sum())
             t += len(stages)
         return played
 
@@ -114,7 +116,7 @@ class CasePlay:
 
 
 class CompiledContextual:
-    """A contextual policy as the kernel takes it; the policy itself is not changed."""
+    """A contextual policy played by a kernel; the policy itself is not changed."""
 
     def __init__(self, policy: ContextualPolicy, rule: ContextualRule) -> None:
         self._policy = policy
@@ -129,22 +131,29 @@ class CompiledContextual:
         n, K = cases.outputs.shape
         contexts = np.ascontiguousarray(cases.contexts)
         disagreed = pair_columns(cases.outputs, counts_errors=False)
-        # The few cases before the scale is fixed show all tests, and need no compiled code.
+        # In the few cases before the scale is fixed all tests are run; these need no kernel.
         n_warm = 0
         while n_warm < n and not is_warm(self.model):
             absorb(self.model, contexts[n_warm], disagreed[n_warm])
             n_warm += 1
         stages = np.full(n, K - 1, dtype=np.int64)
-        given = (self._rule.kind, self.model, K, self._policy.exploration)
-        drawn = contexts[n_warm:], disagreed[n_warm:]
         work = (n - n_warm) * self.model.inverse.size
         play = kernel(kernels.play_in_context, self._rule.choose, work)
-        play(*given, *drawn, self._rng, stages[n_warm:])
+        play(
+            self._rule.kind,
+            self.model,
+            K,
+            self._policy.exploration,
+            contexts[n_warm:],
+            disagreed[n_warm:],
+            self._rng,
+            stages[n_warm:],
+        )
         return stages
 
 
 def asked_stages(policy: Any, cases: ContextualCases) -> IntArray:
-    """Return the stage played in each case by asking and telling: slow, obviously right."""
+    """Return the stage played in each case by asking and telling: slow, but obviously right."""
     looks = isinstance(policy, ContextualPolicy)
     K = policy.cascade.n_stages
     stages = []
@@ -152,19 +161,19 @@ def asked_stages(policy: Any, cases: ContextualCases) -> IntArray:
         cases.contexts.tolist(), cases.outputs.tolist(), cases.labels.tolist(), strict=True
     ):
         stage = checked_stage(policy, policy.ask(context) if looks else policy.ask(), K)
-        shown = row[: stage + 1]
+        outputs = row[: stage + 1]
         if looks:
-            policy.tell(shown, context)
+            policy.tell(outputs, context)
         elif policy.needs_label:
-            policy.tell(shown, label=label)
+            policy.tell(outputs, label=label)
         else:
-            policy.tell(shown)
+            policy.tell(outputs)
         stages.append(stage)
     return np.array(stages, dtype=np.int64)
 
 
 def check_contexts(policy: ContextualPolicy, contexts: FloatArray) -> None:
-    """Refuse what the policy would refuse if it were asked with these contexts one by one."""
+    """Refuse contexts that the policy would refuse if it were asked with them one by one."""
     fits = np.abs(contexts) <= policy._largest  # false for NaN as well
     if not fits.all():
         policy._checked_context(contexts[int(np.argmin(fits.all(axis=1)))])

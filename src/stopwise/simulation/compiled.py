@@ -1,6 +1,6 @@
-"""Compile with numba what runs in Python elsewhere: the same functions, never a second copy.
+"""Compile with numba the functions that policies run in Python: one copy of each rule.
 
-Little work is done in Python, since compiling takes seconds: the numbers are the same. numba is
+Compiling takes seconds, so a little work is done in Python instead, with the same numbers. numba is
 imported when the first function is compiled, not before.
 """
 
@@ -24,7 +24,7 @@ from stopwise.policies.pair_models import LOOPS
 F = TypeVar("F", bound=Callable[..., Any])
 _Scope = tuple[tuple[str, Any], ...]
 _lock = Lock()
-# Microseconds of Python, about, that each kernel works before it is compiled.
+# About how many microseconds each kernel works in Python before it is compiled.
 PATIENCE = 500_000
 _worked: Counter[Any] = Counter()
 
@@ -47,10 +47,11 @@ def warn_if_slow() -> bool:
 
 
 def kernel(function: F, rule: Any, work: int) -> F:
-    """Return ``function`` with ``rule`` for what it calls ``choose``: compiled, if that pays.
+    """Return ``function`` with ``rule`` in place of ``choose``, compiled if that pays.
 
-    ``work`` is for about how many microseconds of Python it is going to be called. Once all the
-    work asked for is not little, it is compiled; the first call ever then takes some seconds.
+    ``work`` is about how many microseconds the calls to come would take in Python. The function is
+    compiled once the work of all requests exceeds `PATIENCE`; the first call ever then takes some
+    seconds.
     """
     with _lock:
         _worked[function, rule] += work
@@ -73,12 +74,12 @@ def _interpreted(function: Any, rule: Any) -> Any:
 def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
     """Return ``function``, compiled together with every stopwise function that it calls.
 
-    The machine code is kept on disk for the next process. To see whether it is still good numba
-    looks at the file of a function alone, so it is kept under a name with a digest of the files
-    and names of all functions that it calls.
+    The machine code is cached on disk for the next process. To decide whether it is out of date,
+    numba looks only at the file of the function. So it is cached under a name with a digest of the
+    files and names of all functions that it calls.
 
     ``function`` is a plain function without a closure, on numbers and arrays; ``substitutes`` are
-    compiled where their names stand, whatever these mean in Python.
+    compiled in place of the functions of the same names.
     """
     import numba
 
@@ -96,29 +97,27 @@ def compiled(function: F, substitutes: Mapping[str, Any]) -> F:
 def _scope(
     function: Any, substitutes: Mapping[str, Any], part: Callable[[Any, _Scope], Any]
 ) -> tuple[_Scope, frozenset[Any]]:
-    """Return what stands for the functions called in ``function``, and all that are inside.
+    """Return the replacements of the functions that ``function`` calls, and all functions inside.
 
-    ``part`` makes it of a function and what stands for the functions called there.
+    ``part`` makes the replacement of a function, given the replacements of what it calls.
     """
     inner, parts = [], frozenset({function})
     for name in function.__code__.co_names:
         callee = substitutes.get(name, function.__globals__.get(name))
-        ours = name in substitutes or (
-            isinstance(callee, FunctionType)
-            and callee.__module__.startswith(("stopwise.", function.__module__))
-        )
-        if ours and isinstance(callee, FunctionType):
-            scope, held = _scope(callee, substitutes, part)
+        if isinstance(callee, FunctionType) and (
+            name in substitutes or callee.__module__.startswith(("stopwise.", function.__module__))
+        ):
+            scope, inner_parts = _scope(callee, substitutes, part)
             inner.append((name, part(callee, scope)))
-            parts |= held
+            parts |= inner_parts
     return tuple(inner), parts
 
 
 @cache
 def _part(function: Any, scope: _Scope) -> Any:
-    """Return a function that is compiled only inside others: once in a process.
+    """Return a function that is compiled only inside others; made once in a process.
 
-    Inlined, or every call would count references to every array.
+    It is inlined: otherwise every call would count references to every array.
     """
     from numba.extending import register_jitable
 

@@ -1,4 +1,4 @@
-"""Play a policy over pairs with the kernel into which its rule is compiled."""
+"""Play a policy that counts pairs with a kernel into which its rule is compiled."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from stopwise.simulation.compiled import kernel
 from stopwise.simulation.draws import row_key
 from stopwise.simulation.world import Played, World, pair_columns
 
-# Microseconds that a decision and what it shows take in Python, with no pairs and for each pair;
-# a rule that is certain for many rounds at a time hardly decides more often than this.
+# Microseconds that a decision takes in Python, and each pair that it shows in addition. A rule that
+# is certain for many rounds at a time hardly ever makes more decisions than this.
 DECISION, PAIR, MOST_DECISIONS = 12, 2, 1000
-# Rounds of a rule that decides anew in each, after which the kernel returns to let Ctrl-C through.
+# A kernel that decides in each round returns after this many, so that Ctrl-C is noticed.
 LONGEST_CALL = 500_000
 _NO_STAGES = np.zeros(0, dtype=np.int64)
 
@@ -25,7 +25,7 @@ _NO_STAGES = np.zeros(0, dtype=np.int64)
 class CompiledPlay:
     """One replication; the kernel lets other threads run.
 
-    What the policy knows is not changed. With ``jumps`` it goes from decision to decision, else
+    The policy itself is not changed. With ``jumps`` play goes from decision to decision, otherwise
     round by round.
     """
 
@@ -52,7 +52,7 @@ class CompiledPlay:
         return Played(stops, played[:, -1], stops @ world.instance.gaps)
 
     def stages(self, outputs: IntArray, labels: IntArray) -> IntArray:
-        """Return the stages played in the given cases, one after the other."""
+        """Return the stage played in each of the given cases, which follow each other."""
         is_wrong = (outputs != labels[:, None]).astype(np.int8)
         errors = self._rule.counts_errors
         K = outputs.shape[1]
@@ -85,20 +85,22 @@ class CompiledPlay:
         decisions = rounds if self._steps else min(rounds, MOST_DECISIONS)
         play = kernels.play_rounds if self._steps else kernels.play
         work = decisions * (DECISION + PAIR * rows.adds.shape[1])
-        playing = kernel(play, self._rule.choose, work)
+        run_kernel = kernel(play, self._rule.choose, work)
         longest = LONGEST_CALL if self._steps else int(ends[-1])
-        stops: list[int] = []
-        for start, end in pairwise([first, *ends.tolist()]):
-            stops += [*range(start + longest, end, longest), end]
-        cuts = np.array(stops)
+        cuts = np.array(
+            [
+                cut
+                for start, end in pairwise([first, *ends.tolist()])
+                for cut in (*range(start + longest, end, longest), end)
+            ]
+        )
         played = np.zeros((len(cuts), len(self._tables.stopped) + 1), dtype=np.int64)
         counts, new = np.zeros(len(rows.adds), dtype=np.int64), np.zeros(rows.adds.shape[1])
         run = kernels.Run(self._key, known, labelled, self._jumps, self._above, counts, new)
-        done = 0
-        while done < len(cuts):
+        n_done = 0
+        while n_done < len(cuts):
             until = int(np.searchsorted(cuts, first + longest, side="right"))
-            part = slice(done, until)
-            given = (self._tables, rows, run, first, cuts[part])
-            playing(*given, self._rng, played[part], stages)
-            first, done = stops[until - 1], until
+            part = slice(n_done, until)
+            run_kernel(self._tables, rows, run, first, cuts[part], self._rng, played[part], stages)
+            first, n_done = int(cuts[until - 1]), until
         return np.cumsum(played, axis=0)[np.searchsorted(cuts, ends)]

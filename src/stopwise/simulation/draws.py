@@ -4,7 +4,8 @@ The generator is SplitMix64 with an increment of its own for each key (Steele, L
 2014): the n-th number is a hash of state + n · increment. It takes a third of the time of NumPy's
 generator, which draws everything else.
 
-Compiled code only: in plain Python these integers would not wrap around.
+Numbers are NumPy's, never Python's, so that words wrap around in the interpreter as in machine
+code.
 """
 
 from __future__ import annotations

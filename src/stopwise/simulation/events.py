@@ -1,4 +1,4 @@
-"""Event-driven play: from decision to decision, drawing all that is shown in between at once."""
+"""Event-driven play: from decision to decision; all cases in between are drawn at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stopwise.errors import PolicyError
 from stopwise.policies.base import Policy
 from stopwise.simulation.world import Played, View, World
 
-# Stretches shorter than this are drawn case by case from a block drawn ahead.
+# Stretches shorter than this take their cases one by one from a block that was drawn ahead.
 FEW = 6
 _BLOCK = 4096
 
@@ -43,9 +43,9 @@ class Cases:
 class EventPlay:
     """One replication of a policy that chooses a stage before a case starts.
 
-    Equal in law to asking and telling round by round: while `hold` says that the stage cannot
-    change, what the rounds show is independent and identically distributed, so its counts are
-    multinomial.
+    Equal in law to asking and telling round by round: as long as `hold` says that the stage cannot
+    change, the cases of the rounds are independent and identically distributed, so their counts
+    are multinomial.
 
     The policy learns; ``rng`` draws the cases.
     """
@@ -59,28 +59,28 @@ class EventPlay:
         policy, cases = self._policy, Cases(world, self._rng)
         K = world.cascade.n_stages
         stops = np.zeros((len(ends), K), dtype=np.int64)
-        wrong_at = np.zeros(len(ends), dtype=np.int64)
-        stopped = [0] * K
-        wrong = t = 0
+        wrong = np.zeros(len(ends), dtype=np.int64)
+        n_stopped = [0] * K
+        n_wrong = t = 0
         for c, until in enumerate(ends.tolist()):
             while t < until:
                 stage = checked_stage(policy, policy.ask(), K)
                 view = world.view(stage)
                 rounds = min(checked_hold(policy), until - t)
                 if rounds < max(FEW, len(view.probabilities) // 2):
-                    shown = cases.few(view, rounds)
-                    view.tell_cases(policy, shown)
+                    few = cases.few(view, rounds)
+                    view.tell_cases(policy, few)
                     if world.labelled:
-                        wrong += int(view.wrong[shown].sum())
+                        n_wrong += int(view.wrong[few].sum())
                 else:
                     counts = cases.counts(view, rounds)
                     view.tell_counts(policy, counts, rounds)
                     if world.labelled:
-                        wrong += int(counts @ view.wrong)
-                stopped[stage] += rounds
+                        n_wrong += int(counts @ view.wrong)
+                n_stopped[stage] += rounds
                 t += rounds
-            stops[c], wrong_at[c] = stopped, wrong
-        return Played(stops, wrong_at, stops @ world.instance.gaps)
+            stops[c], wrong[c] = n_stopped, n_wrong
+        return Played(stops, wrong, stops @ world.instance.gaps)
 
 
 def checked_stage(policy: Any, stage: Any, n_stages: int) -> int:
@@ -93,7 +93,7 @@ def checked_stage(policy: Any, stage: Any, n_stages: int) -> int:
 
 
 def checked_hold(policy: Any) -> int:
-    """Return for how many rounds a policy says that its decision is certain, or raise."""
+    """Return the number of rounds for which a policy says its decision is certain, or raise."""
     rounds = policy.hold()
     if isinstance(rounds, (int, np.integer)) and rounds >= 1:
         return int(rounds)

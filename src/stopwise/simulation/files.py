@@ -1,4 +1,4 @@
-"""Traces on disk: npz or Parquet, versioned, whole or not at all."""
+"""Traces on disk: versioned npz or Parquet files, each written completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from stopwise.simulation.trace import Trace
 TRACE_VERSION = 1
 # The key of our entry in the metadata of a Parquet file.
 ABOUT = b"stopwise.trace"
-# Errors of the file system, to be told as they are.
+# Errors of the file system, which are raised as they are.
 _MISSING = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+# The arrays that a trace need not have: the key that says that it has one, and the error if the
+# array is missing all the same.
+_OPTIONAL = {
+    "errors": ("with_errors", "trace must hold the errors that were counted, got none"),
+    "given_regret": ("with_contexts", "trace with contexts must hold its regret, got none"),
+    "given_runs": ("with_runs", "trace must hold how often each test was run, got none"),
+}
 
 
 def save_trace(trace: Trace, path: Path) -> None:
@@ -56,29 +63,26 @@ def _about(trace: Trace) -> str:
         "seed": trace.seed,
         "n_asked": trace.n_asked,
     }
-    # A part that is missing must not pass for one that was never there.
-    if trace.errors is not None:
-        about["with_errors"] = True
-    if trace.given_regret is not None:
-        about["with_contexts"] = True
-    if trace.given_runs is not None:
-        about["with_runs"] = True
+    about |= {_OPTIONAL[name][0]: True for name in _optional_arrays(trace)}
     return json.dumps(about, allow_nan=False)
 
 
-def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any, regret: Any, runs: Any) -> Trace:
+def _optional_arrays(trace: Trace) -> dict[str, Any]:
+    arrays = {name: getattr(trace, name) for name in _OPTIONAL}
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _rebuilt(text: str, rounds: Any, stops: Any, optional: dict[str, Any]) -> Trace:
+    """Return a trace from what is known about it and its arrays, ``None`` for those missing."""
     about = json.loads(text)
     if about["kind"] != "trace" or about["version"] != TRACE_VERSION:
         raise StateError(
             f"trace must have version {TRACE_VERSION}, got {about['kind']} {about['version']!r}"
         )
-    with_contexts = about.get("with_contexts", False)
-    if with_contexts and regret is None:
-        raise StateError("trace with contexts must hold its regret, got none")
-    if about.get("with_errors", False) and errors is None:
-        raise StateError("trace must hold the errors that were counted, got none")
-    if about.get("with_runs", False) and runs is None:
-        raise StateError("trace must hold how often each test was run, got none")
+    for name, (key, message) in _OPTIONAL.items():
+        if about.get(key, False) and optional[name] is None:
+            raise StateError(message)
+    errors, runs = optional["errors"], optional["given_runs"]
     return Trace(
         _counts("rounds", rounds),
         _counts("stops", stops),
@@ -88,7 +92,7 @@ def _rebuilt(text: str, rounds: Any, stops: Any, errors: Any, regret: Any, runs:
         None if errors is None else _counts("errors", errors),
         seed=int(about["seed"]),
         n_asked=int(about["n_asked"]),
-        given_regret=regret if with_contexts else None,
+        given_regret=optional["given_regret"] if about.get("with_contexts", False) else None,
         given_runs=None if runs is None else _counts("given_runs", runs),
     )
 
@@ -100,21 +104,15 @@ def _counts(name: str, values: Any) -> Any:
 
 
 def _write_npz(trace: Trace, path: Path) -> None:
-    arrays: dict[str, Any] = {"rounds": trace.rounds, "stops": trace.stops}
-    if trace.errors is not None:
-        arrays["errors"] = trace.errors
-    if trace.given_regret is not None:
-        arrays["given_regret"] = trace.given_regret
-    if trace.given_runs is not None:
-        arrays["given_runs"] = trace.given_runs
-    np.savez_compressed(path, about=np.array(_about(trace)), **arrays)
+    about, optional = np.array(_about(trace)), _optional_arrays(trace)
+    np.savez_compressed(path, about=about, rounds=trace.rounds, stops=trace.stops, **optional)
 
 
 def _read_npz(path: Path) -> Trace:
     # Opened here, since NumPy leaves a file open that it cannot read.
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        given = (arrays.get(name) for name in ("errors", "given_regret", "given_runs"))
-        return _rebuilt(str(arrays["about"]), arrays["rounds"], arrays["stops"], *given)
+        optional = {name: arrays.get(name) for name in _OPTIONAL}
+        return _rebuilt(str(arrays["about"]), arrays["rounds"], arrays["stops"], optional)
 
 
 def _write_parquet(trace: Trace, path: Path) -> None:
@@ -138,6 +136,9 @@ def _read_parquet(path: Path) -> Trace:
         else None
         for name in ("stopped", "ran")
     )
-    errors = columns["errors"].reshape(R, n) if "errors" in columns else None
-    regret = columns["regret"].reshape(R, n)
-    return _rebuilt(about, columns["round"][:n], stops, errors, regret, runs)
+    optional = {
+        "errors": columns["errors"].reshape(R, n) if "errors" in columns else None,
+        "given_regret": columns["regret"].reshape(R, n),
+        "given_runs": runs,
+    }
+    return _rebuilt(about, columns["round"][:n], stops, optional)

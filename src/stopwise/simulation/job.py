@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +21,9 @@ AnyWorld = World | StoppingWorld | CaseWorld
 
 @dataclass(frozen=True)
 class Job:
-    """Replications to be played, checked and self-contained: what goes to a worker."""
+    """Replications to be played, with everything that a worker needs; already checked."""
 
-    worlds: tuple[Any, ...]  # what is true, in the order of time
+    worlds: tuple[Any, ...]  # in the order of time
     # The rounds after which the next world begins, one fewer than there are worlds.
     changes: tuple[int, ...]
     policy: Any  # the policy to copy for each replication
@@ -34,12 +33,11 @@ class Job:
     # Where randomness comes from, and which replications to play.
     seed: int
     replications: range
-    count_errors: bool  # whether the trace tells how often the answer was wrong
+    count_errors: bool  # whether the trace has the number of wrong answers
 
-    def play(self) -> Iterator[Played]:
+    def play(self) -> list[Played]:
         """Play the replications one after the other."""
-        for r in self.replications:
-            yield self._play(r)
+        return [self._play(r) for r in self.replications]
 
     def player(self, replication: int) -> Any:
         """Return what plays one replication."""
@@ -55,7 +53,7 @@ class Job:
         return (StoppingPlay if isinstance(world, StoppingWorld) else EventPlay)(learner, rng)
 
     def trace(self, played: list[Played], *, name: str = "") -> Trace:
-        """Return what was played, the first of the replications at least, as a trace."""
+        """Return what was played, one replication or more, as a trace."""
         is_plain = len(self.worlds) == 1 and isinstance(self.worlds[0], World)
         runs = [p.runs for p in played if p.runs is not None]
         spans = np.diff([0, *self.changes, self.rounds[-1]])

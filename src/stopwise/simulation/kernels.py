@@ -1,7 +1,7 @@
 """Compiled play: round by round, or from decision to decision as in `events`.
 
-Each kernel is compiled anew for each rule: the rule is what ``choose`` is then. A kernel allocates
-nothing: that takes numba long to compile.
+Each kernel is compiled once for each rule, which replaces ``choose``. Kernels allocate nothing,
+because numba takes long to compile that.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from stopwise.policies.compiled_rule import Tables
 from stopwise.policies.pair_models import Model, learn_case
 from stopwise.simulation.draws import pick
 
-# Up to so many rounds are added row by row, more by how often each row came up.
+# Up to this many rounds are added row by row; of more, the rows are counted first.
 FEW = 8
-# Drawing how often a case came up takes about as long as drawing so many rounds.
+# Drawing the count of a case takes about as long as drawing this many rounds.
 ROUNDS_A_COUNT = 8
 
 
-# Where this stands, the rule of a policy is compiled.
+# The rule of a policy is compiled in its place.
 choose: Any = None
 
 
@@ -29,38 +29,31 @@ class Rows(NamedTuple):
 
     adds: Any  # what each row adds to ``sums[j, i]``, by j, then i < j; shape (rows, K (K - 1) / 2)
     is_wrong: Any  # whether its answer at each stage is wrong; shape (rows, K)
-    # The alias table of the rows. If it is empty the row of round t is row t.
+    # The alias table of the rows. If it is empty, round t has row t.
     keep: Any
     ends: Any
-    alike: Any  # for each stage and row the first row that looks like it; shape (K, rows)
+    alike: Any  # for each stage and row the first row that shows the same there; shape (K, rows)
     starts: Any  # stage k shows the cases ``starts[k]`` to ``starts[k + 1] - 1``
-    examples: Any  # for each of these cases a row that looks like it
-    shares: Any  # the chance of each, given that none of those before it in the same stage came up
+    examples: Any  # for each of these cases a row that shows it
+    shares: Any  # the chance of each, given that it is none of those before it in the same stage
 
 
 class Run(NamedTuple):
     """One replication in one world."""
 
-    key: Any  # where rows come from, one number a round
+    key: Any  # of the generator of rows, which draws one number a round
     known: int  # how many cases the policy knew before the first round
     labelled: bool  # whether wrong answers are counted
-    # Whether to draw what a stretch shows as counts where that is cheaper than round by round.
+    # Whether to draw the counts of the cases of a stretch where that is cheaper than each round.
     jumps: bool
     above: Any  # 1 where i is above j, so that a case that shows j shows ``[j, i]``; shape (K, K)
-    # Room for how often each row came up, and for what is added to the sums; both hold zeros.
+    # Work space for the counts of rows and for what is added to the sums; zeros between calls.
     counts: Any
     new: Any
 
 
 def play_rounds(
-    tables: Tables,
-    rows: Rows,
-    run: Run,
-    first: int,
-    ends: Any,
-    rng: Any,
-    played: Any,
-    stages: Any,
+    tables: Tables, rows: Rows, run: Run, first: int, ends: Any, rng: Any, played: Any, stages: Any
 ) -> None:
     """Play a rule that decides anew in nearly every round, on a chain or a tree.
 
@@ -73,19 +66,19 @@ def play_rounds(
     first
         How many rounds were played before.
     ends
-        Where to note what was played, increasing; the last is where to stop.
+        The rounds after which to note what was played, increasing; play stops after the last.
     rng
         Draws all but the rows.
     played
         For each of ``ends``, how often each stage was played since the one before and, last, how
-        many answers were wrong: added to zeros. Shape (ends, K + 1).
+        many answers were wrong; zeros before the call. Shape (ends, K + 1).
     stages
-        Filled with the stage of each round as far as there is room.
+        Receives the stage of each round, as far as it is long enough.
     """
     seen, sums, stopped, parents = tables.seen, tables.sums, tables.stopped, tables.parents
     adds, is_wrong, keep, others = rows.adds, rows.is_wrong, rows.keep, rows.ends
     state, step, above, known = run.key[0], run.key[1], run.above, run.known
-    drawn, n_stages, t = len(keep) > 0, len(stopped), first
+    is_random, n_stages, t = len(keep) > 0, len(stopped), first
     for c in range(len(ends)):
         while t < ends[c]:
             stage, certain = choose(tables, known + t, rng)
@@ -96,7 +89,7 @@ def play_rounds(
                 seen[0, 0] += until - t
                 t = until
             while t < until:
-                row = pick(state, step, t, keep, others) if drawn else np.uint64(t)
+                row = pick(state, step, t, keep, others) if is_random else np.uint64(t)
                 show(adds, row, above, parents, seen, sums, stage)
                 played[c, n_stages] += is_wrong[row, stage]
                 if t < len(stages):
@@ -105,14 +98,7 @@ def play_rounds(
 
 
 def play(
-    tables: Tables,
-    rows: Rows,
-    run: Run,
-    first: int,
-    ends: Any,
-    rng: Any,
-    played: Any,
-    stages: Any,
+    tables: Tables, rows: Rows, run: Run, first: int, ends: Any, rng: Any, played: Any, stages: Any
 ) -> None:
     """Play a rule on a chain that is certain for many rounds at a time; see `play_rounds`."""
     stopped = tables.stopped
@@ -135,10 +121,10 @@ def stretch(
     """Add what ``rounds`` rounds at ``stage`` show; return how many answers were wrong."""
     seen, sums, counts, state, step = tables.seen, tables.sums, run.counts, run.key[0], run.key[1]
     adds, is_wrong, keep, others = rows.adds, rows.is_wrong, rows.keep, rows.ends
-    drawn, wrong = len(keep) > 0, 0
-    if rounds <= FEW or not drawn:
+    is_random, wrong = len(keep) > 0, 0
+    if rounds <= FEW or not is_random:
         for t in range(first, first + rounds):
-            row = pick(state, step, t, keep, others) if drawn else np.uint64(t)
+            row = pick(state, step, t, keep, others) if is_random else np.uint64(t)
             show(adds, row, run.above, tables.parents, seen, sums, stage)
             wrong += is_wrong[row, stage]
         return wrong
@@ -166,7 +152,7 @@ def jump(
 
 
 def total(counts: Any, alike: Any, adds: Any, is_wrong: Any, new: Any, stage: int) -> int:
-    """Add what was counted and begin to count anew; return how many answers were wrong."""
+    """Add what the counted rows show to ``new`` and clear the counts; return the wrong answers."""
     for row in range(len(counts)):
         if alike[stage, row] != row:
             counts[alike[stage, row]] += counts[row]
@@ -174,21 +160,16 @@ def total(counts: Any, alike: Any, adds: Any, is_wrong: Any, new: Any, stage: in
     wrong = 0
     for row in range(len(counts)):
         if counts[row] > 0:
-            add(adds, row, new, stage, counts[row])
+            weight = float(counts[row])  # machines multiply floats faster than whole numbers
+            for k in range(stage * (stage + 1) // 2):
+                new[k] += weight * adds[row, k]
             wrong += counts[row] * is_wrong[row, stage]
             counts[row] = 0
     return wrong
 
 
-def add(adds: Any, row: Any, new: Any, stage: int, times: int) -> None:
-    """Add what a row shows at ``stage`` of a chain, pair by pair."""
-    weight = float(times)  # machines multiply floats faster than whole numbers
-    for k in range(stage * (stage + 1) // 2):
-        new[k] += weight * adds[row, k]
-
-
 def settle(new: Any, seen: Any, sums: Any, stage: int, rounds: int) -> None:
-    """Move what is new into the tables."""
+    """Move what ``rounds`` rounds added into the tables, and clear it."""
     k = 0
     for j in range(stage + 1):
         for i in range(j):
@@ -222,15 +203,14 @@ def play_in_context(
     rng: Any,
     stages: Any,
 ) -> None:
-    """Play case after case on from what the model knows, which is changed; its scale is fixed.
+    """Play case after case and update the model, whose scale is fixed by now.
 
-    ``contexts`` are features, (n, d), ``disagreed`` is 1 for each case and pair where all its
-    outputs would show disagreement, (n, P), and ``stages`` is filled with the stage of each case,
-    (n,).
+    ``contexts`` are features, (n, d); ``disagreed`` is 1 for each case and pair of tests that
+    disagree, whether shown or not, (n, P); ``stages`` receives the stage of each case, (n,).
     """
     for n in range(len(contexts)):
         context = contexts[n]
         stage = choose(kind, model, n_stages, context, exploration, rng)
-        shown = stage * (stage + 1) // 2
-        learn_case(model, context, disagreed[n, :shown])
+        n_pairs = stage * (stage + 1) // 2
+        learn_case(model, context, disagreed[n, :n_pairs])
         stages[n] = stage

@@ -15,33 +15,28 @@ from stopwise.policies.registry import command_line_name, policy_class
 from stopwise.problem import families
 from stopwise.problem.instance import Instance
 
-COSTS = (0.0, 0.1, 0.1)
 ON_CASCADE = ("costs", "mistake_cost", "parents")
 
 
 @dataclass(frozen=True)
 class Family:
-    """A family of instances: what it is, and the function that makes its members by name."""
+    """A family of instances."""
 
-    about: str
-    takes: tuple[str, ...]
-    make: Callable[..., dict[str, Instance]]
-
-
-def _synthetic(**settings: Any) -> dict[str, Instance]:
-    cascade, rest = _priced(settings)
-    return {"synthetic": families.nested_errors(cascade, **rest)}
+    about: str  # what it is, in a few words
+    takes: tuple[str, ...]  # the names of its settings
+    make: Callable[..., dict[str, Instance]]  # its members by name, from the settings
 
 
-def _relaxed(**settings: Any) -> dict[str, Instance]:
-    cascade, rest = _priced(settings)
-    return {"relaxed": families.relaxed_errors(cascade, **rest)}
+def _on_cascade(
+    name: str, make: Callable[..., Instance], costs: Sequence[float] = (0.0, 0.1, 0.1)
+) -> Callable[..., dict[str, Instance]]:
+    """Return the maker of a family whose one member is built on a cascade, by default at costs."""
 
+    def members(**settings: Any) -> dict[str, Instance]:
+        priced = {k: settings.pop(k) for k in ON_CASCADE if k in settings}
+        return {name: make(Cascade(**{"costs": costs, **priced}), **settings)}
 
-def _priced(settings: dict[str, Any]) -> tuple[Cascade, dict[str, Any]]:
-    """Return the cascade of some settings, and those that are not about it."""
-    given = {"costs": COSTS} | {k: v for k, v in settings.items() if k in ON_CASCADE}
-    return Cascade(**given), {k: v for k, v in settings.items() if k not in ON_CASCADE}
+    return members
 
 
 def _sweep(ratio: Sequence[float] = (0.8, 1.0, 1.2), **settings: Any) -> dict[str, Instance]:
@@ -56,23 +51,17 @@ def _split() -> dict[str, Instance]:
     return {"split": families.split_optimum()}
 
 
-def _complement(
-    costs: Sequence[float] = (0.0, 0.5), mistake_cost: float = 1.0, prevalence: float = 0.5
-) -> dict[str, Instance]:
-    return {"complement": families.complement(Cascade(costs, mistake_cost), prevalence=prevalence)}
-
-
 _PRICED = ("costs", "mistake_cost", "prevalence")
 FAMILIES = {
     "synthetic": Family(
         "a right answer stays right (strong dominance), Section 7",
         (*_PRICED, "parents", "error_rates"),
-        _synthetic,
+        _on_cascade("synthetic", families.nested_errors),
     ),
     "relaxed": Family(
         "a right answer may be spoilt by a later test, Section 7",
         (*_PRICED, "parents", "error_rates", "slip"),
-        _relaxed,
+        _on_cascade("relaxed", families.relaxed_errors),
     ),
     "sweep": Family(
         "relaxed, with costs that give each dominance ratio",
@@ -83,7 +72,11 @@ FAMILIES = {
         "Theorem 3: two laws that look alike, two best stages", ("epsilon",), _indistinguishable
     ),
     "split": Family("stages 1 and 3 are best, stage 2 is not", (), _split),
-    "complement": Family("two tests that always disagree", _PRICED, _complement),
+    "complement": Family(
+        "two tests that always disagree",
+        _PRICED,
+        _on_cascade("complement", families.complement, (0.0, 0.5)),
+    ),
 }
 
 # The policies that a command can name: those that need nothing but a cascade.
@@ -101,12 +94,12 @@ def named_environments(family: str, **settings: Any) -> dict[str, Instance]:
     >>> list(named_environments("sweep", ratio=[0.8, 1.2]))
     ['ratio 0.8', 'ratio 1.2']
     """
-    found = FAMILIES[known_name("family", family, FAMILIES, SettingError)]
+    entry = FAMILIES[known_name("family", family, FAMILIES, SettingError)]
     for name in settings:
-        if name not in found.takes:
-            takes = ", ".join(found.takes) or "nothing"
+        if name not in entry.takes:
+            takes = ", ".join(entry.takes) or "nothing"
             raise SettingError(f"family {family!r} takes {takes}, got {name}")
-    return found.make(**settings)
+    return entry.make(**settings)
 
 
 def named_policy(name: str, horizon: int) -> Callable[[Cascade], Policy]:
@@ -115,11 +108,11 @@ def named_policy(name: str, horizon: int) -> Callable[[Cascade], Policy]:
     >>> named_policy("fixed-stage:2", horizon=1000)(Cascade(costs=[0, 0.1])).ask()
     1
     """
-    base, _, given = name.partition(":")
+    base, _, suffix = name.partition(":")
     kind = POLICIES[known_name("policy", base, POLICIES, SettingError)]
-    if given and base not in WITH_NUMBER:
+    if suffix and base not in WITH_NUMBER:
         raise SettingError(f"policy {base!r} takes nothing after a colon, got {name!r}")
-    number = _whole(given) if given else None
+    number = _whole(suffix) if suffix else None
     return lambda cascade: kind.with_defaults(cascade, horizon=horizon, number=number)
 
 

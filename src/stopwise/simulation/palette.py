@@ -14,7 +14,7 @@ BLACK, GREY = "#000000", "#7F7F7F"
 ORANGE = "#E69F00"
 SKY = "#56B4E9"
 GREEN, PURPLE = "#009E73", "#CC79A7"
-# For what is no policy: no policy ever has these.
+# For anything but policies: no policy ever has these.
 INK, BROWN = "#333333", "#8C510A"
 WINE, OLIVE = "#882255", "#999933"
 # For rules that look at each case.
@@ -37,8 +37,8 @@ VARIANTS: tuple[Dashes, ...] = ((0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)
 def style_of(policy: str) -> Style:
     """Return the look of a policy by its name, the same wherever it is drawn.
 
-    ``WeakDominance`` and ``weak-dominance`` are one; ``WeakDominance, eager`` has its colour with
-    another dash; names that nobody knows get what their letters say.
+    ``WeakDominance`` and ``weak-dominance`` are the same; ``WeakDominance, eager`` has its colour
+    with other dashes; an unknown name has a look that follows from its letters.
 
     >>> style_of("weak-dominance")
     Style(colour='#0072B2', dashes='-')

@@ -49,10 +49,10 @@ def simulate(  # noqa: PLR0913  # all by keyword
 ) -> Trace:
     """Play ``policy`` for ``horizon`` rounds, many times over, and return where it stopped.
 
-    Time goes by decisions, not by rounds: see `stopwise.simulation.events`. A policy that declares
-    a compiled rule is played in machine code if numba is installed and there is enough to play for
-    compiling to pay, with the same numbers. Ctrl-C returns the replications
-    that are complete, if there is one.
+    The time that it takes grows with the number of decisions, not of rounds: see
+    `stopwise.simulation.events`. If numba is installed, a policy that declares a compiled rule is
+    played in machine code once there is enough to play for compiling to pay; the numbers are the
+    same. Ctrl-C returns the replications that are complete, if there is one.
 
     Parameters
     ----------
@@ -61,24 +61,25 @@ def simulate(  # noqa: PLR0913  # all by keyword
         contexts, where every policy meets the same cases and regret is measured for each context.
         Or a list or tuple of environments that follow each other, on the same cascade.
     policy
-        A policy, which is not changed: every replication goes on with a copy of its own, from what
-        the policy knows. Or what makes a policy from a cascade (its class, say), called once. It
-        chooses a stage before a case starts, by the features of the case or without any, or it
-        looks at each output (`next`): then regret is measured against the best stopping rule, or
-        the best rule that chooses tests in any order if the policy does (``skip=True``).
+        A policy, which is not changed: every replication continues from what it knows with a copy
+        of its own. Or a function that makes a policy from a cascade, such as its class; it is
+        called once. The policy chooses a stage before a case starts, with or without the features
+        of the case, or it looks at each output (`next`). In the latter case regret is measured
+        against the best stopping rule, or against the best rule that chooses tests in any order if
+        the policy does so (``skip=True``).
     horizon, replications
         How long and how often, each >= 1.
     seed
-        The same seed gives the same trace; replication r depends on the seed and r alone. Without
-        numba a policy that is compiled otherwise has the same law, but draws other numbers.
+        The same seed gives the same trace; replication r depends on the seed and r alone. If
+        numba is missing, a policy with a compiled rule has the same law, but draws other numbers.
     checkpoints
         A number of log-spaced rounds, or the rounds themselves; the last is the horizon. What a
-        long-held decision shows is drawn at once, cut at checkpoints: with others the trace has
-        the same law, but need not be the same.
+        decision shows until the next checkpoint is drawn at once: with other checkpoints the trace
+        has the same law, but need not be the same.
     change_points
-        The round after which each environment of a list gives way to the next, increasing.
+        The round after which each environment of a list is replaced by the next, increasing.
     count_errors
-        Also count the wrong answers that were given.
+        Also count wrong answers.
     n_jobs
         The number of processes, -1 for one a core; the numbers do not depend on it.
     progress
@@ -108,19 +109,19 @@ def prepare_job(
     count_errors: bool,
     change_points: Sequence[int] = (),
 ) -> Job:
-    """Check everything that `simulate` was asked for, so that nothing is refused half-way."""
-    last = whole_number("horizon", horizon, SettingError, least=1)
-    if last > MAX_HORIZON:
-        raise SettingError(f"horizon must be <= 2**53, got {last}")
-    rounds = checkpoint_rounds(checkpoints, last)
+    """Check everything that `simulate` was asked for, before anything is played."""
+    T = whole_number("horizon", horizon, SettingError, least=1)
+    if T > MAX_HORIZON:
+        raise SettingError(f"horizon must be <= 2**53, got {T}")
+    rounds = checkpoint_rounds(checkpoints, T)
     R = whole_number("replications", replications, SettingError, least=1)
-    start = whole_number("seed", seed, SettingError, least=0)
-    environments: list[Any] = [environment]
-    if isinstance(environment, (list, tuple)):
-        environments = list(environment)
+    seed = whole_number("seed", seed, SettingError, least=0)
+    environments: list[Any] = (
+        list(environment) if isinstance(environment, (list, tuple)) else [environment]
+    )
     if not environments:
         raise SettingError("environment must not be an empty list")
-    changes = _checked_changes(change_points, last, len(environments))
+    changes = _checked_changes(change_points, T, len(environments))
     for each in environments:
         check_environment(each)
     cascade = environments[0].cascade
@@ -132,14 +133,14 @@ def prepare_job(
             "replications times checkpoints times stages must be at most 2**27, "
             f"got {R} times {len(rounds)} times {cascade.n_stages}"
         )
-    learner = made_policy(policy, cascade)
+    learner = _learner(policy, cascade)
     worlds = tuple(_world(each, learner, count_errors) for each in environments)
     if len({type(world) for world in worlds}) > 1:
         raise SettingError("environment must have contexts throughout, or nowhere")
     rule = declared_rule(learner)
     if rule is not None and not warn_if_slow():
         rule = None
-    return Job(worlds, changes, learner, rule, rounds, start, range(R), count_errors)
+    return Job(worlds, changes, learner, rule, rounds, seed, range(R), count_errors)
 
 
 def _world(environment: Environment, policy: Any, count_errors: bool) -> AnyWorld:
@@ -165,7 +166,7 @@ def _world(environment: Environment, policy: Any, count_errors: bool) -> AnyWorl
 
 
 def check_environment(environment: Any) -> None:
-    """Refuse what is no environment."""
+    """Refuse anything but an environment."""
     if not isinstance(environment, Environment):
         raise SettingError(
             f"environment must be an Instance or a Recording, or a list of them, "
@@ -188,7 +189,7 @@ def _checked_changes(change_points: Any, horizon: int, n_environments: int) -> t
 
 
 def checkpoint_rounds(checkpoints: int | Iterable[int], horizon: int) -> IntArray:
-    """Return the rounds at which to look, increasing, the horizon last.
+    """Return the rounds of the checkpoints, increasing, the horizon last.
 
     >>> checkpoint_rounds(4, 1000), checkpoint_rounds([10, 500], 1000)
     (array([   1,   10,  100, 1000]), array([  10,  500, 1000]))
@@ -196,38 +197,38 @@ def checkpoint_rounds(checkpoints: int | Iterable[int], horizon: int) -> IntArra
     if isinstance(checkpoints, np.ndarray) and checkpoints.ndim == 0:
         checkpoints = checkpoints.item()
     if isinstance(checkpoints, Iterable):
-        given = [whole_number("checkpoints", c, SettingError, least=1) for c in checkpoints]
-        if not given or given != sorted(set(given)) or given[-1] > horizon:
+        rounds = [whole_number("checkpoints", c, SettingError, least=1) for c in checkpoints]
+        if not rounds or rounds != sorted(set(rounds)) or rounds[-1] > horizon:
             raise SettingError(
-                f"checkpoints must increase and end by the horizon {horizon}, got {given}"
+                f"checkpoints must increase and end by the horizon {horizon}, got {rounds}"
             )
-        return np.array(given if given[-1] == horizon else [*given, horizon], dtype=np.int64)
+        return np.array(rounds if rounds[-1] == horizon else [*rounds, horizon], dtype=np.int64)
     n = whole_number("checkpoints", checkpoints, SettingError, least=1)
     if n > MAX_CHECKPOINTS:
         raise SettingError(f"checkpoints must be at most {MAX_CHECKPOINTS}, got {n}")
-    spaced = np.rint(np.geomspace(1, horizon, n)).astype(np.int64)
-    spaced[-1] = horizon
-    return np.unique(spaced)
+    grid = np.rint(np.geomspace(1, horizon, n)).astype(np.int64)
+    grid[-1] = horizon
+    return np.unique(grid)
 
 
-def made_policy(policy: Any, cascade: Cascade) -> Any:
-    """Return the policy to copy: the one given, or the one that the factory makes."""
-    made = policy
+def _learner(policy: Any, cascade: Cascade) -> Any:
+    """Return the policy to copy: ``policy`` itself, or what it makes if it is a factory."""
+    learner = policy
     if not _is_policy(policy):
         if not callable(policy):
             raise SettingError(
                 f"policy must be a policy or make one from a cascade, got {policy!r}"
             )
-        check_takes_cascade(policy)
-        made = policy(cascade)
-        if not _is_policy(made):
-            raise SettingError(f"policy must make a policy from a cascade, it made {made!r}")
-    _check_cascade("policy must be for the cascade of the environment", made.cascade, cascade)
-    return made
+        _check_takes_cascade(policy)
+        learner = policy(cascade)
+        if not _is_policy(learner):
+            raise SettingError(f"policy must make a policy from a cascade, it made {learner!r}")
+    _check_cascade("policy must be for the cascade of the environment", learner.cascade, cascade)
+    return learner
 
 
 def _is_policy(policy: Any) -> bool:
-    """Whether something can be asked and told: an object, and not a class that makes one."""
+    """Whether something can be asked and told: an object, not a class that makes one."""
     asks = hasattr(policy, "ask") or hasattr(policy, "next")
     return asks and hasattr(policy, "tell") and not isinstance(policy, type)
 
@@ -239,8 +240,8 @@ def _check_cascade(rule: str, cascade: Cascade, expected: Cascade) -> None:
         raise SettingError(f"{rule}, got {cascade!r} for {expected!r}")
 
 
-def check_takes_cascade(policy: Any) -> None:
-    """Refuse a factory that asks for more than a cascade, as a class with further settings does."""
+def _check_takes_cascade(policy: Any) -> None:
+    """Refuse a factory that needs more than a cascade, such as a class with further settings."""
     try:
         signature(policy).bind(object())
     except TypeError as error:

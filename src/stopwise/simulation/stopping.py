@@ -1,16 +1,15 @@
 """Play a policy that looks at each output: `next` says whether to stop, regret is that of its rule.
 
-What a policy needs: ``next(outputs_so_far)``, ``tell_many`` for a mapping from outputs to how
-often, and, where its rule is certain for a while, ``hold()``, for how many cases that is so. One
-that draws has ``chance_to_go_on(outputs_so_far)``; one with other answers than the last output has
-``conclude(outputs_so_far)``, the answer first. One that has ``skip`` set runs tests in any order,
-and ``test_if_going_on(outputs_so_far)`` says which is next.
+A policy needs ``next(outputs_so_far)`` and ``tell_many`` for a mapping from outputs to counts. If
+its rule is certain for a while, ``hold()`` returns for how many cases. A policy that draws has
+``chance_to_go_on(outputs_so_far)``; one whose answer need not be the last output has
+``conclude(outputs_so_far)``, which returns the answer first. If ``skip`` is set, tests are run in
+any order and ``test_if_going_on(outputs_so_far)`` returns the next one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -27,12 +26,12 @@ from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.simulation.events import checked_hold
 from stopwise.simulation.world import Played
 
-# Without `hold`, a batch is larger by this share than the one before it as long as the rule stays.
+# Without `hold`, batches grow by this share as long as the rule stays the same.
 GROWTH = 0.1
 
 
 class Step(NamedTuple):
-    """What a policy does after some outputs: the chance to go on, and the test then run."""
+    """What a policy does after some outputs: its chance to go on, and the test it then runs."""
 
     chance: float
     test: int | None
@@ -48,20 +47,11 @@ class StoppingWorld:
     def __init__(self, instance: Instance, *, skips: bool = False) -> None:
         self.instance = instance
         self.cascade = instance.cascade
-        self._skipping = SkippingProblem(instance) if skips else None
+        self.skips = skips
+        self.problem = SkippingProblem(instance) if skips else StoppingProblem(instance)
         law = instance.output_law
         self.patterns = [tuple(row) for row in law.codes.tolist()]
         self.chances = law.probabilities / law.probabilities.sum()
-
-    @cached_property
-    def problem(self) -> StoppingProblem | SkippingProblem:
-        """The truth about rules."""
-        return self._skipping or StoppingProblem(self.instance)
-
-    @property
-    def skips(self) -> bool:
-        """Whether tests are run in any order."""
-        return self._skipping is not None
 
     @property
     def gaps(self) -> Any:
@@ -73,17 +63,17 @@ class StoppingWorld:
 class StoppingPlay:
     """One replication, told in batches.
 
-    A policy with `hold` is told as many cases at once as it says that its rule is certain for. One
-    without is told a single case whenever its rule has changed or an epoch of `Resolve` begins;
-    then batches grow while the rule stays. What is learned is used a little late, as in practice.
-    The policy learns; ``rng`` draws the cases.
+    A policy with `hold` is told at once as many cases as its rule is certain for. A policy without
+    is told a single case whenever its rule has changed or an epoch of `Resolve` begins; then
+    batches grow while the rule stays the same. So learning takes effect a little late, as in
+    practice. The policy learns; ``rng`` draws the cases.
     """
 
     def __init__(self, policy: Any, rng: np.random.Generator) -> None:
         self._policy = policy
         self._rng = rng
         self._holds = hasattr(policy, "hold")
-        self._luck = rng.spawn(1)[0]
+        self._error_rng = rng.spawn(1)[0]
         self._size = 1.0
 
     def play(self, world: StoppingWorld, ends: IntArray) -> Played:
@@ -91,62 +81,66 @@ class StoppingPlay:
         policy, problem = self._policy, world.problem
         stops = np.zeros((len(ends), world.cascade.n_stages), dtype=np.int64)
         runs, wrong, regret = stops.copy(), stops[:, 0].copy(), np.zeros(len(ends))
-        stopped, ran_so_far, missed, paid, t = stops[0].copy(), stops[0].copy(), 0, 0.0, 0
+        n_stopped, n_run, n_wrong, excess, t = stops[0].copy(), stops[0].copy(), 0, 0.0, 0
         rule, answers = rule_of(policy, problem), _Answers(policy, world)
         cost = answers.cost(rule)
         for c, until in enumerate(ends.tolist()):
             while t < until:
-                left = checked_hold(policy) if self._holds else _left_of_epoch(policy.n_rounds)
-                left = min(left, getattr(policy, "_left_of_block", left))
-                n = min(left, until - t, left if self._holds else int(self._size))
+                if self._holds:
+                    most = checked_hold(policy)
+                else:
+                    most = epoch_end(policy.n_rounds) - policy.n_rounds
+                most = min(most, getattr(policy, "_left_of_block", most))
+                n = min(most, until - t, most if self._holds else int(self._size))
                 batch = self._draw(world, rule, n)
                 policy.tell_many(batch)
                 for state, times in batch.items():
-                    stopped[len(state) - 1] += times
-                    ran_so_far[run_in(state)] += times
-                    missed += int(self._luck.binomial(times, answers.error(state)))
-                paid += n * (cost - problem.best_cost)
+                    n_stopped[len(state) - 1] += times
+                    n_run[run_in(state)] += times
+                    n_wrong += int(self._error_rng.binomial(times, answers.error(state)))
+                excess += n * (cost - problem.best_cost)
                 t += n
-                if self._holds and n < left:
+                if self._holds and n < most:
                     continue
                 before, rule = rule, rule_of(policy, problem)
                 if rule != before or answers.may_change:
                     cost = answers.cost(rule)
-                grows = rule == before and n < left
+                grows = rule == before and n < most
                 self._size = self._size * (1 + GROWTH) if grows else 1.0
-            stops[c], runs[c], wrong[c], regret[c] = stopped, ran_so_far, missed, paid
+            stops[c], runs[c], wrong[c], regret[c] = n_stopped, n_run, n_wrong, excess
         return Played(stops, wrong, regret, runs if world.skips else None)
 
     def _draw(self, world: StoppingWorld, rule: Rule, n: int) -> dict[Pattern, int]:
-        """Draw n cases and return how often each state in which one stops came up."""
+        """Draw n cases and return how many of them stop in each state."""
 
-        def draw(left: int, chance: float) -> int:
-            return int(self._rng.binomial(left, chance)) if 0 < chance < 1 else int(chance) * left
+        def draw(n_cases: int, chance: float) -> int:
+            is_random = 0 < chance < 1
+            return int(self._rng.binomial(n_cases, chance)) if is_random else int(chance) * n_cases
 
-        return _stopped(world, rule, self._rng.multinomial(n, world.chances), draw)
+        return _stops(world, rule, self._rng.multinomial(n, world.chances), draw)
 
 
-def _stopped(
+def _stops(
     world: StoppingWorld, rule: Rule, amounts: Any, going_on: Callable[[Any, float], Any]
 ) -> dict[Pattern, Any]:
     """Return how many cases stop in each state, given how many show each pattern.
 
-    ``going_on`` says how many of some cases go on, given the chance of each.
+    ``going_on`` returns how many of some cases go on, given the chance of each.
     """
-    told: dict[Pattern, Any] = {}
+    stops: dict[Pattern, Any] = {}
     for r in np.flatnonzero(amounts).tolist():
         state: Pattern = ()
-        left = amounts[r].item()
-        while left:
+        amount = amounts[r].item()
+        while amount:
             chance, test = rule[state]
-            on = going_on(left, chance)
-            if on < left:
-                told[state] = told.get(state, 0) + left - on
-            if on:
+            rest = going_on(amount, chance)
+            if rest < amount:
+                stops[state] = stops.get(state, 0) + amount - rest
+            if rest:
                 assert test is not None  # see `rule_of`
                 state = ran(state, test, world.patterns[r][test])
-            left = on
-    return told
+            amount = rest
+    return stops
 
 
 class _Answers:
@@ -169,7 +163,7 @@ class _Answers:
         """Return the expected cost + error of a rule."""
         costs = self._world.cascade.costs
         total = 0.0
-        for state, share in _stopped(self._world, rule, self._world.chances, mul).items():
+        for state, share in _stops(self._world, rule, self._world.chances, mul).items():
             total += share * (float(costs[run_in(state)].sum()) + self.error(state))
         return total
 
@@ -179,17 +173,13 @@ def run_in(state: Pattern) -> list[int]:
     return [k for k, output in enumerate(state) if output is not None]
 
 
-def _left_of_epoch(n_rounds: int) -> int:
-    return epoch_end(n_rounds) - n_rounds
-
-
 def rule_of(policy: Any, problem: StoppingProblem | SkippingProblem) -> Rule:
-    """Return what the policy does now in each state that it comes to."""
-    found: Rule = {}
+    """Return what the policy does now in each state that it can reach."""
+    rule: Rule = {}
     todo: list[Pattern] = [()]
     while todo:
         state = todo.pop()
-        found[state] = step = _step(policy, state)
+        rule[state] = step = _step(policy, state)
         if not step.chance:
             continue
         after = () if step.test is None else problem.after(state, step.test)
@@ -199,7 +189,7 @@ def rule_of(policy: Any, problem: StoppingProblem | SkippingProblem) -> Rule:
                 f"it goes on after {state!r}"
             )
         todo += after
-    return found
+    return rule
 
 
 def _step(policy: Any, state: Pattern) -> Step:

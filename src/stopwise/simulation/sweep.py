@@ -1,4 +1,4 @@
-"""Sweep: many policies in many worlds, spread over whatever joblib is told to spread it over."""
+"""Sweep: many policies in many worlds, on the workers that joblib is told to use."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ class Sweep:
         return {p: trace for (e, p), trace in self.traces.items() if e == environment}
 
     def table(self, level: float = 0.95) -> str:
-        """Return a table to print: final regret and where was stopped, stages counted from 1."""
+        """Return a table to print: final regret and shares of stops, stages counted from 1."""
         blocks = []
         for name, instance in self.environments.items():
-            failed = [
+            lines = _lines(self.of(name), level) if self.of(name) else []
+            lines += [
                 f"{p} failed: {error!r}" for (e, p), error in self.failures.items() if e == name
             ]
-            lines = _lines(self.of(name), level) if self.of(name) else []
-            if lines or failed:
-                blocks.append("\n".join([_heading(name, instance), *lines, *failed]))
+            if lines:
+                blocks.append("\n".join([_heading(name, instance), *lines]))
         return "\n\n".join(blocks)
 
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ class Sweep:
         frames = [
             trace.to_frame().assign(environment=name) for (name, _), trace in self.traces.items()
         ]
-        import pandas as pd  # there is one, or no trace would have become a frame
+        import pandas as pd  # it is installed, or no trace would have become a frame
 
         table = pd.concat(frames, ignore_index=True)
         return table[["environment", *(c for c in table.columns if c != "environment")]]
@@ -102,11 +102,11 @@ def sweep(  # noqa: PLR0913  # all by keyword
         with joblib.parallel_config(backend="dask"):
             result = sweep(environments, policies, horizon=10**6)
 
-    What the cells share: replication r starts from the same numbers in each, so that two settings
-    of one rule see the same cases for as long as they decide alike, and a rule has similar luck in
-    similar environments. What they do not share: the cases after the first decision that differs,
-    and any case between rules that are drawn for in different ways. So policies stand on equal
-    footing, but their differences are not paired, and two traces are not quite independent.
+    Replication r starts from the same random numbers in each cell. So two settings of one rule see
+    the same cases as long as their decisions are the same, and a rule has similar luck in similar
+    environments. After the first different decision the cases differ, and rules that are drawn for
+    in different ways have no cases in common. So the comparison of policies is fair, but their
+    differences are not paired, and two traces are not quite independent.
 
     Parameters
     ----------
@@ -130,11 +130,11 @@ def sweep(  # noqa: PLR0913  # all by keyword
     policy            regret  stage 1  stage 2  stage 3
     first stage  129.6 ± 0.0   100.0%     0.0%     0.0%
     """
-    _check_named("environments", environments)
-    _check_named("policies", policies)
-    worlds = {str(e): _plain(world) for e, world in environments.items()}
+    _check_names("environments", environments)
+    _check_names("policies", policies)
+    worlds = {e: _plain(world) for e, world in environments.items()}
     jobs = {
-        (str(e), str(p)): prepare_job(
+        (e, p): prepare_job(
             environment, policy, horizon, replications, seed, checkpoints, count_errors
         )
         for e, environment in environments.items()
@@ -165,10 +165,10 @@ def _plain(environment: Any) -> Instance:
     return environment.instance if isinstance(environment, Recording) else environment
 
 
-def _check_named(what: str, named: Any) -> None:
-    if not isinstance(named, Mapping) or not named:
-        raise SettingError(f"{what} must be a mapping from names, not empty, got {named!r}")
-    for name in named:
+def _check_names(what: str, mapping: Any) -> None:
+    if not isinstance(mapping, Mapping) or not mapping:
+        raise SettingError(f"{what} must be a mapping from names, not empty, got {mapping!r}")
+    for name in mapping:
         if not isinstance(name, str):
             raise SettingError(f"{what} must have strings as names, got {name!r}")
 
@@ -225,9 +225,9 @@ def _regret(trace: Trace, level: float, digits: int) -> str:
 
 
 def _shares(trace: Trace) -> list[str]:
-    """Return how often each stage was played; of many stages the three most played in one cell."""
+    """Return the share of each stage; of many stages only the three largest, in one cell."""
     shares = trace.stop_shares().tolist()
     if len(shares) <= _WIDE:
         return [f"{share:.1%}" for share in shares]
-    most = sorted(range(len(shares)), key=lambda k: -shares[k])[:3]
-    return [", ".join(f"{k + 1} ({shares[k]:.1%})" for k in most if shares[k])]
+    top = sorted(range(len(shares)), key=lambda k: -shares[k])[:3]
+    return [", ".join(f"{k + 1} ({shares[k]:.1%})" for k in top if shares[k])]

@@ -1,4 +1,4 @@
-"""What a simulation leaves behind: where was stopped, how often, and what that cost."""
+"""The result of a simulation: where cases were stopped, how often, and what that cost."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Trace:
     n_asked
         How many replications were asked for; 0 if that is not known.
     given_regret
-        The expected regret, (replications, n), where what a stage costs depends on the case, so
-        that it does not follow from ``stops``; ``gaps`` are then averages over cases.
+        The expected regret, (replications, n), if it does not follow from ``stops`` because the
+        cost of a stage depends on the case; ``gaps`` are then averages over cases.
     given_runs
-        How often each test had been run, (replications, n, K), where tests are run in any order, so
-        that it does not follow from ``stops``: these are then by the last test, in the order of the
-        cascade, that was run.
+        How often each test had been run, (replications, n, K), if that does not follow from
+        ``stops`` because tests are run in any order; ``stops`` then counts by the last test, in the
+        order of the cascade, that was run.
     """
 
     rounds: IntArray
@@ -72,18 +72,16 @@ class Trace:
             raise InputError("stops must add up to the rounds at each checkpoint")
         if gaps.shape != (self.cascade.n_stages,) or not np.all(np.isfinite(gaps)):
             raise InputError(f"gaps must be finite, one a stage, got {gaps!r}")
-        if self.errors is not None and self.errors.shape != stops.shape[:2]:
-            raise InputError(f"errors must have shape {stops.shape[:2]}, got {self.errors.shape}")
+        for name, shape in (("errors", stops.shape[:2]), ("given_runs", stops.shape)):
+            counts = getattr(self, name)
+            if counts is not None and counts.shape != shape:
+                raise InputError(f"{name} must have shape {shape}, got {counts.shape}")
         if self.given_regret is not None and (
             self.given_regret.shape != stops.shape[:2] or not np.all(np.isfinite(self.given_regret))
         ):
             raise InputError(
                 f"given_regret must be finite, of shape {stops.shape[:2]}, "
                 f"got shape {self.given_regret.shape}"
-            )
-        if self.given_runs is not None and self.given_runs.shape != stops.shape:
-            raise InputError(
-                f"given_runs must have shape {stops.shape}, got {self.given_runs.shape}"
             )
         for name in ("rounds", "stops", "gaps", "errors", "given_regret", "given_runs"):
             if getattr(self, name) is not None:
@@ -102,7 +100,7 @@ class Trace:
 
     @property
     def n_replications(self) -> int:
-        """The number of replications; fewer than asked for if the run was interrupted."""
+        """The number of complete replications; fewer than ``n_asked`` after an interruption."""
         return len(self.stops)
 
     @property
@@ -135,7 +133,7 @@ class Trace:
 
     @property
     def realised_costs(self) -> FloatArray:
-        """What was really paid, prices and mistakes, in error units; shape (replications, n)."""
+        """What was paid, prices and actual mistakes, in error units; shape (replications, n)."""
         if self.errors is None:
             raise InputError("errors were not counted: simulate(..., count_errors=True)")
         return np.asarray(self.prices + self.errors)
@@ -145,10 +143,10 @@ class Trace:
         """How often each test had been run; shape (replications, n, K)."""
         if self.given_runs is not None:
             return self.given_runs
-        on_the_way = np.zeros((self.cascade.n_stages,) * 2, dtype=np.int64)
+        is_on_path = np.zeros((self.cascade.n_stages,) * 2, dtype=np.int64)
         for stage, path in enumerate(self.cascade.paths):
-            on_the_way[stage, list(path)] = 1
-        return np.asarray(self.stops @ on_the_way)
+            is_on_path[stage, list(path)] = 1
+        return np.asarray(self.stops @ is_on_path)
 
     @property
     def prices(self) -> FloatArray:
@@ -156,7 +154,7 @@ class Trace:
         return np.asarray(self.runs @ self.cascade.costs, dtype=np.float64)
 
     def stop_shares(self) -> FloatArray:
-        """Return the share of all cases that was stopped at each stage; shape (K,)."""
+        """Return the share of all cases that were stopped at each stage; shape (K,)."""
         return np.asarray(self.stops[:, -1].mean(axis=0) / self.horizon)
 
     def to_frame(self) -> Any:
@@ -212,7 +210,7 @@ class Trace:
     def plot_tree(self, ax: Any = None) -> Any:
         """Draw the tests as a tree, with the share of cases on each edge and stopped at each test.
 
-        Filled is where most cases were stopped, ringed the best test.
+        The test where most cases were stopped is filled, the best test has a ring.
         """
         from stopwise.simulation.tree_drawing import draw_tree
 

@@ -19,25 +19,25 @@ def draw_tree(
 ) -> None:
     """Draw the tests with the root on top and, on each edge, the share of cases that took it.
 
-    ``colour`` is that of the edges and of the test where most cases were stopped; ``best`` is
-    ringed.
+    ``colour`` is that of the edges and of the test where most cases were stopped; ``best`` has a
+    ring.
     """
     x, depth = _layout(cascade)
-    passed = [
+    arrivals = [
         float(stop_shares[k] + sum(stop_shares[j] for j in cascade.descendants[k]))
         for k in range(cascade.n_stages)
     ]
-    chosen = int(stop_shares.argmax())
+    favourite = int(stop_shares.argmax())
     for k, parent in enumerate(cascade.parents):
         if parent is None:
             continue
         ends = [x[parent], x[k]], [-depth[parent], -depth[k]]
         axis.plot(*ends, color=GREY, linewidth=0.8, zorder=1)
-        width = _WIDEST_EDGE * passed[k]
+        width = _WIDEST_EDGE * arrivals[k]
         axis.plot(*ends, color=colour, linewidth=width, alpha=0.45, solid_capstyle="butt", zorder=2)
         axis.text(
             *(0.4 * a + 0.6 * b for a, b in ends),
-            _percent(passed[k]),
+            _percent(arrivals[k]),
             ha="center",
             va="center",
             fontsize=8,
@@ -48,7 +48,7 @@ def draw_tree(
         place = x[k], -depth[k]
         if k == best:
             axis.plot(*place, "o", markersize=19, color="black", fillstyle="none", zorder=3)
-        face = colour if k == chosen else "white"
+        face = colour if k == favourite else "white"
         axis.plot(*place, "o", markersize=12, markerfacecolor=face, color=colour, zorder=4)
         where = _ABOVE if k == 0 else _BESIDE if cascade.children[k] else _BELOW
         text = f"{name}\n{_percent(float(stop_shares[k]))} stop"
@@ -59,7 +59,7 @@ def draw_tree(
 
 
 def _layout(cascade: Cascade) -> tuple[list[float], list[int]]:
-    """Return the place of each test: leaves side by side, every other above its children."""
+    """Return the place of each test: leaves side by side, every other test above its children."""
     x = [0.0] * cascade.n_stages
     leaves = 0
 

@@ -15,9 +15,9 @@ from stopwise.progress import Progress
 from stopwise.simulation.job import Job
 from stopwise.simulation.world import Played
 
-# Parts a worker, about: enough to share out evenly, few enough to send.
+# Parts for each worker: enough to share out the work evenly, few enough to send.
 PARTS = 8
-# Work that is over sooner than this is not worth starting threads or processes for.
+# Starting threads or processes does not pay for work that takes less than this.
 SECONDS_OF_THREADS, SECONDS_OF_PROCESSES = 0.05, 1.0
 MAX_WORKERS = 1024
 
@@ -31,10 +31,9 @@ def play_jobs(
 ) -> list[list[Played]]:
     """Return what was played in each job, replication by replication.
 
-    On Ctrl-C, what is complete by then: the first replications of each job, maybe none.
-
+    Ctrl-C returns what is complete by then: the first replications of each job, maybe none.
     ``failures`` is filled with the errors of jobs in which the policy failed, by index; without it
-    the first is raised.
+    the first error is raised.
     """
     check_n_jobs(n_jobs)
     played: list[list[Played]] = [[] for _ in jobs]
@@ -57,7 +56,7 @@ def play_jobs(
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse what joblib would not understand, or could not bear."""
+    """Refuse what joblib would not understand, or too many workers."""
     if n_jobs is None:
         return
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
@@ -72,31 +71,31 @@ Batch = list[Played] | Exception
 def _stream(jobs: Sequence[Job], n_jobs: int | None) -> Iterator[tuple[int, Batch]]:
     """Yield finished replications with the index of their job, those of one job in order.
 
-    Unless joblib was told what to use, the work begins here, and goes to workers once it has taken
-    as long as they take to start and seems to take twice that long still.
+    Unless joblib was told what to use, the work begins in this process. It goes to workers once it
+    has taken as long as they take to start, if the rest seems to take at least twice as long.
     """
     is_compiled = all(job.rule is not None for job in jobs)
     workers, n_workers = _workers(n_jobs, is_compiled=is_compiled)
-    todo = [(index, job) for index, job in enumerate(jobs)]
+    todo = list(enumerate(jobs))
     patience = SECONDS_OF_THREADS if is_compiled else SECONDS_OF_PROCESSES
     if workers is None or n_jobs is not None:
-        start, n_left = time.perf_counter(), sum(len(job.replications) for job in jobs)
-        n_all = n_left
+        start, n_done = time.perf_counter(), 0
+        n_all = sum(len(job.replications) for job in jobs)
         while todo:
-            spent = time.perf_counter() - start
-            ahead = n_left * spent / max(n_all - n_left, 1)
-            if workers is not None and spent >= patience and ahead >= 2 * patience:
+            seconds = time.perf_counter() - start
+            rest = (n_all - n_done) * seconds / max(n_done, 1)
+            if workers is not None and seconds >= patience and rest >= 2 * patience:
                 break
             index, job = todo.pop(0)
-            n_left -= 1
+            n_done += 1
             batch = _play(replace(job, replications=job.replications[:1]))
             yield index, batch
             if len(job.replications) > 1 and isinstance(batch, list):
                 todo.insert(0, (index, replace(job, replications=job.replications[1:])))
     if not todo:
         return
-    n_left = sum(len(job.replications) for _, job in todo)
-    size = -(-n_left // (PARTS * n_workers))
+    n_todo = sum(len(job.replications) for _, job in todo)
+    size = -(-n_todo // (PARTS * n_workers))
     parts = [(index, part) for index, job in todo for part in _parts(job, size)]
     yield from zip((index for index, _ in parts), workers(part for _, part in parts), strict=True)
 
@@ -108,9 +107,9 @@ def _parts(job: Job, size: int) -> list[Job]:
 
 
 def _workers(n_jobs: int | None, *, is_compiled: bool) -> tuple[Any, int]:
-    """Return what maps parts of jobs to their results, in order, ``None`` for a plain loop.
+    """Return a map from parts of jobs to their results, and the number of workers.
 
-    And how many workers there are.
+    Results keep the order of the parts. Without workers the map is ``None``.
     """
     if n_jobs == 1:
         return None, 1
@@ -125,9 +124,9 @@ def _workers(n_jobs: int | None, *, is_compiled: bool) -> tuple[Any, int]:
     n_workers = joblib.effective_n_jobs(n_jobs)
     if n_workers == 1:
         return None, 1
-    # Compiled code lets other threads run. A hint: a cluster that was asked for is used.
+    # Compiled code lets other threads run. It is a hint: joblib uses a cluster if it was told to.
     prefer = "threads" if is_compiled else None
-    # Ray and multiprocessing hand over nothing before the end, so nothing is left on Ctrl-C.
+    # Ray and multiprocessing return everything at the end, so Ctrl-C loses all of it.
     streams = get_active_backend(prefer=prefer)[0].supports_return_generator
     how = "generator" if streams else "list"
     parallel = joblib.Parallel(n_jobs=n_jobs, prefer=prefer, return_as=how)
@@ -135,9 +134,9 @@ def _workers(n_jobs: int | None, *, is_compiled: bool) -> tuple[Any, int]:
 
 
 def _play(part: Job) -> Batch:
-    """Return what was played, or the error that came up, which is the policy's own as a rule."""
+    """Return what was played, or the error that was raised, in most cases by the policy."""
     try:
-        return list(part.play())
+        return part.play()
     except Exception as error:  # whatever a policy may raise
         error.add_note(f"raised while {type(part.policy).__name__} was simulated")
         return error

@@ -1,4 +1,4 @@
-"""What a simulation draws from: the patterns of an instance, cut to what each stage shows."""
+"""What a simulation draws from: the patterns of an instance, as far as each stage shows them."""
 
 from __future__ import annotations
 
@@ -26,62 +26,46 @@ class Played(NamedTuple):
     runs: IntArray | None = None
 
     def then(self, later: Played) -> Played:
-        """Return this and what was played after it, counted on from the last checkpoint."""
-        runs = self.runs
-        if runs is not None and later.runs is not None:
-            runs = np.concatenate([runs, runs[-1] + later.runs])
-        return Played(
-            np.concatenate([self.stops, self.stops[-1] + later.stops]),
-            np.concatenate([self.wrong, self.wrong[-1] + later.wrong]),
-            np.concatenate([self.regret, self.regret[-1] + later.regret]),
-            runs,
-        )
+        """Return this and what was played after it, counted from the same start."""
+        parts: list[Any] = [
+            None if a is None or b is None else np.concatenate([a, a[-1] + b])
+            for a, b in zip(self, later, strict=True)
+        ]
+        return Played(*parts)
 
     def at(self, checkpoints: IntArray) -> Played:
         """Return some of the checkpoints, by their index."""
-        return Played(
-            self.stops[checkpoints],
-            self.wrong[checkpoints],
-            self.regret[checkpoints],
-            None if self.runs is None else self.runs[checkpoints],
-        )
+        parts: list[Any] = [None if part is None else part[checkpoints] for part in self]
+        return Played(*parts)
 
 
 @dataclass(eq=False)
 class View:
     """What playing one stage can show: its distinct cases and how often each comes up.
 
-    Two cases in which the same outputs are equal are one: nobody here looks at more than that.
+    Cases with the same agreement among outputs are one case: no policy here looks at more.
     """
 
     stage: int  # the stage played
-    # The distinct cases, one a row: for each output the place where it occurs first. Labels are at
-    # place 0, or left out if nobody asks for them.
+    # The distinct cases, one a row: for each output the place where its value occurs first. The
+    # label is at place 0 of a row, or left out if nobody asks for it.
     outputs: IntArray
     labels: IntArray
     probabilities: FloatArray  # the chance of each
-    examples: IntArray  # for each case a pattern of the instance that looks like it, as an index
-    of_pattern: IntArray  # for each pattern of the instance the case it looks like
+    examples: IntArray  # for each case the index of a pattern of the instance that shows it
+    of_pattern: IntArray  # for each pattern of the instance the case that it shows
 
     def __post_init__(self) -> None:
         self.wrong = (self.outputs[:, -1] != self.labels).astype(np.int64)
         length = self.outputs.shape[1]
         self._rows = [slice(b * (b - 1) // 2, b * (b + 1) // 2) for b in range(length)]
-        self._told = [tuple(row) for row in self.outputs.tolist()]
+        self._outputs = [tuple(row) for row in self.outputs.tolist()]
         self._labels = self.labels.tolist()
 
     @cached_property
     def pairs(self) -> FloatArray:
-        """For each case and each pair (a, b), by b then a: 1 where they disagree.
-
-        As floats, so that the counts of many cases are one matrix product.
-        """
-        length = self.outputs.shape[1]
-        columns = [
-            self.outputs[:, a] != self.outputs[:, b] for b in range(length) for a in range(b)
-        ]
-        table = np.array(columns, dtype=np.float64).reshape(len(columns), len(self.outputs))
-        return np.ascontiguousarray(table.T)
+        """The `pair_columns`, as floats so that counts of many cases are one matrix product."""
+        return np.asarray(pair_columns(self.outputs, counts_errors=False), dtype=np.float64)
 
     def tell_cases(self, policy: Policy, cases: IntArray) -> None:
         """Tell a few cases."""
@@ -90,20 +74,20 @@ class View:
             return
         for case in cases.tolist():
             label = self._labels[case] if policy.needs_label else None
-            policy.tell(self._told[case], stage=self.stage, label=label)
+            policy.tell(self._outputs[case], stage=self.stage, label=label)
 
     def tell_counts(self, policy: Policy, counts: IntArray, times: int) -> None:
         """Tell many cases by how often each came up, ``times`` in all."""
         if policy.needs_label:
-            shown: Any = np.flatnonzero(counts).tolist()
-            where: tuple[int, ...] = () if policy.cascade.is_chain else (self.stage,)
+            cases: Any = np.flatnonzero(counts).tolist()
+            stage: tuple[int, ...] = () if policy.cascade.is_chain else (self.stage,)
             policy.tell_many(
-                {(self._told[c], self._labels[c], *where): int(counts[c]) for c in shown}
+                {(self._outputs[c], self._labels[c], *stage): int(counts[c]) for c in cases}
             )
         else:
             # For a large product BLAS would start threads, which takes longer than the product.
-            few = self.pairs.size < 100_000
-            totals = counts @ self.pairs if few else np.einsum("c,cp->p", counts, self.pairs)
+            is_small = self.pairs.size < 100_000
+            totals = counts @ self.pairs if is_small else np.einsum("c,cp->p", counts, self.pairs)
             self._tell_totals(policy, times, totals)
 
     def _tell_totals(self, policy: Policy, times: int, totals: FloatArray) -> None:
@@ -118,8 +102,8 @@ class View:
 class World:
     """An instance prepared for drawing, many cases at a time or one by one.
 
-    ``labelled`` says whether labels are looked at: to tell a policy that needs them, or to count
-    wrong answers.
+    ``labelled`` says whether labels are used: to tell a policy that needs them, or to count wrong
+    answers.
     """
 
     def __init__(self, instance: Instance, *, labelled: bool = False) -> None:
@@ -148,11 +132,11 @@ class World:
             view = self.view(stage)
             order = np.argsort(-view.probabilities, kind="stable")
             chances = view.probabilities[order]
-            left = np.cumsum(chances[::-1])[::-1]
+            remaining = np.cumsum(chances[::-1])[::-1]
             alike.append(view.examples[view.of_pattern])
             starts.append(starts[-1] + len(order))
             examples.append(view.examples[order])
-            shares.append(np.append(chances[:-1] / left[:-1], 1.0))
+            shares.append(np.append(chances[:-1] / remaining[:-1], 1.0))
         is_wrong = (~self.instance.is_right).astype(np.int8)
         return Rows(
             pair_columns(is_wrong if counts_errors else self.instance.outputs, counts_errors),
@@ -178,7 +162,7 @@ class World:
 
 
 def pair_columns(values: Any, counts_errors: bool) -> Any:
-    """Return for each row and pair (i, j), by j then i, its difference or whether it disagrees."""
+    """Return for each row and pair i < j, by j then i, the difference or whether they disagree."""
     j, i = np.tril_indices(values.shape[1], -1)
     table = values[:, i] - values[:, j] if counts_errors else values[:, i] != values[:, j]
     return np.ascontiguousarray(table.astype(np.int8))

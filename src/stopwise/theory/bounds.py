@@ -8,12 +8,7 @@ from dataclasses import dataclass
 
 from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
-from stopwise.theory.plan import (
-    COIN_SIGMA2,
-    Numbers,
-    expected_regret,
-    exploration_plan,
-)
+from stopwise.theory.plan import COIN_SIGMA2, Numbers, expected_regret, exploration_plan
 
 
 @dataclass(frozen=True)
@@ -62,13 +57,13 @@ def asymptotic_constant(gaps: Numbers, cascade: Cascade, alpha: float) -> float:
 def plan_within(gaps: Numbers, cascade: Cascade, epsilon: float) -> list[float]:
     """Return a bound on the plan of any γ' within ε of γ: u*_i(γ, ε) = sup u*_i(γ').
 
-    Where ‖γ' - γ‖∞ <= ε, a difference of two total costs has moved by at most 2ε, and so has each
-    gap. In the plan of γ' stage i gets b'_i less what the tests below it demand (see
-    `exploration_plan`). Unless that is nothing, each test k below i demands less than i, so that i
-    and the best stage o not below i both beat k: with Δ_o the smallest gap of a stage not below i,
-    max(Δ_i, Δ_o) <= Δ_k + 2ε. Then one of i and o is best, and the other has to be told from it:
-    b'_i <= 2σ² / (max(Δ_i, Δ_o) - 2ε)², infinite where the two can tie, while each such k demands
-    at least 2σ² / (Δ_k + 2ε)².
+    If ‖γ' - γ‖∞ <= ε, the difference of two total costs changes by at most 2ε, and so does each
+    gap. In the plan of γ' stage i gets b'_i minus what the tests below it demand (see
+    `exploration_plan`). If that is positive, each test k below i demands less than i, so i and the
+    best stage o not below i both beat k: with Δ_o the smallest gap of a stage not below i,
+    max(Δ_i, Δ_o) <= Δ_k + 2ε. Then one of i and o is best and has to be distinguished from the
+    other: b'_i <= 2σ² / (max(Δ_i, Δ_o) - 2ε)², infinite if the two can tie, while each such k
+    demands at least 2σ² / (Δ_k + 2ε)².
 
     It tends to `exploration_plan` as ε → 0 wherever one stage alone is best.
 
@@ -90,7 +85,7 @@ def plan_within(gaps: Numbers, cascade: Cascade, epsilon: float) -> list[float]:
         raise SettingError(f"epsilon must be > 0 and finite, got {epsilon!r}")
     exploration_plan(gaps, cascade)  # it checks the gaps
     least = [2 * COIN_SIGMA2 / (float(gap) + 2 * epsilon) ** 2 for gap in gaps]
-    # The demands of a whole subtree add up in the same way as in any plan.
+    # Demands add up along a subtree as in any plan.
     below = [0.0] * cascade.n_stages
     for j in range(cascade.n_stages - 1, 0, -1):
         above = cascade.parents[j]

@@ -1,4 +1,4 @@
-"""How well one coin can be told from another."""
+"""How well one coin can be distinguished from another."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def edge_of_ball(inside: float, outside: float, radius: float) -> float:
     q = max(q, p)
     edge = 1 - q if outside < inside else q
     gap = math.copysign(math.ulp(edge), outside - inside)
-    while bernoulli_kl(inside, edge) <= radius:  # what rounding took; outside itself is beyond
+    while bernoulli_kl(inside, edge) <= radius:  # make up for rounding; ``outside`` is beyond
         edge, gap = edge + gap, 2 * gap
     return edge
 

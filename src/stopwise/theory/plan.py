@@ -1,7 +1,7 @@
 """How often to stop at each stage so that every test is seen often enough, at the least regret.
 
-Numbers per stage go in as any sequence and come out as lists of floats: a policy asks for a plan
-before every case.
+Arguments are any sequences of one number per stage, results are lists of floats, since a policy
+needs a plan before every case.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Numbers = Sequence[float] | FloatArray
 
 
 def exploration_demands(gaps: Numbers, sigma2: float = COIN_SIGMA2) -> list[float]:
-    """Return how often each test has to be seen for the best stage to be told from the others.
+    """Return how often each test has to be seen to distinguish the best stage from the others.
 
     b_j = 2σ² / (Δ*_j)² with Δ* the smallest positive gap and Δ*_j = max(Δ_j, Δ*) (Section 6).
-    With no positive gap nothing is decided and every demand is infinite; a single stage has
-    nothing to be told from and demands nothing. Gaps up to rounding (1e-12) count as zero.
+    With no positive gap nothing can be decided and every demand is infinite. A single stage has no
+    rival and demands nothing. Gaps up to rounding (1e-12) count as zero.
 
     Parameters
     ----------
     gaps
         Δ_j for each stage, >= 0; at least one is 0.
     sigma2
-        σ², of which the noise is sub-Gaussian; 1/4 for outputs that agree or do not.
+        The noise is σ²-sub-Gaussian; 1/4 for outputs that agree or disagree.
 
     >>> exploration_demands([0.5, 0.0, 0.25])
     [2.0, 8.0, 8.0]
@@ -53,13 +53,12 @@ def observation_counts(plays: Numbers, cascade: Cascade) -> list[float]:
 def cheapest_plan(demands: Numbers, gaps: Numbers, cascade: Cascade) -> list[float]:
     """Return the plays u of least regret ⟨u, Δ⟩ that show test j at least b_j times, for every j.
 
-    From the leaves to the root: what the plays below j leave missing of b_j is played at the
-    cheapest stage of j's subtree, at the first of equals. O(K), in place of Section 6's linear
-    program.
+    From the leaves to the root: what b_j exceeds the plays below j is played at the cheapest stage
+    of j's subtree, at the first if several are. O(K), in place of Section 6's linear program.
 
-    Among the plans of least regret this one has the fewest plays, and the fewest plays of optimal
-    stages taken together; so where one stage is optimal it is played as rarely as can be. (With
-    several, the least for one can forbid the least for another; not so in `exploration_plan`.)
+    Among the plans of least regret this one has the fewest plays, and the fewest plays of all
+    optimal stages together; so if one stage is optimal, it is played as rarely as possible. (If
+    several are, they may not all have their minimum at once; in `exploration_plan` they do.)
 
     Parameters
     ----------
@@ -81,11 +80,11 @@ def cheapest_plan(demands: Numbers, gaps: Numbers, cascade: Cascade) -> list[flo
 
 
 def exploration_plan(gaps: Numbers, cascade: Cascade, sigma2: float = COIN_SIGMA2) -> list[float]:
-    """Return u*(γ): the plays of least regret that tell the best stage from the others.
+    """Return u*(γ): the plays of least regret that distinguish the best stage from the others.
 
     It is `cheapest_plan` for `exploration_demands`. Since a smaller gap demands more, what j lacks
-    is always played at j itself, and each optimal stage is played as rarely as in any plan of
-    least regret, all of them at once (Section 6's "u*_k = min u_k").
+    is always played at j itself, and every optimal stage is played as rarely as in any plan of
+    least regret (Section 6's "u*_k = min u_k").
 
     >>> exploration_plan([0.25, 0.0, 0.5], Cascade(costs=[0, 0.1, 0.1]))
     [0.0, 6.0, 2.0]
@@ -99,7 +98,7 @@ def is_informative(
 ) -> bool:
     """Whether ``plays`` show every test as often as demanded: m(u) >= b, that is u ∈ C(γ).
 
-    Up to rounding, so that plays of at least `exploration_plan` at every stage always are.
+    Up to rounding, so that plays of at least `exploration_plan` at every stage are informative.
 
     >>> is_informative([0, 6, 2], [0.25, 0.0, 0.5], Cascade(costs=[0, 0.1, 0.1]))
     True
@@ -107,14 +106,14 @@ def is_informative(
     K = cascade.n_stages
     demands = raw_demands(_checked("gaps", gaps, K), _checked_sigma2(sigma2))
     seen = _seen(_checked("plays", plays, K), cascade.parents)
-    # Twice what the plan itself lets pass, which is then never short.
+    # Twice the tolerance of the plan itself, so that the plan always passes.
     return all(m >= b * (1 - 2 * TOLERANCE) for m, b in zip(seen, demands, strict=True))
 
 
 def expected_regret(
     gaps: Sequence[float] | FloatArray, plays: Sequence[float] | FloatArray
 ) -> float:
-    """Return what ``plays`` earn less than as many plays of the best action: Σ Δ_a plays_a.
+    """Return how much less ``plays`` earn than as many plays of the best action: Σ Δ_a plays_a.
 
     Plays may be fractional or infinite; an action without a gap costs nothing however often it is
     played.
@@ -127,8 +126,8 @@ def expected_regret(
     )
 
 
-# What a simulation compiles: loops over indexed numbers that write into given lists or arrays.
-# ``parents`` is read from the second entry on, where every parent is an earlier index.
+# Loops that a simulation compiles; they write into lists or arrays of the caller. The first entry
+# of ``parents`` is not used; every other is an earlier index.
 
 
 def raw_demands(gaps: Sequence[float], sigma2: float) -> list[float]:
@@ -168,7 +167,7 @@ def raw_plan(
 
 
 def write_plan(demands: Any, gaps: Any, parents: Any, plays: Any, seen: Any, cheapest: Any) -> None:
-    """Write `cheapest_plan` into ``plays``; ``seen`` and ``cheapest`` are room for the work."""
+    """Write `cheapest_plan` into ``plays``; ``seen`` and ``cheapest`` are work space."""
     K = len(demands)
     for j in range(K):
         plays[j] = seen[j] = 0.0

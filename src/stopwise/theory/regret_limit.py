@@ -33,12 +33,12 @@ def weak_dominance_limit(
 
     c = min ⟨u, Δ⟩ over u >= 0 with Σ_k u_k KL(P_1..k ‖ P'_1..k) >= 1 for every law P' of the
     outputs in which another stage is best under weak dominance while the outputs up to the best
-    stage keep their law: what is played most of the time would show any other P' at no regret.
+    stage keep their law. (Any other P' would be noticed at no regret, by playing the best stage.)
 
-    Stage j is best under weak dominance in P', with some labels, just if it pays from every earlier
-    stage and no later one pays from it; that takes a j beyond the best one. Both the plan u and the
-    most deceptive P' come from linear programmes: u meets the conditions of the P' found so far,
-    and -ln p has tangents for each probability of a prefix.
+    With suitable labels stage j is best under weak dominance in P' exactly if it pays from every
+    earlier stage and no later one pays from it; that requires a j beyond the best stage. Both the
+    plan u and the most deceptive P' come from linear programmes: u meets the conditions of the P'
+    so far, and -ln p is replaced by its tangents, for each probability p of a prefix.
 
     Parameters
     ----------
@@ -72,19 +72,19 @@ def weak_dominance_limit(
         nearest = [rival.nearest(plan) for rival in rivals]
         new_cuts = [cut for cut in nearest if cut is not None]
         if not new_cuts:
-            return 0.0  # whatever is seen, no other stage can be best
+            return 0.0  # no law makes another stage best
         if any(cut.max() <= PRECISION**2 for cut in new_cuts):
             return math.inf  # on the edge: the other law looks the same
-        missed = [cut for cut in new_cuts if not cuts or plan @ cut < 1 - PRECISION]
-        if not missed:
+        violated = [cut for cut in new_cuts if not cuts or plan @ cut < 1 - PRECISION]
+        if not violated:
             return float(costs @ plan)
-        cuts += missed
-        plan = _solved(costs, -np.array(cuts), -np.ones(len(cuts)))
+        cuts += violated
+        plan = _minimise(costs, -np.array(cuts), -np.ones(len(cuts)))
     raise SettingError(f"law must let the limit converge, got {law!r}")
 
 
 class _Rival:
-    """The laws in which stage ``rival`` is best, and the one that is hardest to tell from P."""
+    """The laws in which stage ``rival`` is best; `nearest` finds the hardest to tell from P."""
 
     def __init__(self, law: PatternTable, best: int, rival: int, by_agreement: bool) -> None:
         K, C = law.n_stages, law.cascade.cumulative_costs
@@ -105,9 +105,9 @@ class _Rival:
         self.chances = np.array([chances[s] for s in prefixes])
         self.n_deeper = K - 1 - best
         self._members = _memberships(prefixes, patterns)
-        kept = sorted({s[: best + 1] for s in patterns})
-        self._sums = _memberships(kept, patterns)
-        self._totals = np.array([chances.get(s, 0.0) for s in kept])
+        fixed_prefixes = sorted({s[: best + 1] for s in patterns})
+        self._sums = _memberships(fixed_prefixes, patterns)
+        self._totals = np.array([chances.get(s, 0.0) for s in fixed_prefixes])
         codes = np.array(patterns)
         self._differs = np.array(
             [(codes[:, m] != codes[:, rival]) * (1.0 if m > rival else -1.0) for m in range(K)]
@@ -121,7 +121,7 @@ class _Rival:
         ]
 
     def nearest(self, plan: FloatArray) -> FloatArray | None:
-        """Return the information u_k is multiplied by in the worst P', None if there is no P'."""
+        """Return the information of a play at each stage against the worst P', None without P'."""
         weights = self.chances * plan[self.depths]
         entropy = float(weights @ np.log(self.chances))
         for _ in range(MAX_ROUNDS):
@@ -130,11 +130,11 @@ class _Rival:
                 return None
             q = np.maximum(self._members @ solution[: self._members.shape[1]], 1e-12)
             bounds = solution[self._members.shape[1] :]
-            short = -np.log(q) - bounds
-            if weights @ short <= PRECISION / 4 * max(1.0, entropy + weights @ bounds):
+            error = -np.log(q) - bounds
+            if weights @ error <= PRECISION / 4 * max(1.0, entropy + weights @ bounds):
                 break
             self._tangents += [
-                (s, float(q[s])) for s in np.flatnonzero(weights * short > 0).tolist()
+                (s, float(q[s])) for s in np.flatnonzero(weights * error > 0).tolist()
             ]
         ratios = self.chances * np.log(self.chances / q)
         return np.maximum(np.bincount(self.depths, ratios, self.n_deeper), 0.0)
@@ -148,7 +148,7 @@ class _Rival:
         rows[:, :n] = -self._members[places] / points[:, None]
         rows[np.arange(len(points)), n + places] = -1.0
         rivals = np.hstack([self._differs, np.zeros((len(self._differs), S))])
-        solution: FloatArray | None = _solved(
+        solution: FloatArray | None = _minimise(
             np.concatenate([np.zeros(n), weights]),
             np.vstack([rows, rivals]),
             np.concatenate([np.log(points) - 1, self._bars]),
@@ -174,7 +174,7 @@ def _memberships(prefixes: list[Pattern], patterns: list[Pattern]) -> FloatArray
     return np.array([[float(s[: len(prefix)] == prefix) for s in patterns] for prefix in prefixes])
 
 
-def _solved(
+def _minimise(
     costs: FloatArray, rows: FloatArray, limits: FloatArray, sums: Any = None, totals: Any = None
 ) -> Any:
     """Return the x >= 0 that minimises costs·x with rows·x <= limits, None if there is none."""
