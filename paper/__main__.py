@@ -17,13 +17,7 @@ import typer
 from paper import EXPERIMENTS, FULL, QUICK, Scale, Verdict
 from paper.keeping import RESULTS
 from paper.report import tally, write_report
-from paper.runner import (
-    Finished,
-    all_finished,
-    chosen,
-    run_into,
-    writable_directory,
-)
+from paper.runner import Finished, all_finished, run_into, select, writable_directory
 from stopwise.errors import SettingError, StopwiseError
 
 INTERRUPTED = 130
@@ -67,29 +61,29 @@ def reproduce(
     """
     if n_jobs < -1 or n_jobs == 0:
         raise SettingError(f"n-jobs must be >= 1, or -1 for one a core, got {n_jobs}")
-    wanted = chosen(names or ["all"])
+    selection = select(names or ["all"])
     directory = writable_directory(out)
     scale = replace(QUICK if quick else FULL, turney_costs=turney_costs, n_jobs=n_jobs)
     start = time.perf_counter()
     done: list[Finished] = []
-    with _Watch(wanted, done) as watch, suppress(KeyboardInterrupt):
-        run_into(directory, wanted, scale, fresh=fresh, watch=watch.see)
+    with _Watch(len(selection), done) as watch, suppress(KeyboardInterrupt):
+        run_into(directory, selection, scale, fresh=fresh, watch=watch.see)
     if done:
         page = write_report(directory, all_finished(directory, scale, done), scale)
         seconds = time.perf_counter() - start
         typer.echo(_as_json(done, page) if as_json else _summary(done, page, scale, seconds))
     finished = {one.name for one in done}
-    if len(finished) < len(wanted):
-        left = ", ".join(name for name in wanted if name not in finished)
-        typer.echo(f"interrupted before {left}; the same command goes on from there", err=True)
+    if len(finished) < len(selection):
+        rest = ", ".join(name for name in selection if name not in finished)
+        typer.echo(f"interrupted before {rest}; the same command goes on from there", err=True)
         raise typer.Exit(INTERRUPTED)
 
 
 class _Watch:
-    """Tells on stderr what is running: a bar on a terminal, a line an experiment elsewhere."""
+    """Shows on stderr what is running: a bar on a terminal, one line an experiment elsewhere."""
 
-    def __init__(self, names: list[str], done: list[Finished]) -> None:
-        self._n = len(names)
+    def __init__(self, n_experiments: int, done: list[Finished]) -> None:
+        self._n = n_experiments
         self._done = done
         self._bar: Any = None
         self._task: Any = None
@@ -113,7 +107,7 @@ class _Watch:
             self._bar.stop()
 
     def see(self, name: str, finished: Finished | None) -> None:
-        """Note that an experiment starts, or is finished."""
+        """Show that an experiment starts, or is finished."""
         if finished is not None:
             self._done.append(finished)
         if self._bar is not None:
@@ -130,25 +124,25 @@ def _summary(done: list[Finished], page: Path, scale: Scale, seconds: float) -> 
         f"experiments: {len(done)}, figures: {figures}, {seconds:.0f} s ({size})",
         f"claims of the paper: {tally(done, is_ours=False)}",
         f"claims of ours: {tally(done, is_ours=True)}",
-        f"fails as the paper states it: {_where(done, Verdict.FAILS)}",
+        f"fails as the paper states it: {_failures(done)}",
         f"Every verdict has its evidence in the report, every number is in {RESULTS}.",
         f"Report: {page}",
     ]
     return "\n".join(lines)
 
 
-def _where(done: list[Finished], verdict: Verdict) -> str:
-    found: Counter[str] = Counter(
+def _failures(done: list[Finished]) -> str:
+    counts = Counter(
         finished.name
         for finished in done
-        for c in finished.claims
-        if c.verdict is verdict and not c.is_ours
+        for claim in finished.claims
+        if claim.verdict is Verdict.FAILS and not claim.is_ours
     )
-    return ", ".join(f"{name} {n}" for name, n in found.items()) or "none"
+    return ", ".join(f"{name} {n}" for name, n in counts.items()) or "none"
 
 
 def _as_json(done: list[Finished], page: Path) -> str:
-    told = {
+    content = {
         "report": os.fspath(page),
         "results": os.fspath(page.with_name(RESULTS)),
         "experiments": {
@@ -160,7 +154,7 @@ def _as_json(done: list[Finished], page: Path) -> str:
             for finished in done
         },
     }
-    return json.dumps(told, indent=1, ensure_ascii=False)
+    return json.dumps(content, indent=1, ensure_ascii=False)
 
 
 def main() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from paper.drawing import legend_below, new_figure, shade, styled
-from paper.experiment import JSON, Claim, Docket, Result, Scale, Table
+from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, listing
 from paper.over_prices import Span, failing_spans, limit_stage, priced
-from paper.sensors import HEART, PIMA
+from paper.sensors import DATA, TITLES
 from stopwise.beliefs.em import Design
 from stopwise.beliefs.model import LatentClasses
 from stopwise.cascade import Cascade, FloatArray
@@ -27,7 +27,6 @@ ABOUT = (
     "same with the vote taken for the truth. Regret is what the stage named costs beyond the best."
 )
 OURS = "disagreement (stopwise)"
-SENSORS = {"PIMA": PIMA, "Heart": HEART}
 DAWID_SKENE = "Dawid and Skene"
 VOTE = "majority vote as truth"
 LAST = "always the last test"
@@ -41,7 +40,7 @@ LOOKS: dict[str, JSON] = {
 # Synthetic tests cost 0, 1 and 1 dollars on top of each other; so many cases are seen.
 SYNTHETIC_STEPS = (0.0, 1.0, 1.0)
 SYNTHETIC_CASES = 1_000
-# Nothing is played here, so that there is time for a finer grid than elsewhere.
+# Nothing is played here, so there is time for a finer grid than elsewhere.
 FINER = 4
 LAMBDAS = {
     "PIMA": (1e-4, 3e-2),
@@ -49,14 +48,9 @@ LAMBDAS = {
     "nested": (1e-2, 1.0),
     "relaxed": (1e-2, 1.0),
 }
-# Of the regret; who always goes to the end leaves it far behind.
+# The largest regret of the figure; always running the last test has far more.
 TOP = 0.3
-NAMES = {
-    "PIMA": "PIMA diabetes",
-    "Heart": "Heart (Cleveland)",
-    "nested": "synthetic, nested errors",
-    "relaxed": "synthetic, relaxed",
-}
+NAMES = {**TITLES, "nested": "synthetic, nested errors", "relaxed": "synthetic, relaxed"}
 
 
 def run(scale: Scale) -> Result:
@@ -64,8 +58,8 @@ def run(scale: Scale) -> Result:
     numbers = {}
     for name, span in LAMBDAS.items():
         truth, seen = _data(name)
-        numbers[name] = _compared(name, truth, seen, span, scale)
-    parameters = {**scale.described(), "seed": 0, "fold_seed": 0}
+        numbers[name] = _compare(name, truth, seen, span, scale)
+    parameters = {**scale.parameters(), "seed": 0, "fold_seed": 0}
     parameters["synthetic_cases"] = SYNTHETIC_CASES
     return Result(NAME, parameters, numbers)
 
@@ -97,7 +91,7 @@ def figure(result: Result) -> dict[str, Any]:
         top.set_yticks([1, 2, 3])
         top.set_ylim(0.6, 3.4)
         bottom.set_ylim(-0.02 * TOP, TOP)
-        unit = "dollar" if name in SENSORS else "unit of cost"
+        unit = "dollar" if name in DATA else "unit of cost"
         bottom.set_xlabel(f"λ (mistakes a {unit})")
     axes[0].set_ylabel("stage named")
     axes[4].set_ylabel("regret a case (mistakes)")
@@ -146,9 +140,9 @@ def check(result: Result) -> list[Claim]:
         "Where weak dominance holds, disagreement alone names the best stage",
         not any(wrong.values()),
         "by the exact law of the outputs it names another at so many λ: "
-        + _listed(wrong, "{}")
+        + listing(wrong, "{}", NAMES)
         + f". By what was seen, {SYNTHETIC_CASES:,} synthetic cases, mean regret there: "
-        + _listed(sampled, "{:.4f}"),
+        + listing(sampled, "{:.4f}", NAMES),
         source="Proposition 6",
         at_any_scale=True,
     )
@@ -159,7 +153,9 @@ def check(result: Result) -> list[Claim]:
     docket.judge_ours(
         "Dawid and Skene find the error rates without labels (within .03)",
         max(off.values()) < 0.03,
-        "largest error: " + _listed(off, "{:.3f}") + ". It takes tests to err independently; tests "
+        "largest error: "
+        + listing(off, "{:.3f}", NAMES)
+        + ". It takes tests to err independently; tests "
         "that share attributes, or errors that are nested, do not",
     )
     for rival in (DAWID_SKENE, VOTE, LAST):
@@ -181,8 +177,8 @@ _ESTIMATES = ("dawid_skene", "majority")
 
 def _data(name: str) -> tuple[Instance, PatternTable]:
     """Return the truth and the law of the outputs that were seen."""
-    if name in SENSORS:
-        truth = SENSORS[name].recording().instance
+    if name in DATA:
+        truth = DATA[name].recording().instance
         return truth, truth.output_law
     make = nested_errors if name == "nested" else relaxed_errors
     truth = make(Cascade(costs=SYNTHETIC_STEPS))
@@ -190,10 +186,10 @@ def _data(name: str) -> tuple[Instance, PatternTable]:
     return truth, Instance.from_outcomes(labels, outputs, truth.cascade).output_law
 
 
-def _compared(name: str, truth: Instance, seen: PatternTable, span: Span, scale: Scale) -> JSON:
+def _compare(name: str, truth: Instance, seen: PatternTable, span: Span, scale: Scale) -> JSON:
     dollars = (
-        np.array(SENSORS[name].cumulative_costs(turney=scale.turney_costs))
-        if name in SENSORS
+        np.array(DATA[name].cumulative_costs(turney=scale.turney_costs))
+        if name in DATA
         else np.cumsum(SYNTHETIC_STEPS)
     )
     lambdas = np.geomspace(*span, FINER * (scale.grid - 1) + 1).tolist()
@@ -213,7 +209,7 @@ def _compared(name: str, truth: Instance, seen: PatternTable, span: Span, scale:
     for weight in lambdas:
         C = weight * dollars
         world = priced(truth, dollars, weight)
-        named = {
+        stages = {
             OURS: limit_stage(seen.disagreement, world.cascade),
             DAWID_SKENE: int(np.argmin(rates["dawid_skene"] + C)),
             VOTE: int(np.argmin(rates["majority"] + C)),
@@ -222,7 +218,7 @@ def _compared(name: str, truth: Instance, seen: PatternTable, span: Span, scale:
         cell["best_stage"].append(world.best_stage + 1)
         cell["weakly_dominant"].append(world.is_weakly_dominant())
         cell["stage_by_law"].append(limit_stage(world.disagreement, world.cascade) + 1)
-        for method, stage in named.items():
+        for method, stage in stages.items():
             cell[method]["stage"].append(stage + 1)
             cell[method]["regret"].append(float(world.gaps[stage]))
     return cell
@@ -236,13 +232,9 @@ def voted_error_rates(law: PatternTable) -> FloatArray:
 
 def _within(cell: JSON, method: str) -> float:
     """Return the mean regret over the λ at which weak dominance holds."""
-    kept = [r for r, ok in zip(cell[method]["regret"], cell["weakly_dominant"], strict=True) if ok]
-    return float(np.mean(kept))
+    regrets = zip(cell[method]["regret"], cell["weakly_dominant"], strict=True)
+    return float(np.mean([regret for regret, holds in regrets if holds]))
 
 
 def _numbers(values: list[float]) -> str:
     return ", ".join(f"{value:.3f}" for value in values)
-
-
-def _listed(values: dict[str, Any], form: str) -> str:
-    return ", ".join(f"{NAMES[name]} {form.format(value)}" for name, value in values.items())

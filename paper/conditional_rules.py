@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from paper.contenders import Contender, play
 from paper.experiment import JSON, Scale
 from paper.over_prices import Span, limit_stage
 from paper.real_data import LAMBDAS
@@ -15,16 +17,16 @@ from stopwise.patterns import Pattern
 from stopwise.policies import OutputConditional
 from stopwise.problem.instance import Instance
 from stopwise.problem.stopping_problem import StoppingProblem, shortened
-from stopwise.simulation import simulate
 
 FIXED = "best stage for all (labels)"
 ORACLE = "after seeing, best (labels)"
 OURS = "after seeing, no labels"
 CUT = "after seeing, no labels, cut off"
 ONE = "one stage for all, no labels"
-# The learner is played at every so-manieth λ, for a tenth of the rounds.
+LEARNER = Contender("learner", "OutputConditional", OutputConditional)
+# The learner is played at every sixth λ, for a tenth of the rounds.
 STRIDE = 6
-# And rules are tried on cases that did not choose them at more of them.
+# Rules are tried at every third λ on cases that did not choose them.
 HELD_STRIDE = 3
 
 
@@ -32,20 +34,20 @@ def priced(sensors: Sensors, scale: Scale) -> JSON:
     """Return what every rule costs at every λ, and what the learner paid at some."""
     lambdas = np.geomspace(*LAMBDAS, scale.grid)
     places = list(range(0, scale.grid, STRIDE))
-    tried = list(range(0, scale.grid, HELD_STRIDE))
-    horizon = scale.horizon // 10
+    held_places = list(range(0, scale.grid, HELD_STRIDE))
+    horizon, few_runs = scale.horizon // 10, replace(scale, replications=2)
     cell: JSON = {
         "lambda": lambdas.tolist(),
         "conditionally_dominant": [],
         **{label: [] for label in (FIXED, ORACLE, OURS, CUT, ONE)},
         "learned": {"places": places, "horizon": horizon, "cost": []},
-        "held_out": {"places": tried, FIXED: [], ORACLE: [], OURS: []},
+        "held_out": {"places": held_places, FIXED: [], ORACLE: [], OURS: []},
     }
-    recorded = sensors.recording(turney=scale.turney_costs)
-    pairs = halves(recorded.instance, len(recorded), scale.fold_seeds)
+    recording = sensors.recording(turney=scale.turney_costs)
+    pairs = halves(recording.instance, len(recording), scale.fold_seeds)
     for k, weight in enumerate(lambdas.tolist()):
         cascade = sensors.cascade(weight, turney=scale.turney_costs)
-        world = recorded.instance.with_cascade(cascade)
+        world = recording.instance.with_cascade(cascade)
         problem = StoppingProblem(world)
         stage = limit_stage(world.disagreement, cascade)
         cell[FIXED].append(float(world.total_costs.min()))
@@ -55,12 +57,10 @@ def priced(sensors: Sensors, scale: Scale) -> JSON:
         cell[CUT].append(StoppingProblem(shortened(world, stage + 1)).cost_without_labels)
         cell[ONE].append(float(world.total_costs[stage]))
         if k in places:
-            trace = simulate(
-                world, OutputConditional, horizon=horizon, replications=2, checkpoints=1
-            )
-            paid = float(trace.mean_regret()[-1]) / horizon
-            cell["learned"]["cost"].append(problem.best_cost + paid)
-        if k in tried:
+            trace = play(world, LEARNER, few_runs, horizon=horizon, checkpoints=1)
+            excess = float(trace.mean_regret()[-1]) / horizon
+            cell["learned"]["cost"].append(problem.best_cost + excess)
+        if k in held_places:
             for label, cost in held_out(pairs, cascade).items():
                 cell["held_out"][label].append(cost)
     cell["failing"] = failing(cell["lambda"], cell["conditionally_dominant"])
@@ -79,7 +79,7 @@ def failing(lambdas: list[float], holds: list[bool]) -> list[Span]:
 
 
 def halves(world: Instance, n_cases: int, n_splits: int) -> list[tuple[Instance, Instance]]:
-    """Return random halves of the recorded cases, each once to choose a rule and once to pay."""
+    """Return random halves of the recorded cases; each half once chooses the rules, once pays."""
     rows = np.column_stack([world.labels, world.outputs]).tolist()
     counts = np.rint(world.probabilities * n_cases).astype(np.int64)
     pairs = []
@@ -94,19 +94,15 @@ def halves(world: Instance, n_cases: int, n_splits: int) -> list[tuple[Instance,
 
 def held_out(pairs: list[tuple[Instance, Instance]], cascade: Cascade) -> dict[str, float]:
     """Return what rules cost on the half of the cases that did not choose them, on average."""
-    paid: dict[str, list[float]] = {FIXED: [], ORACLE: [], OURS: []}
+    costs: dict[str, list[float]] = {FIXED: [], ORACLE: [], OURS: []}
     for pair in pairs:
-        known, other = (StoppingProblem(half.with_cascade(cascade)) for half in pair)
-        paid[FIXED].append(float(other.instance.total_costs[known.instance.best_stage]))
-        paid[ORACLE].append(other.cost(_or_stop(known, known.stops_at_best)))
-        paid[OURS].append(other.cost(_or_stop(known, known.stops_without_labels)))
-    return {label: float(np.mean(costs)) for label, costs in paid.items()}
+        own, other = (StoppingProblem(half.with_cascade(cascade)) for half in pair)
+        costs[FIXED].append(float(other.instance.total_costs[own.instance.best_stage]))
+        costs[ORACLE].append(other.cost(_or_stop(own, own.stops_at_best)))
+        costs[OURS].append(other.cost(_or_stop(own, own.stops_without_labels)))
+    return {label: float(np.mean(values)) for label, values in costs.items()}
 
 
-def _or_stop(known: StoppingProblem, stops: Callable[[Pattern], bool]) -> Callable[[Pattern], bool]:
-    """Return a rule that stops at outputs that the cases which chose it never showed."""
-
-    def rule(prefix: Pattern) -> bool:
-        return prefix not in known.prefixes or stops(prefix)
-
-    return rule
+def _or_stop(own: StoppingProblem, stops: Callable[[Pattern], bool]) -> Callable[[Pattern], bool]:
+    """Return the rule that also stops at outputs that its own cases never showed."""
+    return lambda prefix: prefix not in own.prefixes or stops(prefix)

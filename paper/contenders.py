@@ -11,7 +11,6 @@ import numpy as np
 from paper.experiment import JSON, Interval, Scale
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.policies import (
-    Policy,
     Resolve,
     StrongDominance,
     Supervised,
@@ -19,8 +18,8 @@ from stopwise.policies import (
     WeakDominance,
 )
 from stopwise.problem.instance import Instance
-from stopwise.problem.recording import Recording
 from stopwise.simulation import Trace, simulate
+from stopwise.simulation.run import Environment
 from stopwise.simulation.trace import half_width_of
 
 CHECKPOINTS = 60
@@ -32,11 +31,11 @@ RATE = f"sublinear: slope of log regret over the last decade below {SUBLINEAR:g}
 
 @dataclass(frozen=True)
 class Contender:
-    """A policy: its name in figures, whose colour it has, and how it is made."""
+    """A policy that experiments play."""
 
-    label: str
-    style: str
-    make: Callable[[Cascade], Policy]
+    label: str  # its name in figures and tables
+    style: str  # the name of the policy whose look it has
+    make: Callable[[Cascade], Any]
 
 
 ALGORITHM_1 = Contender("Algorithm 1", "StrongDominance", StrongDominance)
@@ -56,26 +55,24 @@ STYLES = {
 
 
 def play(
-    world: Instance | Recording,
+    world: Environment,
     contender: Contender,
     scale: Scale,
     *,
     horizon: int | None = None,
     checkpoints: Any = CHECKPOINTS,
-    seed: int = 0,
 ) -> Trace:
-    """Simulate one contender at the scale's length; if it is interrupted, so is the experiment."""
+    """Simulate one contender at the scale's length; Ctrl-C interrupts the whole experiment."""
     trace = simulate(
         world,
         contender.make,
         horizon=horizon or scale.horizon,
         replications=scale.replications,
-        seed=seed,
         checkpoints=checkpoints,
         n_jobs=scale.n_jobs,
         progress=False,
     )
-    if trace.n_replications < scale.replications:  # Ctrl-C leaves the runs that were complete
+    if trace.n_replications < scale.replications:  # `simulate` returns those that are complete
         raise KeyboardInterrupt
     return trace
 
@@ -100,11 +97,11 @@ def last_decade_slope(curve: JSON) -> float:
     Mean regret at the horizon over that at a tenth of it: 1 is linear, 0 is bounded.
     """
     rounds, mean = np.array(curve["rounds"]), np.array(curve["mean"])
-    then = float(np.interp(rounds[-1] / 10, rounds, mean))
-    now = float(mean[-1])
-    if now <= 0:
+    early = float(np.interp(rounds[-1] / 10, rounds, mean))
+    late = float(mean[-1])
+    if late <= 0:
         return float("-inf")
-    return float(np.log10(now / then)) if then > 0 else float("inf")
+    return float(np.log10(late / early)) if early > 0 else float("inf")
 
 
 def slope_interval(curve: JSON) -> Interval:
@@ -112,11 +109,11 @@ def slope_interval(curve: JSON) -> Interval:
 
     The delta method on log10(mean regret at T / mean regret at T/10), run by run.
     """
-    then, now = np.array(curve["tenth_regret"]), np.array(curve["final_regret"])
+    early, late = np.array(curve["tenth_regret"]), np.array(curve["final_regret"])
     slope = last_decade_slope(curve)
-    if not np.isfinite(slope) or then.mean() <= 0:
+    if not np.isfinite(slope) or early.mean() <= 0:
         return slope, slope
-    half = float(half_width_of((now / now.mean() - then / then.mean())[:, None], 0.95)[0])
+    half = float(half_width_of((late / late.mean() - early / early.mean())[:, None], 0.95)[0])
     return slope - half / np.log(10), slope + half / np.log(10)
 
 
@@ -128,13 +125,13 @@ def ratio_interval(ours: FloatArray, theirs: FloatArray) -> tuple[float, Interva
     return ratio, (ratio - half, ratio + half)
 
 
-def told_slopes(curves: Mapping[str, JSON]) -> str:
-    """Return the slopes over the last decade with their intervals, in words."""
-    return ", ".join(f"{label} {slope_told(c)}" for label, c in curves.items())
+def slopes_text(curves: Mapping[str, JSON]) -> str:
+    """Return the slopes over the last decade with their intervals, by label."""
+    return ", ".join(f"{label} {slope_text(c)}" for label, c in curves.items())
 
 
-def slope_told(curve: JSON) -> str:
-    """Return the slope over the last decade with its interval, in words."""
+def slope_text(curve: JSON) -> str:
+    """Return the slope over the last decade with its interval."""
     slope = last_decade_slope(curve)
     if not np.isfinite(slope):
         return "none: no regret at all"
@@ -142,14 +139,21 @@ def slope_told(curve: JSON) -> str:
     return f"{slope:.2f} ± {(high - low) / 2:.2f}"
 
 
-def told_regret(curve: JSON) -> str:
-    """Return the final regret with its 95 % band, in words."""
+def regret_text(curve: JSON, digits: int | None = None) -> str:
+    """Return the final regret with its 95 % band; by default small regrets have more digits."""
     mean, half = curve["mean"][-1], (curve["high"][-1] - curve["low"][-1]) / 2
-    digits = 1 if mean >= 1 or mean == 0 else 3
+    if digits is None:
+        digits = 1 if mean >= 1 or mean == 0 else 3
     return f"{mean:.{digits}f} ± {half:.{digits}f}"
 
 
-def described(world: Instance) -> JSON:
+def stop_shares_text(curve: JSON) -> str:
+    """Return the share of the cases of all runs that stopped at each stage."""
+    stops = np.array(curve["final_stops"]).sum(axis=0)
+    return ", ".join(f"{share:.1%}" for share in stops / stops.sum())
+
+
+def truth_of(world: Instance) -> JSON:
     """Return the truth of a world as plain numbers."""
     return {
         "error_rates": _rounded(world.error_rates),

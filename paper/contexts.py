@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from paper import contexts_data, drawing
-from paper.contenders import CHECKPOINTS, curve, slope_interval, slope_told
+from paper.contenders import (
+    CHECKPOINTS,
+    Contender,
+    curve,
+    play,
+    regret_text,
+    slope_interval,
+    slope_text,
+    stop_shares_text,
+)
 from paper.contexts_data import WITH, WITHOUT
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, above, all_of, below
 from stopwise.cascade import Cascade
@@ -21,7 +31,6 @@ from stopwise.policies import (
 )
 from stopwise.problem.contextual_instance import ContextualInstance
 from stopwise.problem.contextual_laws import LogisticPairs, UniformContexts
-from stopwise.simulation import simulate
 from stopwise.simulation.palette import BROWN, style_of
 
 NAME = "contexts"
@@ -38,8 +47,8 @@ COSTS = (0.0, 0.12, 0.13)
 COMMON = (-2.2, 1.2, -0.7, 0.4, 0.1, 0.0)
 TILT = (0.0, 0.2, 0.2, -0.1, 0.1, 0.0)
 D = len(COMMON) - 1
-# Every round is played one after the other: half the usual runs tell enough, and a quarter of those
-# without contexts, which hardly differ.
+# Rounds are played one by one, which takes long: half the usual runs are enough, and a quarter for
+# policies without contexts, whose runs hardly differ.
 FEWER = {True: 2, False: 4}
 
 _CHOSEN = "range of λ, features, prices, classifiers; judged over all λ together"
@@ -67,20 +76,10 @@ def run(scale: Scale) -> Result:
     curves = {}
     for label, make in {**CONTEXTUAL, **PLAIN}.items():
         runs = max(scale.replications // FEWER[label in CONTEXTUAL], 2)
-        trace = simulate(
-            truth,
-            make,
-            horizon=scale.horizon,
-            replications=runs,
-            checkpoints=CHECKPOINTS,
-            n_jobs=scale.n_jobs,
-            progress=False,
-        )
-        if trace.n_replications < runs:  # Ctrl-C leaves the runs that were complete
-            raise KeyboardInterrupt
-        curves[label] = curve(trace)
-    drawn = truth.draw_contexts(20_000, np.random.default_rng(0))
-    best = np.bincount(truth.best_stages(drawn), minlength=len(COSTS)) / len(drawn)
+        contender = Contender(label, label, make)
+        curves[label] = curve(play(truth, contender, replace(scale, replications=runs)))
+    sample = truth.draw_contexts(20_000, np.random.default_rng(0))
+    best = np.bincount(truth.best_stages(sample), minlength=len(COSTS)) / len(sample)
     numbers = {
         "best_stage_shares": best.tolist(),
         "average_gaps": truth.average_gaps.tolist(),
@@ -88,7 +87,7 @@ def run(scale: Scale) -> Result:
         "data": contexts_data.measure(scale),
     }
     parameters = {
-        **scale.described(),
+        **scale.parameters(),
         "seed": 0,
         "checkpoints": CHECKPOINTS,
         "costs": list(COSTS),
@@ -133,9 +132,9 @@ def tables(result: Result) -> list[Table]:
         (
             label,
             str(len(c["final_stops"])),
-            _final(c),
-            slope_told(c),
-            ", ".join(f"{share:.1%}" for share in _shares(c)),
+            regret_text(c, digits=0),
+            slope_text(c),
+            stop_shares_text(c),
         )
         for label, c in result.numbers["curves"].items()
     )
@@ -176,13 +175,13 @@ def check(result: Result) -> list[Claim]:
     docket.judge_ours(
         "Where the best stage differs by context, policies without contexts have linear regret",
         all_of(above(slope_interval(curves[label]), 0.9) for label in PLAIN),
-        _told(curves, PLAIN),
+        _curves_text(curves, PLAIN),
         source="docs/contexts.md",
     )
     docket.judge(
         "With a logistic model of disagreement regret is sublinear",
         all_of(below(slope_interval(curves[label]), 0.7) for label in CONTEXTUAL),
-        _told(curves, CONTEXTUAL),
+        _curves_text(curves, CONTEXTUAL),
         source="Section 6.2, contexts",
         choices="the synthetic world, three policies of ours; sublinear: slope below .7",
     )
@@ -206,13 +205,10 @@ def check(result: Result) -> list[Claim]:
     return docket.claims
 
 
-def _told(curves: JSON, labels: Iterable[str]) -> str:
-    return "; ".join(f"{x} {_final(curves[x])}, slope {slope_told(curves[x])}" for x in labels)
-
-
-def _final(numbers: JSON) -> str:
-    half = (numbers["high"][-1] - numbers["low"][-1]) / 2
-    return f"{numbers['mean'][-1]:.0f} ± {half:.0f}"
+def _curves_text(curves: JSON, labels: Iterable[str]) -> str:
+    return "; ".join(
+        f"{x} {regret_text(curves[x], digits=0)}, slope {slope_text(curves[x])}" for x in labels
+    )
 
 
 def _sides(part: JSON) -> str:
@@ -223,8 +219,3 @@ def _sides(part: JSON) -> str:
 
 def _cell(part: JSON, k: int) -> str:
     return f"{part['mean'][k]:+.4f} ± {part['half'][k]:.4f}"
-
-
-def _shares(numbers: JSON) -> list[float]:
-    stops = np.array(numbers["final_stops"]).sum(axis=0)
-    return [float(share) for share in stops / stops.sum()]

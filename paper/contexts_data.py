@@ -9,7 +9,7 @@ import numpy as np
 from paper.experiment import JSON, Scale
 from paper.over_prices import limit_stage
 from paper.sensors import HEART, PIMA, Sensors, out_of_fold
-from stopwise.cascade import Cascade, FloatArray, IntArray
+from stopwise.cascade import FloatArray, IntArray
 from stopwise.policies import ContextualResolve
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.simulation.run import prepare_job
@@ -23,14 +23,12 @@ def measure(scale: Scale) -> JSON:
     """Return for each data set and λ how far each way is above the best fixed stage."""
     seeds, points, rounds = (3, 9, 10_000) if scale.is_full else (1, 3, 2_000)
     return {
-        name: _measured(sensors, np.geomspace(*span, points).tolist(), seeds, rounds, scale)
+        name: _measure(sensors, np.geomspace(*span, points).tolist(), seeds, rounds, scale)
         for name, (sensors, span) in DATA.items()
     }
 
 
-def _measured(
-    sensors: Sensors, lambdas: list[float], seeds: int, rounds: int, scale: Scale
-) -> JSON:
+def _measure(sensors: Sensors, lambdas: list[float], seeds: int, rounds: int, scale: Scale) -> JSON:
     data = sensors.load()
     features = data.features[:, data.columns(sensors.adds[0])]
     excess: dict[str, list[FloatArray]] = {WITH: [], WITHOUT: []}
@@ -42,12 +40,12 @@ def _measured(
         for seed in range(seeds):
             outputs, fold = out_of_fold(sensors, seed)
             world = ContextualRecording(outputs, data.labels, features, cascade)
-            chosen = _chosen(world, fold, rounds, seed)
+            choices = _choices(world, fold, rounds, seed)
             rows = np.arange(len(features))
             fixed = world.row_costs[:, world.best_fixed_stage]
-            for way, stages in chosen.items():
+            for way, stages in choices.items():
                 total[way] += (world.row_costs[rows, stages] - fixed) / seeds
-            counts += np.bincount(chosen[WITH], minlength=cascade.n_stages)
+            counts += np.bincount(choices[WITH], minlength=cascade.n_stages)
             if seed == 0:
                 best.append(world.best_fixed_stage + 1)
         for way, values in total.items():
@@ -65,22 +63,22 @@ def _measured(
     }
 
 
-def _chosen(
+def _choices(
     world: ContextualRecording, fold: IntArray, rounds: int, seed: int
 ) -> dict[str, IntArray]:
     """Return a stage for each patient by what was learned without labels from other folds."""
     with_, without = (np.zeros(len(world), dtype=np.int64) for _ in range(2))
     for f in np.unique(fold).tolist():
-        others, held = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-        known = part(world, others)
+        others, own = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+        training = part(world, others)
         policy = ContextualResolve(world.cascade, world.n_features)
-        policy_then = learned(known, policy, rounds=rounds, seed=seed)
-        with_[held] = [policy_then.recommend(x) for x in world.features[held]]
-        without[held] = _limit(known, world.cascade)
+        learner = learn(training, policy, rounds=rounds, seed=seed)
+        with_[own] = [learner.recommend(x) for x in world.features[own]]
+        without[own] = limit_stage(training.instance.disagreement, world.cascade)
     return {WITH: with_, WITHOUT: without}
 
 
-def learned(world: Any, policy: Any, *, rounds: int, seed: int = 0) -> Any:
+def learn(world: Any, policy: Any, *, rounds: int, seed: int = 0) -> Any:
     """Return a copy of a contextual policy that has played in a world."""
     job = prepare_job(world, policy, rounds, 1, seed, checkpoints=1, count_errors=False)
     player = job.player(0)
@@ -94,10 +92,6 @@ def part(world: ContextualRecording, rows: IntArray) -> ContextualRecording:
     return ContextualRecording(
         world.outputs[rows], world.labels[rows], world.features[rows], world.cascade
     )
-
-
-def _limit(world: ContextualRecording, cascade: Cascade) -> int:
-    return limit_stage(world.instance.disagreement, cascade)
 
 
 def _summary(values: FloatArray) -> JSON:

@@ -60,7 +60,7 @@ def save(figure: Any, path: Path) -> None:
     """Write a figure; the same numbers give the same bytes."""
     if (layout := figure.get_layout_engine()) is not None:
         layout.execute(figure)
-        figure.set_layout_engine(None)  # once for all files: it takes longer than to draw one
+        figure.set_layout_engine(None)  # once for all files: it takes longer than drawing one
     figure.savefig(path, dpi=DPI, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
@@ -86,10 +86,10 @@ def draw_curve(axis: Any, policy: str, numbers: JSON, /, **look: Any) -> None:
 def draw_line(
     axis: Any, policy: str, x: Iterable[float], y: Iterable[float], /, **look: Any
 ) -> None:
-    """Draw a line in the look of a policy and, unless told otherwise, under its name."""
+    """Draw a line in the look of a policy and, unless ``look`` differs, under its name."""
     style = style_of(STYLES.get(policy, policy))
-    told = {"color": style.colour, "linestyle": style.dashes, "label": policy, **look}
-    axis.plot(list(x), list(y), **told)
+    defaults = {"color": style.colour, "linestyle": style.dashes, "label": policy}
+    axis.plot(list(x), list(y), **(defaults | look))
 
 
 def draw_band(
@@ -104,9 +104,9 @@ def draw_band(
 def guide(
     axis: Any, x: Iterable[float], y: Iterable[float], label: str, dashes: Any = "--", **look: Any
 ) -> None:
-    """Draw something to compare with, in no colour of a policy: a bound, a rate, a fixed stage."""
-    told = {"color": GREY, "linestyle": dashes, "linewidth": 1.2, "label": label, "zorder": 1}
-    axis.plot(list(x), list(y), **(told | look))
+    """Draw a line to compare with, such as a bound or a rate, in a colour that no policy has."""
+    defaults = {"color": GREY, "linestyle": dashes, "linewidth": 1.2, "label": label, "zorder": 1}
+    axis.plot(list(x), list(y), **(defaults | look))
 
 
 def from_zero(axis: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from functools import partialmethod
 from typing import Any, Protocol
@@ -46,16 +46,11 @@ class Scale:
         """Whether runs are long enough for verdicts about rates."""
         return self.name == "full"
 
-    def described(self) -> JSON:
+    def parameters(self) -> JSON:
         """Return what the numbers depend on."""
-        return {
-            "scale": self.name,
-            "horizon": self.horizon,
-            "replications": self.replications,
-            "fold_seeds": self.fold_seeds,
-            "grid": self.grid,
-            "turney_costs": self.turney_costs,
-        }
+        fields = asdict(self)
+        del fields["n_jobs"]
+        return {"scale": fields.pop("name"), **fields}
 
 
 FULL = Scale("full", horizon=100_000, replications=20, fold_seeds=20, grid=61)
@@ -78,11 +73,13 @@ class Verdict(Enum):
     FAILS = "fails"
     UNDECIDED = "undecided"
 
-    def counted(self, n: int) -> str:
+    def count_text(self, n: int) -> str:
         """Return how many claims have this verdict, in words.
 
-        >>> Verdict.HOLDS.counted(1), Verdict.FAILS.counted(2), Verdict.UNDECIDED.counted(3)
-        ('1 holds', '2 fail', '3 are undecided')
+        >>> Verdict.HOLDS.count_text(1), Verdict.FAILS.count_text(2)
+        ('1 holds', '2 fail')
+        >>> Verdict.UNDECIDED.count_text(3)
+        '3 are undecided'
         """
         if self is Verdict.UNDECIDED:
             return f"{n} {'is' if n == 1 else 'are'} undecided"
@@ -115,9 +112,9 @@ def all_of(verdicts: Iterable[Verdict | bool]) -> Verdict:
     >>> all_of([True, Verdict.UNDECIDED]).value, all_of([Verdict.UNDECIDED, False]).value
     ('undecided', 'fails')
     """
-    found = {_verdict(verdict) for verdict in verdicts}
+    parts = {_verdict(verdict) for verdict in verdicts}
     worst = (Verdict.FAILS, Verdict.UNDECIDED)
-    return next((verdict for verdict in worst if verdict in found), Verdict.HOLDS)
+    return next((verdict for verdict in worst if verdict in parts), Verdict.HOLDS)
 
 
 def _verdict(verdict: Verdict | bool) -> Verdict:
@@ -163,9 +160,18 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
+def listing(values: Mapping[str, Any], form: str, names: Mapping[str, str]) -> str:
+    """Return values in a format, each after its name.
+
+    >>> listing({"a": 0.25, "b": 0.5}, "{:.0%}", {"a": "first", "b": "second"})
+    'first 25%, second 50%'
+    """
+    return ", ".join(f"{names[key]} {form.format(value)}" for key, value in values.items())
+
+
 @dataclass(frozen=True)
 class Docket:
-    """Collects the claims of one result: at quick scale what depends on long runs stays open."""
+    """Collects the claims of one result; at quick scale those about long runs stay undecided."""
 
     result: Result
     claims: list[Claim] = field(default_factory=list)
@@ -182,9 +188,9 @@ class Docket:
         is_ours: bool = False,
     ) -> None:
         """Add a claim with its verdict."""
-        decided = at_any_scale or self.result.parameters["scale"] == "full"
-        found = _verdict(verdict) if decided else Verdict.UNDECIDED
-        self.claims.append(Claim(text, source, is_ours, found, evidence, choices))
+        is_decided = at_any_scale or self.result.parameters["scale"] == "full"
+        final = _verdict(verdict) if is_decided else Verdict.UNDECIDED
+        self.claims.append(Claim(text, source, is_ours, final, evidence, choices))
 
     judge_ours = partialmethod(judge, is_ours=True)
 

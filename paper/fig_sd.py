@@ -15,11 +15,11 @@ from paper.contenders import (
     RATE,
     SUBLINEAR,
     curve,
-    described,
     play,
+    regret_text,
     slope_interval,
-    slope_told,
-    told_regret,
+    slope_text,
+    truth_of,
 )
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, Verdict, all_of, below
 from stopwise.cascade import Cascade
@@ -55,7 +55,7 @@ def run(scale: Scale) -> Result:
     """Play Algorithm 1 in each setting."""
     cells = [_cell(rates, costs, scale) for rates, costs in SETTINGS]
     tied = _cell(*TIED, replace(scale, replications=TIED_RUNS))
-    parameters = {**scale.described(), "seed": 0, "checkpoints": CHECKPOINTS, "alpha": ALPHA}
+    parameters = {**scale.parameters(), "seed": 0, "checkpoints": CHECKPOINTS, "alpha": ALPHA}
     parameters["beta"] = {"scale": BETA.scale, "exponent": BETA.exponent}
     return Result(NAME, parameters, {"settings": cells, "tied": tied})
 
@@ -64,7 +64,7 @@ def _cell(rates: tuple[float, ...], costs: tuple[float, ...], scale: Scale) -> J
     world = nested_errors(Cascade(costs=costs), rates)
     return {
         "costs": list(costs),
-        "truth": described(world),
+        "truth": truth_of(world),
         "constant": asymptotic_constant(world.gaps, world.cascade, ALPHA),
         "curve": curve(play(world, ALGORITHM_1, scale)),
     }
@@ -76,7 +76,7 @@ def figure(result: Result) -> dict[str, Any]:
     sheet, axes = drawing.new_figure(2, 2, height=5.2, sharex=True)
     for axis, cell in zip(axes, result.numbers["settings"], strict=True):
         _draw(axis, cell)
-        axis.set_title(_named(cell))
+        axis.set_title(_title(cell))
         drawing.from_zero(axis)
     for axis in axes[2:]:
         axis.set_xlabel(drawing.ROUNDS)
@@ -118,9 +118,9 @@ def tables(result: Result) -> list[Table]:
     T = result.parameters["horizon"]
     rows = tuple(
         (
-            _named(cell),
-            told_regret(cell["curve"]),
-            slope_told(cell["curve"]),
+            _title(cell),
+            regret_text(cell["curve"]),
+            slope_text(cell["curve"]),
             f"{cell['constant'] * math.log(T):.0f}",
         )
         for cell in (*result.numbers["settings"], result.numbers["tied"])
@@ -142,7 +142,7 @@ def check(result: Result) -> list[Claim]:
         "Under strong dominance Algorithm 1 has sublinear regret, whatever costs and error rates",
         all_of(below(slope_interval(cell["curve"]), SUBLINEAR) for cell in cells),
         "slope of log regret against log t over the last decade (1 is linear): "
-        + ", ".join(slope_told(cell["curve"]) for cell in cells),
+        + ", ".join(slope_text(cell["curve"]) for cell in cells),
         source="Section 7, Figure 3",
         choices=f"four settings, α = {ALPHA:g}, β(n) = √n / 2; {RATE}",
     )
@@ -152,7 +152,7 @@ def check(result: Result) -> list[Claim]:
         all_of(_within_corollary(cell, T) for cell in cells),
         f"regret at T = {T:,} against 4α min⟨u, Δ⟩ ln T: "
         + "; ".join(
-            f"{told_regret(cell['curve'])} against {cell['constant'] * math.log(T):.0f}"
+            f"{regret_text(cell['curve'])} against {cell['constant'] * math.log(T):.0f}"
             for cell in cells
         )
         + ". The corollary is about the limit, which T rounds can neither prove nor refute",
@@ -164,8 +164,8 @@ def check(result: Result) -> list[Claim]:
     docket.judge(
         "With two best stages, where u* is unique too, regret per ln T has the same limit",
         below(slope_interval(tied["curve"]), TIED_SLOPE),
-        f"regret {told_regret(tied['curve'])} at T = {T:,} against "
-        f"{tied['constant'] * math.log(T):.1f}, slope {slope_told(tied['curve'])}: no gap between "
+        f"regret {regret_text(tied['curve'])} at T = {T:,} against "
+        f"{tied['constant'] * math.log(T):.1f}, slope {slope_text(tied['curve'])}: no gap between "
         "the best two is ever known, so nearly every round explores, and the forced part, "
         "β(t) / K looks at the dear test, grows like √t",
         source="Corollary 5",
@@ -178,11 +178,11 @@ def _within_corollary(cell: JSON, T: int) -> Verdict | bool:
     numbers = cell["curve"]
     if cell["constant"] > 0:
         return below((numbers["low"][-1], numbers["high"][-1]), cell["constant"] * math.log(T))
-    then = float(np.interp(T / 10, numbers["rounds"], numbers["mean"]))
-    return bool(numbers["mean"][-1] / math.log(T) <= then / math.log(T / 10))
+    early = float(np.interp(T / 10, numbers["rounds"], numbers["mean"]))
+    return bool(numbers["mean"][-1] / math.log(T) <= early / math.log(T / 10))
 
 
-def _named(cell: JSON) -> str:
+def _title(cell: JSON) -> str:
     rates = ", ".join(f"{g:.3g}".lstrip("0") for g in cell["truth"]["error_rates"])
     costs = ", ".join(f"{c:.3g}".lstrip("0") or "0" for c in cell["costs"])
     return f"γ = {rates};  c = {costs};  best: stage {cell['truth']['best_stage']}"

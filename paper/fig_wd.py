@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 
 from paper import drawing
-from paper.contenders import (
-    ALGORITHM_1,
-    ALGORITHM_2,
-    RESOLVE,
-    Contender,
-    described,
-    play,
-)
+from paper.contenders import ALGORITHM_1, ALGORITHM_2, RESOLVE, Contender, play, truth_of
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table
 from paper.random_instances import random_weak
 from stopwise.problem.families import dominance_sweep
@@ -39,13 +32,13 @@ def run(scale: Scale) -> Result:
     """Sweep the ratio for the three policies, and test the ranking of Algorithm 1 at random."""
     numbers: JSON = {
         "ratios": list(RATIOS),
-        "truth": [described(dominance_sweep(r, total_cost=TOTAL_COST)) for r in RATIOS],
-        ALGORITHM_2.label: _swept(ALGORITHM_2, scale),
-        RESOLVE.label: _swept(RESOLVE, scale),
-        ALGORITHM_1.label: _swept(ALGORITHM_1, scale),
-        "random": _misranked(N_RANDOM if scale.is_full else N_RANDOM // 10),
+        "truth": [truth_of(dominance_sweep(r, total_cost=TOTAL_COST)) for r in RATIOS],
+        ALGORITHM_2.label: _sweep(ALGORITHM_2, scale),
+        RESOLVE.label: _sweep(RESOLVE, scale),
+        ALGORITHM_1.label: _sweep(ALGORITHM_1, scale),
+        "random": _count_misranked(N_RANDOM if scale.is_full else N_RANDOM // 10),
     }
-    parameters = {**scale.described(), "seed": 0, "checkpoints": _checkpoints(scale)}
+    parameters = {**scale.parameters(), "seed": 0, "checkpoints": _checkpoints(scale)}
     return Result(NAME, {**parameters, "total_cost": TOTAL_COST, "slip": 0.1}, numbers)
 
 
@@ -57,15 +50,15 @@ def figure(result: Result) -> dict[str, Any]:
     x = numbers["ratios"]
     for (T, sweep), dashes in zip(_by_horizon(numbers), (":", "--", "-"), strict=True):
         label = ALGORITHM_2.label
-        named = f"{label}, T = {T:,}"
-        drawing.draw_line(axes[0], label, x, sweep["mean"], linestyle=dashes, label=named)
+        name = f"{label}, T = {T:,}"
+        drawing.draw_line(axes[0], label, x, sweep["mean"], linestyle=dashes, label=name)
         drawing.draw_band(axes[0], label, x, sweep["low"], sweep["high"])
     axes[0].set_title("Algorithm 2 as runs get longer")
     T = result.parameters["horizon"]
     for label in (ALGORITHM_2.label, RESOLVE.label, ALGORITHM_1.label):
         sweep = _a_round(numbers[label], -1)
-        named = f"{label}, T = {T:,}" if label == ALGORITHM_2.label else label
-        drawing.draw_line(axes[1], label, x, sweep["mean"], marker="o", markersize=3, label=named)
+        name = f"{label}, T = {T:,}" if label == ALGORITHM_2.label else label
+        drawing.draw_line(axes[1], label, x, sweep["mean"], marker="o", markersize=3, label=name)
         drawing.draw_band(axes[1], label, x, sweep["low"], sweep["high"])
     axes[1].set_title(f"three learners, T = {T:,}")
     for axis in axes:
@@ -125,7 +118,7 @@ def check(result: Result) -> list[Claim]:
         choices=f"{_CHOICES}; steeply: five times from ρ = {RATIOS[-1]:g} to 1",
     )
     one = _share_of_gap(numbers, ALGORITHM_1.label, "a_round_late")
-    drawn, wrong = numbers["random"]["drawn"], numbers["random"]["wrong"]
+    n_drawn, n_wrong = numbers["random"]["drawn"], numbers["random"]["wrong"]
     docket.judge(
         "Algorithm 1 fails in this sweep, which is why the paper leaves it out",
         max(s for r, s in one.items() if r >= 1) > 0.5,
@@ -134,8 +127,8 @@ def check(result: Result) -> list[Claim]:
         + ". It cannot fail for ρ ≥ 1: where stage 2 "
         "of three is best under weak dominance, "
         "p₁₃ − p₁₂ ≤ p₂₃ ≤ C₃ − C₂ and p₁₂ ≥ γ₁ − γ₂ ≥ C₂ − C₁, so C − p₁ is least there: "
-        f"{wrong[1]} of {drawn[1]} random weakly dominant cascades with stage 2 best are misranked"
-        f". With stage 3 best it is {wrong[2]} of {drawn[2]}: there it can fail",
+        f"{n_wrong[1]} of {n_drawn[1]} random weakly dominant cascades with stage 2 best are "
+        f"misranked. With stage 3 best it is {n_wrong[2]} of {n_drawn[2]}: there it can fail",
         source="Section 7, below Figure 4",
         choices=_CHOICES,
     )
@@ -166,15 +159,10 @@ def _checkpoints(scale: Scale) -> list[int]:
     return [T // 100, T // 10, T * 9 // 10, T]
 
 
-def _swept(contender: Contender, scale: Scale) -> JSON:
+def _sweep(contender: Contender, scale: Scale) -> JSON:
     horizon, checkpoints = scale.horizon, _checkpoints(scale)
     traces = [
-        play(
-            dominance_sweep(r, total_cost=TOTAL_COST),
-            contender,
-            scale,
-            checkpoints=checkpoints,
-        )
+        play(dominance_sweep(r, total_cost=TOTAL_COST), contender, scale, checkpoints=checkpoints)
         for r in RATIOS
     ]
     bands = [trace.interval(0.95) for trace in traces]
@@ -219,15 +207,15 @@ def _share_of_gap(numbers: JSON, label: str, when: str = "a_round") -> dict[floa
     return {r: a / gaps[r] for r, a in zip(sweep["ratios"], sweep[when], strict=True)}
 
 
-def _misranked(n: int) -> JSON:
+def _count_misranked(n: int) -> JSON:
     """Count where C_k - p_1k, which Algorithm 1 goes by, does not name the best stage."""
     rng = np.random.default_rng(0)
-    drawn, wrong = [0, 0, 0], [0, 0, 0]
+    total, wrong = [0, 0, 0], [0, 0, 0]
     for _ in range(n):
         world = random_weak(rng, 3)
         if len(world.optimal_stages) > 1:
             continue
         ranks = world.cascade.cumulative_costs - world.disagreement[0]
-        drawn[world.best_stage] += 1
+        total[world.best_stage] += 1
         wrong[world.best_stage] += ranks[world.best_stage] > ranks.min() + 1e-9
-    return {"drawn": drawn, "wrong": [int(w) for w in wrong]}
+    return {"drawn": total, "wrong": [int(w) for w in wrong]}

@@ -11,14 +11,14 @@ from stopwise.theory.divergence import bernoulli_kl
 
 
 def hidden_pair(epsilon: float) -> tuple[Instance, Instance]:
-    """Return the proof's pair, each case turned into its opposite with probability one half.
+    """Return the proof's pair, each case replaced by its opposite with probability one half.
 
-    As printed test 2 always says 0, so that stage 1 shows how often test 1 says 1 and with it,
-    free of charge, the disagreement. The turned pair has the same costs, error rates and
-    disagreement, and stage 1 shows a fair coin in both.
+    As printed, test 2 always says 0. So stage 1 shows how often test 1 says 1, and thereby, free of
+    charge, the disagreement. The mirrored pair has the same costs, error rates and disagreement,
+    and stage 1 shows a fair coin in both.
     """
     first, second = indistinguishable_pair(epsilon)
-    return _turned(first), _turned(second)
+    return _mirror(first), _mirror(second)
 
 
 def lower_bound(n: int, epsilon: float) -> float:
@@ -36,9 +36,9 @@ def lower_bound(n: int, epsilon: float) -> float:
 def staying_regrets(
     n: int, epsilon: float, *, margin: float, runs: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the mean regrets on θ and θ' of a rule for which Theorem 3's bound is the right order.
+    """Return the mean regrets on θ and θ' of a rule that attains the order of Theorem 3's bound.
 
-    Play stage 2 for n^(2/3) rounds, and on as long as p̂ > 1/4 + A n^(−1/3); then stage 1 for good.
+    Play stage 2 for n^(2/3) rounds, and on as long as p̂ > 1/4 + A n^(−1/3); then always stage 1.
 
     Parameters
     ----------
@@ -59,26 +59,24 @@ def staying_regrets(
 def _rounds_at_two(n: int, p: float, edge: float, runs: int, rng: np.random.Generator) -> IntArray:
     """Return for how many rounds each run plays stage 2."""
     t = min(round(n ** (2 / 3)), n)
-    left = np.full(runs, n)
+    rounds = np.full(runs, n)
     disagreed = rng.binomial(t, p, size=runs)
     playing = np.arange(runs)
-    while True:
-        ends = disagreed <= edge * t
-        left[playing[ends]] = t
-        playing, disagreed = playing[~ends], disagreed[~ends]
+    ends = disagreed <= edge * t
+    rounds[ends] = t
+    playing, disagreed = playing[~ends], disagreed[~ends]
+    while len(playing) and t < n:
         block = min(max(t // 8, 64), n - t)
-        if not len(playing) or not block:
-            return left
         walks = disagreed[:, None] + np.cumsum(rng.random((len(playing), block)) < p, axis=1)
         below = walks <= edge * (t + 1 + np.arange(block))
-        first = np.where(below.any(axis=1), below.argmax(axis=1), block - 1)
-        found = below.any(axis=1)
-        left[playing[found]] = t + 1 + first[found]
-        playing, disagreed = playing[~found], walks[~found, -1]
+        ends = below.any(axis=1)
+        rounds[playing[ends]] = t + 1 + below[ends].argmax(axis=1)
+        playing, disagreed = playing[~ends], walks[~ends, -1]
         t += block
+    return rounds
 
 
-def _turned(instance: Instance) -> Instance:
+def _mirror(instance: Instance) -> Instance:
     rows = np.column_stack([instance.labels, instance.outputs])
     both = np.vstack([rows, 1 - rows])
     weights = np.tile(instance.probabilities, 2)

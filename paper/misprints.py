@@ -19,12 +19,12 @@ from paper.contenders import (
     SUBLINEAR,
     Contender,
     curve,
-    described,
     last_decade_slope,
     play,
+    regret_text,
     slope_interval,
-    slope_told,
-    told_regret,
+    slope_text,
+    truth_of,
 )
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, Verdict, all_of, below
 from stopwise.cascade import Cascade
@@ -51,7 +51,7 @@ STUCK_COSTS = (0.0, 0.35, 0.5)
 THIRD_COSTS = (0.2, 0.25, 0.3, 0.4, 0.5, 0.65, 0.8)
 JUDGED_FROM, NEAR = 0.4, 0.1
 LONGER, MORE = 1_000, 10
-# Algorithm 1 decides anew in every round and takes its time: shorter runs tell enough.
+# Algorithm 1 decides in every round, which takes long: shorter runs are enough.
 SHORT = 10
 
 
@@ -60,12 +60,12 @@ def run(scale: Scale) -> Result:
     step = nested_errors(Cascade(costs=STEP_COSTS))
     stuck = nested_errors(Cascade(costs=STUCK_COSTS))
     numbers = {
-        "step": _played(step, (AS_PRINTED, ALGORITHM_1), scale, scale.horizon // SHORT),
-        "stuck": _played(stuck, (ALGORITHM_2, RESOLVE), scale, 10 * scale.horizon),
+        "step": _play_all(step, (AS_PRINTED, ALGORITHM_1), scale, scale.horizon // SHORT),
+        "stuck": _play_all(stuck, (ALGORITHM_2, RESOLVE), scale, 10 * scale.horizon),
         "exponent": _exponents(scale),
     }
     parameters = {
-        **scale.described(),
+        **scale.parameters(),
         "seed": 0,
         "checkpoints": CHECKPOINTS,
         "step_costs": list(STEP_COSTS),
@@ -116,8 +116,8 @@ def _draw_exponents(result: Result) -> Any:
         axis.errorbar(THIRD_COSTS, cell["slope"], yerr=half, fmt="o", markersize=4, capsize=3,
                       color=style.colour, label=f"{label}, simulated")  # fmt: skip
     x = np.linspace(THIRD_COSTS[0] - 0.02, THIRD_COSTS[-1] + 0.02, 200)
-    named = "predicted: 1 − 1.5 kl(c₂, p₁₂) / m₂₃²"
-    drawing.guide(axis, x, [predicted_exponent(c) for c in x], named, "-", color=INK)
+    label = "predicted: 1 − 1.5 kl(c₂, p₁₂) / m₂₃²"
+    drawing.guide(axis, x, [predicted_exponent(c) for c in x], label, "-", color=INK)
     axis.set_xlabel("cost of test 3")
     axis.set_ylabel("exponent of the regret")
     axis.set_ylim(-0.1, 1.05)
@@ -146,9 +146,9 @@ def tables(result: Result) -> list[Table]:
                     costs,
                     label,
                     f"{cell['rounds'][-1]:,}",
-                    told_regret(cell),
+                    regret_text(cell),
                     f"{max(cell['final_regret']):.1f}",
-                    slope_told(cell),
+                    slope_text(cell),
                     f"{cell['n_wrong']} of {len(cell['final_regret'])} runs",
                 )
             )
@@ -159,14 +159,14 @@ def check(result: Result) -> list[Claim]:
     """The printed step size makes regret linear; Algorithm 2 leaves a wrong stage too slowly."""
     docket = Docket(result)
     step = result.numbers["step"]["contenders"]
-    printed, mended = step[AS_PRINTED.label], step[ALGORITHM_1.label]
+    printed, corrected = step[AS_PRINTED.label], step[ALGORITHM_1.label]
     docket.judge(
         "Algorithm 1 as printed learns",
         below(slope_interval(printed), SUBLINEAR),
-        f"regret {printed['mean'][-1]:.0f} against {mended['mean'][-1]:.0f} with the right step "
-        f"size after {printed['rounds'][-1]:,} rounds; slope {slope_told(printed)}; "
+        f"regret {printed['mean'][-1]:.0f} against {corrected['mean'][-1]:.0f} with the right step "
+        f"size after {printed['rounds'][-1]:,} rounds; slope {slope_text(printed)}; "
         f"{printed['n_wrong']} of {len(printed['final_regret'])} runs end on a wrong stage, "
-        f"with the right one {mended['n_wrong']}",
+        f"with the right one {corrected['n_wrong']}",
         source="Algorithm 1, last line",
         choices=f"costs chosen to show it; {RATE}",
     )
@@ -178,18 +178,18 @@ def check(result: Result) -> list[Claim]:
         all_of([two["n_wrong"] == 0, below(slope_interval(two), SUBLINEAR)]),
         f"with costs ({costs}), under strong dominance even, {two['n_wrong']} of "
         f"{len(two['final_regret'])} runs are on a wrong stage after {two['rounds'][-1]:,} rounds, "
-        f"the worst with regret {max(two['final_regret']):.0f}; slope {slope_told(two)}. Of "
+        f"the worst with regret {max(two['final_regret']):.0f}; slope {slope_text(two)}. Of "
         f"Resolve's runs {resolve['n_wrong']} are, the worst with "
         f"{max(resolve['final_regret']):.0f}. The right stage is found, but too slowly",
         source="Section 6.1",
         choices=f"costs chosen to show it: it is rarer the cheaper test 3 is; {RATE}",
     )
     cell = result.numbers["exponent"]["contenders"][ALGORITHM_2.label]
-    judged = [k for k, c in enumerate(THIRD_COSTS) if c >= JUDGED_FROM]
+    places = [k for k, c in enumerate(THIRD_COSTS) if c >= JUDGED_FROM]
     docket.judge_ours(
         "Off the edge, too, the regret of Algorithm 2 is polynomial: T to the power "
         "1 − 1.5 kl(c₂, p₁₂) / m₂₃²",
-        all_of(_agrees(cell["slope"][k], cell["low"][k], THIRD_COSTS[k]) for k in judged),
+        all_of(_agrees(cell["slope"][k], cell["low"][k], THIRD_COSTS[k]) for k in places),
         "simulated and predicted exponent by the cost of test 3: "
         + "; ".join(
             f"{c:g}: {slope:.2f} ± {slope - low:.2f} and {predicted_exponent(c):.2f}"
@@ -228,13 +228,15 @@ def _exponents(scale: Scale) -> JSON:
         for third in THIRD_COSTS:
             world = nested_errors(Cascade(costs=(*STUCK_COSTS[:2], third)), _RATES)
             rounds = [horizon // 10, horizon]
-            found = curve(play(world, contender, long, horizon=horizon, checkpoints=rounds))
-            cells[contender.label]["slope"].append(last_decade_slope(found))
-            cells[contender.label]["low"].append(slope_interval(found)[0])
+            regret = curve(play(world, contender, long, horizon=horizon, checkpoints=rounds))
+            cells[contender.label]["slope"].append(last_decade_slope(regret))
+            cells[contender.label]["low"].append(slope_interval(regret)[0])
     return {"horizon": horizon, "contenders": cells}
 
 
-def _played(world: Instance, contenders: tuple[Contender, ...], scale: Scale, horizon: int) -> JSON:
+def _play_all(
+    world: Instance, contenders: tuple[Contender, ...], scale: Scale, horizon: int
+) -> JSON:
     cells = {}
     for contender in contenders:
         trace = play(world, contender, scale, horizon=horizon)
@@ -245,4 +247,4 @@ def _played(world: Instance, contenders: tuple[Contender, ...], scale: Scale, ho
             "runs": [[float(f"{x:.6g}") for x in run] for run in trace.regret],
             "n_wrong": int(np.sum(recent != world.best_stage)),
         }
-    return {"truth": described(world), "contenders": cells}
+    return {"truth": truth_of(world), "contenders": cells}

@@ -60,16 +60,12 @@ class FeedbackGraph:
     neighbours: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        shown = tuple(_checked_neighbours(row, k) for k, row in enumerate(self.neighbours))
-        if not shown:
+        rows = tuple(map(tuple, self.neighbours))
+        if not rows:
             raise SettingError("neighbours must not be empty: there is at least one action")
-        for k, row in enumerate(shown):
-            for j in row:
-                if not 0 <= j < len(shown):
-                    raise SettingError(
-                        f"neighbours must be actions 0 to {len(shown) - 1}, got {j} at action {k}"
-                    )
-        object.__setattr__(self, "neighbours", shown)
+        for k, row in enumerate(rows):
+            _check_neighbours(row, k, len(rows))
+        object.__setattr__(self, "neighbours", tuple(tuple(map(int, row)) for row in rows))
 
     @classmethod
     def of(cls, cascade: Cascade) -> FeedbackGraph:
@@ -151,20 +147,22 @@ class SideObservationBandit:
 
     def feedback(self, action: int, rng: np.random.Generator) -> FloatArray:
         """Draw the rewards of the arms that ``action`` shows, in the order of its neighbours."""
-        shown = self.graph.neighbours[action]
-        coins = rng.random(len(shown))
+        arms = self.graph.neighbours[action]
+        draws = rng.random(len(arms))
         p, C = self.probabilities, self.offsets
-        return np.array([float(u < p[j]) - C[j] for u, j in zip(coins, shown, strict=True)])
+        return np.array([float(u < p[j]) - C[j] for u, j in zip(draws, arms, strict=True)])
 
 
-def _checked_neighbours(row: Iterable[Any], action: int) -> tuple[int, ...]:
-    shown = tuple(row)
-    for j in shown:
+def _check_neighbours(row: tuple[Any, ...], action: int, n_actions: int) -> None:
+    for j in row:
         if isinstance(j, bool) or not isinstance(j, (int, np.integer)):
             raise SettingError(f"neighbours must be indices, got {j!r} at action {action}")
-    if len(set(shown)) != len(shown):
-        raise SettingError(f"neighbours must differ, got {shown!r} at action {action}")
-    return tuple(map(int, shown))
+        if not 0 <= j < n_actions:
+            raise SettingError(
+                f"neighbours must be actions 0 to {n_actions - 1}, got {j} at action {action}"
+            )
+    if len(set(row)) != len(row):
+        raise SettingError(f"neighbours must differ, got {row!r} at action {action}")
 
 
 def _checked_numbers(name: str, values: Iterable[Any], n: int) -> tuple[float, ...]:

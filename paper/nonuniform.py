@@ -7,14 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paper.contenders import (
-    ALGORITHM_1,
-    ALGORITHM_2,
-    RESOLVE,
-    THOMPSON,
-    Contender,
-    play,
-)
+from paper.contenders import ALGORITHM_1, ALGORITHM_2, RESOLVE, THOMPSON, Contender, play
 from paper.drawing import draw_line, guide, legend_below, new_figure, styled
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table
 from paper.hard_pair import hidden_pair, lower_bound, staying_regrets
@@ -41,9 +34,9 @@ WORST_OVER = tuple(np.geomspace(0.01, 0.3, 8).round(4).tolist())
 ZONED = "Resolve with an indifference zone"
 STAYING = "rule of order n^(2/3)"
 MARGIN = 0.5
-RUNS_OF_RULE = 5  # times the usual number: a few lines of NumPy play them
+RUNS_OF_RULE = 5  # times the usual number, since its runs are fast
 BOUND = "two-point bound: no learner has less"
-# Algorithm 1 decides anew in every round and takes its time: shorter runs tell enough.
+# Algorithm 1 decides in every round, which takes long: shorter runs are enough.
 SHORT = 10
 
 
@@ -62,7 +55,7 @@ def run(scale: Scale) -> Result:
         "horizons": horizons,
         "worst": worst,
     }
-    parameters = {**scale.described(), "seed": 0, "epsilons": list(EPSILONS)}
+    parameters = {**scale.parameters(), "seed": 0, "epsilons": list(EPSILONS)}
     parameters["checkpoints"] = {
         "pairs": _rounds(scale.horizon),
         f"pairs, {ALGORITHM_1.label}": _rounds(scale.horizon // SHORT),
@@ -222,7 +215,7 @@ def _at_turn(epsilons: list[float], scale: Scale) -> dict[str, list[float]]:
 
 
 def _worse(contender: Contender, epsilon: float, scale: Scale, rounds: list[int]) -> JSON:
-    traces = [_played(world, contender, scale, rounds) for world in hidden_pair(epsilon)]
+    traces = [_play(world, contender, scale, rounds) for world in hidden_pair(epsilon)]
     regrets = [trace.mean_regret() for trace in traces]
     return {
         "rounds": rounds,
@@ -237,8 +230,8 @@ def _worst(contender: Contender, scale: Scale, horizons: list[int]) -> list[floa
     """Return the worse regret at the worst ε for each horizon; θ is the same for every ε."""
     pairs = [hidden_pair(epsilon) for epsilon in WORST_OVER]
     worlds = [pairs[0][0], *(second for _, second in pairs)]
-    found = [_played(world, contender, scale, horizons).mean_regret() for world in worlds]
-    return np.max(found, axis=0).tolist()  # type: ignore[no-any-return]
+    regrets = [_play(world, contender, scale, horizons).mean_regret() for world in worlds]
+    return np.max(regrets, axis=0).tolist()  # type: ignore[no-any-return]
 
 
 def _worst_of_rule(horizons: list[int], scale: Scale) -> list[float]:
@@ -249,17 +242,18 @@ def _worst_of_rule(horizons: list[int], scale: Scale) -> list[float]:
     ]
 
 
-def _played(world: Instance, contender: Contender, scale: Scale, rounds: list[int]) -> Trace:
+def _play(world: Instance, contender: Contender, scale: Scale, rounds: list[int]) -> Trace:
     return play(world, contender, scale, horizon=rounds[-1], checkpoints=rounds)
 
 
 def _at(x: list[int], y: list[float], place: float) -> float:
+    """Return y at a place by interpolation on logarithmic scales."""
     return float(np.exp(np.interp(math.log(place), np.log(x), np.log(np.maximum(y, 1e-12)))))
 
 
 def _growth(cell: JSON) -> float:
-    n, now = cell["rounds"][-1], cell["worse"][-1]
-    return math.log10(now / _at(cell["rounds"], cell["worse"], n / 10))
+    n, final = cell["rounds"][-1], cell["worse"][-1]
+    return math.log10(final / _at(cell["rounds"], cell["worse"], n / 10))
 
 
 def _slope(x: list[int], y: list[float]) -> float:

@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from paper.conditional_rules import CUT, FIXED, ONE, ORACLE, OURS, priced
-from paper.contenders import CHECKPOINTS, RATE, SUBLINEAR, curve, slope_interval, slope_told
-from paper.drawing import (
-    REGRET,
-    ROUNDS,
-    legend_below,
-    new_figure,
-    shade,
-    styled,
+from paper.conditional_rules import CUT, FIXED, LEARNER, ONE, ORACLE, OURS, priced
+from paper.contenders import (
+    CHECKPOINTS,
+    RATE,
+    SUBLINEAR,
+    curve,
+    play,
+    regret_text,
+    slope_interval,
+    slope_text,
 )
-from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, below
-from paper.sensors import HEART, PIMA
+from paper.drawing import REGRET, ROUNDS, legend_below, new_figure, shade, styled
+from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, below, listing
+from paper.sensors import DATA, TITLES
 from stopwise.cascade import Cascade, FloatArray
-from stopwise.policies import OutputConditional
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.problem.instance import Instance
 from stopwise.problem.stopping_problem import StoppingProblem
-from stopwise.simulation import simulate
 from stopwise.simulation.palette import BROWN, GREY, INDIGO, INK, WINE
 
 NAME = "output-conditional"
@@ -41,8 +41,6 @@ LOOKS: dict[str, JSON] = {
     CUT: {"color": BROWN, "linestyle": "--"},
     ONE: {"color": WINE, "linestyle": "-."},
 }
-DATA = {"PIMA": PIMA, "Heart": HEART}
-NAMES = {"PIMA": "PIMA diabetes", "Heart": "Heart (Cleveland)"}
 # Conditional weak dominance holds in the first world, and fails in the second.
 INSIDE = "learner, nested errors, costs (0, .35, .1)"
 OUTSIDE = "learner, relaxed errors, costs (0, .2, .2)"
@@ -60,8 +58,8 @@ def run(scale: Scale) -> Result:
         INSIDE: nested_errors(Cascade(costs=[0, 0.35, 0.1])),
         OUTSIDE: relaxed_errors(Cascade(costs=[0, 0.2, 0.2])),
     }
-    numbers["learning"] = {label: _learned(world, scale) for label, world in worlds.items()}
-    parameters = {**scale.described(), "seed": 0, "fold_seed": 0, "checkpoints": CHECKPOINTS}
+    numbers["learning"] = {label: _learning(world, scale) for label, world in worlds.items()}
+    parameters = {**scale.parameters(), "seed": 0, "fold_seed": 0, "checkpoints": CHECKPOINTS}
     return Result(NAME, parameters, numbers)
 
 
@@ -84,7 +82,7 @@ def figure(result: Result) -> dict[str, Any]:
         axis.set_xscale("log")
         axis.set_xlim(x[0], x[-1])
         axis.set_xlabel("λ (mistakes a dollar)")
-        axis.set_title(NAMES[name])
+        axis.set_title(TITLES[name])
     axes[0].set_ylabel("cost + error beyond the best stage")
     for label, numbers in result.numbers["learning"].items():
         rounds, look = numbers["rounds"], LEARNING[label]
@@ -103,7 +101,7 @@ def figure(result: Result) -> dict[str, Any]:
 
 def tables(result: Result) -> list[Table]:
     """Return what each rule costs at some λ, and what the learner paid."""
-    shown = []
+    rows = []
     for name in DATA:
         cell = result.numbers[name]
         for k, place in enumerate(cell["learned"]["places"]):
@@ -112,7 +110,7 @@ def tables(result: Result) -> list[Table]:
             learned = cell["learned"]["cost"][k]
             held = cell["held_out"]
             h = held["places"].index(place)
-            shown.append(
+            rows.append(
                 (
                     name,
                     f"{cell['lambda'][place]:.2g}",
@@ -127,8 +125,8 @@ def tables(result: Result) -> list[Table]:
             label,
             f"{c['best_cost']:.4f}",
             f"{c['best_fixed_cost']:.4f}",
-            f"{c['mean'][-1]:.1f} ± {(c['high'][-1] - c['low'][-1]) / 2:.1f}",
-            slope_told(c),
+            regret_text(c, digits=1),
+            slope_text(c),
         )
         for label, c in result.numbers["learning"].items()
     )
@@ -138,7 +136,7 @@ def tables(result: Result) -> list[Table]:
             "Cost + error a case; held out: rules chosen on half of the cases, priced on the other",
             ("data", "λ", "best stage", *LOOKS, "learner, all cases", "cond. weak dominance",
              "held out: best stage, after seeing with labels, without"),
-            tuple(shown),
+            tuple(rows),
         ),
         Table(
             f"The learner after T = {T:,} cases, {result.parameters['replications']} runs",
@@ -159,14 +157,14 @@ def check(result: Result) -> list[Claim]:
         )
         for name, cell in cells.items()
     }
-    kept = {name: _most_saved(cell["held_out"], ORACLE, FIXED) for name, cell in cells.items()}
+    held_out = {name: _most_saved(cell["held_out"], ORACLE, FIXED) for name, cell in cells.items()}
     docket.judge_ours(
         "With labels, looking at each output saves more than 1 % over the best stage, somewhere",
-        all(share > 0.01 for share in kept.values()),
+        all(share > 0.01 for share in held_out.values()),
         "most saved on cases that did not choose the rule: "
-        + _listed(kept, "{:.1%}")
+        + listing(held_out, "{:.1%}", TITLES)
         + "; on those that did: "
-        + _listed(most, "{:.1%}"),
+        + listing(most, "{:.1%}", TITLES),
     )
     worse = {
         name: [a / b - 1 for a, b in zip(cell[OURS], cell[ONE], strict=True)]
@@ -176,7 +174,7 @@ def check(result: Result) -> list[Claim]:
         "Without labels, looking is nowhere worse than one stage for all",
         all(max(shares) <= SLACK for shares in worse.values()),
         "; ".join(
-            f"{NAMES[name]}: worse at {sum(s > SLACK for s in shares)} of {len(shares)} λ, by up "
+            f"{TITLES[name]}: worse at {sum(s > SLACK for s in shares)} of {len(shares)} λ, by up "
             f"to {max(shares):.0%}, better at {sum(s < -SLACK for s in shares)}, by up to "
             f"{-min(shares):.0%}"
             for name, shares in worse.items()
@@ -187,8 +185,8 @@ def check(result: Result) -> list[Claim]:
     docket.judge_ours(
         "Under conditional weak dominance the regret against the best stopping rule is sublinear",
         below(slope_interval(inside), SUBLINEAR),
-        f"slope over the last decade {slope_told(inside)}, "
-        f"{slope_told(outside)} where it fails; regret {inside['mean'][-1]:.0f} and "
+        f"slope over the last decade {slope_text(inside)}, "
+        f"{slope_text(outside)} where it fails; regret {inside['mean'][-1]:.0f} and "
         f"{outside['mean'][-1]:.0f} mistakes, where the best single stage, known in advance, has "
         f"{_of_fixed(inside):.0f} and {_of_fixed(outside):.0f}",
         source="docs/contexts.md",
@@ -222,22 +220,16 @@ def _judge_theorems(docket: Docket, cells: dict[str, JSON]) -> None:
     docket.judge_ours(
         "Cut off at a stage, it never costs more than that stage for all, whatever the labels",
         over <= SLACK,
-        f"most it costs beyond: {max(over, 0.0):.1g}; most it saves: " + _listed(saved, "{:.1%}"),
+        f"most it costs beyond: {max(over, 0.0):.1g}; most it saves: "
+        + listing(saved, "{:.1%}", TITLES),
         source="docs/contexts.md",
         at_any_scale=True,
     )
 
 
-def _learned(world: Instance, scale: Scale) -> JSON:
-    trace = simulate(
-        world,
-        OutputConditional,
-        horizon=scale.horizon,
-        replications=scale.replications,
-        checkpoints=CHECKPOINTS,
-    )
+def _learning(world: Instance, scale: Scale) -> JSON:
     return {
-        **curve(trace),
+        **curve(play(world, LEARNER, scale)),
         "best_cost": StoppingProblem(world).best_cost,
         "best_fixed_cost": float(world.total_costs.min()),
     }
@@ -250,7 +242,3 @@ def _of_fixed(numbers: JSON) -> float:
 def _most_saved(cell: JSON, rule: str, against: str) -> float:
     costs: tuple[FloatArray, FloatArray] = (np.array(cell[rule]), np.array(cell[against]))
     return float((1 - costs[0] / costs[1]).max())
-
-
-def _listed(values: dict[str, float], form: str) -> str:
-    return ", ".join(f"{NAMES[name]} {form.format(value)}" for name, value in values.items())

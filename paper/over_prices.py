@@ -12,7 +12,7 @@ from stopwise.disagreement import is_dominant_at
 from stopwise.problem.instance import Instance
 
 Span = tuple[float, float]
-# How near to an edge, as a share of it, the line is drawn on either side.
+# Lines are drawn up to this distance from a jump on either side, as a share of λ.
 NEAR = 1e-9
 POINTS = 200
 
@@ -23,7 +23,7 @@ def priced(world: Instance, dollars: FloatArray, weight: float) -> Instance:
 
 
 def limit_stage(disagreement: FloatArray, cascade: Cascade) -> int:
-    """Return where a learner without labels ends: the first stage that covers what follows."""
+    """Return where a learner without labels ends: the first stage beyond which nothing can pay."""
     stages = range(cascade.n_stages)
     return next(k for k in stages if is_dominant_at(disagreement, cascade, k))
 
@@ -34,7 +34,7 @@ def edges(world: Instance, dollars: FloatArray, span: Span) -> list[float]:
     The best stage changes only where a price is a difference of error rates, and what a price
     covers only where it is a disagreement.
     """
-    found = set(span)
+    points = set(span)
     for j in range(len(dollars)):
         for i in range(j):
             step = dollars[j] - dollars[i]
@@ -42,8 +42,8 @@ def edges(world: Instance, dollars: FloatArray, span: Span) -> list[float]:
                 world.disagreement[i, j] / step,
                 (world.error_rates[i] - world.error_rates[j]) / step,
             )
-            found.update(float(x) for x in at if span[0] < x < span[1])
-    return sorted(found)
+            points.update(float(x) for x in at if span[0] < x < span[1])
+    return sorted(points)
 
 
 def failing_spans(world: Instance, dollars: FloatArray, span: Span) -> list[Span]:

@@ -14,11 +14,12 @@ from paper.contenders import (
     SUPERVISED,
     THOMPSON,
     curve,
-    described,
     play,
     ratio_interval,
-    slope_told,
-    told_regret,
+    regret_text,
+    slope_text,
+    stop_shares_text,
+    truth_of,
 )
 from paper.experiment import JSON, Result, Scale, Table
 from paper.over_prices import dominance_line, failing_spans, limit_regret, limit_stage, priced
@@ -49,7 +50,7 @@ def measure(name: str, sensors: Sensors, scale: Scale) -> Result:
     turney = scale.turney_costs
     world, dollars = sensors.recording(turney=turney), sensors.cumulative_costs(turney=turney)
     parameters = {
-        **scale.described(),
+        **scale.parameters(),
         "seed": 0,
         "fold_seed": 0,
         "checkpoints": CHECKPOINTS,
@@ -59,14 +60,14 @@ def measure(name: str, sensors: Sensors, scale: Scale) -> Result:
         "rows": len(world),
     }
     numbers = {
-        "truth": described(world.instance),
+        "truth": truth_of(world.instance),
         "curves": {c.label: curve(play(world, c, scale)) for c in CONTENDERS},
-        "sweep": _swept(world.instance, np.array(dollars), scale),
+        "sweep": _sweep(world.instance, np.array(dollars), scale),
     }
     return Result(name, parameters, numbers)
 
 
-def _swept(world: Instance, dollars: FloatArray, scale: Scale) -> JSON:
+def _sweep(world: Instance, dollars: FloatArray, scale: Scale) -> JSON:
     """Return regret a round over λ, what it tends to, and how it compares with labels."""
     lambdas = np.geomspace(*LAMBDAS, scale.grid).tolist()
     worlds = [priced(world, dollars, weight) for weight in lambdas]
@@ -102,14 +103,14 @@ def _swept(world: Instance, dollars: FloatArray, scale: Scale) -> JSON:
 
 
 def _times(ours: list[FloatArray], theirs: list[FloatArray], holds: list[bool]) -> JSON:
-    """Return how many times the regret with labels there is without, where that says anything."""
+    """Return the regret without labels over that with labels, at the λ where both are known."""
     places = [k for k, regret in enumerate(theirs) if holds[k] and regret.mean() >= NOTHING]
-    found = [ratio_interval(np.maximum(ours[k], NOTHING), theirs[k]) for k in places]
+    ratios = [ratio_interval(np.maximum(ours[k], NOTHING), theirs[k]) for k in places]
     return {
         "places": places,
-        "ratio": [ratio for ratio, _ in found],
-        "low": [interval[0] for _, interval in found],
-        "high": [interval[1] for _, interval in found],
+        "ratio": [ratio for ratio, _ in ratios],
+        "low": [interval[0] for _, interval in ratios],
+        "high": [interval[1] for _, interval in ratios],
     }
 
 
@@ -131,8 +132,8 @@ def draw(result: Result) -> dict[str, Any]:
     for label in (c.label for c in SWEPT):
         drawing.draw_line(a_round, label, x, sweep[label])
     line = sweep["limit_line"]
-    named = "disagreement rule (T → ∞)"
-    drawing.guide(a_round, line["lambda"], line["regret"], named, (0, (1, 1)), color=WINE, zorder=3)
+    label = "disagreement rule (T → ∞)"
+    drawing.guide(a_round, line["lambda"], line["regret"], label, (0, (1, 1)), color=WINE, zorder=3)
     a_round.set_ylabel(drawing.REGRET_A_ROUND)
     a_round.set_title(f"over λ, after T = {sweep['horizon']:,} rounds")
     for label, cell in sweep["times_labels"].items():
@@ -182,9 +183,9 @@ def tabulate(result: Result) -> list[Table]:
     rows = tuple(
         (
             label,
-            told_regret(c),
-            slope_told(c),
-            ", ".join(f"{share:.1%}" for share in _shares(c)),
+            regret_text(c),
+            slope_text(c),
+            stop_shares_text(c),
         )
         for label, c in result.numbers["curves"].items()
     )
@@ -201,8 +202,3 @@ def tabulate(result: Result) -> list[Table]:
             rows,
         ),
     ]
-
-
-def _shares(numbers: JSON) -> list[float]:
-    stops = np.array(numbers["final_stops"]).sum(axis=0)
-    return [float(share) for share in stops / stops.sum()]

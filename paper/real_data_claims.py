@@ -14,20 +14,11 @@ from paper.contenders import (
     SUPERVISED,
     last_decade_slope,
     ratio_interval,
+    regret_text,
     slope_interval,
-    slope_told,
-    told_regret,
+    slope_text,
 )
-from paper.experiment import (
-    JSON,
-    Claim,
-    Docket,
-    Interval,
-    Result,
-    Verdict,
-    above,
-    below,
-)
+from paper.experiment import JSON, Claim, Docket, Interval, Result, Verdict, above, below
 from paper.over_prices import failing_share
 from paper.real_data import LAMBDAS, NOTHING
 from stopwise.cascade import FloatArray
@@ -42,7 +33,7 @@ def judge(result: Result, *, regime: int, figure: str) -> list[Claim]:
     """The regime, the rate, the constant factor, and what happens outside weak dominance."""
     docket, name = Docket(result), _NAMES[result.name]
     weight = f"λ = {result.parameters['lambda']:g}"
-    chosen = f"{weight} (the paper prints none), prices, classifiers, fold seed 0"
+    choices = f"{weight} (the paper prints none), prices, classifiers, fold seed 0"
     truth, curves = result.numbers["truth"], result.numbers["curves"]
     ours, theirs = curves[ALGORITHM_2.label], curves[SUPERVISED.label]
     docket.judge(
@@ -52,54 +43,54 @@ def judge(result: Result, *, regime: int, figure: str) -> list[Claim]:
         f"{min(g for g in truth['gaps'] if g > 0):.3f}, and weak dominance "
         f"{'holds' if truth['weakly_dominant'] else 'fails'}",
         source="Section 7, regimes",
-        choices=chosen,
+        choices=choices,
         at_any_scale=True,
     )
     docket.judge(
         f"{name}: the regret of Algorithm 2, without labels, is sublinear",
         below(slope_interval(ours), SUBLINEAR),
-        f"{told_regret(ours)} at T = {result.parameters['horizon']:,}, slope over the last decade "
-        f"{slope_told(ours)}",
+        f"{regret_text(ours)} at T = {result.parameters['horizon']:,}, slope over the last decade "
+        f"{slope_text(ours)}",
         source=figure,
-        choices=f"{chosen}; {RATE}",
+        choices=f"{choices}; {RATE}",
     )
-    without, with_labels = told_regret(ours), told_regret(theirs)
+    without, with_labels = regret_text(ours), regret_text(theirs)
     compared = f"{without} without labels and {with_labels} with them"
     nothing = max(ours["mean"][-1], theirs["mean"][-1]) <= NOTHING
     remark = _NOTHING_TO_COMPARE if nothing else ""
     growth, factor, interval = _growth(ours, theirs), *_factor(ours, theirs)
-    told = "" if nothing else f": {factor:.2f} times as much ({_told(interval)})"
+    ratio = "" if nothing else f": {factor:.2f} times as much ({_interval_text(interval)})"
     docket.judge(
         f"{name}: without labels the regret is within a constant factor of that with labels",
         nothing or below(growth, math.log10(GROWTH)),
         compared
-        + told
+        + ratio
         + remark
-        + ("" if nothing else f"; from T/10 to T the ratio grows by {_grown(growth)}"),
+        + ("" if nothing else f"; from T/10 to T the ratio grows by {_growth_text(growth)}"),
         source=figure,
-        choices=f"{chosen}; constant: it grows by less than {GROWTH:g} times in the last decade",
+        choices=f"{choices}; constant: it grows by less than {GROWTH:g} times in the last decade",
     )
     docket.judge(
         f"{name}: without labels one learns as well as with them",
         nothing or below(interval, AS_WELL),
-        f"{compared}{told}{remark}; Resolve, without labels: "
-        f"{told_regret(curves[RESOLVE.label])}" + _over_weights(result.numbers["sweep"]),
+        f"{compared}{ratio}{remark}; Resolve, without labels: "
+        f"{regret_text(curves[RESOLVE.label])}" + _over_weights(result.numbers["sweep"]),
         source="Section 7, last sentence",
-        choices=f"{chosen}; as well: at most {AS_WELL:g} times the regret",
+        choices=f"{choices}; as well: at most {AS_WELL:g} times the regret",
     )
     docket.judge(
         f"{name}: the learner with labels has the lower regret",
         Verdict.UNDECIDED if nothing else above(interval, 1.0),
         compared + remark,
         source=figure,
-        choices=chosen,
+        choices=choices,
     )
     resolve = curves[RESOLVE.label]
     docket.judge_ours(
         f"{name}: Resolve does no worse than Algorithm 2",
         resolve["low"][-1] <= max(ours["high"][-1], NOTHING),
-        f"{told_regret(resolve)} against {without} (regrets below one mistake count as one)",
-        choices=chosen,
+        f"{regret_text(resolve)} against {without} (regrets below one mistake count as one)",
+        choices=choices,
     )
     _judge_dominance(docket, result)
     return docket.claims
@@ -163,11 +154,11 @@ def _growth(ours: JSON, theirs: JSON) -> Interval:
     return slope - half, slope + half
 
 
-def _grown(growth: Interval) -> str:
+def _growth_text(growth: Interval) -> str:
     return f"{10 ** growth[0]:.2f} to {10 ** growth[1]:.2f} times"
 
 
-def _told(interval: Interval) -> str:
+def _interval_text(interval: Interval) -> str:
     return f"{interval[0]:.2f} to {interval[1]:.2f}"
 
 

@@ -95,14 +95,14 @@ def bandit_feedback(
     >>> bandit_feedback(["no", "yes"], Cascade(costs=[0, 0.25, 0.1]))
     array([0.  , 0.75])
     """
-    played, told = check_outputs(outputs, cascade, stage)
+    played, values = check_outputs(outputs, cascade, stage)
     path = cascade.paths[played]
-    if None in told:
-        node = path[told.index(None)]
+    if None in values:
+        node = path[values.index(None)]
         raise OutputsError(
             f"outputs must not be missing, got None at stage {node + 1} ({cascade.names[node]!r})"
         )
-    differs = np.array([float(y != told[0]) for y in told])
+    differs = np.array([float(y != values[0]) for y in values])
     return differs - cascade.cumulative_costs[list(path)]
 
 
@@ -118,9 +118,9 @@ def sensor_feedback(
     >>> sensor_feedback([0.0, 0.75], Cascade(costs=[0, 0.25, 0.1]))
     (0, 1)
     """
-    played, told = check_outputs(np.asarray(rewards, dtype=np.float64), cascade, stage)
+    played, values = check_outputs(np.asarray(rewards, dtype=np.float64), cascade, stage)
     path = cascade.paths[played]
-    coins = np.array(told) + cascade.cumulative_costs[list(path)]
+    coins = np.array(values) + cascade.cumulative_costs[list(path)]
     outputs = np.rint(coins)
     for node, coin, output in zip(path, coins.tolist(), outputs.tolist(), strict=True):
         if output not in (0, 1) or abs(coin - output) > TOLERANCE:

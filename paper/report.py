@@ -48,7 +48,7 @@ def write_report(directory: Path, finished: Sequence[Finished], scale: Scale) ->
 def tally(finished: Iterable[Finished], *, is_ours: bool) -> str:
     """Return how many claims, of the paper or of ours, have each verdict, in words."""
     counts = Counter(c.verdict for done in finished for c in done.claims if c.is_ours == is_ours)
-    return ", ".join(v.counted(counts[v]) for v in Verdict if counts[v]) or "none"
+    return ", ".join(v.count_text(counts[v]) for v in Verdict if counts[v]) or "none"
 
 
 def _page(directory: Path, finished: Sequence[Finished], scale: Scale) -> str:

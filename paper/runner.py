@@ -12,12 +12,12 @@ from pathlib import Path
 from paper import EXPERIMENTS
 from paper.drawing import save
 from paper.experiment import Claim, Result, Scale, Table
-from paper.keeping import Entry, fingerprint, kept_results, write_results
+from paper.keeping import Entry, fingerprint, read_results, write_results
 from stopwise.checks import known_name
 from stopwise.errors import InputError, SettingError
 
 REPORT, FIGURES = "report.html", "figures"
-# So that no process is left with a long experiment at the end.
+# Long experiments start first, so that none is left running alone at the end.
 LONGEST_FIRST = (
     "fig-wd",
     "contexts",
@@ -32,7 +32,7 @@ LONGEST_FIRST = (
 
 @dataclass(frozen=True)
 class Finished:
-    """An experiment that is done: its result, what was drawn, and what became of its claims."""
+    """A finished experiment: its result, claims with verdicts, tables and names of figures."""
 
     result: Result
     claims: tuple[Claim, ...]
@@ -47,17 +47,16 @@ class Finished:
         return self.result.name
 
 
-def chosen(names: Iterable[str]) -> list[str]:
-    """Return the experiments that were asked for, in the order of the report; ``all`` is all."""
-    wanted = set(names)
-    known = [*EXPERIMENTS, "all"]
-    for name in sorted(wanted):
-        known_name("experiment", name, known, SettingError)
-    return [name for name in EXPERIMENTS if "all" in wanted or name in wanted]
+def select(names: Iterable[str]) -> list[str]:
+    """Return the named experiments in the order of the report; ``all`` stands for all of them."""
+    selection = set(names)
+    for name in sorted(selection):
+        known_name("experiment", name, [*EXPERIMENTS, "all"], SettingError)
+    return [name for name in EXPERIMENTS if "all" in selection or name in selection]
 
 
 def writable_directory(name: str | Path) -> Path:
-    """Return the directory, made if it is missing, or raise before any work is done."""
+    """Return the directory, created if it is missing, or raise before any work is done."""
     if not str(name).strip():
         raise InputError(f"--out must name a directory, got {name!r}")
     directory = Path(name)
@@ -84,9 +83,9 @@ def run_into(
 ) -> list[Finished]:
     """Run the named experiments and return them, finished.
 
-    Several are computed side by side, one a process; one alone may use all processes itself. Each
-    is written down as soon as it is done. What the directory holds already from the same code,
-    packages and scale is kept: the same would come out again.
+    Several are computed in parallel, each in one process; one alone may use all processes. Each is
+    saved as soon as it is done. Results in the directory from the same code, packages and scale are
+    kept, since they would be the same again.
 
     Parameters
     ----------
@@ -99,33 +98,35 @@ def run_into(
     fresh
         Compute the named experiments again, and drop results of another scale.
     watch
-        Called with what starts, and with each name and what came of it afterwards.
+        Called with what starts, and with each name and its finished experiment.
     """
     made_by = fingerprint()
-    kept = kept_results(directory, made_by, scale, drops_others=fresh)
+    kept = read_results(directory, made_by, scale, drops_others=fresh)
     if fresh:
         kept = {name: entry for name, entry in kept.items() if name not in names}
     done: dict[str, Finished] = {}
     for name in names:
         if name in kept:
-            done[name] = _again(directory, kept[name])
+            done[name] = _restore(directory, kept[name])
             watch(name, done[name])
-    for entry in _computed(directory, [name for name in names if name not in kept], scale, watch):
+    for entry in _compute_all(
+        directory, [name for name in names if name not in kept], scale, watch
+    ):
         name = entry.result.name
         kept[name] = entry
         write_results(directory, made_by, kept)
-        done[name] = _judged(entry, kept=False)
+        done[name] = _judge(entry, kept=False)
         watch(name, done[name])
     return [done[name] for name in names]
 
 
-def _computed(
+def _compute_all(
     directory: Path,
     names: list[str],
     scale: Scale,
     watch: Callable[[str, Finished | None], None],
 ) -> Iterator[Entry]:
-    """Compute experiments side by side, one a process; the longest first, as each is done."""
+    """Compute experiments in parallel, the longest first, and yield each when it is done."""
     if len(names) < 2 or scale.n_jobs == 1:
         for name in names:
             watch(name, None)
@@ -145,40 +146,30 @@ def _compute(directory: Path, name: str, scale: Scale) -> Entry:
     """Run one experiment and draw its figures."""
     start = time.perf_counter()
     result = _plain(EXPERIMENTS[name].run(scale))
-    figures = _drawn(directory, result)
+    figures = _draw(directory, result)
     return Entry(result, time.perf_counter() - start, figures)
 
 
 def all_finished(directory: Path, scale: Scale, done: Iterable[Finished] = ()) -> list[Finished]:
-    """Return everything that the directory holds, in the order of the report.
-
-    Parameters
-    ----------
-    directory
-        Where experiments were run into.
-    scale
-        How much was computed.
-    done
-        What is at hand and need not be drawn again.
-    """
-    at_hand = {finished.name: finished for finished in done}
-    kept = kept_results(directory, fingerprint(), scale)
+    """Return all results in the directory, in the order of the report; ``done`` as they are."""
+    current = {finished.name: finished for finished in done}
+    saved = read_results(directory, fingerprint(), scale)
     return [
-        at_hand[name] if name in at_hand else _again(directory, kept[name])
+        current[name] if name in current else _restore(directory, saved[name])
         for name in EXPERIMENTS
-        if name in at_hand or name in kept
+        if name in current or name in saved
     ]
 
 
 def _plain(result: Result) -> Result:
-    """Return the result as JSON will give it back, so that a kept one is no different."""
+    """Return the result as it is read back from JSON, so that a kept one is no different."""
     parameters, numbers = json.loads(
         json.dumps([result.parameters, result.numbers], allow_nan=False)
     )
     return Result(result.name, parameters, numbers)
 
 
-def _drawn(directory: Path, result: Result) -> tuple[str, ...]:
+def _draw(directory: Path, result: Result) -> tuple[str, ...]:
     figures = EXPERIMENTS[result.name].figure(result)
     for stem, sheet in figures.items():
         for path in _files(directory, stem):
@@ -186,14 +177,14 @@ def _drawn(directory: Path, result: Result) -> tuple[str, ...]:
     return tuple(figures)
 
 
-def _again(directory: Path, entry: Entry) -> Finished:
-    """Return a kept experiment, drawn again only if a figure is gone."""
+def _restore(directory: Path, entry: Entry) -> Finished:
+    """Return a kept experiment; its figures are drawn again only if one is missing."""
     if not all(path.exists() for stem in entry.figures for path in _files(directory, stem)):
-        _drawn(directory, entry.result)
-    return _judged(entry, kept=True)
+        _draw(directory, entry.result)
+    return _judge(entry, kept=True)
 
 
-def _judged(entry: Entry, *, kept: bool) -> Finished:
+def _judge(entry: Entry, *, kept: bool) -> Finished:
     experiment = EXPERIMENTS[entry.result.name]
     claims, tables = experiment.check(entry.result), experiment.tables(entry.result)
     return Finished(entry.result, tuple(claims), tuple(tables), entry.figures, entry.seconds, kept)

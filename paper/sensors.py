@@ -19,7 +19,7 @@ N_FOLDS = 5
 
 @dataclass(frozen=True)
 class Sensors:
-    """How a data set is made a cascade.
+    """How a data set becomes a cascade.
 
     Parameters
     ----------
@@ -81,7 +81,9 @@ HEART = Sensors(
     (27, 300, 601),
     weight=0.005,
 )
-# Table 1's "patient history", read as the attributes that nobody has to measure.
+DATA = {"PIMA": PIMA, "Heart": HEART}
+TITLES = {"PIMA": "PIMA diabetes", "Heart": "Heart (Cleveland)"}
+# Table 1's "patient history", taken to be the attributes that need no measurement.
 HEART_HISTORY = Sensors(
     load_heart,
     ("history", "all"),
@@ -119,10 +121,10 @@ def out_of_fold(sensors: Sensors, seed: int) -> tuple[IntArray, IntArray]:
     cut = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
     for f, (train, test) in enumerate(cut.split(data.features, data.labels)):
         fold[test] = f
-        known: tuple[str, ...] = ()
+        attributes: tuple[str, ...] = ()
         for k, added in enumerate(sensors.adds):
-            known += added
-            columns = data.columns(known)
+            attributes += added
+            columns = data.columns(attributes)
             model = make_pipeline(StandardScaler(), SVC(kernel="linear"))
             model.fit(data.features[np.ix_(train, columns)], data.labels[train])
             outputs[test, k] = model.predict(data.features[np.ix_(test, columns)])

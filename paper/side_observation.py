@@ -87,15 +87,17 @@ class SideObservations:
         demands = raw_demands(gaps, COIN_SIGMA2)
         rate = 4 * self.alpha * math.log(t)
         least = least_seen(observed)
-        found = phase(observed, demands, rate, self.beta(n_explored) / K, least)
-        if found == EXPLOIT:
+        # The phase, or the arm that has to be seen.
+        step = phase(observed, demands, rate, self.beta(n_explored) / K, least)
+        if step == EXPLOIT:
             return Choice(gaps.index(0.0), False, informed_for(observed, demands, self.alpha, t))
-        if found == PLAN:
+        if step == PLAN:
             arm = first_lacking(plays, self._plan(demands, gaps), rate)
-            return Choice(arm if arm >= 0 else self._showing(least), True)
-        return Choice(self._showing(found), True)
+            return Choice(arm if arm >= 0 else self._arm_showing(least), True)
+        return Choice(self._arm_showing(step), True)
 
-    def _showing(self, arm: int) -> int:
+    def _arm_showing(self, arm: int) -> int:
+        """Return the first arm that shows ``arm``."""
         return next(k for k, row in enumerate(self.graph.neighbours) if arm in row)
 
 

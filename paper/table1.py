@@ -9,7 +9,7 @@ import numpy as np
 
 from paper.drawing import legend_below, new_figure, styled
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, Verdict, below
-from paper.sensors import HEART, HEART_HISTORY, N_FOLDS, PIMA, Sensors, out_of_fold
+from paper.sensors import DATA, HEART_HISTORY, N_FOLDS, Sensors, out_of_fold
 from stopwise.problem.instance import Instance
 from stopwise.simulation.palette import BROWN, GREY, INK
 
@@ -20,7 +20,6 @@ ABOUT = (
     "classifier that was not fitted to it. γ is how often each errs, δ₁₂ how often the dear one "
     "spoils a right answer of the cheap one, which strong dominance forbids."
 )
-DATA = {"PIMA": PIMA, "Heart": HEART}
 # The paper says "patient history" and prints no list of attributes.
 HISTORY = "Heart, history alone"
 HISTORY_SEEDS = 5  # an aside
@@ -39,11 +38,11 @@ MORE = {"p_12": "p₁₂", "flip_flop": "flip-flop"}
 def run(scale: Scale) -> Result:
     """Fit the classifiers for every fold seed and count their errors."""
     numbers = {
-        name: _measured(sensors, scale.fold_seeds, scale.n_jobs) for name, sensors in DATA.items()
+        name: _measure(sensors, scale.fold_seeds, scale.n_jobs) for name, sensors in DATA.items()
     }
     few = min(scale.fold_seeds, HISTORY_SEEDS)
-    numbers[HISTORY] = _measured(HEART_HISTORY, few, scale.n_jobs)
-    parameters = {**scale.described(), "classifier": "SVC(kernel='linear', C=1), standardised"}
+    numbers[HISTORY] = _measure(HEART_HISTORY, few, scale.n_jobs)
+    parameters = {**scale.parameters(), "classifier": "SVC(kernel='linear', C=1), standardised"}
     return Result(NAME, {**parameters, "folds": N_FOLDS, "printed": PRINTED}, numbers)
 
 
@@ -52,20 +51,20 @@ def figure(result: Result) -> dict[str, Any]:
     """Draw our estimates with their spread beside the printed ones."""
     sheet, axes = new_figure(1, 2, height=3.5, sharey=True)
     for axis, name in zip(axes, DATA, strict=True):
-        found = result.numbers[name]
+        cell = result.numbers[name]
         for k, column in enumerate((*COLUMNS, *MORE)):
-            seeds = np.array(found["by_seed"][column])
+            seeds = np.array(cell["by_seed"][column])
             axis.errorbar(k, seeds.mean(), yerr=_two_sd(seeds), fmt="o", color=INK, capsize=4,
                           markersize=5, label="all folds, mean ± 2 sd over fold seeds")  # fmt: skip
         for k, column in enumerate(COLUMNS):
-            folds = np.array(found["by_fold"][column])
+            folds = np.array(cell["by_fold"][column])
             axis.plot(k - 0.22 + _spread(len(folds)), folds, ".", color=GREY, alpha=0.45,
                       markersize=4, label="one fold", zorder=1)  # fmt: skip
             axis.plot(k + 0.2, PRINTED[name][k], "D", color=BROWN, markersize=5,
                       label="printed in the paper")  # fmt: skip
         axis.plot(len(COLUMNS) + 0.2, _implied(name), "D", color=BROWN, markersize=5,
                   fillstyle="none", label="follows from what is printed")  # fmt: skip
-        axis.set_title(f"{name} ({found['n_rows']} rows)")
+        axis.set_title(f"{name} ({cell['n_rows']} rows)")
         axis.set_xticks(range(len(COLUMNS) + len(MORE)), [*SYMBOLS, *MORE.values()])
         axis.set_ylim(bottom=-0.01)  # a fold without a single case is at 0
     axes[0].set_ylabel("share of cases")
@@ -83,10 +82,8 @@ def tables(result: Result) -> list[Table]:
         gain = mean["gamma_1"] - mean["gamma_2"]
         rows.append((name, "ours, mean ± 2 sd", *cells[:-1], f"{gain:.3f}", cells[-1]))
         g1, g2, d = PRINTED[name]
-        derived = f"{_implied(name):.3f} (follows)"
-        rows.append(
-            (name, "printed", f"{g1:g}", f"{g2:g}", f"{d:g}", derived, f"{g1 - g2:.3f}", "")
-        )
+        p = f"{_implied(name):.3f} (follows)"
+        rows.append((name, "printed", f"{g1:g}", f"{g2:g}", f"{d:g}", p, f"{g1 - g2:.3f}", ""))
     mean, spread = result.numbers[HISTORY]["mean"], result.numbers[HISTORY]["sd"]
     cells = [f"{mean[c]:.3f} ± {2 * spread[c]:.3f}" for c in (*COLUMNS, "p_12")]
     gain = mean["gamma_1"] - mean["gamma_2"]
@@ -105,24 +102,24 @@ def tables(result: Result) -> list[Table]:
 def check(result: Result) -> list[Claim]:
     """Compare with the printed rows; ask whether δ_12 is small, and small against the gain."""
     docket = Docket(result)
-    chosen = "attributes of the cheap test, SVM with C = 1, standardised, 20 cuts into five folds"
+    choices = "attributes of the cheap test, SVM with C = 1, standardised, 20 cuts into five folds"
     for name in DATA:
         mean, sd = result.numbers[name]["mean"], result.numbers[name]["sd"]
         off = [
             abs(mean[c] - p) / np.hypot(sd[c], np.sqrt(mean[c] * (1 - mean[c]) / ROWS[name]))
             for c, p in zip(COLUMNS, PRINTED[name], strict=True)
         ]
-        said = ", ".join(
+        rates = ", ".join(
             f"{symbol} {mean[c]:.3f} (printed {p:g})"
             for symbol, c, p in zip(SYMBOLS, COLUMNS, PRINTED[name], strict=True)
         )
         docket.judge(
             f"{name}: the printed error rates are those of an SVM in 5-fold cross-validation",
             max(off) <= 2,
-            f"{said}; the farthest is {max(off):.1f} standard deviations off, with {ROWS[name]} "
+            f"{rates}; the farthest is {max(off):.1f} standard deviations off, with {ROWS[name]} "
             f"cases behind a printed row{_note(result, name)}",
             source="Table 1",
-            choices=f"{chosen}; compatible: within two standard deviations",
+            choices=f"{choices}; compatible: within two standard deviations",
         )
     for name in DATA:
         mean, sd = result.numbers[name]["mean"], result.numbers[name]["sd"]
@@ -134,14 +131,14 @@ def check(result: Result) -> list[Claim]:
             f"{mean['delta_12']:.3f} ± {2 * sd['delta_12']:.3f}; the paper prints "
             f"{PRINTED[name][2]:g} and calls it small",
             source="Section 4, after Table 1",
-            choices=f"{chosen}; small: below {SMALL:g}",
+            choices=f"{choices}; small: below {SMALL:g}",
         )
         docket.judge_ours(
             f"{name}: δ₁₂ is small against the gain, so that disagreement tells the gain",
             spoilt < gain,
             f"p₁₂ = {mean['p_12']:.3f} is {mean['p_12'] / gain:.1f} times the gain "
             f"γ₁ − γ₂ = {gain:.3f}: 2δ₁₂ = {spoilt:.3f} of it undoes right answers",
-            choices=f"{chosen}; small: 2δ₁₂ is less than the gain. This criterion is ours",
+            choices=f"{choices}; small: 2δ₁₂ is less than the gain. This criterion is ours",
         )
     docket.judge(
         "That δ₁₂ is small is representative of other data with costs",
@@ -167,9 +164,9 @@ def _note(result: Result, name: str) -> str:
     )
 
 
-def _measured(sensors: Sensors, n_seeds: int, n_jobs: int) -> JSON:
+def _measure(sensors: Sensors, n_seeds: int, n_jobs: int) -> JSON:
     labels = sensors.load().labels
-    seeds = [_counted(labels, *cut) for cut in _all_cuts(sensors, n_seeds, n_jobs)]
+    seeds = [_count(labels, *cut) for cut in _all_cuts(sensors, n_seeds, n_jobs)]
     by_seed = {c: [seed["all"][c] for seed in seeds] for c in seeds[0]["all"]}
     return {
         "n_rows": len(labels),
@@ -188,7 +185,7 @@ def _all_cuts(sensors: Sensors, n_seeds: int, n_jobs: int) -> list[Any]:
     return list(Parallel(n_jobs=n_jobs)(delayed(out_of_fold)(sensors, s) for s in range(n_seeds)))
 
 
-def _counted(labels: Any, outputs: Any, fold: Any) -> JSON:
+def _count(labels: Any, outputs: Any, fold: Any) -> JSON:
     from stopwise.cascade import Cascade
 
     K = outputs.shape[1]

