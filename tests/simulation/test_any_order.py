@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stopwise as sw
-from stopwise.errors import InputError, InstanceError, PolicyError, StateError
+from stopwise.errors import InstanceError, PolicyError
 from stopwise.problem.families import relaxed_errors
 from stopwise.problem.skipping_problem import SkippingProblem
 from stopwise.simulation.stopping import StoppingPlay, StoppingWorld, rule_of
@@ -114,27 +114,6 @@ def test_runs_follow_from_stops_where_tests_are_run_in_order():
     reached = trace.stops[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
     np.testing.assert_array_equal(trace.runs, reached)
     np.testing.assert_allclose(trace.prices, trace.stops @ CASCADE.cumulative_costs)
-
-
-@pytest.mark.parametrize("suffix", ["npz", "parquet"])
-def test_a_trace_is_saved_with_its_runs(tmp_path, suffix):
-    trace = sw.simulate(WORLD, taught(), horizon=60, replications=2, checkpoints=3)
-    trace.save(tmp_path / f"trace.{suffix}")
-    back = sw.Trace.load(tmp_path / f"trace.{suffix}")
-    np.testing.assert_array_equal(back.runs, trace.runs)
-    np.testing.assert_array_equal(back.regret, trace.regret)
-
-
-def test_a_saved_trace_without_its_runs_is_damaged(tmp_path):
-    sw.simulate(WORLD, taught(), horizon=9, replications=1).save(tmp_path / "trace.npz")
-    with np.load(tmp_path / "trace.npz") as held:
-        arrays = {name: held[name] for name in held if name != "given_runs"}
-    np.savez(tmp_path / "trace.npz", **arrays)
-    with pytest.raises(StateError, match="how often each test was run"):
-        sw.Trace.load(tmp_path / "trace.npz")
-    stops, runs = np.array([[[1, 0, 0]]]), np.zeros((1, 1, 2), dtype=int)
-    with pytest.raises(InputError, match="given_runs must have shape"):
-        sw.Trace(np.array([1]), stops, np.zeros(3), CASCADE, given_runs=runs)
 
 
 def test_worlds_may_change_under_it():

@@ -7,7 +7,7 @@ import pytest
 
 import stopwise as sw
 from paper.contexts_data import learn
-from stopwise.errors import ContextError, InputError, SettingError, StateError
+from stopwise.errors import ContextError, SettingError
 from stopwise.policies.compiled_rule import declared_rule
 from stopwise.policies.pair_models import MEMORY
 from stopwise.problem.contextual_instance import ContextualCases
@@ -16,7 +16,6 @@ from stopwise.simulation import cases as contextual
 from stopwise.simulation import compiled
 from stopwise.simulation.cases import CasePlay, CompiledContextual, asked_stages
 from stopwise.simulation.compiled_play import CompiledPlay
-from stopwise.simulation.palette import STYLES, style_of
 from tests.policies.contextual_helpers import FACTORIES, nested_world, pairs_world
 from tests.policies.helpers import FACTORIES as PLAIN
 
@@ -98,13 +97,8 @@ def test_a_learned_policy_is_one_that_was_asked_and_told(make, monkeypatch):
 
 
 def simulated(world, make, **settings):
-    settings = {
-        "horizon": 800,
-        "replications": 3,
-        "seed": 4,
-        "checkpoints": [1, 70, 800],
-    } | settings
-    return sw.simulate(world, make, **settings)
+    defaults = {"horizon": 800, "replications": 3, "seed": 4, "checkpoints": [1, 70, 800]}
+    return sw.simulate(world, make, **(defaults | settings))
 
 
 @every
@@ -195,30 +189,6 @@ def test_recordings_can_have_negative_regret():
     np.testing.assert_array_equal(fixed.regret, 0.0)
 
 
-@pytest.mark.parametrize("suffix", ["npz", "parquet"])
-def test_traces_are_read_back(tmp_path, suffix):
-    trace = simulated(WORLDS["pairs"], lambda c: sw.ContextualResolve(c, 3))
-    path = tmp_path / f"trace.{suffix}"
-    trace.save(path)
-    back = sw.Trace.load(path)
-    np.testing.assert_array_equal(back.regret, trace.regret)
-    np.testing.assert_array_equal(back.stops, trace.stops)
-    assert back.given_regret is not None
-
-
-def test_a_trace_without_its_regret_is_damaged(tmp_path):
-    trace = simulated(WORLDS["pairs"], lambda c: sw.ContextualResolve(c, 3))
-    path = tmp_path / "trace.npz"
-    trace.save(path)
-    with np.load(path) as held:
-        arrays = {name: held[name] for name in held if name != "given_regret"}
-    np.savez(path, **arrays)
-    with pytest.raises(StateError, match="regret"):
-        sw.Trace.load(path)
-    with pytest.raises(InputError, match="given_regret"):
-        sw.Trace(trace.rounds, trace.stops, trace.gaps, trace.cascade, given_regret=np.zeros(3))
-
-
 def test_what_does_not_fit_is_refused():
     world = WORLDS["pairs"]
     with pytest.raises(SettingError, match="3 features, got one for 2"):
@@ -279,12 +249,3 @@ def test_contexts_that_nothing_foretells_are_refused_when_they_come_up():
     world.contexts.blocks = 0
     with pytest.raises(ContextError, match=r"got 2000\.0 at feature 1"):
         sw.simulate(world, policy, horizon=contextual.BLOCK + 1, replications=1)
-
-
-def test_every_contextual_policy_has_a_look_of_its_own():
-    names = {type(make(sw.Cascade([0, 0.1]), 1)).__name__ for make in FACTORIES.values()}
-    looks = {name: style_of(name) for name in names}
-    others = {style.colour for key, style in STYLES.items() if not key.startswith("contextual")}
-    colours = {look.colour for look in looks.values()}
-    assert len(colours) == len(names)
-    assert not colours & others

@@ -8,7 +8,6 @@ from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.simulation.events import Cases, EventPlay
 from stopwise.simulation.world import World
 from tests.policies.helpers import FACTORIES
-from tests.simulation.oracle import play_rounds
 
 INSTANCE = relaxed_errors(sw.Cascade(costs=[0, 0.1, 0.25]))
 
@@ -126,14 +125,6 @@ class TestPlay:
             World(instance), np.array([10**9])
         )
         assert played.stops[-1].argmax() == instance.best_stage
-
-
-def test_the_loop_asks_before_it_tells():
-    policy = sw.ExploreThenCommit(INSTANCE.cascade, rounds=3)
-    labels, outputs = INSTANCE.sample(50, 0)
-    stages = play_rounds(policy, labels, outputs)
-    assert stages[:3] == [2, 2, 2]
-    assert policy.counts.n_stopped.tolist() == np.bincount(stages, minlength=3).tolist()
 
 
 def test_a_stretch_longer_than_a_block_is_told_in_full():

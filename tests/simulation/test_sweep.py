@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import stopwise as sw
-from stopwise.problem.families import dominance_sweep, nested_errors, relaxed_errors
+from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.simulation import workers
 from tests.policies.helpers import FACTORIES
 from tests.simulation.test_interruption import Broken, Impatient
@@ -39,14 +39,6 @@ class TestSweep:
             np.testing.assert_array_equal(trace.stops, alone.stops)
             assert trace.policy == learner
 
-    def test_equal_policies_meet_equal_luck(self):
-        twins = sw.sweep(WORLDS, {"a": sw.Resolve, "b": sw.Resolve(CASCADE)}, **SETTINGS)
-        np.testing.assert_array_equal(twins["nested", "a"].stops, twins["nested", "b"].stops)
-
-    def test_environments_may_have_cascades_of_their_own(self):
-        worlds = {"low": dominance_sweep(0.8), "high": dominance_sweep(1.2)}
-        assert len(sw.sweep(worlds, {"resolve": sw.Resolve}, **SETTINGS)) == 2
-
     def test_errors_on_request(self):
         counted = sw.sweep(WORLDS, {"resolve": sw.Resolve}, count_errors=True, **SETTINGS)
         assert counted["nested", "resolve"].errors.shape == (3, 4)
@@ -55,10 +47,12 @@ class TestSweep:
     def test_names_are_needed(self, bad):
         with pytest.raises(sw.errors.SettingError, match="environments must be a mapping"):
             sw.sweep(bad, LEARNERS, **SETTINGS)
-        with pytest.raises(sw.errors.SettingError, match="policies must have strings as names"):
-            sw.sweep({"a": WORLDS}, {1: sw.Resolve}, horizon=10)
         with pytest.raises(sw.errors.SettingError, match="policies must be a mapping"):
             sw.sweep(WORLDS, bad, **SETTINGS)
+
+    def test_names_are_strings(self):
+        with pytest.raises(sw.errors.SettingError, match="policies must have strings as names"):
+            sw.sweep(WORLDS, {1: sw.Resolve}, horizon=10)
 
     def test_everything_is_checked_before_anything_runs(self, monkeypatch):
         monkeypatch.setattr(workers, "_stream", None)
@@ -171,7 +165,7 @@ class TestWorkers:
         with pytest.raises(sw.errors.MissingExtraError, match=r"pip install '\.\[sim\]'"):
             sw.sweep(**one, n_jobs=2, **SETTINGS)
 
-    def test_a_dask_cluster_of_two_processes_gives_the_same_numbers(self, result, monkeypatch):
+    def test_a_dask_cluster_of_two_processes_gives_the_same_numbers(self, result):
         import joblib
         from distributed import Client, LocalCluster
 
@@ -187,19 +181,7 @@ class TestWorkers:
             Client(cluster, timeout=30) as client,
         ):
             client.wait_for_workers(2, timeout=30)
-            # Were a replication played here, it would be an error.
-            monkeypatch.setattr(workers, "_workers", only(workers._workers))
             with joblib.parallel_config(backend="dask"):
+                assert workers._workers(None, is_compiled=False)[1] == 2  # so none is played here
                 spread = sw.sweep(WORLDS, LEARNERS, **SETTINGS)
         assert_same(spread, result)
-
-
-def only(choose):
-    """The same choice of workers, which must not be to do without them."""
-
-    def chosen(n_jobs, **hints):
-        found = choose(n_jobs, **hints)
-        assert found is not None
-        return found
-
-    return chosen
