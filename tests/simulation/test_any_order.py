@@ -8,8 +8,8 @@ import pytest
 import stopwise as sw
 from stopwise.errors import InstanceError, PolicyError
 from stopwise.problem.families import relaxed_errors
-from stopwise.problem.skipping_problem import SkippingProblem
-from stopwise.simulation.stopping import StoppingPlay, StoppingWorld, rule_of
+from stopwise.problem.skipping_problem import SkippingProblem, ran
+from stopwise.simulation.stopping import StoppingPlay, StoppingWorld, rule_of, run_in
 
 CASCADE = sw.Cascade(costs=[0.05, 0.1, 0.12])
 WORLD = relaxed_errors(CASCADE)
@@ -21,39 +21,34 @@ def taught(**settings):
     return policy
 
 
-def one_by_one(policy, outputs, labels):
-    """Play a policy by `choose` and `tell`; return runs of tests, mistakes."""
-    runs, mistakes = np.zeros(outputs.shape[1], dtype=int), 0
-    for row, label in zip(outputs.tolist(), labels.tolist(), strict=True):
-        shown = [None] * len(row)
-        while (
-            test := policy.choose(shown if any(y is not None for y in shown) else ())
-        ) is not None:
-            shown[test] = row[test]
-            runs[test] += 1
-        mistakes += policy.conclude(shown)[0] != label
-        policy.tell(shown)
-    return runs, mistakes
+def cost_one_by_one(policy, row, label):
+    """Play a case by `choose` and `tell`; return its price and mistake."""
+    state = ()
+    while (test := policy.choose(state) if state or policy.skip else 0) is not None:
+        state = ran(state, test, row[test])
+    answer, _ = policy.conclude(state)
+    policy.tell(state)
+    return CASCADE.costs[run_in(state)].sum() + (answer != label)
 
 
+@pytest.mark.parametrize("skip", [False, True], ids=["in order", "any order"])
 @pytest.mark.parametrize("answer", ["last", "believed"])
-def test_simulated_costs_are_those_of_cases_played_one_by_one(answer):
-    horizon, runs = 300, 12
-    policy = sw.BeliefStopping(CASCADE, skip=True, answer=answer)
+def test_simulated_costs_are_those_of_cases_played_one_by_one(answer, skip):
+    horizon, runs, settings = 300, 12, {"answer": answer, "skip": skip}
+    policy = sw.BeliefStopping(CASCADE, **settings)
     trace = sw.simulate(
         WORLD, policy, horizon=horizon, replications=runs, seed=3, count_errors=True
     )
-    best = horizon * SkippingProblem(WORLD).best_cost
-    expected, realised = trace.regret[:, -1] + best, trace.realised_costs[:, -1]
-    played = []
+    best = horizon * StoppingWorld(WORLD, skips=skip).problem.best_cost
+    totals = []
     for run in range(runs):
-        policy = sw.BeliefStopping(CASCADE, skip=True, answer=answer, seed=run)
+        policy = sw.BeliefStopping(CASCADE, seed=run, **settings)
         labels, outputs = WORLD.sample(horizon, seed=100 + run)
-        ran, mistakes = one_by_one(policy, outputs, labels)
-        played.append(ran @ CASCADE.costs + mistakes)
-    for found in (expected, realised):
-        spread = np.hypot(np.std(found), np.std(played)) / np.sqrt(runs)
-        assert abs(found.mean() - np.mean(played)) < 4 * spread  # one in 10,000
+        cases = zip(outputs.tolist(), labels.tolist(), strict=True)
+        totals.append(sum(cost_one_by_one(policy, row, label) for row, label in cases))
+    for costs in (trace.regret[:, -1] + best, trace.realised_costs[:, -1]):
+        spread = np.hypot(np.std(costs), np.std(totals)) / np.sqrt(runs)
+        assert abs(costs.mean() - np.mean(totals)) < 4 * spread  # one in 10,000
 
 
 def test_the_trace_says_how_often_each_test_was_run_and_what_that_cost():
@@ -74,16 +69,16 @@ def test_between_fits_cases_stop_as_often_as_the_policy_says():
     policy = taught(exploration=2.0)
     world = StoppingWorld(WORLD, skips=True)
     rule = rule_of(policy, world.problem)
-    drawn = [state for state, step in rule.items() if 0 < step.chance < 1]
-    assert drawn
+    random_states = [state for state, step in rule.items() if 0 < step.chance < 1]
+    assert random_states
     n = 50_000
-    told = StoppingPlay(policy, np.random.default_rng(1))._draw(world, rule, n)
-    assert sum(told.values()) == n
-    for state in drawn:
-        stops = told[state]
+    counts = StoppingPlay(policy, np.random.default_rng(1))._draw(world, rule, n)
+    assert sum(counts.values()) == n
+    for state in random_states:
+        stops = counts[state]
         later = sum(
             times
-            for other, times in told.items()
+            for other, times in counts.items()
             if other != state
             and all(y is None or y == z for y, z in zip(state, other, strict=False))
             and len(other) >= len(state)
@@ -104,8 +99,8 @@ def test_recordings_have_their_labels_for_the_truth():
 def test_choosing_is_not_worse_than_the_order_of_the_cascade():
     settings = {"horizon": 3_000, "replications": 4, "count_errors": True, "checkpoints": 1}
     in_order = sw.simulate(WORLD, sw.BeliefStopping, **settings)
-    chosen = sw.simulate(WORLD, lambda c: sw.BeliefStopping(c, skip=True), **settings)
-    assert chosen.realised_costs[:, -1].mean() < in_order.realised_costs[:, -1].mean()
+    any_order = sw.simulate(WORLD, lambda c: sw.BeliefStopping(c, skip=True), **settings)
+    assert any_order.realised_costs[:, -1].mean() < in_order.realised_costs[:, -1].mean()
 
 
 def test_runs_follow_from_stops_where_tests_are_run_in_order():

@@ -22,15 +22,15 @@ def by_hand(world, horizon, seed):
     policy, problem = sw.OutputConditional(world.cascade), StoppingProblem(world)
     law, rng = world.output_law, np.random.default_rng([seed, 0])
     chances = law.probabilities / law.probabilities.sum()
-    paid = 0.0
+    cost = 0.0
     for _ in range(horizon):
-        paid += problem.cost(lambda prefix: policy.next(prefix) is sw.Decision.STOP)
+        cost += problem.cost(lambda prefix: policy.next(prefix) is sw.Decision.STOP)
         row = tuple(law.codes[rng.multinomial(1, chances).argmax()].tolist())
-        shown = 1
-        while policy.next(row[:shown]) is sw.Decision.CONTINUE:
-            shown += 1
-        policy.tell(row[:shown])
-    return policy, paid
+        k = 1
+        while policy.next(row[:k]) is sw.Decision.CONTINUE:
+            k += 1
+        policy.tell(row[:k])
+    return policy, cost
 
 
 def run(policy=sw.OutputConditional, world=WORLD, **settings):
@@ -40,9 +40,9 @@ def run(policy=sw.OutputConditional, world=WORLD, **settings):
 def test_case_by_case_it_is_the_policy_itself(monkeypatch):
     monkeypatch.setattr(stopping, "GROWTH", 0)
     trace = run(horizon=300, seed=4, checkpoints=[7])
-    policy, paid = by_hand(WORLD, 300, 4)
+    policy, cost = by_hand(WORLD, 300, 4)
     assert trace.stops[0, -1].tolist() == list(policy.n_stopped)
-    assert trace.regret[0, -1] == pytest.approx(paid - 300 * StoppingProblem(WORLD).best_cost)
+    assert trace.regret[0, -1] == pytest.approx(cost - 300 * StoppingProblem(WORLD).best_cost)
     assert trace.stops.sum(axis=2).tolist() == [[7, 300]]
     assert trace.interval()[1][-1] == np.inf
 
