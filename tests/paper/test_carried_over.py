@@ -6,10 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from paper.monitoring import (
-    FeedbackGraph,
-    SideObservationBandit,
-)
+from paper.monitoring import FeedbackGraph, SideObservationBandit
 from paper.reduction import (
     SensorSelection,
     bandit_feedback,
@@ -20,6 +17,7 @@ from paper.reduction import (
 from stopwise.cascade import Cascade
 from stopwise.problem import Instance
 from stopwise.problem.families import nested_errors
+from tests.strategies import hoeffding
 
 CHAIN = Cascade(costs=[0, 0.25, 0.125])
 
@@ -116,7 +114,7 @@ def test_a_policy_that_looks_at_several_arms_at_once_can_tell_the_two_problems_a
         return float(((coins[:, 1] == 1) & (coins[:, 2] == 0)).mean())
 
     assert share(on_sensors) == 0
-    margin = math.sqrt(math.log(2 / 1e-6) / (2 * n))
+    margin = hoeffding(n)
     assert share(on_bandit) == pytest.approx(0.3 * (1 - 0.35), abs=margin)
     assert margin < 0.3 * (1 - 0.35)
 

@@ -3,13 +3,10 @@ import math
 import numpy as np
 import pytest
 
-from paper.monitoring import (
-    FeedbackGraph,
-    SideObservationBandit,
-    gaps_of,
-)
+from paper.monitoring import FeedbackGraph, SideObservationBandit, gaps_of
 from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
+from tests.strategies import hoeffding
 
 TREE = Cascade(costs=[0, 0.1, 0.2, 0.1], parents=[None, 0, 0, 1])
 
@@ -86,8 +83,7 @@ def test_feedback_has_the_means_and_independent_arms():
     rng = np.random.default_rng(1)
     n = 20_000
     draws = np.array([bandit.feedback(1, rng) for _ in range(n)])
-    # Hoeffding: each of three means is off by more than this with probability below 1e-6 / 3.
-    margin = math.sqrt(math.log(2 * 3 / 1e-6) / (2 * n))
+    margin = hoeffding(n, events=3)
     np.testing.assert_allclose(draws.mean(axis=0), bandit.means, atol=margin)
     coins = draws + np.array(bandit.offsets) > 0.5
     assert abs(coins.all(axis=1).mean() - 0.2 * 0.7) < margin

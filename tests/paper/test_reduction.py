@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +8,7 @@ from paper.monitoring import (
     SideObservationBandit,
     gaps_of,
 )
-from paper.random_instances import random_costs, random_tree
+from paper.random_instances import random_costs, random_strong_tree, random_tree
 from paper.reduction import (
     SensorSelection,
     bandit_feedback,
@@ -23,32 +21,19 @@ from stopwise.errors import InstanceError, OutputsError
 from stopwise.problem import Instance
 from stopwise.problem.families import nested_errors
 from stopwise.theory.plan import expected_regret
+from tests.strategies import hoeffding, seeds
 
-SEEDS = st.integers(0, 2**32 - 1)
 CHAIN = Cascade(costs=[0, 0.25, 0.125])
 
 
-def random_strong(rng):
-    """A strongly dominant binary instance on a random chain or tree, errors not merely nested.
-
-    Along each edge a wrong answer is mended at random, independently between branches.
-    """
+def random_cascade(rng):
     K = int(rng.integers(1, 6))
-    cascade = random_tree(rng, K) if rng.random() < 0.5 else random_costs(rng, K)
-    n = 40
-    label = rng.integers(2, size=n)
-    wrong = np.zeros((n, K), dtype=bool)
-    for k, parent in enumerate(cascade.parents):
-        before = np.ones(n, dtype=bool) if parent is None else wrong[:, parent]
-        wrong[:, k] = before & (rng.random(n) < rng.random())
-    rows = np.column_stack([label, label[:, None] ^ wrong])
-    return Instance.from_patterns(rows.tolist(), rng.random(n), cascade)
+    return random_tree(rng, K) if rng.random() < 0.5 else random_costs(rng, K)
 
 
 def random_monotone(rng):
     """A bandit in f(Θ_SD): p is 0 at the root and never falls along a path."""
-    K = int(rng.integers(1, 6))
-    cascade = random_tree(rng, K) if rng.random() < 0.5 else random_costs(rng, K)
+    cascade = random_cascade(rng)
     p = [0.0]
     for parent in cascade.parents[1:]:
         p.append(p[parent] + (1 - p[parent]) * rng.random() * rng.choice([0, 0.5, 1]))
@@ -59,10 +44,10 @@ def random_monotone(rng):
 # Propositions 9 and 10
 
 
-@given(SEEDS)
+@given(seeds)
 def test_the_same_plays_cost_the_same_regret_on_an_instance_and_its_bandit(seed):
     rng = np.random.default_rng(seed)
-    instance = random_strong(rng)
+    instance = random_strong_tree(rng, random_cascade(rng))
     assert instance.is_strongly_dominant()
     bandit = to_bandit(instance)
     plays = rng.integers(0, 1000, size=bandit.n_actions)
@@ -74,7 +59,7 @@ def test_the_same_plays_cost_the_same_regret_on_an_instance_and_its_bandit(seed)
     assert bandit.best_action == instance.best_stage
 
 
-@given(SEEDS)
+@given(seeds)
 def test_the_same_plays_cost_the_same_regret_on_a_bandit_and_its_instance(seed):
     rng = np.random.default_rng(seed)
     bandit, cascade = random_monotone(rng)
@@ -132,7 +117,7 @@ def test_to_bandit_by_hand():
     assert bandit.graph.neighbours == ((0,), (0, 1), (0, 2))
 
 
-@given(SEEDS, st.floats(0, 1))
+@given(seeds, st.floats(0, 1))
 def test_f_undoes_g(seed, prevalence):
     bandit, cascade = random_monotone(np.random.default_rng(seed))
     again = to_bandit(to_instance(bandit, cascade, prevalence=prevalence))
@@ -141,9 +126,10 @@ def test_f_undoes_g(seed, prevalence):
     assert again.graph == bandit.graph
 
 
-@given(SEEDS)
+@given(seeds)
 def test_g_of_f_keeps_gaps_and_differences_of_errors_though_not_the_law(seed):
-    instance = random_strong(np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    instance = random_strong_tree(rng, random_cascade(rng))
     again = to_instance(to_bandit(instance), instance.cascade)
     np.testing.assert_allclose(again.gaps, instance.gaps, atol=1e-12)
     np.testing.assert_allclose(
@@ -205,7 +191,7 @@ def test_feedback_by_hand():
     assert sensor_feedback([-0.5, 0.375, -1.625], tree, 3) == (0, 1, 0)
 
 
-@given(SEEDS)
+@given(seeds)
 def test_the_two_directions_of_feedback_undo_each_other(seed):
     rng = np.random.default_rng(seed)
     cascade = random_tree(rng, int(rng.integers(1, 6)))
@@ -250,6 +236,5 @@ def test_outputs_shown_have_the_law_of_the_instance():
     rng = np.random.default_rng(1)
     n = 20_000
     rewards = np.array([bandit_feedback(problem.feedback(2, rng), CHAIN, 2) for _ in range(n)])
-    # Hoeffding: each of three means is off by more than this with probability below 1e-6 / 3.
-    margin = math.sqrt(math.log(2 * 3 / 1e-6) / (2 * n))
-    np.testing.assert_allclose(rewards.mean(axis=0), to_bandit(instance).means, atol=margin)
+    means = to_bandit(instance).means
+    np.testing.assert_allclose(rewards.mean(axis=0), means, atol=hoeffding(n, events=3))

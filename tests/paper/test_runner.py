@@ -80,19 +80,11 @@ def test_the_number_of_processes_changes_nothing_that_is_kept(tmp_path, runs):
 
 def test_running_one_experiment_leaves_the_others_in_the_results(tmp_path, runs):
     directory = writable_directory(tmp_path)
-    run_into(directory, ["two"], QUICK)
-    run_into(directory, ["one"], QUICK)
-    held = json.loads((directory / "results.json").read_text(encoding="utf-8"))
-    assert list(held["experiments"]) == ["one", "two"]
-
-
-def test_computing_one_again_leaves_the_others(tmp_path, runs):
-    directory = writable_directory(tmp_path)
-    run_into(directory, ["one", "two"], QUICK)
-    run_into(directory, ["one"], QUICK, fresh=True)
-    assert runs == ["one", "two", "one"]
-    held = json.loads((directory / "results.json").read_text(encoding="utf-8"))
-    assert list(held["experiments"]) == ["one", "two"]
+    for name, fresh in (("two", False), ("one", False), ("one", True)):
+        run_into(directory, [name], QUICK, fresh=fresh)
+    assert runs == ["two", "one", "one"]
+    results = json.loads((directory / "results.json").read_text(encoding="utf-8"))
+    assert list(results["experiments"]) == ["one", "two"]
 
 
 def test_what_is_of_another_scale_is_dropped_if_asked(tmp_path, runs):

@@ -1,9 +1,19 @@
 """Output laws under other labels, and the stages that disagreement alone names."""
 
 import numpy as np
+from hypothesis import strategies as st
 
+from stopwise.cascade import Cascade
 from stopwise.disagreement import sound_stage
 from stopwise.problem.instance import Instance
+from tests.strategies import instances
+
+TWO = Cascade([0, 0.25])
+JOINT = np.array([[[0.3, 0.0], [0.1, 0.0]], [[0.05, 0.05], [0.0, 0.5]]])
+
+
+def of_two_or_three_classes(**settings):
+    return st.sampled_from([2, 3]).flatmap(lambda m: instances(n_classes=m, **settings))
 
 
 def sound(instance):

@@ -5,12 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from stopwise.cascade import Cascade
 from stopwise.errors import InstanceError
 from stopwise.problem.instance import Instance
-
-TWO = Cascade([0, 0.25])
-JOINT = np.array([[[0.3, 0.0], [0.1, 0.0]], [[0.05, 0.05], [0.0, 0.5]]])
+from tests.problem.laws import JOINT, TWO
 
 
 @pytest.mark.parametrize(

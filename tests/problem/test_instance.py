@@ -10,10 +10,8 @@ from paper.random_instances import random_costs, random_instance, random_tree
 from stopwise.cascade import Cascade
 from stopwise.errors import InstanceError
 from stopwise.problem.instance import Instance
+from tests.problem.laws import JOINT, TWO
 from tests.strategies import hoeffding, instances, seeds
-
-TWO = Cascade([0, 0.25])
-JOINT = np.array([[[0.3, 0.0], [0.1, 0.0]], [[0.05, 0.05], [0.0, 0.5]]])
 
 QUANTITIES = ["error_rates", "total_costs", "gaps", "disagreement", "setbacks"]
 

@@ -29,7 +29,13 @@ from stopwise.problem.families import (
     relaxed_errors,
 )
 from stopwise.problem.instance import Instance
-from tests.problem.laws import first_acceptable, relabelled, same_law, sound
+from tests.problem.laws import (
+    first_acceptable,
+    of_two_or_three_classes,
+    relabelled,
+    same_law,
+    sound,
+)
 from tests.strategies import hoeffding, instances, seeds
 
 # Proposition 1: a class is learnable exactly when some map from output laws to stages is sound
@@ -133,42 +139,33 @@ def test_proposition_2_needs_two_classes():
     assert instance.disagreement[0, 1] - 2 * instance.setbacks[0, 1] == 1
 
 
-@given(st.sampled_from([2, 3]).flatmap(lambda m: instances(n_classes=m, ordered=True)))
+@given(of_two_or_three_classes(ordered=True))
 def test_corollary_1(drawn):
     for i, j in combinations(range(drawn.n_stages), 2):
         assert 0 <= drawn.errors[i] - drawn.errors[j] <= drawn.p[i, j]
 
 
-@given(st.sampled_from([2, 3]).flatmap(lambda m: instances(n_classes=m)))
+@given(of_two_or_three_classes())
 def test_corollary_1_upper_bound_needs_no_order(drawn):
     for i, j in product(range(drawn.n_stages), repeat=2):
         assert abs(drawn.errors[i] - drawn.errors[j]) <= drawn.p[i, j]
 
 
-@settings(max_examples=60)
-@given(st.sampled_from([2, 3]).flatmap(lambda m: instances(stages=(2, 4), n_classes=m)))
-def test_proposition_3(drawn):
-    """For i < j: unless γ_i - γ_j <= C_j - C_i < p_ij, i is no worse iff C_j - C_i >= p_ij."""
+@settings(max_examples=100)
+@given(of_two_or_three_classes(stages=(2, 4)))
+def test_propositions_3_and_4(drawn):
+    """For i < j, outside a forbidden interval of prices p_ij says which of the two is no worse.
+
+    3: unless γ_i - γ_j <= C_j - C_i < p_ij, i is no worse iff C_j - C_i >= p_ij.
+    4: unless γ_i - γ_j < C_j - C_i <= p_ij, j is no worse iff C_j - C_i <= p_ij.
+    """
     total = drawn.whole(drawn.instance.total_costs)
     for i, j in combinations(range(drawn.n_stages), 2):
         price, gain = drawn.paid[j] - drawn.paid[i], drawn.errors[i] - drawn.errors[j]
-        if not gain <= price < drawn.p[i, j]:
-            assert (total[i] <= total[j]) == (price >= drawn.p[i, j])
-        else:  # and there the equivalence does fail
-            assert total[i] <= total[j]
-
-
-@settings(max_examples=60)
-@given(st.sampled_from([2, 3]).flatmap(lambda m: instances(stages=(2, 4), n_classes=m)))
-def test_proposition_4(drawn):
-    """For j < i: unless γ_j - γ_i < C_i - C_j <= p_ij, i is no worse iff C_i - C_j <= p_ij."""
-    total = drawn.whole(drawn.instance.total_costs)
-    for j, i in combinations(range(drawn.n_stages), 2):
-        price, gain = drawn.paid[i] - drawn.paid[j], drawn.errors[j] - drawn.errors[i]
-        if not gain < price <= drawn.p[i, j]:
-            assert (total[i] <= total[j]) == (price <= drawn.p[i, j])
-        else:
-            assert total[i] > total[j]
+        p = drawn.p[i, j]
+        # Inside the intervals the equivalences do fail.
+        assert (total[i] <= total[j]) == (True if gain <= price < p else price >= p)
+        assert (total[j] <= total[i]) == (False if gain < price <= p else price <= p)
 
 
 def test_the_ends_of_the_forbidden_intervals_matter():

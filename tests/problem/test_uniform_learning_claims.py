@@ -19,7 +19,7 @@ from stopwise.problem.families import (
     indistinguishable_pair,
 )
 from stopwise.problem.instance import Instance
-from tests.problem.laws import first_acceptable, sound
+from tests.problem.laws import first_acceptable, of_two_or_three_classes, sound
 from tests.strategies import instances, seeds
 
 # Theorem 3: uniform learnability
@@ -35,9 +35,7 @@ def test_weak_dominance_is_learnable_uniformly(data):
     n^(2/3) rounds with r of order n^(-1/3) thus has regret of order n^(2/3) (up to logarithms) on
     all of Θ_WD at once: Theorem 3's linear lower bound cannot be right.
     """
-    drawn = data.draw(
-        st.sampled_from([2, 3]).flatmap(lambda m: instances(stages=(1, 4), n_classes=m))
-    )
+    drawn = data.draw(of_two_or_three_classes(stages=(1, 4)))
     instance = drawn.instance
     assume(instance.is_weakly_dominant())
     r = data.draw(st.sampled_from([0.0, 0.01, 0.1, 0.3]))
@@ -161,7 +159,7 @@ def test_the_selector_is_sound_on_weakly_dominant_trees(n_classes):
 
 
 @settings(max_examples=60)
-@given(st.sampled_from([2, 3]).flatmap(lambda m: instances(stages=(2, 5), n_classes=m, tree=True)))
+@given(of_two_or_three_classes(stages=(2, 5), tree=True))
 def test_the_selector_is_sound_on_trees_with_ties(drawn):
     instance = drawn.instance
     if instance.is_weakly_dominant():

@@ -6,7 +6,6 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from stopwise.cascade import Cascade
@@ -14,7 +13,7 @@ from stopwise.problem.families import (
     complement,
 )
 from stopwise.problem.instance import Instance
-from tests.problem.laws import relabelled, same_law, sound
+from tests.problem.laws import of_two_or_three_classes, relabelled, same_law, sound
 from tests.strategies import instances
 
 # Weak dominance: Definition 2 and 3, Propositions 5 to 7, Corollaries 2 and 3
@@ -61,7 +60,7 @@ def test_the_optimality_condition_of_section_3_needs_the_word_first(drawn):
 
 
 @settings(max_examples=60)
-@given(st.sampled_from([2, 3]).flatmap(lambda m: instances(n_classes=m)))
+@given(of_two_or_three_classes())
 def test_the_absolute_marginal_error_is_the_disagreement_for_two_classes(drawn):
     """E|1{Y≠Y^i} - 1{Y≠Y^j}| is p_ij if outputs are binary; with more classes it is less."""
     instance = drawn.instance

@@ -7,13 +7,9 @@ from hypothesis import strategies as st
 
 from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
-from stopwise.theory.bounds import (
-    PowerLaw,
-    asymptotic_constant,
-    finite_time_bound,
-    plan_within,
-)
+from stopwise.theory.bounds import PowerLaw, asymptotic_constant, finite_time_bound, plan_within
 from stopwise.theory.plan import exploration_plan
+from tests.strategies import cascades
 
 CHAIN = Cascade(costs=[0, 0.1, 0.1])
 GAPS = [0.2, 0.0, 0.05]  # Section 7's error rates .4, .1, .05 under these costs
@@ -22,9 +18,8 @@ GAPS = [0.2, 0.0, 0.05]  # Section 7's error rates .4, .1, .05 under these costs
 @st.composite
 def gapped(draw, *, unique):
     """A chain or a tree with gaps; ``unique``: with one optimal stage."""
-    K = draw(st.integers(1, 6))
-    parents = [None, *(draw(st.integers(0, k - 1)) for k in range(1, K))]
-    cascade = Cascade(costs=[0] * K, parents=draw(st.sampled_from([None, parents])))
+    cascade = draw(cascades(stages=(1, 6)))
+    K = cascade.n_stages
     values = st.sampled_from([0.1, 0.2, 0.2, 0.4]) | st.floats(0.02, 1)
     if not unique:
         values |= st.sampled_from([0.0, 0.01])
@@ -70,9 +65,7 @@ def test_asymptotic_constant_by_hand():
     assert asymptotic_constant([0.2, 0.1, 0], CHAIN, alpha=3) == 0
     # Stage 1 is best, demands 50, 50, 12.5: 12.5 plays at 0.2, 37.5 at 0.1, none at 1.
     assert asymptotic_constant([0, 0.1, 0.2], CHAIN, alpha=3) == pytest.approx(12 * (2.5 + 3.75))
-
-
-def test_without_a_gap_there_is_no_regret_to_bound():
+    # Without a gap there is no regret to bound.
     assert asymptotic_constant([0, 0, 0], CHAIN, alpha=3) == 0
 
 

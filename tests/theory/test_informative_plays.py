@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from paper.monitoring import FeedbackGraph
 from paper.side_observation import general_plan
-from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
 from stopwise.theory import plan as plan_module
 from stopwise.theory.plan import (
@@ -96,16 +95,9 @@ def test_numba_compiles_the_three_loops_as_they_are():
     assert seen(plays, parents) == observation_counts(plays, TREE)
 
 
-def test_regret_of_an_infinite_plan_at_optimal_stages_is_finite():
-    assert expected_regret([0.0, 0.0], exploration_plan([0.0, 0.0], Cascade(costs=[0, 0]))) == 0
-
-
-def test_regret_sums_gaps_over_plays():
+def test_regret_sums_gaps_over_plays_of_which_optimal_ones_cost_nothing():
     assert expected_regret([0.5, 0, 0.25], [2, 100, 4]) == 2
     assert expected_regret(np.array([0.5, 0.0]), np.array([3, 1])) == 1.5
-
-
-def test_an_optimal_action_costs_nothing_however_often_played():
     assert expected_regret([0, 0.5], [math.inf, 2]) == 1
     assert expected_regret([0, 0.5], [1, math.inf]) == math.inf
     with pytest.raises(ValueError, match="zip"):

@@ -13,22 +13,13 @@ from stopwise.theory.plan import (
     exploration_plan,
     observation_counts,
 )
+from tests.strategies import cascades
 
 CHAIN = Cascade(costs=[0, 1, 1])
 #        0
 #      1   2
 #     3 4
 TREE = Cascade(costs=[0, 1, 1, 1, 1], parents=[None, 0, 0, 1, 1])
-
-
-@st.composite
-def cascades(draw, most=7):
-    K = draw(st.integers(1, most))
-    if draw(st.booleans()):
-        return Cascade(costs=[0] * K)
-    return Cascade(
-        costs=[0] * K, parents=[None, *(draw(st.integers(0, k - 1)) for k in range(1, K))]
-    )
 
 
 # Few values, so that ties and zeros are common.
@@ -38,7 +29,7 @@ DEMANDS = st.sampled_from([0.0, 0.0, 1.0, 2.0, 3.0, 5.5, 10.0])
 
 @st.composite
 def problems(draw, gaps=COARSE, demands=DEMANDS):
-    cascade = draw(cascades())
+    cascade = draw(cascades(stages=(1, 7)))
     K = cascade.n_stages
     fixed = {"min_size": K, "max_size": K}
     return draw(st.lists(demands, **fixed)), draw(st.lists(gaps, **fixed)), cascade
@@ -78,25 +69,24 @@ def least_plays(stage, demands, gaps, cascade, cost):
 # Demands
 
 
-def test_demands_by_hand():
-    # Smallest positive gap 0.05: 2 * 0.25 / 0.05^2 = 200.
-    assert exploration_demands([0.2, 0.0, 0.05]) == pytest.approx([12.5, 200, 200])
-    assert exploration_demands([0.5, 0.0], sigma2=1) == pytest.approx([8, 8])
-
-
-def test_two_optimal_stages_are_told_from_the_third_not_from_each_other():
-    assert exploration_demands([0.0, 0.5, 0.0]) == pytest.approx([2, 2, 2])
-
-
-def test_without_a_gap_nothing_is_decided():
-    assert exploration_demands([0.0, 0.0]) == [math.inf, math.inf]
-    assert exploration_demands([0.0, 1e-15]) == [math.inf, math.inf]
-    assert exploration_demands([0.0]) == [0]
-
-
-def test_rounding_is_not_a_gap():
-    assert exploration_demands([1e-16, 0.5, 0.0]) == pytest.approx([2, 2, 2])
-    assert exploration_plan([1e-16, 0.5, 0.0], CHAIN) == exploration_plan([0, 0.5, 0], CHAIN)
+@pytest.mark.parametrize(
+    ("gaps", "demands"),
+    [
+        # Smallest positive gap 0.05: 2 * 0.25 / 0.05^2 = 200.
+        ([0.2, 0.0, 0.05], [12.5, 200, 200]),
+        # Two optimal stages are distinguished from the third, not from each other.
+        ([0.0, 0.5, 0.0], [2, 2, 2]),
+        # Rounding is not a gap.
+        ([1e-16, 0.5, 0.0], [2, 2, 2]),
+        # Without a gap nothing is decided.
+        ([0.0, 0.0], [math.inf, math.inf]),
+        ([0.0, 1e-15], [math.inf, math.inf]),
+        ([0.0], [0]),
+    ],
+)
+def test_demands_by_hand(gaps, demands):
+    assert exploration_demands(gaps) == pytest.approx(demands)
+    assert exploration_demands(gaps, sigma2=1) == pytest.approx([4 * b for b in demands])
 
 
 # Observations
@@ -202,6 +192,10 @@ def test_a_plan_by_hand():
     assert cheapest_plan([50, 200, 90], [0.2, 0.0, 0.05], CHAIN) == [0, 110, 90]
     # Leaves play what they demand; stage 2 lacks 10 - 3 - 4, cheapest at 3; root has 10 + 2 >= 11.
     assert cheapest_plan([11, 10, 2, 3, 4], [0.1, 0.3, 0.1, 0.2, 0.3], TREE) == [0, 0, 2, 6, 4]
+
+
+def test_rounding_is_not_a_gap():
+    assert exploration_plan([1e-16, 0.5, 0.0], CHAIN) == exploration_plan([0, 0.5, 0], CHAIN)
 
 
 def test_rounding_is_not_a_lack():
