@@ -31,10 +31,10 @@ class World:
     def errors(self) -> np.ndarray:
         return (self.outputs != self.labels[:, None]).mean(axis=0)
 
-    def drawn(self, n: int, seed: int) -> World:
+    def sample(self, n: int, seed: int) -> World:
         """Return ``n`` cases drawn from these, with replacement."""
-        chosen = np.random.default_rng([seed, n]).integers(len(self.labels), size=n)
-        return replace(self, outputs=self.outputs[chosen], labels=self.labels[chosen])
+        rows = np.random.default_rng([seed, n]).integers(len(self.labels), size=n)
+        return replace(self, outputs=self.outputs[rows], labels=self.labels[rows])
 
     def table(self) -> PatternTable:
         """Return the counted outputs."""
@@ -46,13 +46,14 @@ class World:
         """Return labelled cases drawn among those in which tests disagree."""
         rng = np.random.default_rng([seed, n])
         (differ,) = np.nonzero((self.outputs != self.outputs[:, :1]).any(axis=1))
-        chosen = rng.choice(differ, min(n, len(differ)), replace=False)
-        return [(self.outputs[i].tolist(), int(self.labels[i])) for i in chosen]
+        return self._labelled(rng.choice(differ, min(n, len(differ)), replace=False))
 
     def at_random(self, n: int, seed: int) -> list[tuple[list[int], int]]:
         """Return labelled cases drawn among all."""
-        chosen = np.random.default_rng([seed, n]).permutation(len(self.labels))[:n]
-        return [(self.outputs[i].tolist(), int(self.labels[i])) for i in chosen]
+        return self._labelled(np.random.default_rng([seed, n]).permutation(len(self.labels))[:n])
+
+    def _labelled(self, rows: np.ndarray) -> list[tuple[list[int], int]]:
+        return [(self.outputs[i].tolist(), int(self.labels[i])) for i in rows]
 
     def regret_of_advice(self, model: sw.LatentClasses) -> float:
         """Return the mean regret of the advised single stage over 41 prices."""

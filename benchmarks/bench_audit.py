@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import stopwise as sw
-from benchmarks.bars import Bars, alternating
+from benchmarks.bars import Bars, alternating, one_core
 from stopwise.reading import open_log
 
 SMALL, LARGE = 5, 20
@@ -118,13 +118,12 @@ def write_parquet(path: Path, n: int) -> None:
 PROGRAMS = {
     "audit": """
 import stopwise as sw
-from benchmarks.bars import Bars, alternating
 from stopwise.reading import open_log
 names = [f't{k}' for k in range(20)]
 cascade = sw.Cascade([1.0] * 20, names=names)
 open_log(path, cascade).table()
 start = time.process_time()
-found = open_log(path, cascade).table()
+table = open_log(path, cascade).table()
 size = lambda h: len(h.weights)
 """,
     "DuckDB": """
@@ -134,7 +133,7 @@ names = ', '.join(f't{k}' for k in range(20))
 sql = f"select {names}, count(*) from read_parquet('{path}') group by {names}"
 duckdb.sql(sql).arrow()
 start = time.process_time()
-found = duckdb.sql(sql).arrow().read_all()
+table = duckdb.sql(sql).arrow().read_all()
 size = lambda t: t.num_rows
 """,
     "Polars": """
@@ -143,13 +142,13 @@ names = [f't{k}' for k in range(20)]
 plan = pl.scan_parquet(path).group_by(names).len()
 plan.collect(engine='streaming')
 start = time.process_time()
-found = plan.collect(engine='streaming')
+table = plan.collect(engine='streaming')
 size = lambda t: t.height
 """,
 }
 
 
-def measured(name: str, path: Path) -> tuple[float, float, int]:
+def measure(name: str, path: Path) -> tuple[float, float, int]:
     """Run a program in a process of its own: seconds, its largest memory in MB, patterns.
 
     All have one core. Seconds are those that a program had it for, whoever else wanted it.
@@ -159,7 +158,7 @@ def measured(name: str, path: Path) -> tuple[float, float, int]:
         f"{PROGRAMS[name]}\n"
         "seconds = time.process_time() - start\n"
         "high = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
-        "print(seconds, int(high.split()[1]) / 1024, size(found))"
+        "print(seconds, int(high.split()[1]) / 1024, size(table))"
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True
@@ -174,11 +173,11 @@ def from_parquet(bars: Bars, n: int, repeats: int) -> None:
         write_parquet(path, n)
         runs: dict[str, list[tuple[float, float, int]]] = {name: [] for name in PROGRAMS}
         for _ in range(repeats):
-            for name, found in runs.items():
-                found.append(measured(name, path))
-    seconds = {name: min(run[0] for run in found) for name, found in runs.items()}
-    memory = {name: max(run[1] for run in found) for name, found in runs.items()}
-    assert len({run[2] for found in runs.values() for run in found}) == 1  # as many patterns
+            for name, results in runs.items():
+                results.append(measure(name, path))
+    seconds = {name: min(run[0] for run in results) for name, results in runs.items()}
+    memory = {name: max(run[1] for run in results) for name, results in runs.items()}
+    assert len({run[2] for results in runs.values() for run in results}) == 1  # as many patterns
     bars.at_most(
         f"{n:,} x {LARGE} from Parquet, times the faster of DuckDB and Polars",
         seconds["audit"] / min(seconds["DuckDB"], seconds["Polars"]),
@@ -193,19 +192,17 @@ def from_parquet(bars: Bars, n: int, repeats: int) -> None:
     )
 
 
+@one_core()
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=9)
     args = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     bars = Bars()
     in_memory(bars, args.cases, args.repeats)
     from_csv(bars, max(args.cases // 5, 1), max(args.repeats // 2, 1))
     from_parquet(bars, args.cases, max(args.repeats // 2, 1))
-    if bars.missed:
-        raise SystemExit("a bar was missed")
+    bars.finish()
 
 
 if __name__ == "__main__":

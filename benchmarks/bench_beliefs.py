@@ -126,13 +126,12 @@ def online(
     world: World, scales: list[float], horizon: int, seed: int, only: Collection[str] = ()
 ) -> dict[str, float]:
     """Return the mean cost + error a case of policies that learn from the first case on."""
-    drawn = world.drawn(horizon, seed)
-    rows = [tuple(row) for row in drawn.outputs.tolist()]
-    labels = drawn.labels.tolist()
-    paid: dict[str, list[float]] = {}
+    sample = world.sample(horizon, seed)
+    rows = [tuple(row) for row in sample.outputs.tolist()]
+    labels = sample.labels.tolist()
+    means: dict[str, list[float]] = {}
     for scale in scales:
         cascade = sw.Cascade(costs=(world.shares * scale).tolist())
-        C = cascade.cumulative_costs.tolist()
         policies: dict[str, Iterator[tuple[int, int]]] = {
             "BeliefStopping": stopped(sw.BeliefStopping(cascade, seed=seed), rows),
             "  most believed answer": stopped(
@@ -145,16 +144,18 @@ def online(
             ),
         }
         for name, answers in policies.items():
-            if only and name not in only:
-                continue
-            total = sum(
-                C[stage] + (answer != label)
-                for (stage, answer), label in zip(answers, labels, strict=True)
-            )
-            paid.setdefault(name, []).append(total / horizon)
-        totals = cascade.cumulative_costs + drawn.errors
-        paid.setdefault(BEST, []).append(float(totals.min()))
-    return {name: float(np.mean(costs)) for name, costs in paid.items()}
+            if not only or name in only:
+                means.setdefault(name, []).append(mean_cost(answers, labels, cascade))
+        totals = cascade.cumulative_costs + sample.errors
+        means.setdefault(BEST, []).append(float(totals.min()))
+    return {name: float(np.mean(costs)) for name, costs in means.items()}
+
+
+def mean_cost(answers: Iterator[tuple[int, int]], labels: list[int], cascade: sw.Cascade) -> float:
+    """Return the mean cost + error of cases that stopped at a stage with an answer."""
+    C = cascade.cumulative_costs.tolist()
+    cases = zip(answers, labels, strict=True)
+    return sum(C[stage] + (answer != label) for (stage, answer), label in cases) / len(labels)
 
 
 def stopped(policy: object, rows: list[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
@@ -197,7 +198,7 @@ def report(world: World, args: argparse.Namespace) -> dict[str, float]:
         means[f"rule trained with {TRAINED} labels"] = float(
             np.mean(
                 [
-                    cost_of_rule(world.drawn(horizon, seed), taught, world.shares * scale, "last")
+                    cost_of_rule(world.sample(horizon, seed), taught, world.shares * scale, "last")
                     for seed in range(args.runs)
                     for scale in args.scales
                 ]
@@ -216,14 +217,14 @@ def ratios_of_kinds(worlds: Iterable[tuple[str, World]], scales: list[float], ho
     print(f"\n{'mean, worst':22s}" + "".join(f"{h:>17s}" for h in heads))
     every = []
     for kind, same in groupby(worlds, key=lambda world: world[0]):
-        found = np.array([_ratios(world, scales, horizon) for _, world in same])
-        every.append(found)
-        print(f"{kind:22s}" + _mean_and_worst(found), flush=True)
+        ratios = np.array([_ratios(world, scales, horizon) for _, world in same])
+        every.append(ratios)
+        print(f"{kind:22s}" + _mean_and_worst(ratios), flush=True)
     print(f"{'all':22s}" + _mean_and_worst(np.concatenate(every)))
 
 
-def _mean_and_worst(found: np.ndarray) -> str:
-    return "".join(f"{a:9.4f}{b:8.4f}" for a, b in zip(found.mean(0), found.max(0), strict=True))
+def _mean_and_worst(ratios: np.ndarray) -> str:
+    return "".join(f"{a:9.4f}{b:8.4f}" for a, b in zip(ratios.mean(0), ratios.max(0), strict=True))
 
 
 def _ratios(world: World, scales: list[float], horizon: int) -> list[float]:
@@ -251,17 +252,11 @@ def at_home(horizon: int) -> None:
     for name, instance in synthetic().items():
         labels, outputs = instance.sample(horizon, seed=0)
         rows, right = [tuple(row) for row in outputs.tolist()], labels.tolist()
-        C = instance.cascade.cumulative_costs.tolist()
         plays = (
             stopped(sw.BeliefStopping(instance.cascade), rows),
             fixed(sw.Resolve(instance.cascade), rows),
         )
-        means = np.array(
-            [
-                sum(C[k] + (a != y) for (k, a), y in zip(play, right, strict=True)) / horizon
-                for play in plays
-            ]
-        )
+        means = np.array([mean_cost(play, right, instance.cascade) for play in plays])
         sums += means
         print(f"{name:34s}{means[0]:13.4f}{means[1]:13.4f}{means[0] / means[1]:13.3f}")
     print(f"{'all':34s}{'':26s}{sums[0] / sums[1]:13.3f}")

@@ -26,7 +26,7 @@ def delays(seeds: int = 10, before_change: int = 10_000) -> None:
     """Cases until a jump of disagreement is noticed, and how often there was none."""
     print(f"jump: cases until noticed, median of {seeds} (false alarms in {before_change:,} cases)")
     for before, after in ((0.1, 0.6), (0.1, 0.3), (0.2, 0.3)):
-        found: dict[str, list[int]] = {"monitor": [], "ADWIN": []}
+        times: dict[str, list[int]] = {"monitor": [], "ADWIN": []}
         false: Counter[str] = Counter()
         for seed in range(seeds):
             rng = np.random.default_rng(seed)
@@ -44,9 +44,9 @@ def delays(seeds: int = 10, before_change: int = 10_000) -> None:
                             noticed = t - before_change
                             break
                         false[name] += 1
-                found[name].append(noticed)
-        told = ", ".join(f"{n} {np.median(d):.0f} ({false[n]})" for n, d in found.items())
-        print(f"  {before:.0%} to {after:.0%}: {told}", flush=True)
+                times[name].append(noticed)
+        medians = ", ".join(f"{n} {np.median(d):.0f} ({false[n]})" for n, d in times.items())
+        print(f"  {before:.0%} to {after:.0%}: {medians}", flush=True)
 
 
 def _drifts(adwin: ADWIN, value: float) -> bool:

@@ -32,12 +32,12 @@ class World:
 
     def __init__(self, outputs: np.ndarray, labels: np.ndarray, costs: list[float]) -> None:
         self.outputs, self.labels, self.costs = outputs, labels, costs
-        counted = Counter(map(tuple, outputs.tolist()))
-        self.histogram = PatternTable.from_rows(counted, counted.values(), sw.Cascade(costs))
+        counts = Counter(map(tuple, outputs.tolist()))
+        self.histogram = PatternTable.from_rows(counts, counts.values(), sw.Cascade(costs))
         code = {value: c for c, value in enumerate(self.histogram.classes)}
-        coded = np.vectorize(code.__getitem__)(outputs)
+        codes = np.vectorize(code.__getitem__)(outputs)
         self.groups: dict[tuple[int, ...], list[int]] = {}
-        for case, row in enumerate(coded.tolist()):
+        for case, row in enumerate(codes.tolist()):
             self.groups.setdefault(agreement(row, missing=MISSING), []).append(case)
         self.error_rates = (outputs != labels[:, None]).mean(axis=0)
 
@@ -65,8 +65,8 @@ class World:
 
     def advised(self, cases: list[int], cascade: sw.Cascade) -> int:
         """The stage of least expected cost under the belief with these cases labelled."""
-        told = Counter((tuple(self.outputs[c].tolist()), self.labels[c].item()) for c in cases)
-        labelled = [(row, label, n) for (row, label), n in told.items()]
+        counts = Counter((tuple(self.outputs[c].tolist()), self.labels[c].item()) for c in cases)
+        labelled = [(row, label, n) for (row, label), n in counts.items()]
         model = sw.LatentClasses.fit(self.histogram, labels=labelled, start=self.model)
         return int(np.argmin(stage_costs(model if cases else self.model, self.histogram, cascade)))
 
@@ -82,13 +82,13 @@ class World:
 
 def mean_regrets(world: World, runs: int) -> dict[str, float]:
     """The mean regret over 41 prices: by disagreement, and by belief with so many labels."""
-    found: dict[str, list[float]] = {}
+    regrets: dict[str, list[float]] = {}
     rng = np.random.default_rng(0)
     for scale in np.geomspace(0.01, 10, N_PRICES):
         cascade = world.cascade(float(scale))
 
         def note(name: str, stage: int, cascade: sw.Cascade = cascade) -> None:
-            found.setdefault(name, []).append(world.regret(stage, cascade))
+            regrets.setdefault(name, []).append(world.regret(stage, cascade))
 
         note("sound", world.sound(cascade))
         note("none", world.advised([], cascade))
@@ -97,7 +97,7 @@ def mean_regrets(world: World, runs: int) -> dict[str, float]:
                 note(f"{n}", world.advised(world.planned(cascade, n, rng), cascade))
                 some = rng.choice(len(world.labels), min(n, len(world.labels)), replace=False)
                 note(f"{n} random", world.advised(some.tolist(), cascade))
-    return {name: float(np.mean(regrets)) for name, regrets in found.items()}
+    return {name: float(np.mean(values)) for name, values in regrets.items()}
 
 
 def read(argument: str) -> tuple[str, World]:
@@ -136,11 +136,11 @@ def main() -> None:
     args = parser.parse_args()
     rows = []
     for name, world in worlds(args.files):
-        found = mean_regrets(world, args.runs)
+        regrets = mean_regrets(world, args.runs)
         if not rows:
-            print(f"{'mean regret over 41 prices':26}" + "".join(f"{head:>12}" for head in found))
-        print(f"{name:26}" + "".join(f"{mean:12.4f}" for mean in found.values()), flush=True)
-        rows.append(list(found.values()))
+            print(f"{'mean regret over 41 prices':26}" + "".join(f"{head:>12}" for head in regrets))
+        print(f"{name:26}" + "".join(f"{mean:12.4f}" for mean in regrets.values()), flush=True)
+        rows.append(list(regrets.values()))
     print(f"{'mean':26}" + "".join(f"{mean:12.4f}" for mean in np.mean(rows, axis=0)))
 
 

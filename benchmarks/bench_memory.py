@@ -51,14 +51,14 @@ def main() -> None:
         whole, forgets = sw.Resolve(before.cascade), sw.Resolve(before.cascade, memory=W)
         both = [before, after]
         oracle = regret([before], whole, [change], run) + regret([after], whole, [T - change], run)
-        for name, found in {
+        for name, value in {
             "all history": regret(both, whole, [change, T], run),
             f"memory={W}": regret(both, forgets, [change, T], run),
             "a new policy at the change": oracle,
             "no change, all history": regret([before], whole, [T], run),
             f"no change, memory={W}": regret([before], forgets, [T], run),
         }.items():
-            rows.setdefault(name, []).append(found)
+            rows.setdefault(name, []).append(value)
         EventPlay(forgets, rng).play(World(before, labelled=False), np.array([T]))
         false_alarms += forgets._stored["recent"].since > 0
     print(f"A test replaced at a random time, three tests, {args.runs} runs of {T} rounds")

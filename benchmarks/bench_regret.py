@@ -110,8 +110,8 @@ def summary(title: str, rows: list[Row]) -> float:
 
 
 def verdicts(rows: list[Row], ratios: dict[str, float], bars: Bars) -> None:
-    told = [r for r in rows if r.better >= 5]
-    worst = max(told, key=lambda r: r.mean("Resolve") / r.better)
+    settings = [r for r in rows if r.better >= 5]
+    worst = max(settings, key=lambda r: r.mean("Resolve") / r.better)
     quiet = max((r for r in rows if r.better < 5), key=lambda r: r.mean("Resolve"))
     note = f"{worst.name}: {worst.mean('Resolve'):.1f} and {worst.better:.1f}"
     ratio = worst.mean("Resolve") / worst.better
@@ -132,9 +132,9 @@ def verdicts(rows: list[Row], ratios: dict[str, float], bars: Bars) -> None:
 
 def ties(rows: list[Row], bars: Bars) -> None:
     """Print how Resolve does near ties; `bench_frontier` says what can be had there."""
-    told = [r for r in rows if r.margin < math.inf and r.better >= 5]
-    ratios = [r.mean("Resolve") / r.better for r in told]
-    worst = told[int(np.argmax(ratios))]
+    settings = [r for r in rows if r.margin < math.inf and r.better >= 5]
+    ratios = [r.mean("Resolve") / r.better for r in settings]
+    worst = settings[int(np.argmax(ratios))]
     note = (
         f"{worst.name}: {worst.mean('Resolve'):.0f} and {worst.better:.0f}; geometric mean "
         f"{math.exp(np.mean(np.log(ratios))):.2f} over {len(ratios)}"
@@ -198,8 +198,7 @@ def main() -> None:
     ratios = {title: summary(title, group) for title, group in rows.items() if group}
     print()
     verdicts([row for group in rows.values() for row in group], ratios, bars)
-    if bars.missed:
-        raise SystemExit(f"missed: {bars.missed}")
+    bars.finish()
 
 
 if __name__ == "__main__":

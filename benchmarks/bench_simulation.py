@@ -7,11 +7,9 @@ least. Fails if a bar is missed.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -19,6 +17,7 @@ import numpy as np
 
 import stopwise as sw
 from benchmarks.bandit_libraries import LIBRARIES
+from benchmarks.bars import Bars, one_core
 from benchmarks.bench_compile import RULES, seven_tests
 from benchmarks.c_kernel import c_kernel
 from benchmarks.numpy_loop import numpy_loop
@@ -68,51 +67,13 @@ def cpu_seconds(run: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-class Bars:
-    """What was measured beside what was asked for."""
-
-    def __init__(self) -> None:
-        self.missed: list[str] = []
-
-    def at_least(self, what: str, ratio: float, bar: float, note: str = "") -> None:
-        """Print a line; a bar of 0 is none."""
-        self._line(what, ratio, f">= {bar:,.0f}" if bar else "", note, met=ratio >= bar)
-
-    def at_most(self, what: str, ratio: float, bar: float, note: str = "") -> None:
-        self._line(what, ratio, f"<= {bar:,.1f}", note, met=ratio <= bar)
-
-    def _line(self, what: str, ratio: float, bar: str, note: str, *, met: bool) -> None:
-        print(
-            f"{what:62s} {ratio:10,.2f} {bar:>9s} {'' if met else 'MISSED':6s} {note}", flush=True
-        )
-        if not met:
-            self.missed.append(what)
-
-
-@contextmanager
-def one_core() -> Iterator[None]:
-    """Pin this process to one core for a while, where that is possible."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
-
-
 def event_seconds(instance: sw.Instance, world: World, horizon: int, seeds: Iterable[int]) -> float:
     """CPU seconds of a run without numba: a mean, for runs differ in how often they decide."""
     ends = np.unique(np.geomspace(1, horizon, 100).astype(int))
-    took = 0.0
     runs = [
         EventPlay(sw.WeakDominance(instance.cascade), np.random.default_rng(seed)) for seed in seeds
     ]
-    for run in runs:
-        took += cpu_seconds(partial(run.play, world, ends))
-    return took / len(runs)
+    return statistics.mean(cpu_seconds(partial(run.play, world, ends)) for run in runs)
 
 
 def against_the_loop(
@@ -141,10 +102,10 @@ def events_without_numba(bars: Bars, n_loop: int) -> None:
         bars.at_least(f"event-driven, no numba, K = {K}: x NumPy loop", factor, bar, note)
         bars.at_most(f"event-driven, no numba, K = {K}: T = 10^9 / T = 10^6", growth, 3)
         factor, _, note = against_the_loop(instance, n_loop, ahead=True)
-        bars.at_least(f"  the loop's rows drawn ahead, K = {K}", factor, 0, note)
+        print(f"  the loop's rows drawn ahead, K = {K}: {factor:,.2f}; {note}", flush=True)
     for K, margin in ((10, 0.1), (10, 0.05), (50, 0.15), (50, 0.1)):
         factor, growth, note = against_the_loop(recorded(K, margin=margin), n_loop)
-        bars.at_least(f"  a margin of {margin}, K = {K}", factor, 0, note)
+        print(f"  a margin of {margin}, K = {K}: {factor:,.2f}; {note}", flush=True)
 
 
 def draw_only(state: Any, step: Any, horizon: int, keep: Any, ends: Any, out: Any) -> None:
@@ -193,12 +154,12 @@ def rules_of_each_round(n: int = 100_000) -> None:
     for name in ("StrongDominance", "Thompson"):
         make = RULES[name]
         for K, instance in instances().items():
-            told(f"{name}, K = {K}", instance, make, n)
+            show_round(f"{name}, K = {K}", instance, make, n)
     for name, make in RULES.items():
-        told(f"{name}, seven tests in a tree", seven_tests(), make, n)
+        show_round(f"{name}, seven tests in a tree", seven_tests(), make, n)
 
 
-def told(what: str, instance: sw.Instance, make: Callable[[sw.Cascade], Any], n: int) -> None:
+def show_round(what: str, instance: sw.Instance, make: Callable[[sw.Cascade], Any], n: int) -> None:
     """Print how long a round of a rule takes."""
     world, rule = World(instance), declared_rule(make(instance.cascade))
     runs = [CompiledPlay(rule, np.random.default_rng(seed)) for seed in range(REPEATS + 1)]
@@ -229,13 +190,13 @@ def other_libraries(n: int = 2000) -> None:
     """UCB in libraries of bandits, one round after the other, against ours: K = 3."""
     instance = instances()[3]
     rewards = 1.0 - (instance.outputs != instance.labels[:, None])
-    drawn = rewards[np.random.default_rng(0).choice(len(rewards), n, p=instance.probabilities)]
+    rows = np.random.default_rng(0).choice(len(rewards), n, p=instance.probabilities)
     world = World(instance)
     played(world, jumps=True)
     print(f"\n{'UCB, K = 3':14s} {'us a round':>10s} {'x our steps':>12s} {'x our jumps':>12s}")
     for name, library in LIBRARIES.items():
         try:
-            run = library(drawn)
+            run = library(rewards[rows])
         except ImportError as error:
             print(f"{name:14s} left out: {error}")
             continue
@@ -254,7 +215,6 @@ def main() -> None:
     args = parser.parse_args()
     bars = Bars()
     compiled.PATIENCE = 0
-    print(f"{'':62s} {'measured':>10s} {'bar':>9s}")
     with one_core():
         events_without_numba(bars, args.loop_rounds)
         play_c = c_kernel(MILLION)
@@ -264,8 +224,7 @@ def main() -> None:
     thousand_replications(bars, args.loop_rounds)
     with one_core():
         other_libraries()
-    if bars.missed:
-        raise SystemExit(f"missed: {', '.join(bars.missed)}")
+    bars.finish()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import time
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import stopwise as sw
+from benchmarks.bars import one_core
 from stopwise.problem.families import nested_errors, relaxed_errors
 
 # What a round may cost, in rounds of river's UCB, by what the outputs come in.
@@ -52,20 +52,20 @@ def prefixes_of(case: Any, n_stages: int) -> Shown:
 
 def streams(instance: sw.Instance, horizon: int) -> dict[str, list[Shown]]:
     """The same cases as tuples, lists, rows of an array, words, and texts that never repeat."""
-    _, drawn = instance.sample(horizon, seed=0)
-    rows, K = drawn.tolist(), instance.cascade.n_stages
-    known = {row: prefixes_of(row, K) for row in set(map(tuple, rows))}
-    made = {
-        "cached tuples": [known[tuple(row)] for row in rows],
+    _, outputs = instance.sample(horizon, seed=0)
+    rows, K = outputs.tolist(), instance.cascade.n_stages
+    cache = {row: prefixes_of(row, K) for row in set(map(tuple, rows))}
+    kinds = {
+        "cached tuples": [cache[tuple(row)] for row in rows],
         "lists": [prefixes_of(row, K) for row in rows],
-        "rows": [prefixes_of(row, K) for row in drawn],
+        "rows": [prefixes_of(row, K) for row in outputs],
         "strings": [prefixes_of(["no" if y else "yes" for y in row], K) for row in rows],
         "distinct strings": [
             prefixes_of([f"case {n}: {y}" for y in row], K) for n, row in enumerate(rows)
         ],
     }
-    made["first 1,000 rounds"] = made["rows"][:1_000]
-    return made
+    kinds["first 1,000 rounds"] = kinds["rows"][:1_000]
+    return kinds
 
 
 def ask_tell(policy: Any, cases: list[Shown]) -> float:
@@ -92,13 +92,12 @@ def last_stage(cascade: sw.Cascade) -> sw.Policy:
     return sw.FixedStage(cascade, stage=cascade.n_stages - 1)
 
 
+@one_core()
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--horizon", type=int, default=20_000)
     parser.add_argument("--repeats", type=int, default=5)
     args = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     missed: list[str] = []
     for name, instance in instances().items():
         n_stages = instance.cascade.n_stages

@@ -16,7 +16,7 @@ from benchmarks.bench_audit import columns
 AUDIT = ["--costs", "1,2,4", "--mistake-cost", "20", "--tests", "a,b,c"]
 
 
-def spent() -> float:
+def cpu_of_children() -> float:
     """The CPU seconds of all processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
@@ -24,9 +24,9 @@ def spent() -> float:
 
 def seconds(arguments: list[str]) -> float:
     """The CPU seconds of one run of Python."""
-    before = spent()
+    before = cpu_of_children()
     subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
-    return spent() - before
+    return cpu_of_children() - before
 
 
 def main() -> None:
@@ -44,15 +44,14 @@ def main() -> None:
             "stopwise --help": (["-m", "stopwise", "--help"], 0.15),
             "stopwise audit, 2,000 cases": (["-m", "stopwise", "audit", str(log), *AUDIT], 0.5),
         }
-        found: dict[str, list[float]] = {name: [] for name in runs}
+        times: dict[str, list[float]] = {name: [] for name in runs}
         for _ in range(args.repeats):
             for name, (arguments, _) in runs.items():
-                found[name].append(seconds(arguments))
-    for name, times in found.items():
-        note = f"s of CPU, median; {min(times):.3f} to {max(times):.3f}"
-        bars.at_most(name, statistics.median(times), runs[name][1], note)
-    if bars.missed:
-        raise SystemExit("a bar was missed")
+                times[name].append(seconds(arguments))
+    for name, values in times.items():
+        note = f"s of CPU, median; {min(values):.3f} to {max(values):.3f}"
+        bars.at_most(name, statistics.median(values), runs[name][1], note)
+    bars.finish()
 
 
 if __name__ == "__main__":

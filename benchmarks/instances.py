@@ -62,34 +62,34 @@ def with_margin(
 def margins() -> dict[str, Instance]:
     """K = 2, 5, 10; the first, the middle or the last stage best; margins .02 to .3."""
     rng = np.random.default_rng(5)
-    found = {}
+    laws = {}
     for K in (2, 5, 10):
         for stage in (0, K // 2, K - 1):
             for margin in (0.02, 0.05, 0.1, 0.3) if stage < K - 1 else (0.05,):
                 for violation in (0.003, 0.05) if stage else (0.0,):
                     name = f"K={K} best {stage + 1} margin {margin} gap {violation}"
-                    found[name] = with_margin(rng, K, stage, margin=margin, violation=violation)
-    return found
+                    laws[name] = with_margin(rng, K, stage, margin=margin, violation=violation)
+    return laws
 
 
 def near_ties() -> dict[str, Instance]:
     """K = 2, 3, 5; a later stage misses paying by .001 to .01, or the last is best by as much."""
     rng = np.random.default_rng(7)
-    found = {}
+    laws = {}
     for K, tie in product((2, 3, 5), (0.001, 0.002, 0.003, 0.005, 0.01)):
         for stage in sorted({0, K - 2}):
             law = with_margin(rng, K, stage, margin=tie, violation=0.05)
-            found[f"K={K} best {stage + 1} margin {tie}"] = law
+            laws[f"K={K} best {stage + 1} margin {tie}"] = law
         law = with_margin(rng, K, K - 1, margin=tie, violation=tie, slips=(0.0,))
-        found[f"K={K} best {K} by {tie}"] = law
-    return found
+        laws[f"K={K} best {K} by {tie}"] = law
+    return laws
 
 
 def random_laws(n: int, seed: int) -> dict[str, Instance]:
     """Laws drawn from Dirichlet's with 2 to 4 tests and answers, weakly dominant by .01 or more."""
     rng = np.random.default_rng(seed)
-    found: dict[str, Instance] = {}
-    while len(found) < n:
+    laws: dict[str, Instance] = {}
+    while len(laws) < n:
         K, n_classes = rng.integers(2, 5, 2).tolist()
         joint = rng.dirichlet(np.full(n_classes ** (K + 1), rng.choice([0.03, 0.1, 0.3])))
         patterns = list(product(range(n_classes), repeat=K + 1))
@@ -98,8 +98,8 @@ def random_laws(n: int, seed: int) -> dict[str, Instance]:
         law = Instance.from_patterns(patterns, joint, Cascade(costs=costs))
         best, others = law.best_stage, np.sort(law.gaps)[1:]
         if best < K - 1 and others[0] > 0.003 and margin(law) > 0.01:
-            found[f"random {len(found)} K={K} {n_classes} answers best {best + 1}"] = law
-    return found
+            laws[f"random {len(laws)} K={K} {n_classes} answers best {best + 1}"] = law
+    return laws
 
 
 def margin(instance: Instance) -> float:
