@@ -6,17 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from paper import contenders
 from paper.conditional_rules import CUT, FIXED, LEARNER, ONE, ORACLE, OURS, priced
-from paper.contenders import (
-    CHECKPOINTS,
-    RATE,
-    SUBLINEAR,
-    curve,
-    play,
-    regret_text,
-    slope_interval,
-    slope_text,
-)
 from paper.drawing import REGRET, ROUNDS, legend_below, new_figure, shade, styled
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, below, listing
 from paper.sensors import DATA, TITLES
@@ -59,7 +50,12 @@ def run(scale: Scale) -> Result:
         OUTSIDE: relaxed_errors(Cascade(costs=[0, 0.2, 0.2])),
     }
     numbers["learning"] = {label: _learning(world, scale) for label, world in worlds.items()}
-    parameters = {**scale.parameters(), "seed": 0, "fold_seed": 0, "checkpoints": CHECKPOINTS}
+    parameters = {
+        **scale.parameters(),
+        "seed": 0,
+        "fold_seed": 0,
+        "checkpoints": contenders.CHECKPOINTS,
+    }
     return Result(NAME, parameters, numbers)
 
 
@@ -125,8 +121,8 @@ def tables(result: Result) -> list[Table]:
             label,
             f"{c['best_cost']:.4f}",
             f"{c['best_fixed_cost']:.4f}",
-            regret_text(c, digits=1),
-            slope_text(c),
+            contenders.regret_text(c, digits=1),
+            contenders.slope_text(c),
         )
         for label, c in result.numbers["learning"].items()
     )
@@ -184,13 +180,13 @@ def check(result: Result) -> list[Claim]:
     inside, outside = (result.numbers["learning"][label] for label in (INSIDE, OUTSIDE))
     docket.judge_ours(
         "Under conditional weak dominance the regret against the best stopping rule is sublinear",
-        below(slope_interval(inside), SUBLINEAR),
-        f"slope over the last decade {slope_text(inside)}, "
-        f"{slope_text(outside)} where it fails; regret {inside['mean'][-1]:.0f} and "
+        below(contenders.slope_interval(inside), contenders.SUBLINEAR),
+        f"slope over the last decade {contenders.slope_text(inside)}, "
+        f"{contenders.slope_text(outside)} where it fails; regret {inside['mean'][-1]:.0f} and "
         f"{outside['mean'][-1]:.0f} mistakes, where the best single stage, known in advance, has "
         f"{_of_fixed(inside):.0f} and {_of_fixed(outside):.0f}",
         source="docs/contexts.md",
-        choices=f"two worlds; {RATE}",
+        choices=f"two worlds; {contenders.RATE}",
     )
     return docket.claims
 
@@ -229,7 +225,7 @@ def _judge_theorems(docket: Docket, cells: dict[str, JSON]) -> None:
 
 def _learning(world: Instance, scale: Scale) -> JSON:
     return {
-        **curve(play(world, LEARNER, scale)),
+        **contenders.curve(contenders.play(world, LEARNER, scale)),
         "best_cost": StoppingProblem(world).best_cost,
         "best_fixed_cost": float(world.total_costs.min()),
     }

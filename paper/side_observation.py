@@ -22,7 +22,7 @@ from stopwise.policies.exploration_phases import (
     phase,
 )
 from stopwise.theory.bounds import PowerLaw
-from stopwise.theory.plan import COIN_SIGMA2, Numbers, raw_demands
+from stopwise.theory.plan import Numbers, raw_demands
 
 Plan = Callable[[list[float], list[float]], list[float]]
 
@@ -84,7 +84,7 @@ class SideObservations:
             rows = self.graph.neighbours
             return Choice(max(range(K), key=lambda k: len(unseen.intersection(rows[k]))), False)
         gaps = gaps_below_best(means)
-        demands = raw_demands(gaps, COIN_SIGMA2)
+        demands = raw_demands(gaps)
         rate = 4 * self.alpha * math.log(t)
         least = least_seen(observed)
         # The phase, or the arm that has to be seen.

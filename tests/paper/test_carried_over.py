@@ -6,14 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from paper import reduction
 from paper.monitoring import FeedbackGraph, SideObservationBandit
-from paper.reduction import (
-    SensorSelection,
-    bandit_feedback,
-    sensor_feedback,
-    to_bandit,
-    to_instance,
-)
 from stopwise.cascade import Cascade
 from stopwise.problem import Instance
 from stopwise.problem.families import nested_errors
@@ -72,7 +66,9 @@ def test_a_bandit_policy_plays_on_outputs_what_it_plays_on_rewards(seed):
         arms.append(on_bandit.ask())
         on_bandit.tell(arms[-1], (coin - CHAIN.cumulative_costs)[: arms[-1] + 1])
         stages.append(on_sensors.ask())
-        on_sensors.tell(stages[-1], bandit_feedback(shown[: stages[-1] + 1], CHAIN, stages[-1]))
+        on_sensors.tell(
+            stages[-1], reduction.bandit_feedback(shown[: stages[-1] + 1], CHAIN, stages[-1])
+        )
     assert arms == stages
     assert len(set(arms)) > 1
 
@@ -82,7 +78,7 @@ def test_a_policy_for_sensors_plays_on_rewards_what_it_plays_on_outputs(seed):
     # π' on the bandit's coins, told as outputs, against π' on outputs with the same disagreements
     # whatever the first test said (Proposition 10).
     rng = np.random.default_rng(seed)
-    bandit = to_bandit(nested_errors(CHAIN))
+    bandit = reduction.to_bandit(nested_errors(CHAIN))
     rewards = np.array([bandit.feedback(2, rng) for _ in range(300)])
     coins = np.rint(rewards + CHAIN.cumulative_costs).astype(int)
     outputs = coins ^ rng.integers(2, size=(300, 1))
@@ -90,7 +86,7 @@ def test_a_policy_for_sensors_plays_on_rewards_what_it_plays_on_outputs(seed):
     arms, stages = [], []
     for reward, shown in zip(rewards, outputs, strict=True):
         arms.append(on_bandit.ask())
-        on_bandit.tell(arms[-1], sensor_feedback(reward[: arms[-1] + 1], CHAIN, arms[-1]))
+        on_bandit.tell(arms[-1], reduction.sensor_feedback(reward[: arms[-1] + 1], CHAIN, arms[-1]))
         stages.append(on_sensors.ask())
         on_sensors.tell(stages[-1], shown[: stages[-1] + 1])
     assert arms == stages
@@ -103,14 +99,14 @@ def test_a_policy_that_looks_at_several_arms_at_once_can_tell_the_two_problems_a
     # reacts to "test 2 differs from test 1 and test 3 does not" never sees that under strong
     # dominance, and does on the bandit, with probability p_2 (1 - p_3).
     instance = nested_errors(CHAIN)
-    problem, bandit = SensorSelection(instance), to_bandit(instance)
+    problem, bandit = reduction.SensorSelection(instance), reduction.to_bandit(instance)
     rng = np.random.default_rng(2)
     n = 2000
-    on_sensors = [bandit_feedback(problem.feedback(2, rng), CHAIN, 2) for _ in range(n)]
+    on_sensors = [reduction.bandit_feedback(problem.feedback(2, rng), CHAIN, 2) for _ in range(n)]
     on_bandit = [bandit.feedback(2, rng) for _ in range(n)]
 
     def share(rewards):
-        coins = np.array([sensor_feedback(r, CHAIN, 2) for r in rewards])
+        coins = np.array([reduction.sensor_feedback(r, CHAIN, 2) for r in rewards])
         return float(((coins[:, 1] == 1) & (coins[:, 2] == 0)).mean())
 
     assert share(on_sensors) == 0
@@ -132,7 +128,7 @@ def test_corollary_4_fails_in_the_cascade_a_third_is_enough():
     # With probability 2/3 begin with stage 3 and stay there if test 3 differs from test 2, else go
     # to stage 2; otherwise play stage 2 twice. Errors are nested: they differ in p_3 - p_2.
     def regret(p_2, p_3):
-        instance = to_instance(free_second(p_2, p_3), FREE_SECOND)
+        instance = reduction.to_instance(free_second(p_2, p_3), FREE_SECOND)
         gaps, differ = instance.gaps, instance.disagreement[1, 2]
         looks = gaps[2] + differ * gaps[2] + (1 - differ) * gaps[1]
         return 2 / 3 * looks + 1 / 3 * 2 * gaps[1]
@@ -173,7 +169,9 @@ def test_proposition_10_fails_for_a_policy_that_looks_at_the_first_output():
     on_instance = says_one * instance.gaps.max()
     assert says_one == pytest.approx(0.7 * 0.6 + 0.3 * 0.4)
     assert on_instance > 0.1  # and none on the bandit, where the same policy plays the best stage
-    first = sensor_feedback(to_bandit(instance).feedback(0, np.random.default_rng(0)), CHAIN, 0)
+    first = reduction.sensor_feedback(
+        reduction.to_bandit(instance).feedback(0, np.random.default_rng(0)), CHAIN, 0
+    )
     assert first == (0,)
 
 
@@ -183,12 +181,12 @@ def test_proposition_10_holds_for_two_stages_if_the_first_test_always_says_0():
     rows = [(0, 0, 0), (1, 0, 1), (1, 0, 0)]
     instance = Instance.from_patterns(rows, [1 - p - rest, p, rest], Cascade(costs=[0, 0.1]))
     assert instance.is_strongly_dominant()
-    bandit = to_bandit(instance)
+    bandit = reduction.to_bandit(instance)
     assert bandit.probabilities == pytest.approx((0, p))
     assert bandit.gaps == pytest.approx(instance.gaps)
     # What a policy is shown has the same law on both, whatever it looks at.
     law, cascade = instance.output_law, instance.cascade
     shown = dict(zip(map(tuple, law.codes.tolist()), law.probabilities, strict=True))
     for coin, chance in enumerate((1 - bandit.probabilities[1], bandit.probabilities[1])):
-        seen = sensor_feedback(np.array([0.0, coin]) - cascade.cumulative_costs, cascade)
+        seen = reduction.sensor_feedback(np.array([0.0, coin]) - cascade.cumulative_costs, cascade)
         assert shown[seen] == pytest.approx(chance)

@@ -86,7 +86,6 @@ def least_plays(stage, demands, gaps, cascade, cost):
 )
 def test_demands_by_hand(gaps, demands):
     assert exploration_demands(gaps) == pytest.approx(demands)
-    assert exploration_demands(gaps, sigma2=1) == pytest.approx([4 * b for b in demands])
 
 
 # Observations

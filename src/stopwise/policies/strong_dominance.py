@@ -22,7 +22,7 @@ from stopwise.policies.exploration_phases import (
     phase,
 )
 from stopwise.theory.bounds import PowerLaw
-from stopwise.theory.plan import COIN_SIGMA2, write_demands, write_plan
+from stopwise.theory.plan import write_demands, write_plan
 
 
 class StrongDominance(Policy):
@@ -195,7 +195,7 @@ def cascade_choice(
             best, top = k, gaps[k]
     for k in range(K):
         gaps[k] = top - gaps[k]
-    write_demands(gaps, COIN_SIGMA2, demands)
+    write_demands(gaps, demands)
     rate = 4 * alpha * math.log(t)
     found = phase(observed, demands, rate, forced / K, least)
     if found == EXPLOIT:

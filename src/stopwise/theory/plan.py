@@ -19,10 +19,11 @@ COIN_SIGMA2 = 0.25
 Numbers = Sequence[float] | FloatArray
 
 
-def exploration_demands(gaps: Numbers, sigma2: float = COIN_SIGMA2) -> list[float]:
+def exploration_demands(gaps: Numbers) -> list[float]:
     """Return how often each test has to be seen to distinguish the best stage from the others.
 
-    b_j = 2σ² / (Δ*_j)² with Δ* the smallest positive gap and Δ*_j = max(Δ_j, Δ*) (Section 6).
+    b_j = 2σ² / (Δ*_j)² with Δ* the smallest positive gap and Δ*_j = max(Δ_j, Δ*) (Section 6), and
+    σ² = 1/4, since outputs agree or disagree.
     With no positive gap nothing can be decided and every demand is infinite. A single stage has no
     rival and demands nothing. Gaps up to rounding (1e-12) count as zero.
 
@@ -30,13 +31,11 @@ def exploration_demands(gaps: Numbers, sigma2: float = COIN_SIGMA2) -> list[floa
     ----------
     gaps
         Δ_j for each stage, >= 0; at least one is 0.
-    sigma2
-        The noise is σ²-sub-Gaussian; 1/4 for outputs that agree or disagree.
 
     >>> exploration_demands([0.5, 0.0, 0.25])
     [2.0, 8.0, 8.0]
     """
-    return raw_demands(_checked("gaps", gaps), _checked_sigma2(sigma2))
+    return raw_demands(_checked("gaps", gaps))
 
 
 def observation_counts(plays: Numbers, cascade: Cascade) -> list[float]:
@@ -79,7 +78,7 @@ def cheapest_plan(demands: Numbers, gaps: Numbers, cascade: Cascade) -> list[flo
     return raw_plan(b, prices, cascade.parents)
 
 
-def exploration_plan(gaps: Numbers, cascade: Cascade, sigma2: float = COIN_SIGMA2) -> list[float]:
+def exploration_plan(gaps: Numbers, cascade: Cascade) -> list[float]:
     """Return u*(γ): the plays of least regret that distinguish the best stage from the others.
 
     It is `cheapest_plan` for `exploration_demands`. Since a smaller gap demands more, what j lacks
@@ -89,13 +88,11 @@ def exploration_plan(gaps: Numbers, cascade: Cascade, sigma2: float = COIN_SIGMA
     >>> exploration_plan([0.25, 0.0, 0.5], Cascade(costs=[0, 0.1, 0.1]))
     [0.0, 6.0, 2.0]
     """
-    checked = _checked("gaps", gaps, cascade.n_stages)
-    return raw_plan(raw_demands(checked, _checked_sigma2(sigma2)), checked, cascade.parents)
+    prices = _checked("gaps", gaps, cascade.n_stages)
+    return raw_plan(raw_demands(prices), prices, cascade.parents)
 
 
-def is_informative(
-    plays: Numbers, gaps: Numbers, cascade: Cascade, sigma2: float = COIN_SIGMA2
-) -> bool:
+def is_informative(plays: Numbers, gaps: Numbers, cascade: Cascade) -> bool:
     """Whether ``plays`` show every test as often as demanded: m(u) >= b, that is u ∈ C(γ).
 
     Up to rounding, so that plays of at least `exploration_plan` at every stage are informative.
@@ -104,7 +101,7 @@ def is_informative(
     True
     """
     K = cascade.n_stages
-    demands = raw_demands(_checked("gaps", gaps, K), _checked_sigma2(sigma2))
+    demands = raw_demands(_checked("gaps", gaps, K))
     seen = _seen(_checked("plays", plays, K), cascade.parents)
     # Twice the tolerance of the plan itself, so that the plan always passes.
     return all(m >= b * (1 - 2 * TOLERANCE) for m, b in zip(seen, demands, strict=True))
@@ -130,14 +127,14 @@ def expected_regret(
 # of ``parents`` is not used; every other is an earlier index.
 
 
-def raw_demands(gaps: Sequence[float], sigma2: float) -> list[float]:
+def raw_demands(gaps: Sequence[float]) -> list[float]:
     """Return `exploration_demands` of gaps that need no check."""
     demands = [0.0] * len(gaps)
-    write_demands(gaps, sigma2, demands)
+    write_demands(gaps, demands)
     return demands
 
 
-def write_demands(gaps: Any, sigma2: float, demands: Any) -> None:
+def write_demands(gaps: Any, demands: Any) -> None:
     """Write `exploration_demands` into ``demands``."""
     smallest = math.inf
     for k in range(len(gaps)):
@@ -146,7 +143,7 @@ def write_demands(gaps: Any, sigma2: float, demands: Any) -> None:
     unknown = math.inf if len(gaps) > 1 else 0.0
     for k in range(len(gaps)):
         gap = max(gaps[k], smallest)
-        demands[k] = 2 * sigma2 / (gap * gap) if smallest < math.inf else unknown
+        demands[k] = 2 * COIN_SIGMA2 / (gap * gap) if smallest < math.inf else unknown
 
 
 def _seen(plays: Sequence[float], parents: Sequence[Any]) -> list[float]:
@@ -193,9 +190,3 @@ def _checked(name: str, values: Numbers, n: int | None = None) -> list[float]:
         if not value >= 0:
             raise SettingError(f"{name} must be >= 0, got {value!r} at stage {k + 1}")
     return numbers
-
-
-def _checked_sigma2(sigma2: float) -> float:
-    if not sigma2 > 0:
-        raise SettingError(f"sigma2 must be > 0, got {sigma2!r}")
-    return sigma2
