@@ -42,18 +42,26 @@ def test_ranges_in_which_weak_dominance_fails_are_exact():
     assert all(y == pytest.approx(max(x - 0.1, 0) if x < 0.3 else 0) for x, y in at.items())
 
 
-@pytest.mark.parametrize("sensors", [PIMA, HEART])
-def test_between_two_edges_nothing_changes(sensors):
-    world, dollars = sensors.recording().instance, np.array(sensors.cumulative_costs(turney=False))
-    span = (1e-4, 3e-2)
-    spans = failing_spans(world, dollars, span)
-    assert len(spans) == 1  # though other things change inside
-    inside = [priced(world, dollars, x) for x in np.geomspace(*span, 500)]
-    for x, at in zip(np.geomspace(*span, 500), inside, strict=True):
-        assert at.is_weakly_dominant() != any(low < x < high for low, high in spans)
-    found = edges(world, dollars, span)
-    assert found == sorted(found)
-    assert (found[0], found[-1]) == span
+@pytest.mark.parametrize(
+    ("sensors", "expected", "share"),
+    [(PIMA, (0.0021, 0.0053), 0.16), (HEART, (0.00013, 0.00075), 0.30)],
+    ids=["PIMA", "Heart"],
+)
+def test_weak_dominance_fails_for_a_share_of_the_prices(sensors, expected, share):
+    """At fold seed 0, of ln λ between 1e-4 and .03."""
+    world = sensors.recording().instance
+    dollars = np.array(sensors.cumulative_costs(turney=False), dtype=float)
+    points = edges(world, dollars, LAMBDAS)
+    assert points == sorted(points)
+    assert (points[0], points[-1]) == LAMBDAS
+    (span,) = spans = failing_spans(world, dollars, LAMBDAS)  # though other things change inside
+    assert span == pytest.approx(expected, rel=0.04)
+    assert failing_share(spans, LAMBDAS) == pytest.approx(share, abs=0.01)
+    for x in np.geomspace(*LAMBDAS, 500):
+        assert priced(world, dollars, x).is_weakly_dominant() != (span[0] < x < span[1])
+    line = dominance_line(world, dollars, LAMBDAS)
+    for x, ratio in zip(line["lambda"], line["ratio"], strict=True):
+        assert (span[0] < x < span[1]) == (ratio is not None and ratio < 1)
 
 
 def test_a_stuck_algorithm_2_sees_test_3_as_rarely_as_the_prediction_says():
@@ -130,26 +138,12 @@ def test_heart_without_labels_comes_near_to_with_labels_as_a_dollar_weighs_more(
         return ours / theirs
 
     # Standard errors are below a tenth of each ratio.
-    found = [times(weight) for weight in (0.001, 0.002, 0.005, 0.02)]
-    assert found == pytest.approx([9.3, 2.0, 1.4, 1.0], rel=0.3)
-    assert found == sorted(found, reverse=True)
+    ratios = [times(weight) for weight in (0.001, 0.002, 0.005, 0.02)]
+    assert ratios == pytest.approx([9.3, 2.0, 1.4, 1.0], rel=0.3)
+    assert ratios == sorted(ratios, reverse=True)
 
 
-def test_weak_dominance_fails_for_a_share_of_the_prices():
-    # At fold seed 0, of ln λ between 1e-4 and .03.
-    for sensors, span, share in ((PIMA, (0.0021, 0.0053), 0.16), (HEART, (0.00013, 0.00075), 0.30)):
-        world = sensors.recording().instance
-        dollars = np.array(sensors.cumulative_costs(turney=False), dtype=float)
-        spans = failing_spans(world, dollars, LAMBDAS)
-        assert spans == [pytest.approx(span, rel=0.04)]
-        assert failing_share(spans, LAMBDAS) == pytest.approx(share, abs=0.01)
-        line = dominance_line(world, dollars, LAMBDAS)
-        for weight, ratio in zip(line["lambda"], line["ratio"], strict=True):
-            fails = any(low < weight < high for low, high in spans)
-            assert fails == (ratio is not None and ratio < 1)
-
-
-def test_no_row_is_predicted_by_a_model_that_saw_it(monkeypatch):
+def test_no_row_is_predicted_by_a_model_that_saw_it():
     outputs, fold = out_of_fold(HEART, 0)
     assert outputs.shape == (297, 3)
     assert np.bincount(fold).tolist() == [60, 60, 59, 59, 59]

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from paper import EXPERIMENTS, Verdict
+from paper import EXPERIMENTS, Verdict, triage_tree
 from stopwise.simulation.palette import BLACK, GREY, STYLES
 
 
@@ -65,9 +65,9 @@ def test_every_figure_is_looked_at(quick):
 
 def test_results_hold_every_number_with_what_made_it(quick):
     directory, done = quick
-    held = json.loads((directory / "results.json").read_text(encoding="utf-8"))
-    assert list(held["experiments"]) == list(EXPERIMENTS)
-    for name, entry in held["experiments"].items():
+    results = json.loads((directory / "results.json").read_text(encoding="utf-8"))
+    assert list(results["experiments"]) == list(EXPERIMENTS)
+    for name, entry in results["experiments"].items():
         assert entry["numbers"] == done[name].result.numbers
         assert entry["parameters"]["horizon"] == 2_000
         assert entry["parameters"]["replications"] == 4
@@ -78,8 +78,19 @@ def test_results_hold_every_number_with_what_made_it(quick):
 
 def test_runs_too_short_for_a_verdict_give_none(quick):
     _, done = quick
-    verdicts = {claim.verdict for claim in done["fig-sd"].claims}
-    assert verdicts == {Verdict.UNDECIDED}
+    assert {claim.verdict for claim in done["fig-sd"].claims} == {Verdict.UNDECIDED}
+    # That the sound test is the best one needs no long run.
+    verdicts = [claim.verdict for claim in done["triage-tree"].claims]
+    assert verdicts == [Verdict.HOLDS, *[Verdict.UNDECIDED] * 3]
+
+
+def test_the_worlds_of_the_triage_tree_are_what_they_are_called():
+    strong, weak = triage_tree.worlds().values()
+    assert strong.is_strongly_dominant()
+    assert not strong.is_weakly_dominant()
+    assert weak.is_weakly_dominant()
+    assert not weak.is_strongly_dominant()
+    assert all(len(w.cascade.children[0]) == 3 and w.cascade.n_stages == 7 for w in (strong, weak))
 
 
 def test_one_fold_is_a_fifth_of_the_rows(quick):

@@ -31,35 +31,31 @@ def test_a_run_ends_with_six_lines_and_json_has_every_claim(tmp_path, monkeypatc
     assert done.stderr.startswith("[1/1] alternatives: ")
     again = reproduce("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1, "--json")
     assert again.stderr == "[1/1] alternatives: kept\n"
-    told = json.loads(again.stdout)
-    (claims,) = [entry["claims"] for entry in told["experiments"].values()]
+    content = json.loads(again.stdout)
+    (claims,) = [entry["claims"] for entry in content["experiments"].values()]
     assert {claim["verdict"] for claim in claims} == {"holds", "undecided"}
     assert set(claims[0]) == {"text", "source", "is_ours", "verdict", "evidence", "choices"}
-    assert told["report"] == str(tmp_path / "report.html")
+    assert content["report"] == str(tmp_path / "report.html")
 
 
 def test_bad_input_is_refused_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(EXPERIMENTS["alternatives"], "run", lambda scale: pytest.fail("it ran"))
     unknown = reproduce("alternatives", "figure", "--out", tmp_path / "new")
     assert isinstance(unknown.exception, SettingError)
-    assert not (tmp_path / "new").exists()
+    empty = reproduce("alternatives", "--out", "")
+    assert str(empty.exception) == "--out must name a directory, got ''"
+    assert not list(tmp_path.iterdir())
     (tmp_path / "file").write_text("")
     unwritable = reproduce("alternatives", "--out", tmp_path / "file")
     assert isinstance(unwritable.exception, InputError)
 
 
-def test_an_empty_place_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(EXPERIMENTS["alternatives"], "run", lambda scale: pytest.fail("it ran"))
-    empty = reproduce("alternatives", "--out", "")
-    assert str(empty.exception) == "--out must name a directory, got ''"
-    assert not list(tmp_path.iterdir())
+def interrupted(scale):
+    raise KeyboardInterrupt
 
 
 def test_an_interrupted_run_reports_what_is_finished_and_goes_on(tmp_path, runs, monkeypatch):
-    def interrupted(scale):
-        raise KeyboardInterrupt
-
     options = ("--quick", "--out", tmp_path, "--n-jobs", 1)
     with monkeypatch.context() as patch:
         patch.setattr(EXPERIMENTS["two"], "run", interrupted)
@@ -75,9 +71,6 @@ def test_an_interrupted_run_reports_what_is_finished_and_goes_on(tmp_path, runs,
 
 
 def test_nothing_finished_is_nothing_reported(tmp_path, monkeypatch):
-    def interrupted(scale):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(EXPERIMENTS["alternatives"], "run", interrupted)
     done = reproduce("alternatives", "--quick", "--out", tmp_path)
     assert (done.exit_code, done.stdout) == (130, "")
@@ -86,8 +79,8 @@ def test_nothing_finished_is_nothing_reported(tmp_path, monkeypatch):
 
 def test_turney_s_prices_are_an_option(tmp_path):
     reproduce("alternatives", "--quick", "--turney-costs", "--out", tmp_path, "--n-jobs", 1)
-    held = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    numbers = held["experiments"]["alternatives"]["numbers"]
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    numbers = results["experiments"]["alternatives"]["numbers"]
     assert numbers["PIMA"]["dollars"] == pytest.approx([6, 28.78, 46.39])
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Turney&#x27;s prices" in page or "Turney's prices" in page

@@ -189,21 +189,22 @@ def test_optimal_actions_together_are_spared(all_in_one):
     assert u == pytest.approx([float(k == all_in_one) for k in range(3)])
 
 
-def test_an_ordinary_bandit_plays_each_demand_itself():
-    assert general_plan([3, 1, 2], [0.0, 0.1, 0.2], FeedbackGraph.bandit(3)) == pytest.approx(
-        [3, 1, 2]
-    )
-    assert general_plan([0, 0], [0.0, 0.0], FeedbackGraph.bandit(2)) == [0, 0]
-
-
-def test_an_action_may_show_others_but_not_itself():
-    swap = FeedbackGraph(((1,), (0,)))
-    assert general_plan([3, 1], [0.0, 0.1], swap) == pytest.approx([1, 3])
+@pytest.mark.parametrize(
+    ("demands", "neighbours", "plays"),
+    [
+        ([3, 1, 2], ((0,), (1,), (2,)), [3, 1, 2]),  # an ordinary bandit
+        ([0, 0], ((0,), (1,)), [0, 0]),
+        ([3, 1], ((1,), (0,)), [1, 3]),  # an action need not show itself
+        ([3, 0], ((0,), (0,)), [3, 0]),
+    ],
+)
+def test_small_graphs_by_hand(demands, neighbours, plays):
+    gaps = [0.0, 0.1, 0.2][: len(demands)]
+    assert general_plan(demands, gaps, FeedbackGraph(neighbours)) == pytest.approx(plays)
 
 
 def test_what_no_action_shows_cannot_be_demanded():
     blind = FeedbackGraph(((0,), (0,)))
-    assert general_plan([3, 0], [0.1, 0.2], blind) == pytest.approx([3, 0])
     with pytest.raises(SettingError, match="must show every action in demand, none shows 1"):
         general_plan([3, 1], [0.1, 0.2], blind)
 

@@ -6,13 +6,6 @@ from stopwise.simulation.names import FAMILIES, named_environments, named_policy
 CASCADE = sw.Cascade(costs=[0, 0.1, 0.1])
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
-def test_every_family_has_members_without_being_asked_for_more(name):
-    members = named_environments(name)
-    assert members
-    assert all(isinstance(member, sw.Instance) for member in members.values())
-
-
 def test_settings_reach_the_family():
     (world,) = named_environments(
         "relaxed", costs=[0, 50], mistake_cost=100, error_rates=[0.3, 0.2], slip=0, prevalence=0.5
@@ -24,8 +17,8 @@ def test_settings_reach_the_family():
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
-def test_every_setting_that_a_family_takes_is_taken(name):
-    given = {
+def test_every_family_has_members_with_all_its_settings_and_without_any(name):
+    values = {
         "costs": [0, 0.3] if name == "complement" else [0, 0.1, 0.1],
         "mistake_cost": 1.0,
         "parents": [None, 0, 0],
@@ -36,7 +29,10 @@ def test_every_setting_that_a_family_takes_is_taken(name):
         "total_cost": 0.3,
         "epsilon": 0.1,
     }
-    assert named_environments(name, **{setting: given[setting] for setting in FAMILIES[name].takes})
+    settings = {setting: values[setting] for setting in FAMILIES[name].takes}
+    for members in (named_environments(name), named_environments(name, **settings)):
+        assert members
+        assert all(isinstance(member, sw.Instance) for member in members.values())
 
 
 @pytest.mark.parametrize(
