@@ -92,15 +92,15 @@ def check(result: Result) -> list[Claim]:
     numbers = result.numbers
     share = _share_of_gap(numbers, ALGORITHM_2.label)
     below = min(s for r, s in share.items() if r < 1)
-    near, far = share[1.1], max(s for r, s in share.items() if r >= 1.3)
+    beyond = max(s for r, s in share.items() if r >= 1.3)
     by_horizon = {T: _half(numbers, sweep["mean"]) for T, sweep in _by_horizon(numbers)}
     halves = list(by_horizon.values())
     docket.judge(
         "The regret a round of Algorithm 2 changes at ρ = 1",
-        below > 0.9 and far < 0.1 and halves[0] > halves[1] > halves[2] >= 1,
+        below > 0.9 and beyond < 0.1 and halves[0] > halves[1] > halves[2] >= 1,
         f"as a share of the gap of stage 3: at least {below:.3f} for ρ < 1, {share[1.0]:.3f} at 1, "
-        f"{share[1.05]:.3f} at 1.05, {near:.3f} at 1.1, at most {far:.3f} from 1.3 on. It falls "
-        "below half of the gap at a ρ that moves towards 1 as T grows: "
+        f"{share[1.05]:.3f} at 1.05, {share[1.1]:.3f} at 1.1, at most {beyond:.3f} from 1.3 on. "
+        "It falls below half of the gap at a ρ that moves towards 1 as T grows: "
         + ", ".join(
             f"{r:.2f} for T = {T:,}" if r < math.inf else f"beyond {RATIOS[-1]:g} for T = {T:,}"
             for T, r in by_horizon.items()

@@ -104,8 +104,8 @@ def tables(result: Result) -> list[Table]:
             holds = "yes" if cell["conditionally_dominant"][place] else "no"
             costs = (cell[label][place] for label in (FIXED, *LOOKS))
             learned = cell["learned"]["cost"][k]
-            held = cell["held_out"]
-            h = held["places"].index(place)
+            test = cell["held_out"]
+            t = test["places"].index(place)
             rows.append(
                 (
                     name,
@@ -113,7 +113,7 @@ def tables(result: Result) -> list[Table]:
                     *(f"{cost:.4f}" for cost in costs),
                     f"{learned:.4f}",
                     holds,
-                    f"{held[FIXED][h]:.4f}, {held[ORACLE][h]:.4f}, {held[OURS][h]:.4f}",
+                    f"{test[FIXED][t]:.4f}, {test[ORACLE][t]:.4f}, {test[OURS][t]:.4f}",
                 )
             )
     learning = tuple(
@@ -192,7 +192,7 @@ def check(result: Result) -> list[Claim]:
 
 
 def _judge_theorems(docket: Docket, cells: dict[str, JSON]) -> None:
-    held = [
+    pairs = [
         (ours, best)
         for cell in cells.values()
         for ours, best, holds in zip(
@@ -200,12 +200,12 @@ def _judge_theorems(docket: Docket, cells: dict[str, JSON]) -> None:
         )
         if holds
     ]
-    off = max((ours - best for ours, best in held), default=0.0)
+    off = max((ours - best for ours, best in pairs), default=0.0)
     total = sum(len(cell["lambda"]) for cell in cells.values())
     docket.judge_ours(
         "Where conditional weak dominance holds, the rule without labels is the best stopping rule",
-        bool(held) and off <= SLACK,
-        f"it holds at {len(held)} of {total} prices; there the rule costs at most {off:.1g} more",
+        bool(pairs) and off <= SLACK,
+        f"it holds at {len(pairs)} of {total} prices; there the rule costs at most {off:.1g} more",
         source="docs/contexts.md",
         at_any_scale=True,
     )

@@ -101,21 +101,20 @@ def run_into(
         Called with what starts, and with each name and its finished experiment.
     """
     made_by = fingerprint()
-    kept = read_results(directory, made_by, scale, drops_others=fresh)
+    entries = read_results(directory, made_by, scale, drops_others=fresh)
     if fresh:
-        kept = {name: entry for name, entry in kept.items() if name not in names}
+        entries = {name: entry for name, entry in entries.items() if name not in names}
     done: dict[str, Finished] = {}
     for name in names:
-        if name in kept:
-            done[name] = _restore(directory, kept[name])
+        if name in entries:
+            done[name] = _restore(directory, entries[name])
             watch(name, done[name])
-    for entry in _compute_all(
-        directory, [name for name in names if name not in kept], scale, watch
-    ):
+    missing = [name for name in names if name not in entries]
+    for entry in _compute_all(directory, missing, scale, watch):
         name = entry.result.name
-        kept[name] = entry
-        write_results(directory, made_by, kept)
-        done[name] = _judge(entry, kept=False)
+        entries[name] = entry
+        write_results(directory, made_by, entries)
+        done[name] = _judge(entry, was_kept=False)
         watch(name, done[name])
     return [done[name] for name in names]
 
@@ -181,13 +180,15 @@ def _restore(directory: Path, entry: Entry) -> Finished:
     """Return a kept experiment; its figures are drawn again only if one is missing."""
     if not all(path.exists() for stem in entry.figures for path in _files(directory, stem)):
         _draw(directory, entry.result)
-    return _judge(entry, kept=True)
+    return _judge(entry, was_kept=True)
 
 
-def _judge(entry: Entry, *, kept: bool) -> Finished:
+def _judge(entry: Entry, *, was_kept: bool) -> Finished:
     experiment = EXPERIMENTS[entry.result.name]
     claims, tables = experiment.check(entry.result), experiment.tables(entry.result)
-    return Finished(entry.result, tuple(claims), tuple(tables), entry.figures, entry.seconds, kept)
+    return Finished(
+        entry.result, tuple(claims), tuple(tables), entry.figures, entry.seconds, was_kept
+    )
 
 
 def _files(directory: Path, stem: str) -> list[Path]:

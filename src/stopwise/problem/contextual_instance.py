@@ -12,18 +12,18 @@ from stopwise.errors import CascadeError, InstanceError
 from stopwise.problem.contextual_laws import ConditionalLaw, ContextLaw, checked_table
 
 N_AVERAGED = 20_000  # contexts drawn for an average over their law
-MAX_REDRAWS = 1_000  # of a context outside weak dominance, before that is an error
+MAX_REDRAWS = 1_000  # of a context outside weak dominance; more are an error
 
 
 class ContextualCases(NamedTuple):
-    """Cases drawn from an environment: what a learner may see, what is true, and what it costs."""
+    """Cases drawn from an environment: what a learner may see, the truth, and the costs."""
 
     contexts: FloatArray  # the features of each case; shape (n, d)
     # The right answer and the tests' answers, as codes; shapes (n,) and (n, K).
     labels: IntArray
     outputs: IntArray
-    # What stopping each case at each stage costs more, in expectation given its context, than what
-    # regret is measured against; shape (n, K).
+    # How much more it costs to stop each case at each stage, in expectation given its context, than
+    # what regret is measured against; shape (n, K).
     gaps: FloatArray
 
 
@@ -118,18 +118,18 @@ class ContextualInstance:
         return _first_cheapest(self.total_costs(contexts))
 
     def gaps(self, contexts: Any) -> FloatArray:
-        """Return what each stage costs more than the best one for the context; shape (n, K)."""
+        """Return how much more each stage costs than the best one for the context; shape (n, K)."""
         return _gaps(self.total_costs(contexts))
 
     def is_weakly_dominant(self, contexts: Any) -> BoolArray:
-        """Return whether beyond the best stage prices cover the disagreement, for each context."""
+        """Return for each context whether prices beyond the best stage cover the disagreement."""
         return self._is_dominant(self._chances(contexts))
 
     @cached_property
     def average_gaps(self) -> FloatArray:
-        """The mean gap of each stage over contexts: what stopping there always costs a round.
+        """The mean gap of each stage over contexts: what always stopping there costs a round.
 
-        Over 20,000 contexts drawn with a fixed seed.
+        The mean of 20,000 contexts drawn with a fixed seed.
         """
         contexts = self.draw_contexts(N_AVERAGED, np.random.default_rng(0))
         return read_only(self.gaps(contexts).mean(axis=0))
@@ -153,7 +153,7 @@ class ContextualInstance:
         return ContextualCases(contexts, labels, outputs, _gaps(self._costs(chances)))
 
     def _draw_contexts(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Draw contexts, and return the chances of each pattern with them."""
+        """Draw contexts, and return with them the chances of each pattern."""
         contexts = self.contexts.draw(n, rng)
         chances = self._chances(contexts)
         if not self.only_weakly_dominant:

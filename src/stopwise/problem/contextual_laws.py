@@ -25,14 +25,14 @@ class ContextLaw(Protocol):
         """Draw ``n`` contexts; shape (n, d)."""
 
     def extremes(self) -> FloatArray:
-        """Return contexts at the edge, where invalid probabilities are most likely to show."""
+        """Return contexts at the edge, where probabilities are most likely to be invalid."""
 
 
 @runtime_checkable
 class ConditionalLaw(Protocol):
     """The law of label and outputs given a context, over a fixed table of patterns.
 
-    The label is a fair coin, so outputs alone say nothing about it; patterns say which tests are
+    The label is a fair coin, so outputs alone say nothing about it. A pattern says which tests are
     wrong.
     """
 
@@ -71,12 +71,12 @@ class UniformContexts:
 
 @dataclass(frozen=True, init=False, eq=False)
 class LogisticLaw:
-    """Logistic coefficients and the error rate of the last test: what both laws below have.
+    """Logistic coefficients and the error rate of the last test, which both laws below have.
 
     Parameters
     ----------
     theta
-        One row a log odds that is linear in the features, the constant first.
+        One row for each log odds that is linear in the features, the constant first.
     last_error
         The error rate of the last test, whatever the context; below ``largest_error``.
     """
@@ -107,8 +107,8 @@ class NestedErrors(LogisticLaw):
     """Strong dominance given x: right answers stay right, each step corrects σ(θ_i·x) of the cases.
 
     Then P(Y^i ≠ Y^j | x) = γ_i(x) - γ_j(x) is the sum of the steps from i to j: exactly logistic
-    for neighbours, only approximately for other pairs. ``theta``
-    has one row for each step from a test to the next; shape (K - 1, 1 + d).
+    for neighbours, only approximately for other pairs. ``theta`` has one row for each step from a
+    test to the next; shape (K - 1, 1 + d).
     """
 
     @property
@@ -145,7 +145,7 @@ class LogisticPairs(LogisticLaw):
 
     @property
     def is_wrong(self) -> IntArray:
-        """None odd, each test odd in turn; then the same with the label turned."""
+        """None odd, each test odd in turn; then the same with the opposite label."""
         differs = [[0, 0], [1, 0]] if len(self.theta) == 1 else _ODD
         rows = np.array(differs, dtype=np.int64)
         return np.concatenate([rows, 1 - rows])
@@ -191,7 +191,7 @@ def checked_table(name: str, rows: Any) -> FloatArray:
         raise InstanceError(f"{name} must be a table of numbers, got {rows!r}") from None
     if table.ndim != 2:
         raise InstanceError(f"{name} must be a finite table, not empty, got shape {table.shape}")
-    bad = np.argwhere(~(np.abs(table) <= LARGEST_FEATURE))  # NaN is
+    bad = np.argwhere(~(np.abs(table) <= LARGEST_FEATURE))  # finds NaN as well
     if len(bad):
         row, column = map(int, bad[0])
         raise InstanceError(

@@ -16,17 +16,17 @@ from stopwise.problem.contextual_laws import checked_table
 from stopwise.problem.instance import coded_outcomes
 from stopwise.problem.recording import Recording
 
-MIN_ROWS = 20  # of a context, for its best stage to be known
+MIN_ROWS = 20  # of each context, to know its best stage
 
 
 class ContextualRecording(Recording):
     """A `Recording` whose rows have features that a learner may look at before it starts.
 
-    If features take few values, the best stage for a context is the one that costs least among the
-    rows that share it. If every row has its own context, that would be the best stage in hindsight
-    for a single case, which nobody can know. So by default regret is measured against the best
-    *fixed* stage: for each row the cost of a stage, price and error, minus the cost of the best
-    fixed stage. It can be negative, which is the point of contexts.
+    By default regret is measured against the best *fixed* stage: for each row the cost of a stage,
+    price and error, minus the cost of the best fixed stage. It can be negative, which is the point
+    of contexts. If features take few values, regret can be measured against the best stage for
+    each context, which costs least among the rows that share it. If every row had its own context,
+    that would be the best stage in hindsight for a single case, which nobody can know.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class ContextualRecording(Recording):
 
     @cached_property
     def average_gaps(self) -> FloatArray:
-        """The mean over rows of what each stage costs more than what regret is measured against."""
+        """How much more each stage costs than what regret is measured against, on average."""
         return read_only(self._gaps.mean(axis=0))
 
     def draw(self, n: int, rng: np.random.Generator) -> ContextualCases:

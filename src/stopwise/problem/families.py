@@ -127,10 +127,11 @@ def split_optimum() -> Instance:
 
 
 def costly_middle(margin: float) -> Instance:
-    """Return three tests of which the second looks cheap to try and is not.
+    """Return three tests of which the second seems cheap to try and is not.
 
-    Stage 1 is best. Going on to stage 2 costs 1/2 and misses paying by ``margin``, yet corrects
-    nothing: its true gap is 1/2. Stage 3 has a gap of 2 ``margin`` and also shows stage 2.
+    Stage 1 is best. Going on to stage 2 costs 1/2, which exceeds the disagreement by ``margin``
+    only, yet it corrects nothing: its gap is 1/2. Stage 3 has a gap of 2 ``margin`` and also shows
+    test 2.
     """
     if not 0 < margin < 1 / 4:
         raise InstanceError(f"margin must lie in (0, 1/4), got {margin!r}")

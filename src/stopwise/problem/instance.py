@@ -21,7 +21,7 @@ MAX_CELLS = 50_000_000  # of a joint array; a larger one does not fit in memory
 class Instance:
     """A cascade with the joint law of label and outputs, from which every true quantity follows.
 
-    Stored as the distinct patterns (label, outputs…) that have positive probability, so that 50
+    Stored as the distinct patterns (label, outputs…) that have positive probability, so 50
     stages are as easy as three. Stages are numbered from 0.
 
     Parameters
@@ -168,7 +168,7 @@ class Instance:
 
     @cached_property
     def gaps(self) -> FloatArray:
-        """What stopping at each stage costs more than stopping at the best one (Δ_k)."""
+        """How much more stopping at each stage costs than stopping at the best one (Δ_k)."""
         gaps = self.total_costs - self.total_costs.min()
         gaps[list(self.optimal_stages)] = 0.0
         return read_only(gaps)

@@ -1,4 +1,4 @@
-"""Recorded cases to learn from: a table of outputs, with labels beside it."""
+"""Recorded cases to learn from: a table of outputs, and labels if there are any."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ class Recording:
         label: str | None = "y",
         tests: Sequence[str] | None = None,
     ) -> Recording:
-        """Read a file with one column a test and one with the label; `open_log` says which files.
+        """Read a file with one column a test and one for the label; `open_log` lists the formats.
 
-        Numbers are taken as numbers, so that ``1`` and ``1.0`` are the same answer.
+        Texts of numbers become numbers, so that ``1`` and ``1.0`` are the same answer.
 
         Parameters
         ----------

@@ -39,14 +39,15 @@ class StoppingProblem:
     A rule says for each prefix of outputs whether to stop there and answer with its last output.
     The best one follows by dynamic programming, V(s) = min(error(s), c + E V(s, next output)).
     *Conditional weak dominance*: wherever the best rule stops, going on cannot gain whatever the
-    labels are. Then the rule that needs no labels, to stop as soon as that is so, is the best one.
+    labels are. Then the rule that needs no labels, which stops as soon as going on cannot gain, is
+    the best one.
 
     Parameters
     ----------
     instance
         The joint law; a chain.
     pooled
-        Use only which of the outputs agree.
+        Whether rules see only which outputs agree, not their values.
 
     >>> from stopwise.cascade import Cascade
     >>> from stopwise.problem.families import nested_errors

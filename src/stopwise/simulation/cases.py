@@ -37,7 +37,7 @@ class CaseWorld:
 
     @property
     def gaps(self) -> FloatArray:
-        """What stopping at each stage costs more than the best one, on average over cases."""
+        """How much more each stage costs than the best one, on average over cases."""
         return self.environment.average_gaps
 
     def check(self, policy: Any) -> None:

@@ -67,15 +67,15 @@ class CompiledPlay:
             np.zeros(0),
         )
         stages = np.zeros(len(labels), dtype=np.int64)
-        known = self._rule.n_rounds + self.n_rounds
-        self._advance(rows, known, 0, np.array([len(labels)]), True, stages)
+        n_before = self._rule.n_rounds + self.n_rounds
+        self._advance(rows, n_before, 0, np.array([len(labels)]), True, stages)
         self.n_rounds += len(labels)
         return stages
 
     def _advance(
         self,
         rows: kernels.Rows,
-        known: int,
+        n_before: int,
         first: int,
         ends: IntArray,
         labelled: bool,
@@ -96,7 +96,7 @@ class CompiledPlay:
         )
         played = np.zeros((len(cuts), len(self._tables.stopped) + 1), dtype=np.int64)
         counts, new = np.zeros(len(rows.adds), dtype=np.int64), np.zeros(rows.adds.shape[1])
-        run = kernels.Run(self._key, known, labelled, self._jumps, self._above, counts, new)
+        run = kernels.Run(self._key, n_before, labelled, self._jumps, self._above, counts, new)
         n_done = 0
         while n_done < len(cuts):
             until = int(np.searchsorted(cuts, first + longest, side="right"))

@@ -42,7 +42,7 @@ class Run(NamedTuple):
     """One replication in one world."""
 
     key: Any  # of the generator of rows, which draws one number a round
-    known: int  # how many cases the policy knew before the first round
+    n_before: int  # how many cases the policy was told before the first round
     labelled: bool  # whether wrong answers are counted
     # Whether to draw the counts of the cases of a stretch where that is cheaper than each round.
     jumps: bool
@@ -77,11 +77,11 @@ def play_rounds(
     """
     seen, sums, stopped, parents = tables.seen, tables.sums, tables.stopped, tables.parents
     adds, is_wrong, keep, others = rows.adds, rows.is_wrong, rows.keep, rows.ends
-    state, step, above, known = run.key[0], run.key[1], run.above, run.known
+    state, step, above, n_before = run.key[0], run.key[1], run.above, run.n_before
     is_random, n_stages, t = len(keep) > 0, len(stopped), first
     for c in range(len(ends)):
         while t < ends[c]:
-            stage, certain = choose(tables, known + t, rng)
+            stage, certain = choose(tables, n_before + t, rng)
             until = min(t + certain, ends[c])
             stopped[stage] += until - t
             played[c, stage] += until - t
@@ -105,7 +105,7 @@ def play(
     n_stages, t = len(stopped), first
     for c in range(len(ends)):
         while t < ends[c]:
-            stage, certain = choose(tables, run.known + t, rng)
+            stage, certain = choose(tables, run.n_before + t, rng)
             rounds = min(certain, ends[c] - t)
             stopped[stage] += rounds
             played[c, stage] += rounds

@@ -55,7 +55,7 @@ class StoppingWorld:
 
     @property
     def gaps(self) -> Any:
-        """What each stage costs more than the best rule; with ``skips``, each test alone."""
+        """How much more each stage costs than the best rule; with ``skips``, each test alone."""
         prices = self.cascade.costs if self.skips else self.cascade.cumulative_costs
         return prices + self.instance.error_rates - self.problem.best_cost
 

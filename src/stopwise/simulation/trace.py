@@ -26,7 +26,7 @@ class Trace:
     stops
         How many cases had been stopped at each stage; shape (replications, n, K).
     gaps
-        What stopping at each stage costs more than stopping at the best one.
+        How much more stopping at each stage costs than stopping at the best one.
     cascade
         The tests and what they cost.
     policy
