@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from stopwise.cascade import TOLERANCE, Cascade, FloatArray, read_only
-from stopwise.errors import SettingError
 
 Feedback_co = TypeVar("Feedback_co", covariant=True)
 
@@ -59,14 +56,6 @@ class FeedbackGraph:
 
     neighbours: tuple[tuple[int, ...], ...]
 
-    def __post_init__(self) -> None:
-        rows = tuple(map(tuple, self.neighbours))
-        if not rows:
-            raise SettingError("neighbours must not be empty: there is at least one action")
-        for k, row in enumerate(rows):
-            _check_neighbours(row, k, len(rows))
-        object.__setattr__(self, "neighbours", tuple(tuple(map(int, row)) for row in rows))
-
     @classmethod
     def of(cls, cascade: Cascade) -> FeedbackGraph:
         """Return the graph of a cascade: stopping at k shows the tests on the path to k."""
@@ -111,16 +100,6 @@ class SideObservationBandit:
     offsets: tuple[float, ...]
     graph: FeedbackGraph
 
-    def __post_init__(self) -> None:
-        K = self.graph.n_actions
-        p = _checked_numbers("probabilities", self.probabilities, K)
-        C = _checked_numbers("offsets", self.offsets, K)
-        for k, chance in enumerate(p):
-            if not 0 <= chance <= 1:
-                raise SettingError(f"probabilities must lie in [0, 1], got {chance!r} at arm {k}")
-        object.__setattr__(self, "probabilities", p)
-        object.__setattr__(self, "offsets", C)
-
     @property
     def n_actions(self) -> int:
         """The number of arms."""
@@ -151,28 +130,3 @@ class SideObservationBandit:
         draws = rng.random(len(arms))
         p, C = self.probabilities, self.offsets
         return np.array([float(u < p[j]) - C[j] for u, j in zip(draws, arms, strict=True)])
-
-
-def _check_neighbours(row: tuple[Any, ...], action: int, n_actions: int) -> None:
-    for j in row:
-        if isinstance(j, bool) or not isinstance(j, (int, np.integer)):
-            raise SettingError(f"neighbours must be indices, got {j!r} at action {action}")
-        if not 0 <= j < n_actions:
-            raise SettingError(
-                f"neighbours must be actions 0 to {n_actions - 1}, got {j} at action {action}"
-            )
-    if len(set(row)) != len(row):
-        raise SettingError(f"neighbours must differ, got {row!r} at action {action}")
-
-
-def _checked_numbers(name: str, values: Iterable[Any], n: int) -> tuple[float, ...]:
-    try:
-        numbers = tuple(float(value) for value in values)
-    except (TypeError, ValueError):
-        raise SettingError(f"{name} must be a sequence of numbers, got {values!r}") from None
-    if len(numbers) != n:
-        raise SettingError(f"{name} must have one entry an arm, got {len(numbers)} for {n}")
-    for k, value in enumerate(numbers):
-        if not math.isfinite(value):
-            raise SettingError(f"{name} must be finite, got {value!r} at arm {k}")
-    return numbers

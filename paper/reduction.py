@@ -33,8 +33,8 @@ def to_bandit(instance: Instance) -> SideObservationBandit:
     """
     cascade = instance.cascade
     return SideObservationBandit(
-        tuple(np.minimum(instance.disagreement[0], 1.0)),  # a sum of shares, rounded
-        tuple(cascade.cumulative_costs),
+        tuple(np.minimum(instance.disagreement[0], 1.0).tolist()),  # a sum of shares, rounded
+        tuple(cascade.cumulative_costs.tolist()),
         FeedbackGraph.of(cascade),
     )
 
@@ -72,7 +72,7 @@ def to_instance(
         if abs(bandit.offsets[k] - C[k]) > TOLERANCE:
             raise InstanceError(
                 "offsets must be the cumulative costs of the cascade, "
-                f"got {bandit.offsets[k]!r} instead of {float(C[k])!r} at stage {k + 1}"
+                f"got {float(bandit.offsets[k])!r} instead of {float(C[k])!r} at stage {k + 1}"
             )
         if parent is not None and p[k] < p[parent] - TOLERANCE:
             raise InstanceError(

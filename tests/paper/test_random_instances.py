@@ -15,7 +15,6 @@ from paper.random_instances import (
     random_weak_tree,
 )
 from stopwise.cascade import Cascade
-from stopwise.errors import InstanceError
 from tests.strategies import seeds
 
 stages = st.integers(1, 6)
@@ -41,11 +40,6 @@ def test_neither_is_ordered_with_one_best_stage(seed, n_stages):
     assert not instance.is_weakly_dominant()
     assert not instance.is_strongly_dominant()
     assert len(instance.optimal_stages) == 1
-
-
-def test_one_stage_cannot_fail_weak_dominance():
-    with pytest.raises(InstanceError, match="n_stages must be >= 2"):
-        random_neither(np.random.default_rng(0), 1)
 
 
 @given(seeds, stages)
