@@ -79,23 +79,26 @@ def rows_of_key(world, seed, n):
 class TestTheSameStages:
     @pytest.mark.parametrize("grown", [False, True], ids=["chains", "trees"])
     @pytest.mark.parametrize("name", DECIDING)
-    def test_as_asking_and_telling(self, name, grown):
+    def test_as_asking_and_telling_at_every_checkpoint(self, name, grown):
         rng = np.random.default_rng(sum(map(ord, name)))
         for horizon in [1, 7, *[600 if grown else 1200] * (12 if grown else 30), 2000]:
             world = drawn_world(rng, grown=grown)
             truth, policy = world.instance, FACTORIES[name](world.cascade)
             play = compiled_play_of(policy, jumps=False)
             rows = rows_of_key(world, 0, horizon)
-            parts = [
-                play.play(world, np.array([n])) for n in (horizon // 2, horizon - horizon // 2) if n
-            ]
-            expected = play_rounds(policy, truth.labels[rows], truth.outputs[rows])
-            K = world.cascade.n_stages
-            np.testing.assert_array_equal(
-                sum(part.stops[-1] for part in parts), np.bincount(expected, minlength=K)
-            )
-            wrong = (~truth.is_right)[rows, expected].sum()
-            assert sum(part.wrong[-1] for part in parts) == wrong
+            stages = np.array(play_rounds(policy, truth.labels[rows], truth.outputs[rows]))
+            wrong = (~truth.is_right)[rows, stages]
+            start = 0
+            for n in filter(None, (horizon // 2, horizon - horizon // 2)):
+                ends = np.unique(np.geomspace(1, n, 5).astype(int))
+                played = play.play(world, ends)
+                for end, stops, n_wrong in zip(ends, played.stops, played.wrong, strict=True):
+                    part = slice(start, start + end)
+                    expected = np.bincount(stages[part], minlength=world.cascade.n_stages)
+                    np.testing.assert_array_equal(stops, expected)
+                    assert n_wrong == wrong[part].sum()
+                np.testing.assert_allclose(played.regret, played.stops @ truth.gaps)
+                start += n
 
     @pytest.mark.parametrize("name", DECIDING)
     def test_in_given_cases_going_on_from_what_a_policy_knows(self, name):
@@ -113,20 +116,6 @@ class TestTheSameStages:
         ]
         assert policy.to_state() == before
         assert stages == play_rounds(policy, labels[300:], outputs[300:])
-
-    @pytest.mark.parametrize("name", DECIDING)
-    def test_at_every_checkpoint(self, name):
-        world = World(worlds.random_weak(np.random.default_rng(9), 3), labelled=True)
-        truth, policy = world.instance, FACTORIES[name](world.cascade)
-        ends = np.array([1, 10, 500, 501, 2000])
-        played = compiled_play_of(policy, jumps=False).play(world, ends)
-        rows = rows_of_key(world, 0, 2000)
-        stages = np.array(play_rounds(policy, truth.labels[rows], truth.outputs[rows]))
-        wrong = (~truth.is_right)[rows, stages]
-        for end, stops, n_wrong in zip(ends, played.stops, played.wrong, strict=True):
-            np.testing.assert_array_equal(stops, np.bincount(stages[:end], minlength=3))
-            assert n_wrong == wrong[:end].sum()
-        np.testing.assert_allclose(played.regret, played.stops @ truth.gaps)
 
 
 class TestReplications:
