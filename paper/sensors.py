@@ -55,11 +55,9 @@ class Sensors:
         steps = np.diff(self.cumulative_costs(turney=turney), prepend=0.0)
         return Cascade(costs=steps, mistake_cost=1 / weight, names=self.names)
 
-    def recording(
-        self, weight: float | None = None, *, seed: int = 0, turney: bool = False
-    ) -> Recording:
-        """Return the out-of-fold outputs of the three classifiers with the true labels."""
-        outputs, _ = out_of_fold(self, seed)
+    def recording(self, weight: float | None = None, *, turney: bool = False) -> Recording:
+        """Return the outputs of the classifiers at fold seed 0 with the true labels."""
+        outputs, _ = out_of_fold(self, 0)
         return Recording(outputs, self.load().labels, self.cascade(weight, turney=turney))
 
 
