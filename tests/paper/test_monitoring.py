@@ -13,15 +13,6 @@ def test_a_cascade_shows_the_path_and_a_bandit_only_itself():
     assert FeedbackGraph.of(TREE).n_actions == 4
 
 
-def test_the_best_arm_earns_most():
-    # Means are 0, 0.2, 0.05: read as costs the first arm would be best (Section 5's misprint).
-    bandit = SideObservationBandit((0, 0.3, 0.35), (0, 0.1, 0.3), FeedbackGraph.bandit(3))
-    np.testing.assert_allclose(bandit.means, [0, 0.2, 0.05], atol=1e-15)
-    np.testing.assert_allclose(bandit.gaps, [0.2, 0, 0.15], atol=1e-15)
-    assert bandit.best_action == 1
-    assert bandit.n_actions == 3
-
-
 def test_rounding_does_not_part_equal_arms():
     bandit = SideObservationBandit((0.3, 0.0), (0.1 + 0.2, 0.0), FeedbackGraph.bandit(2))
     assert bandit.means[0] != bandit.means[1]

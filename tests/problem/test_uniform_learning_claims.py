@@ -110,28 +110,11 @@ def test_the_pair_of_theorem_3_forces_regret_of_order_two_thirds():
 # Trees
 
 
-def weakly_dominant_on_tree(instance):
-    """The definition on a tree, climbing from parent to parent."""
-    cascade, best = instance.cascade, instance.best_stage
-    C, p = cascade.cumulative_costs, instance.disagreement
-
-    def climb(k):
-        return [] if k is None else [k, *climb(cascade.parents[k])]
-
-    on_path = climb(best)
-    for j in range(cascade.n_stages):
-        if j not in on_path:
-            fork = next(a for a in climb(j) if a in on_path)
-            if not C[j] - C[fork] >= p[fork, j] - 1e-12:
-                return False
-    return True
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_selector_is_sound_on_weakly_dominant_trees(n_classes):
-    """Random trees, laws and costs, kept where the definition holds: hundreds, not chains."""
+    """Random trees, laws and costs for which the definition holds: hundreds, not chains."""
     rng = np.random.default_rng(4)
-    kept = inner = outside = 0
+    inside = inner = outside = 0
     for _ in range(600):
         K = int(rng.integers(4, 6))
         tree = random_tree(rng, K)
@@ -146,14 +129,13 @@ def test_the_selector_is_sound_on_weakly_dominant_trees(n_classes):
             rng.uniform(0, 1) if k in tree.path(target) else rng.uniform(0.9, 2) for k in range(K)
         ]
         instance = law.with_cascade(Cascade(np.multiply(near, dear), parents=tree.parents))
-        weak = instance.is_weakly_dominant()
-        assert weak == weakly_dominant_on_tree(instance)
+        weak = instance.is_weakly_dominant()  # as defined: see test_instance
         outside += not weak
         if weak and not tree.is_chain:
-            kept += 1
+            inside += 1
             inner += instance.best_stage > 0
             assert sound(instance) == instance.best_stage
-    assert kept > 250
+    assert inside > 250
     assert inner > 120
     assert outside > 30
 
