@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ from stopwise.policies.exploration_phases import (
 )
 from stopwise.theory.bounds import PowerLaw
 from stopwise.theory.plan import Numbers, raw_demands
+
+Plan = Callable[[list[float], list[float]], list[float]]
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,17 @@ class SideObservations:
         The rate of exploration, > 2 in theory.
     beta
         How much of the exploration is forced.
+    plan
+        Demands and gaps to plays; by default a linear program for any graph.
     """
 
-    def __init__(self, graph: FeedbackGraph, *, alpha: float, beta: PowerLaw) -> None:
+    def __init__(
+        self, graph: FeedbackGraph, *, alpha: float, beta: PowerLaw, plan: Plan | None = None
+    ) -> None:
         self.graph = graph
         self.alpha = alpha
         self.beta = beta
+        self._plan = plan or (lambda demands, gaps: general_plan(demands, gaps, graph))
 
     def choose(
         self,
@@ -78,7 +85,7 @@ class SideObservations:
         if step == EXPLOIT:
             return Choice(gaps.index(0.0), False, informed_for(observed, demands, self.alpha, t))
         if step == PLAN:
-            arm = first_lacking(plays, general_plan(demands, gaps, self.graph), rate)
+            arm = first_lacking(plays, self._plan(demands, gaps), rate)
             return Choice(arm if arm >= 0 else self._arm_showing(least), True)
         return Choice(self._arm_showing(step), True)
 
@@ -94,7 +101,7 @@ class SideObservationPolicy:
     ----------
     graph
         What each arm shows.
-    alpha, beta
+    alpha, beta, plan
         As in `SideObservations`.
 
     >>> policy = SideObservationPolicy(FeedbackGraph(((0,), (0, 1))))
@@ -109,8 +116,9 @@ class SideObservationPolicy:
         *,
         alpha: float = 2.1,
         beta: PowerLaw = PowerLaw(),  # noqa: B008  # frozen
+        plan: Plan | None = None,
     ) -> None:
-        self._rule = SideObservations(graph, alpha=alpha, beta=beta)
+        self._rule = SideObservations(graph, alpha=alpha, beta=beta, plan=plan)
         self._totals = [0.0] * graph.n_actions
         self._observed = [0] * graph.n_actions
         self._plays = [0] * graph.n_actions
