@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 import stopwise as sw
-from paper.contexts_data import learned
+from paper.contexts_data import learn
 from tests.policies.contextual_helpers import draw_cases, pairs_world, play
 
 CASCADE = sw.Cascade([0.0, 0.12, 0.05, 0.2])
@@ -170,7 +170,7 @@ def test_widths_are_standard_deviations():
     truth = world.disagreement(contexts)
     ratios = []
     for seed in range(12):
-        policy = learned(world, sw.ContextualResolve(world.cascade, 2), rounds=2000, seed=seed)
+        policy = learn(world, sw.ContextualResolve(world.cascade, 2), rounds=2000, seed=seed)
         model = policy.to_state()["statistics"]["model"]
         scaled = (contexts - model["centre"]) / np.array(model["scale"])
         X = np.column_stack([np.ones(len(contexts)), scaled])
