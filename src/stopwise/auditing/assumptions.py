@@ -1,4 +1,4 @@
-"""What a user may take for granted about the labels nobody shows."""
+"""What a user may assume about hidden labels and missing outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stopwise.outputs import known_value, matching
 
 @dataclass(frozen=True)
 class Axes:
-    """What the entries of z are: the error rate of each stage, then the share of each value."""
+    """The entries of z: the error rate of each stage, then the share of each of ``values``."""
 
     cascade: Cascade
     values: tuple[Hashable, ...]
@@ -32,10 +32,10 @@ Condition = tuple[FloatArray, float]  # row · z <= limit
 
 
 class Assumption:
-    """Something about the labels or the gaps of a log that is taken for granted.
+    """Something that is assumed about the labels or the gaps of a log.
 
     A subclass says which values may be right, whether gaps are random, or gives `conditions` that
-    are linear in the error rates and in the shares of the label's values. ``str`` is its sentence.
+    are linear in the error rates and in the shares of the label's values. ``str`` says it in words.
     """
 
     values: tuple[Hashable, ...] = ()  # the values of the label whose share it bounds
@@ -44,7 +44,7 @@ class Assumption:
     gaps_are_random: bool = False  # whether gaps depend on earlier outputs alone
 
     def conditions(self, _axes: Axes) -> list[Condition]:
-        """Return the linear conditions that say so; none by default."""
+        """Return the linear conditions that the assumption adds; none by default."""
         return []
 
 
@@ -66,13 +66,14 @@ class LabelSpace:
         classes: Sequence[Hashable],
         unshared: Sequence[Hashable] = (),
     ) -> LabelSpace:
-        """Return what assumptions leave of the values in ``classes``; none of ``unshared``."""
-        rule, given = "an output that is never right must be in the log", tuple(assumptions)
-        never = [known_value(rule, v, classes) for a in given for v in a.never_right]
-        return cls(tuple(dict.fromkeys([*unshared, *never])), any(a.allows_unseen for a in given))
+        """Return what may be right under some assumptions; never a value in ``unshared``."""
+        rule, assumptions = "an output that is never right must be in the log", tuple(assumptions)
+        never = [known_value(rule, v, classes) for a in assumptions for v in a.never_right]
+        unseen = any(a.allows_unseen for a in assumptions)
+        return cls(tuple(dict.fromkeys([*unshared, *never])), unseen)
 
     def possible(self, classes: Sequence[Hashable]) -> list[int]:
-        """Return which of the values that tests give may be right, by their places."""
+        """Return the indices of the values in ``classes`` that may be right."""
         never = set(self.never_right)
         return [c for c, value in enumerate(classes) if value not in never]
 
@@ -92,7 +93,7 @@ class Ordered(Assumption):
 
 @dataclass(frozen=True)
 class ErrsWithin(Assumption):
-    """One test errs at a rate between two bounds, as a maker or an earlier study says."""
+    """One test errs at a rate between two bounds, as its maker or an earlier study says."""
 
     test: str
     high: float
@@ -175,8 +176,8 @@ class MissingAtRandom(Assumption):
 
 
 @dataclass(frozen=True)
-class Found(Assumption):
-    """What labels, or gaps that are random, say of γ_i, or of γ_i - γ_j where there is a j."""
+class RateBounds(Assumption):
+    """Bounds on γ_i, or on γ_i - γ_j where there is a j, from labels or from gaps at random."""
 
     source: str
     i: int

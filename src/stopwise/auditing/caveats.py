@@ -25,16 +25,15 @@ def warnings_of(facts: Facts, stage: int, certainty: Certainty) -> tuple[AdviceW
 def _of_belief(facts: Facts, stage: int, certainty: Certainty) -> Iterator[AdviceWarning]:
     rivals = may_err_less(facts, stage, facts.possible_stages)
     for test, share in outliers(facts, stage).items() if rivals else ():
-        # Labels that make the advice likely have told whether it is alone right.
+        # Labels that make the advice likely have shown whether that test is alone right.
         if test == stage or certainty is Certainty.GUESS or not facts.has_telling_labels:
             yield AdviceWarning(WarningKind.OUTLIER, (test,), share=share)
     if facts.belief.is_refuted:
         yield AdviceWarning(WarningKind.MISFIT, facts.belief.dependent_tests)
-    chosen = {c.rule: c.stage for c in facts.choices}
-    stages = {chosen[rule] for rule in (Rule.WEAK_DOMINANCE, Rule.BELIEF)} - {None}
+    rules = {Rule.WEAK_DOMINANCE, Rule.BELIEF}
+    stages = {c.stage for c in facts.choices if c.rule in rules and c.stage is not None}
     if len(stages) > 1 and not facts.has_telling_labels:
-        ordered = tuple(sorted(k for k in stages if k is not None))
-        yield AdviceWarning(WarningKind.RULES_DISAGREE, ordered)
+        yield AdviceWarning(WarningKind.RULES_DISAGREE, tuple(sorted(stages)))
 
 
 def _of_log(facts: Facts) -> Iterator[AdviceWarning]:
@@ -70,7 +69,7 @@ def _of_labels(facts: Facts) -> Iterator[AdviceWarning]:
 
 
 def may_err_less(facts: Facts, stage: int, others: Sequence[int]) -> list[int]:
-    """Return those of some stages that may err less often than ``stage``."""
+    """Return which of the stages in ``others`` may err less often than ``stage``."""
     return [k for k in others if facts.largest_differences[stage, k] > TINY]
 
 
@@ -80,7 +79,7 @@ def outliers(facts: Facts, stage: int) -> dict[int, float]:
     Such a test is alone right or alone wrong, and no log without labels tells which. The first test
     counts only if it is ``stage``: that a cheap one differs from all others is to be expected.
     """
-    p, found = facts.table.disagreement, {}
+    p, least_shares = facts.table.disagreement, {}
     if len(p) < 3 or np.isnan(p).any():
         return {}
     for test in range(0 if stage == 0 else 1, len(p)):
@@ -88,5 +87,5 @@ def outliers(facts: Facts, stage: int) -> dict[int, float]:
         least = float(p[test, rest].min())
         among = float(np.median([p[i, j] for i in rest for j in rest if i < j]))
         if least >= max(APART * among, OFTEN):
-            found[test] = least
-    return found
+            least_shares[test] = least
+    return least_shares

@@ -1,4 +1,4 @@
-"""Deciding what to advise: what is proven, then what is believed, then disagreement alone."""
+"""The rules that turn facts into advice: first proof, then belief, then disagreement alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stopwise.auditing.advice import (
     break_even,
     corrected,
 )
-from stopwise.auditing.bounds.grounds import Ground
+from stopwise.auditing.bounds.identify import Ground
 from stopwise.auditing.bounds.regrets import TINY, possible_stages
 from stopwise.auditing.caveats import FEW, may_err_less, outliers, warnings_of
 from stopwise.auditing.evidence.verdict import Finding
@@ -48,7 +48,7 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
     others = [k for k in range(facts.cascade.n_stages) if k not in path]
     ways = [_step(facts, stage, k) for k in others]
     before = [_step(facts, k, stage) for k in path[:-1]]
-    # Of ways on that can pay the one worth most; else all that is saved.
+    # The way on that is worth most among those that can pay; else the one that saves most.
     open_ways = [s for s in ways if s.payoff is not Payoff.NEVER]
     skipped = max(open_ways, key=lambda s: s.gain, default=None) or max(
         ways, key=lambda s: s.price, default=None
@@ -80,16 +80,15 @@ def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
         is_proven = facts.ground in {Ground.LOG, Ground.ASSUMED}
         certainty = Certainty.PROVEN if is_proven else Certainty.LIKELY
         return facts.minimax_stage, certainty, Basis(facts.ground.value)
-    possible, total = facts.possible_stages, facts.expected_costs
-    if not np.isnan(total).any():
-        stage = min(possible, key=lambda k: float(total[k]))
-        certainty = Certainty.LIKELY if is_clear(facts, stage) else Certainty.GUESS
-        basis = Basis.BELIEF_AND_LABELS if facts.has_telling_labels else Basis.BELIEF
-        return stage, certainty, basis
+    possible = facts.possible_stages
     total = guessed_errors(facts.table, facts.belief) + facts.cascade.cumulative_costs
     if not np.isnan(total).any():
         stage = min(possible, key=lambda k: float(total[k]))
-        return stage, Certainty.GUESS, Basis.LAST_IS_BETTER
+        if not facts.belief.has_rates:
+            return stage, Certainty.GUESS, Basis.LAST_IS_BETTER
+        certainty = Certainty.LIKELY if is_clear(facts, stage) else Certainty.GUESS
+        basis = Basis.BELIEF_AND_LABELS if facts.has_telling_labels else Basis.BELIEF
+        return stage, certainty, basis
     sound = facts.verdict.stage
     if facts.verdict.finding is Finding.SOUND and sound is not None and sound in possible:
         return sound, Certainty.GUESS, Basis.DISAGREEMENT
@@ -99,13 +98,14 @@ def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
 def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     """Whether the belief says clearly that ``stage`` is cheapest, at a price of a mistake.
 
-    The model must not be refuted, nor missing outputs decide unless they are taken to be random.
-    Every other stage that may be best must cost clearly more: by a share, by three standard errors,
-    and even if the model decides some of the cases wrongly in which the two disagree. That
-    share is larger if only the model favours ``stage``; the log must then have been able to refute
-    the model. Unless labels alone speak for ``stage``, outputs must tell error rates, no test in
-    question may disagree with all others, and with four tests or more none may be cheaper if any
-    single one is left out. Nor may an estimate be outside its bounds. See docs/decisions.md.
+    The model must not be refuted, no estimate may be outside its bounds, and missing outputs must
+    not decide unless they are assumed to be random. Every other stage that may be best must cost
+    clearly more: by a share, by three standard errors, and even if the model is wrong in a share of
+    the cases in which the two disagree. That share is larger if only the model favours ``stage``;
+    then the log must also have been able to refute the model. Unless labels alone favour
+    ``stage``, outputs must identify the error rates, no test in question may disagree with all
+    others, and with four tests or more no stage may be cheaper if a single test is left out. See
+    docs/decisions.md.
     """
     belief, cascade = facts.belief, facts.cascade
     if price is not None:
@@ -117,11 +117,11 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
         return False
     if _gaps_decide(facts, stage) and not any(a.gaps_are_random for a in facts.assumptions):
         return False
-    say = _labels_say(facts, stage, others, C)
-    if say < 0 or not (say or (belief.is_identified and _is_related(facts.table, stage))):
+    vote = _vote_of_labels(facts, stage, others, C)
+    if vote < 0 or not (vote or (belief.is_identified and _is_related(facts.table, stage))):
         return False
     rivals = may_err_less(facts, stage, others)
-    in_question = {stage, *rivals} if rivals and not say else set()
+    in_question = {stage, *rivals} if rivals and not vote else set()
     if in_question & outliers(facts, stage).keys():
         return False
     low, high = np.array([(bound.low, bound.high) for bound in facts.error_bounds]).T
@@ -129,33 +129,33 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
         return False
     p = facts.table.disagreement
     sound = facts.verdict.stage if price is None else sound_stage(p, cascade)
-    is_supported = sound == stage or say > 0
+    is_supported = sound == stage or vote > 0
     doubt = SUPPORTED_DOUBT if is_supported else MODEL_DOUBT
-    needed = np.maximum(doubt * np.nan_to_num(p[stage], nan=1.0), GAP * total[stage])
-    needed = np.maximum(needed, SURE_ERRORS * belief.spreads[stage])
-    if not (total - total[stage] >= needed)[others].all():
+    margin = np.maximum(doubt * np.nan_to_num(p[stage], nan=1.0), GAP * total[stage])
+    margin = np.maximum(margin, SURE_ERRORS * belief.spreads[stage])
+    if not (total - total[stage] >= margin)[others].all():
         return False
     if any((rates + C < rates[stage] + C[stage])[others].any() for rates in belief.left_out):
         return False
     return is_supported or (belief.is_testable and bool(belief.left_out))
 
 
-def _labels_say(facts: Facts, stage: int, others: Sequence[int], C: FloatArray) -> int:
-    """Return whether labels alone speak for ``stage`` (1), against it (-1) or neither (0).
+def _vote_of_labels(facts: Facts, stage: int, others: Sequence[int], C: FloatArray) -> int:
+    """Return whether labels alone favour ``stage`` (1), another stage (-1) or neither (0).
 
-    They do if not only the estimate but half of its way to the limit of its interval does.
+    What counts is the point halfway from the estimate to the limit of its interval.
     """
     if facts.labels is None:
         return 0
-    ahead, labels = C[others] - C[stage], facts.labels
+    extra_cost, labels = C[others] - C[stage], facts.labels
     middle, low, high = (x[others, stage] for x in (labels.estimates, labels.low, labels.high))
-    if ((middle + low) / 2 + ahead > 0).all():
+    if ((middle + low) / 2 + extra_cost > 0).all():
         return 1
-    return -1 if ((middle + high) / 2 + ahead < 0).any() else 0
+    return -1 if ((middle + high) / 2 + extra_cost < 0).any() else 0
 
 
 def _is_related(table: PatternTable, stage: int) -> bool:
-    """Whether a test agrees with some other clearly more often than by chance."""
+    """Whether a test agrees with some other test clearly more often than by chance."""
     for other in range(table.n_stages):
         both = table.shown[:, stage] & table.shown[:, other]
         n = float(table.weights[both].sum())
@@ -172,14 +172,14 @@ def _is_related(table: PatternTable, stage: int) -> bool:
     return False
 
 
-def _certainty(facts: Facts, band: PriceBand, at_own: Certainty) -> Certainty:
+def _certainty(facts: Facts, band: PriceBand, of_advice: Certainty) -> Certainty:
     """Return how sure a band is: as the advice at the user's price, else judged in its middle."""
     if band.low <= facts.cascade.mistake_cost < band.high:
-        return at_own
+        return of_advice
     if band.is_sure:
         return Certainty.PROVEN if band.is_proven else Certainty.LIKELY
-    middle, is_known = math.sqrt(band.low * band.high), facts.belief.has_rates
-    if is_known and band.stage is not None and is_clear(facts, band.stage, price=middle):
+    stage, middle = band.stage, math.sqrt(band.low * band.high)
+    if facts.belief.has_rates and stage is not None and is_clear(facts, stage, price=middle):
         return Certainty.LIKELY
     return Certainty.GUESS
 
@@ -187,7 +187,7 @@ def _certainty(facts: Facts, band: PriceBand, at_own: Certainty) -> Certainty:
 def _step(facts: Facts, start: int, end: int) -> Step:
     table, C = facts.table, facts.cascade.cumulative_costs
     price = float(C[end] - C[start])
-    n, differ = table.n_cases, int(table.n_disagreed[start, end])
+    n, n_changed = table.n_cases, int(table.n_disagreed[start, end])
     n_hidden = n - int(table.n_seen[start, end])
     payoff = _payoff(facts.largest_differences, start, end, price)
     needs_labels = payoff is not _payoff(facts.proven_differences, start, end, price)
@@ -195,10 +195,10 @@ def _step(facts: Facts, start: int, end: int) -> Step:
     avoided = float(rates[start] - rates[end])
     even = right = None
     has_two = table.n_classes == 2 and not table.agreement_only
-    if has_two and not n_hidden and differ:
-        even = break_even(price, differ / n)
-        right = None if math.isnan(avoided) else corrected(avoided, differ / n)
-    changed = Interval(differ / n, (differ + n_hidden) / n)
+    if has_two and not n_hidden and n_changed:
+        even = break_even(price, n_changed / n)
+        right = None if math.isnan(avoided) else corrected(avoided, n_changed / n)
+    changed = Interval(n_changed / n, (n_changed + n_hidden) / n)
     return Step(start, end, price, changed, payoff, needs_labels, even, avoided, right)
 
 
@@ -218,16 +218,15 @@ def _next(
 ) -> tuple[NextStep, float]:
     if certainty is Certainty.PROVEN:
         verdict = facts.verdict
-        near = [p for p in verdict.pairs if stage in (p.shallow, p.deep)]
-        waits = any(p.settled == 0 for p in near) and verdict.stage == stage
-        n_more = verdict.n_more if waits else 0
+        open_pairs = [p for p in verdict.pairs if stage in (p.shallow, p.deep) and not p.settled]
+        n_more = verdict.n_more if open_pairs and verdict.stage == stage else 0
         return (NextStep.MORE_CASES, n_more) if 0 < n_more < math.inf else (NextStep.NOTHING, 0)
-    is_told = certainty is Certainty.LIKELY and facts.ground is not None
-    if _gaps_decide(facts, stage) and not is_told:
+    is_shown_by_labels = facts.ground is not None
+    if _gaps_decide(facts, stage) and not is_shown_by_labels:
         return NextStep.RUN_ALL_TESTS, 0
     if n_drawn:
         return NextStep.LABEL_PLAN, n_drawn
-    if is_told:
+    if is_shown_by_labels:
         return NextStep.NOTHING, 0
     if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0
@@ -240,6 +239,6 @@ def _next(
 
 
 def _gaps_decide(facts: Facts, stage: int) -> bool:
-    """Whether missing outputs leave more open than labels of the shown ones could settle."""
+    """Whether missing outputs leave more open than labels of the others could settle."""
     table = facts.table
     return bool((table.n_cases - table.n_seen[stage]).max() > table.n_disagreed[stage].max())

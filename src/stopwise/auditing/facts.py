@@ -1,4 +1,4 @@
-"""What a log says, in numbers: the second step of an audit, computed once from counted patterns."""
+"""What a log says, in numbers: the second step of an audit, computed once from its patterns."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from stopwise.auditing.assumptions import Assumption, Found, LabelSpace
-from stopwise.auditing.bounds.grounds import Ground, ground_of
-from stopwise.auditing.bounds.identify import IdentifiedSet
+from stopwise.auditing.assumptions import Assumption, LabelSpace, RateBounds
+from stopwise.auditing.bounds.identify import Ground, IdentifiedSet, ground_of
 from stopwise.auditing.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
 from stopwise.auditing.evidence.belief import Belief, belief_of
 from stopwise.auditing.evidence.dominance import StrongDominanceEvidence, strong_dominance
@@ -141,8 +140,8 @@ class Facts:
     def to_dict(self) -> dict[str, Any]:
         """Return every number as plain data for JSON; stages count from 0."""
         table = self.table
-        held: dict[str, Any] = plain(self, without=("table",))
-        held["log"] = {
+        data: dict[str, Any] = plain(self, without=("table",))
+        data["log"] = {
             "n_cases": table.n_cases,
             "n_blank": table.n_blank,
             "n_patterns": len(table.weights),
@@ -152,8 +151,8 @@ class Facts:
             "disagreement": plain(table.disagreement),
         }
         for name in ("worst_regrets", "minimax_stage", "guarantee", "is_known", "possible_stages"):
-            held[name] = plain(getattr(self, name))
-        return held
+            data[name] = plain(getattr(self, name))
+        return data
 
 
 def facts_of(
@@ -178,22 +177,23 @@ def facts_of(
     bounds = disagreement_bounds(table, gaps, assumptions, alpha)
     verdict = judge(bounds, cascade)
     evidence = None if strata is None else label_evidence(strata, verdict, cascade, alpha=alpha)
-    drawn = () if evidence is None else evidence.as_assumptions()
+    label_bounds = () if evidence is None else evidence.as_assumptions()
     # Tests that rarely disagree err about equally often: |γ_i - γ_j| <= P(Y^i ≠ Y^j).
-    near = [
-        Found("if gaps are random", i, j, -float(bounds.high[i, j]), float(bounds.high[i, j]))
+    high = bounds.high.tolist()
+    gap_bounds = [
+        RateBounds("if gaps are random", i, j, -high[i][j], high[i][j])
         for i, j in sorted(bounds.adjusted)
     ]
-    identified = IdentifiedSet(table, (*assumptions, *near, *drawn), unshared)
+    without_labels = [*assumptions, *gap_bounds]
+    identified = IdentifiedSet(table, (*without_labels, *label_bounds), unshared)
     differences, costs = identified.largest_differences, cascade.cumulative_costs
     proven = differences
-    if drawn:
-        proven = IdentifiedSet(table, (*assumptions, *near), unshared).largest_differences
+    if label_bounds:
+        proven = IdentifiedSet(table, without_labels, unshared).largest_differences
     regrets = worst_regrets(differences, costs)
     ground = None
     if regrets.min() <= TINY:
-        taken = [*assumptions, *near]
-        ground = ground_of(minimax_stage(regrets), table, taken, drawn, unshared)
+        ground = ground_of(minimax_stage(regrets), table, without_labels, label_bounds, unshared)
     plan = None
     if n_planned:
         plan = plan_labels(table, differences, n_labels=n_planned, alpha=alpha)
@@ -217,7 +217,7 @@ def facts_of(
         ground=ground,
         n_disputed=int(table.weights[disputed(table, possible)].sum()),
         n_disputed_labelled=sum(
-            n for said, _, n in labels or () if len({said[k] for k in possible} - {None}) > 1
+            n for outputs, _, n in labels or () if len({outputs[k] for k in possible} - {None}) > 1
         ),
         odd_values=tuple(v for v in odd_values(table) if v not in space.never_right),
         unshared_values=unshared,
@@ -225,23 +225,23 @@ def facts_of(
 
 
 def alpha_of_each(confidence: float) -> float:
-    """Return the chance of a wrong interval for each of disagreement, strong dominance and labels.
+    """Return the level of each of three families of intervals: disagreement, dominance, labels.
 
-    Labels have their share also while there are none: asking for some must not change what the log
-    says.
+    Labels have their share even where there are none, so that to ask for some does not change what
+    the log says.
     """
     return (1 - confidence) / 3
 
 
 def guessed_errors(table: PatternTable, belief: Belief) -> FloatArray:
-    """Return the error rates that a guess goes by, up to a constant; NaN where nothing is guessed.
+    """Return the believed error rates or, without a model, a guess at them up to a constant.
 
-    Without a model, a later test may gain anything from nothing to all of what it changes, so half
-    of what the last one changes is counted.
+    The guess is for chains: the last test may correct anything from none to all of what it changes,
+    so half of that counts. NaN where there is neither.
     """
-    gained = np.asarray(table.disagreement[:, -1] / 2)
-    is_guess = np.isnan(belief.error_rates).any() and not np.isnan(gained).any()
-    return gained if table.cascade.is_chain and is_guess else belief.error_rates
+    gain = np.asarray(table.disagreement[:, -1] / 2)
+    is_guess = table.cascade.is_chain and not belief.has_rates and not np.isnan(gain).any()
+    return gain if is_guess else belief.error_rates
 
 
 def disagreement_bounds(

@@ -6,23 +6,16 @@ import math
 
 import numpy as np
 
-from stopwise.auditing.advice import (
-    Certainty,
-    LabelOutlook,
-    Payoff,
-    Step,
-    break_even,
-    corrected,
-)
+from stopwise.auditing.advice import Certainty, LabelOutlook, Payoff, Step, break_even, corrected
 from stopwise.auditing.evidence.belief import Belief
 from stopwise.auditing.facts import Facts, alpha_of_each
 from stopwise.auditing.labels.cases import level_of_each
 
-OUTLOOKS = (20, 50, 200)  # numbers of labels of which the report says what they would do
+OUTLOOKS = (20, 50, 200)  # numbers of labels whose effect the report forecasts
 CLEAR = 1.5  # standard deviations from the break-even share that settle it with a model
 # How many labels the estimate of a model is worth, by how far off it was; see docs/decisions.md.
 BELIEVED = 10.0
-UNTESTED = 2.0  # where no log could have refuted it, nor is the advice clear
+UNTESTED = 2.0  # where no log could have refuted it and the advice is not clear
 
 
 def label_value(
@@ -32,35 +25,36 @@ def label_value(
 
     A step changes a share p of the answers and avoids p x mistakes, x in (-1, 1); it pays if x
     exceeds its price over p. Let y = (1 + x) / 2: with two values the share of changes that are
-    corrections. It is taken to have the law Beta(1 + v ŷ, 1 + v (1 - ŷ)) with ŷ as estimated. Here
-    v is the number of labels of such changes there are, and what the model counts for besides:
-    nothing where the log refutes it or there is none, which leaves any y as likely as any other.
-    The labels to come follow from that law. They settle it where y is then clearly on one side;
-    where the log refutes the model, where their interval is, √(2 log(2 / α)) deviations wide.
+    corrections. Its prior is Beta(1 + v ŷ, 1 + v (1 - ŷ)) with ŷ as estimated. Here v is the number
+    of labels of such changes, plus what the model is worth: nothing where the log refutes it or
+    there is none, so that every y is equally likely. Labels to come follow from that law. They
+    settle it if y is then clearly on one side: by `CLEAR` deviations or, where the log refutes the
+    model, by the √(2 log(2 / α)) of an interval from labels.
 
     Of the two steps, the one with the larger stake is reported.
     """
-    n_left = facts.n_disputed - facts.n_disputed_labelled
+    n_unlabelled = facts.n_disputed - facts.n_disputed_labelled
     steps = [
         (step, is_taken)
         for step, is_taken in ((skipped, False), (taken, True))
         if step is not None and step.payoff is Payoff.OPEN and step.changed.low > 0
     ]
-    if certainty is Certainty.PROVEN or not steps or n_left <= 0:
+    if certainty is Certainty.PROVEN or not steps or n_unlabelled <= 0:
         return 0.0, ()
     worth = _worth(facts.belief, certainty)
-    found = []
+    candidates = []
     for step, is_taken in steps:
-        law = _law(step, worth + _n_told(facts, step))
-        found.append((_stake(law, step, is_taken), law, step))
-    stake, law, step = max(found, key=lambda one: one[0])
-    sizes = sorted({min(n, n_left) for n in OUTLOOKS})
+        law = _law(step, worth + _n_labelled(facts, step))
+        candidates.append((_stake(law, step, is_taken), law, step))
+    stake, law, step = max(candidates, key=lambda candidate: candidate[0])
+    sizes = sorted({min(n, n_unlabelled) for n in OUTLOOKS})
     chances = [_chance(facts, law, step, n) for n in sizes]
     best = np.maximum.accumulate(chances).tolist()  # what is clear already may become less so
     return stake, tuple(map(LabelOutlook, sizes, best))
 
 
 def _worth(belief: Belief, certainty: Certainty) -> float:
+    """Return how many labels the estimate of the model is worth."""
     if belief.is_refuted:
         return 0.0
     is_believed = belief.is_testable or certainty is Certainty.LIKELY
@@ -75,17 +69,17 @@ def _law(step: Step, worth: float) -> tuple[float, float]:
 
 
 def _stake(law: tuple[float, float], step: Step, is_taken: bool) -> float:
-    """Return p E[(x - b)⁺], or p E[(b - x)⁺] where the step is taken, which pays if x > b."""
+    """Return p E[(x - b)⁺], or p E[(b - x)⁺] for the step that is taken; a step pays if x > b."""
     from scipy.special import betainc
 
     a, b = law
     even = _break_even(step)
     below, mean = betainc(a, b, even), a / (a + b)
     mean_below = mean * betainc(a + 1, b, even)
-    lost = even * below - mean_below
+    loss = even * below - mean_below
     if not is_taken:
-        lost += mean - even
-    return float(2 * step.changed.low * max(lost, 0.0))
+        loss += mean - even
+    return float(2 * step.changed.low * max(loss, 0.0))
 
 
 def _chance(facts: Facts, law: tuple[float, float], step: Step, n_labels: int) -> float:
@@ -93,16 +87,16 @@ def _chance(facts: Facts, law: tuple[float, float], step: Step, n_labels: int) -
     from scipy.special import betaln, gammaln
 
     a, b = law
-    n_cases = step.changed.low * facts.table.n_cases - _n_told(facts, step)
+    n_cases = step.changed.low * facts.table.n_cases - _n_labelled(facts, step)
     m = round(min(n_labels * _part(facts, step), n_cases))
     k = np.arange(m + 1)
     ways = gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)
     chances = np.exp(ways + betaln(a + k, b + m - k) - betaln(a, b))
     mean = (a + k) / (a + b + m)
-    left = max(1 - m / n_cases, 0.0) if n_cases > 0 else 0.0  # of the changes without a label
-    spread = np.sqrt(mean * (1 - mean) / (a + b + m + 1) * left)
-    apart = np.abs(mean - _break_even(step)) > _clear(facts) * spread
-    return float(min(chances[apart].sum(), 1.0))
+    unlabelled = max(1 - m / n_cases, 0.0) if n_cases > 0 else 0.0  # share of the changes
+    spread = np.sqrt(mean * (1 - mean) / (a + b + m + 1) * unlabelled)
+    is_clear = np.abs(mean - _break_even(step)) > _clear(facts) * spread
+    return float(min(chances[is_clear].sum(), 1.0))
 
 
 def _clear(facts: Facts) -> float:
@@ -118,9 +112,9 @@ def _break_even(step: Step) -> float:
 
 
 def _part(facts: Facts, step: Step) -> float:
-    """Return which part of the labels of a plan are of answers that the step changes."""
+    """Return the share of a plan's labels that are of answers that the step changes."""
     return min(step.changed.low * facts.table.n_cases / facts.n_disputed, 1.0)
 
 
-def _n_told(facts: Facts, step: Step) -> float:
+def _n_labelled(facts: Facts, step: Step) -> float:
     return facts.n_disputed_labelled * _part(facts, step)

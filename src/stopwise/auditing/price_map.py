@@ -10,17 +10,17 @@ from stopwise.auditing.bounds.regrets import TINY, may_be_best, worst_regrets
 from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray
 
 MARGIN = 3.0  # how far the map goes beyond the last change
-REACH = 1e4  # and how far at most beyond the price that was given
-SAME = 1e-12  # turns closer than this are one
+REACH = 1e4  # and how far at most beyond the user's price
+SAME = 1e-12  # prices closer than this are one
 
 
 @dataclass(frozen=True)
 class PriceBand:
     """A range of prices of a mistake over which the same stage is, or looks, cheapest.
 
-    ``is_sure`` says that no right answers make another stage cheaper, given the log, the
-    assumptions and the labels, ``is_proven`` that this needs no labels. Elsewhere ``stage`` is the
-    one of least expected cost among those that may be best, ``None`` where nothing is expected.
+    ``is_sure`` says that no other stage can be cheaper given the log, the assumptions and the
+    labels, ``is_proven`` that this needs no labels. Elsewhere ``stage`` is the one of least
+    expected cost among those that may be best, ``None`` where there is no estimate.
     """
 
     low: float
@@ -46,8 +46,8 @@ def price_map(
     middles = np.sqrt(edges[:-1] * edges[1:])
     stages, sure = _at(middles, differences, estimates, paid)
     _, is_proven = _at(middles, proven, estimates, paid)
-    found = np.stack([stages, sure, is_proven])
-    changes = np.flatnonzero((found[:, 1:] != found[:, :-1]).any(axis=0)) + 1
+    values = np.stack([stages, sure, is_proven])
+    changes = np.flatnonzero((values[:, 1:] != values[:, :-1]).any(axis=0)) + 1
     starts = [0, *changes.tolist()]
     return tuple(
         PriceBand(
@@ -65,17 +65,17 @@ def _turns(differences: list[FloatArray], paid: FloatArray) -> FloatArray:
     """Return the prices at which D_ij + (c_i - c_j) / price changes its sign for some D."""
     saved = paid[None, :] - paid[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = saved / np.stack(differences)
-    found = np.unique(found[np.isfinite(found) & (found > 0)])
-    apart = np.ones(len(found), dtype=bool)
-    apart[1:] = found[1:] > found[:-1] * (1 + SAME)
-    return np.asarray(found[apart])
+        turns = saved / np.stack(differences)
+    turns = np.unique(turns[np.isfinite(turns) & (turns > 0)])
+    is_new = np.ones(len(turns), dtype=bool)
+    is_new[1:] = turns[1:] > turns[:-1] * (1 + SAME)
+    return np.asarray(turns[is_new])
 
 
 def _at(
     prices: FloatArray, differences: FloatArray, estimates: FloatArray, paid: FloatArray
 ) -> tuple[IntArray, BoolArray]:
-    """Return for each price the stage, -1 for none, and whether that is sure."""
+    """Return for each price the stage, -1 for none, and whether it is surely cheapest."""
     C = paid / prices[:, None]
     is_best = worst_regrets(differences, C) <= TINY
     expected = np.where(

@@ -32,27 +32,26 @@ class Choice:
 
 
 def choices(
-    disagreement: FloatArray, believed: FloatArray, regrets: FloatArray, cascade: Cascade
+    disagreement: FloatArray, error_rates: FloatArray, regrets: FloatArray, cascade: Cascade
 ) -> tuple[Choice, ...]:
     """Return what each rule chooses, with the worst-case regret of its choice.
 
-    ``believed`` are error rates under a model, NaN where it has none.
+    ``error_rates`` are those of a model, NaN where there is none. Under strong dominance the best
+    stage is that of least C_k - P(Y^1 ≠ Y^k).
     """
-    total = believed + cascade.cumulative_costs
-    picked: dict[Rule, int | None] = {
-        Rule.STRONG_DOMINANCE: strong_dominance_stage(disagreement, cascade),
+    C = cascade.cumulative_costs
+    stages: dict[Rule, int | None] = {
+        Rule.STRONG_DOMINANCE: _cheapest(C - disagreement[0]),
         Rule.WEAK_DOMINANCE: sound_stage(disagreement, cascade),
         Rule.MINIMAX: minimax_stage(regrets),
-        Rule.BELIEF: None if np.isnan(total).any() else int(np.argmin(total)),
+        Rule.BELIEF: _cheapest(error_rates + C),
         Rule.LAST: cascade.n_stages - 1,
     }
     return tuple(
         Choice(rule, stage, None if stage is None else float(regrets[stage]))
-        for rule, stage in picked.items()
+        for rule, stage in stages.items()
     )
 
 
-def strong_dominance_stage(disagreement: FloatArray, cascade: Cascade) -> int | None:
-    """Return the stage of least C_k - P(Y^1 ≠ Y^k): the best one under strong dominance."""
-    total = cascade.cumulative_costs - disagreement[0]
+def _cheapest(total: FloatArray) -> int | None:
     return None if np.isnan(total).any() else int(np.argmin(total))

@@ -1,4 +1,4 @@
-"""One audit from end to end: read, facts, advice; its words are made when they are asked for."""
+"""One audit from end to end: read, facts, advice; words follow when they are asked for."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     ----------
     log
         A CSV or Parquet file, a folder or glob of them, a DuckDB or SQLite file; a pandas, Polars
-        or Arrow table; a NumPy array with one column a test; any Ibis table; a log from
-        `reading.open_log`; a `PatternTable`, or the `PatternCounts` that were kept while cases came
-        in (their own prices do not count).
-        One row a case; NULL, None or NaN where a test was not run or failed.
+        or Arrow table; a NumPy array with one column per test; any Ibis table; a log from
+        `reading.open_log`; a `PatternTable`, or `PatternCounts` from production (their own prices
+        are ignored).
+        One row per case; NULL, None or NaN where a test was not run or failed.
     cascade
         The tests and their prices; their names are the columns unless ``tests`` is given.
     tests
@@ -56,7 +56,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     case_id
         The column that names a case; the row number, from 1, where it is not given.
     assumptions
-        What to take for granted: `Ordered`, `ErrsWithin`, `Prevalence`, `NeverRight`,
+        What to assume: `Ordered`, `ErrsWithin`, `Prevalence`, `NeverRight`,
         `UnseenLabel`, `MissingAtRandom`. Nothing by default; then a missing output may be anything.
     labels
         Labels for some cases, drawn at random among cases on which the tests agree alike: a table
@@ -79,48 +79,47 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     >>> report.advice.stage, report.advice.certainty
     (0, <Certainty.PROVEN: 'proven'>)
     """
-    taken = _check_settings(cascade, confidence, assumptions)
+    assumptions = _check_settings(cascade, confidence, assumptions)
     n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
     seed = whole_number("seed", seed, SettingError, least=0)
-    opened = None
-    if isinstance(log, (PatternTable, PatternCounts)):
-        counted = log if isinstance(log, PatternTable) else log.to_table()
-        patterns = counted.priced(cascade)
+    opened, name, id_column = None, "a pattern table", None
+    if isinstance(log, PatternCounts):
+        log = log.to_table()
+    if isinstance(log, PatternTable):
+        patterns = log.priced(cascade)
     else:
         opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
-        patterns = opened.table()
+        patterns, name, id_column = opened.table(), opened.name, opened.case_id
     check_log(patterns)
-    needs_values = labels is not None or any(a.values or a.never_right for a in taken)
+    needs_values = labels is not None or any(a.values or a.never_right for a in assumptions)
     if patterns.agreement_only and needs_values:
         raise LogError(
             "labels, Prevalence and NeverRight need the values of outputs; this log has too many "
             "patterns of them, so that only agreement is counted: join rare values in a query"
         )
     unshared = () if patterns.agreement_only else own_words(patterns)
-    labelled = None
+    known_labels = None
     if labels is not None:
-        space = LabelSpace.of(taken, patterns.classes, unshared)
-        labelled = read_labels(labels, label_column, opened, patterns, space)
+        space = LabelSpace.of(assumptions, patterns.classes, unshared)
+        known_labels = read_labels(labels, label_column, opened, patterns, space)
     facts = facts_of(
         patterns,
-        assumptions=taken,
+        assumptions=assumptions,
         unshared=unshared,
-        labels=None if labelled is None else labelled.cases,
+        labels=None if known_labels is None else known_labels.cases,
         n_planned=n_planned,
         confidence=confidence,
     )
     cases: tuple[PlannedCase, ...] = ()
     if facts.plan is not None and opened is not None:
-        known = {} if labelled is None else labelled.by_id
-        cases = draw_cases(opened, facts.plan, show=show, labelled=known, seed=seed)
-    name = "a pattern table" if opened is None else opened.name
+        labels_by_id = {} if known_labels is None else known_labels.by_id
+        cases = draw_cases(opened, facts.plan, show=show, labels=labels_by_id, seed=seed)
     advice = advise(facts, n_drawn=sum(case.label is None for case in cases))
-    own_id = None if opened is None else opened.case_id
-    return AuditReport(name, facts, advice, cases, own_id)
+    return AuditReport(name, facts, advice, cases, id_column)
 
 
 def _check_settings(cascade: Any, confidence: Any, assumptions: Any) -> tuple[Assumption, ...]:
-    """Return what is assumed, or raise where a setting is no such thing."""
+    """Return the assumptions as a tuple; raise where a setting makes no sense."""
     if not isinstance(cascade, Cascade):
         raise SettingError(f"cascade must be a Cascade with the tests' prices, got {cascade!r}")
     if cascade.n_stages < 2:
@@ -129,8 +128,8 @@ def _check_settings(cascade: Any, confidence: Any, assumptions: Any) -> tuple[As
         raise SettingError(f"confidence must lie in (0, 1), got {confidence!r}")
     if isinstance(assumptions, (str, bytes)) or not isinstance(assumptions, Iterable):
         raise SettingError(f"assumptions must be a list, got {assumptions!r}")
-    taken = tuple(assumptions)
-    for assumption in taken:
+    checked = tuple(assumptions)
+    for assumption in checked:
         if not isinstance(assumption, Assumption):
             raise SettingError(f"assumptions must be such as Ordered(), got {assumption!r}")
-    return taken
+    return checked

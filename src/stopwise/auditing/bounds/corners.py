@@ -17,8 +17,8 @@ class Corners:
     """The polytope before assumptions: a weighted sum of small hulls.
 
     ``vectors`` are the distinct ℓ(s, y), shape (V, axes): losses of the tests, then whether the
-    label is each named value. ``choices`` gives for each group of patterns the vectors it may
-    have (padded by repeating one), ``weights`` its share.
+    label is each of the values whose share is bounded. ``choices`` gives for each group of patterns
+    the vectors it may have (padded by repeating one), ``weights`` its share.
     """
 
     vectors: FloatArray
@@ -33,9 +33,11 @@ class Corners:
         return np.asarray(mass @ self.vectors)
 
     @classmethod
-    def of(cls, law: PatternTable, space: LabelSpace, named: tuple[int, ...]) -> Corners:
-        """Collect what each pattern may contribute; patterns with the same choices are one."""
-        K, n_axes = law.cascade.n_stages, law.cascade.n_stages + len(named)
+    def of(cls, law: PatternTable, space: LabelSpace, bounded: tuple[int, ...]) -> Corners:
+        """Collect what each pattern may contribute; patterns with the same choices are one group.
+
+        ``bounded`` are the codes of the values whose share some assumption bounds.
+        """
         possible = space.possible(law.classes)
         if not possible and not space.unseen:
             raise SettingError(
@@ -43,23 +45,20 @@ class Corners:
             )
         groups: dict[tuple[int, ...], float] = {}
         for row, share in zip(law.codes.tolist(), law.probabilities.tolist(), strict=True):
-            key = _choices(row, possible, named, space.unseen)
+            key = _choices(row, possible, bounded, space.unseen)
             groups[key] = groups.get(key, 0.0) + share
-        for k in range(K):  # a missing output is right or wrong, whatever else is
+        for k in range(law.n_stages):  # a missing output is right or wrong, whatever else is
             missing = float(law.probabilities[law.codes[:, k] < 0].sum())
             if missing:
                 groups[0, 1 << k] = groups.get((0, 1 << k), 0.0) + missing
-        return cls._packed(groups, n_axes)
-
-    @classmethod
-    def _packed(cls, groups: dict[tuple[int, ...], float], n_axes: int) -> Corners:
         masks = sorted({mask for key in groups for mask in key})
         place = {mask: v for v, mask in enumerate(masks)}
         widest = max(map(len, groups))
         choices = [
             [place[m] for m in key] + [place[key[0]]] * (widest - len(key)) for key in groups
         ]
-        bits = (np.array(masks, dtype=object)[:, None] >> np.arange(n_axes)) & 1
+        axes = np.arange(law.n_stages + len(bounded))
+        bits = (np.array(masks, dtype=object)[:, None] >> axes) & 1
         return cls(
             vectors=bits.astype(np.float64),
             choices=np.array(choices, dtype=np.int64),
@@ -68,25 +67,24 @@ class Corners:
 
 
 def _choices(
-    row: list[int], possible: list[int], named: tuple[int, ...], unseen: bool
+    row: list[int], possible: list[int], bounded: tuple[int, ...], unseen: bool
 ) -> tuple[int, ...]:
     """Return the distinct ℓ(s, y) of one pattern as bit masks, smallest first.
 
-    Values of the label that the pattern does not show and no assumption names are alike.
+    Values of the label that the pattern does not show and no assumption bounds give the same one.
     """
-    K = len(row)
-    apart = {y for y in row if y >= 0} | set(named)
-    masks = {_losses(row, y, named, K) for y in possible if y in apart}
-    if unseen or any(y not in apart for y in possible):
-        masks.add(_losses(row, None, named, K))
+    relevant = {y for y in row if y >= 0} | set(bounded)
+    masks = {_losses(row, y, bounded) for y in possible if y in relevant}
+    if unseen or any(y not in relevant for y in possible):
+        masks.add(_losses(row, None, bounded))
     return tuple(sorted(masks))
 
 
-def _losses(row: list[int], label: int | None, named: tuple[int, ...], K: int) -> int:
+def _losses(row: list[int], label: int | None, bounded: tuple[int, ...]) -> int:
     mask = 0
     for k, output in enumerate(row):
         if output >= 0 and output != label:
             mask |= 1 << k
-    if label in named:
-        mask |= 1 << (K + named.index(label))
+    if label in bounded:
+        mask |= 1 << (len(row) + bounded.index(label))
     return mask

@@ -1,8 +1,9 @@
-"""What the labels can still be: sharp bounds on error rates and regrets, by linear programming."""
+"""Sharp bounds on error rates and regrets by linear programming, and what a proof rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from enum import Enum
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from stopwise.auditing.assumptions import Assumption, Axes, LabelSpace
 from stopwise.auditing.bounds.columns import EXACT, CornerProgramme
 from stopwise.auditing.bounds.corners import Corners
+from stopwise.auditing.bounds.regrets import TINY
 from stopwise.auditing.interval import Interval
 from stopwise.cascade import FloatArray, read_only
 from stopwise.errors import AssumptionError
@@ -18,7 +20,7 @@ from stopwise.patterns import PatternTable
 
 
 class IdentifiedSet:
-    """All error rates that some label could have given, with this log and these assumptions.
+    """All error rates that are possible given a log and some assumptions.
 
     Given a pattern s, each value y that the label may have makes some tests wrong:
     ℓ_k(s, y) = 1{s_k ≠ y}. If the label is y in a share q(y|s) of the cases with pattern s,
@@ -48,7 +50,7 @@ class IdentifiedSet:
                 raise AssumptionError(self._contradiction())
 
     def maxima(self, directions: FloatArray) -> FloatArray:
-        """Return for each row the largest direction · γ (then the shares of the named values)."""
+        """Return for each row the largest direction · γ."""
         w = np.zeros((len(directions), self._corners.vectors.shape[1]))
         w[:, : directions.shape[1]] = directions
         if self._programme is None:
@@ -69,11 +71,11 @@ class IdentifiedSet:
     def _bounds(self) -> tuple[tuple[Interval, ...], FloatArray]:
         K = self.law.n_stages
         unit, most = np.eye(K), np.zeros((K, K))
-        apart = ~np.eye(K, dtype=bool)
-        pairs = (unit[:, None] - unit[None, :])[apart]
-        found = self.maxima(np.vstack([unit, -unit, pairs]))
-        most[apart] = found[2 * K :]
-        ends = zip((-found[K : 2 * K]).tolist(), found[:K].tolist(), strict=True)
+        off_diagonal = ~np.eye(K, dtype=bool)
+        pairs = (unit[:, None] - unit[None, :])[off_diagonal]
+        maxima = self.maxima(np.vstack([unit, -unit, pairs]))
+        most[off_diagonal] = maxima[2 * K :]
+        ends = zip((-maxima[K : 2 * K]).tolist(), maxima[:K].tolist(), strict=True)
         return tuple(Interval(max(low, 0.0), high) for low, high in ends), read_only(most)
 
     def worst_regret(self, stage: int) -> float:
@@ -98,15 +100,46 @@ def _polytope(
     law: PatternTable, assumptions: Sequence[Assumption], unshared: Sequence[Hashable]
 ) -> tuple[Corners, FloatArray, FloatArray]:
     """Return what the log allows, and the conditions that assumptions add."""
-    named = _named_values(assumptions, law)
-    corners = Corners.of(law, LabelSpace.of(assumptions, law.classes, unshared), named)
-    axes = Axes(law.cascade, tuple(law.classes[code] for code in named))
-    said = [condition for a in assumptions for condition in a.conditions(axes)]
-    matrix = np.array([row for row, _ in said]).reshape(len(said), corners.vectors.shape[1])
-    return corners, matrix, np.array([limit for _, limit in said])
+    bounded_values = _bounded_values(assumptions, law)
+    corners = Corners.of(law, LabelSpace.of(assumptions, law.classes, unshared), bounded_values)
+    axes = Axes(law.cascade, tuple(law.classes[code] for code in bounded_values))
+    conditions = [condition for a in assumptions for condition in a.conditions(axes)]
+    matrix = np.array([row for row, _ in conditions]).reshape(-1, corners.vectors.shape[1])
+    return corners, matrix, np.array([limit for _, limit in conditions])
 
 
-def _named_values(assumptions: Iterable[Assumption], law: PatternTable) -> tuple[int, ...]:
-    rule, values = "a prevalence must be that of a value in the log", law.classes
-    given = [value for assumption in assumptions for value in assumption.values]
-    return tuple(dict.fromkeys(values.index(known_value(rule, v, values)) for v in given))
+def _bounded_values(assumptions: Iterable[Assumption], law: PatternTable) -> tuple[int, ...]:
+    """Return the codes of the values whose share some assumption bounds."""
+    rule, classes = "a prevalence must be that of a value in the log", law.classes
+    values = [known_value(rule, value, classes) for a in assumptions for value in a.values]
+    return tuple(dict.fromkeys(map(classes.index, values)))
+
+
+class Ground(Enum):
+    """The least from which it follows that a stage is best."""
+
+    LOG = "log"
+    ASSUMED = "assumptions"
+    LABELS = "labels"
+    BOTH = "labels and assumptions"
+
+
+def ground_of(
+    stage: int,
+    law: PatternTable,
+    assumptions: Sequence[Assumption],
+    label_bounds: Sequence[Assumption],
+    unshared: Sequence[Hashable] = (),
+) -> Ground:
+    """Return the least that proves ``stage`` best, given that everything together does.
+
+    ``label_bounds`` is what labels say; the values in ``unshared`` are no answers.
+    """
+    wider = [a for a in assumptions if a.allows_unseen]  # these prove nothing, so they always apply
+    trials = {Ground.LOG: wider, Ground.ASSUMED: [*assumptions]}
+    if not any(a.never_right for a in assumptions):  # else the bounds from labels rest on that too
+        trials[Ground.LABELS] = [*wider, *label_bounds]
+    for ground, conditions in trials.items():
+        if IdentifiedSet(law, conditions, unshared).worst_regret(stage) <= TINY:
+            return ground
+    return Ground.BOTH

@@ -10,13 +10,11 @@ TINY = 1e-9  # a regret below this is none
 
 
 def worst_regrets(differences: FloatArray, costs: FloatArray) -> FloatArray:
-    """Return for each stage the largest regret that the labels allow.
+    """Return for each stage k the largest regret: max_j (γ_k - γ_j) + C_k - C_j.
 
-    max_j (γ_k - γ_j) + C_k - C_j with the largest difference for each j; costs in error units,
-    shape (…, K).
+    ``differences`` are the largest γ_i - γ_j, ``costs`` are C in error units; shape (…, K).
     """
-    ahead = differences + costs[..., :, None] - costs[..., None, :]
-    return np.asarray(ahead.max(axis=-1))
+    return np.asarray(_largest_regrets(differences, costs).max(axis=-1))
 
 
 def minimax_stage(regrets: FloatArray) -> int:
@@ -30,6 +28,10 @@ def possible_stages(differences: FloatArray, costs: FloatArray) -> tuple[int, ..
 
 
 def may_be_best(differences: FloatArray, costs: FloatArray) -> BoolArray:
-    """Return of each stage whether no other leads it for sure; shape (…, K), as ``costs``."""
-    ahead = differences + costs[..., :, None] - costs[..., None, :]
-    return np.asarray((ahead >= -TINY).all(axis=-2))
+    """Return for each stage whether no other is sure to be better; shape (…, K), as ``costs``."""
+    return np.asarray((_largest_regrets(differences, costs) >= -TINY).all(axis=-2))
+
+
+def _largest_regrets(differences: FloatArray, costs: FloatArray) -> FloatArray:
+    """Return how much more i can cost than j, at most; shape (…, K, K)."""
+    return differences + costs[..., :, None] - costs[..., None, :]

@@ -1,4 +1,4 @@
-"""Whether a test was run or not by what other tests said."""
+"""A test of whether the gaps of one test depend on the outputs of others."""
 
 from __future__ import annotations
 
@@ -22,36 +22,40 @@ def dependence(
 ) -> float:
     """Return the p-value of the hypothesis that gaps do not depend on the outputs of ``on``.
 
-    Cases are compared that are alike in the outputs of ``given`` and in which of all these tests
-    gave nothing: whether ``test`` ran against what ``on`` said, a chi-square test over all such
-    groups. What is rare within a group is taken together. Of many values each may be rare, so who
-    agrees with whom among all these tests is tested too, and the smaller p-value counts, times the
-    number of tests that could be made (Bonferroni). NaN where there is nothing to compare.
+    Cases are grouped by the outputs of ``given`` and by which of all these tests gave nothing. A
+    chi-square test over all groups compares whether ``test`` ran with the outputs of ``on``; rare
+    outputs of a group are pooled. Of many values each may be rare, so the agreement among all these
+    tests is tested too. The smaller p-value counts, times the number of tests that could be made
+    (Bonferroni). NaN where there is nothing to compare.
     """
     columns = [*given, *on]
     rows = histogram.codes[:, columns]
-    alike = row_numbers(np.hstack([rows[:, : len(given)], rows == MISSING]))
-    tried = [
-        chance(_groups(alike, row_numbers(cells), histogram.shown[:, test], histogram.weights))
+    groups = row_numbers(np.hstack([rows[:, : len(given)], rows == MISSING]))
+    p_values = [
+        chi_square_p_value(
+            _tables(groups, row_numbers(cells), histogram.shown[:, test], histogram.weights)
+        )
         for cells in (rows[:, len(given) :], agreement_of_rows(rows))
     ]
-    found = [p for p in tried if not math.isnan(p)]
-    return min(1.0, len(found) * min(found)) if found else math.nan
+    p_values = [p for p in p_values if not math.isnan(p)]
+    return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
 
 
-def _groups(alike: IntArray, cells: IntArray, ran: BoolArray, weights: IntArray) -> Iterable[Cells]:
-    """Return the groups of cases that are alike, if large enough, by what is to be compared."""
-    _, group = np.unique(alike, return_inverse=True)
-    sums = [np.bincount(group, weights * there) for there in (~ran, ran)]
-    (kept,) = np.nonzero(np.minimum(*sums)[group] >= LEAST_SUM)
-    groups: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    found = (values[kept].tolist() for values in (group, cells, ran, weights))
-    for g, cell, there, n in zip(*found, strict=True):
-        groups[g][cell][there] += n
-    return groups.values()
+def _tables(
+    groups: IntArray, cells: IntArray, ran: BoolArray, weights: IntArray
+) -> Iterable[Cells]:
+    """Return the table of cells of each group that is large enough."""
+    _, group = np.unique(groups, return_inverse=True)
+    sums = [np.bincount(group, weights * column) for column in (~ran, ran)]
+    (rows,) = np.nonzero(np.minimum(*sums)[group] >= LEAST_SUM)
+    tables: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    columns = (values[rows].tolist() for values in (group, cells, ran, weights))
+    for g, cell, column, n in zip(*columns, strict=True):
+        tables[g][cell][column] += n
+    return tables.values()
 
 
-def chance(groups: Iterable[Cells]) -> float:
+def chi_square_p_value(groups: Iterable[Cells]) -> float:
     """Return the p-value of a chi-square test over all groups, NaN where none has two cells."""
     square, freedom = 0.0, 0
     for cells in groups:
@@ -71,13 +75,13 @@ def chance(groups: Iterable[Cells]) -> float:
 
 
 def _pooled(table: FloatArray) -> FloatArray:
-    """Take rows together until each expects enough in both columns; one row where none can."""
-    total = table.sum(axis=1)
-    least = total * table.sum(axis=0).min() / table.sum()
-    common, rest = table[least >= ENOUGH], table[least < ENOUGH].sum(axis=0)
-    if not len(common) or not rest.any():
-        return np.asarray(common if len(common) else rest[None, :])
-    if least[least < ENOUGH].sum() >= ENOUGH:
-        return np.vstack([common, rest])
-    common[common.sum(axis=1).argmin()] += rest
+    """Pool rows until each expects enough in both columns; one row where none can."""
+    expected = table.sum(axis=1) * table.sum(axis=0).min() / table.sum()
+    is_rare = expected < ENOUGH
+    common, rare = table[~is_rare], table[is_rare].sum(axis=0)
+    if not len(common) or not rare.any():
+        return np.asarray(common if len(common) else rare[None, :])
+    if expected[is_rare].sum() >= ENOUGH:
+        return np.vstack([common, rare])
+    common[common.sum(axis=1).argmin()] += rare
     return np.asarray(common)

@@ -1,4 +1,4 @@
-"""Logs with holes: what is missing, what that depends on, and how much it could matter."""
+"""Missing outputs: how many, what their absence depends on, and how much it could matter."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 from stopwise.auditing.evidence.dependence import dependence
 from stopwise.auditing.evidence.pair_bounds import path_pairs
 from stopwise.auditing.interval import Interval
-from stopwise.cascade import Cascade, IntArray, read_only
+from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray
 from stopwise.disagreement import sound_stage
 from stopwise.patterns import MISSING, PatternTable, row_numbers
 
 SUSPICIOUS = 0.01  # a p-value below this, split over all tests, counts as "depends on outputs"
-NEGLIGIBLE = 0.01  # an adjusted share that is open by no more than this is given as one number
+NEGLIGIBLE = 0.01  # a range of adjusted shares no wider than this is given as one number
 
 
 @dataclass(frozen=True)
 class PairRange:
     """The disagreement of one pair under three readings of the missing outputs.
 
-    ``plain`` takes the cases where both ran, ``adjusted`` weights them as if an output were missing
-    by chance given the outputs shown, ``worst`` allows the missing ones to be anything. Where no
-    complete case shows the same as one with a gap, that gap stays open: ``adjusted_range`` is what
-    the adjusted share can be, and ``adjusted`` is NaN where that is no longer one number.
+    ``plain`` is the share where both ran. ``adjusted`` weights these cases as if outputs were
+    missing at random given the outputs shown. ``worst`` allows the missing ones to be anything.
+    Where no complete case shows the same as one with a gap, that gap stays open: ``adjusted_range``
+    is what the adjusted share can be, and ``adjusted`` is NaN where that is not about one number.
     """
 
     shallow: int
@@ -35,6 +35,11 @@ class PairRange:
     adjusted: float
     adjusted_range: Interval
     worst: Interval
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some case does not show both outputs."""
+        return self.worst.low < self.worst.high
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +85,13 @@ class MissingOutputs:
 
     @property
     def refuted_tests(self) -> tuple[int, ...]:
-        """The tests that ran or not by what is right, as labels show: nothing adjusts for that."""
+        """The tests whose gaps depend on the right answer, as labels show; nothing adjusts that."""
         return _suspicious(self.p_values_of_labels)
 
     @property
     def pairs_with_gaps(self) -> tuple[tuple[int, int], ...]:
         """The pairs that some case does not show."""
-        return tuple((p.shallow, p.deep) for p in self.pairs if p.worst.low < p.worst.high)
+        return tuple((p.shallow, p.deep) for p in self.pairs if p.has_gaps)
 
     def adjustable_pairs(self, cascade: Cascade) -> frozenset[tuple[int, int]]:
         """Return the pairs whose gaps may depend on nothing but the outputs before them."""
@@ -97,11 +102,10 @@ class MissingOutputs:
 
     def shares(self, *, adjusted: bool) -> dict[tuple[int, int], float]:
         """Return the share of disagreement of each pair with gaps, as it is or adjusted."""
-        gaps = set(self.pairs_with_gaps)
         return {
             (p.shallow, p.deep): p.adjusted if adjusted else p.plain
             for p in self.pairs
-            if (p.shallow, p.deep) in gaps
+            if p.has_gaps
         }
 
 
@@ -112,7 +116,7 @@ def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
     cascade, n = histogram.cascade, histogram.n_cases
     incomplete = ~histogram.shown.all(axis=1)
     prefix = incomplete & _is_prefix(histogram)
-    law = completed_law(histogram)
+    shares = completed_shares(histogram)
     pairs = []
     adjusted = np.full((cascade.n_stages,) * 2, math.nan)
     np.fill_diagonal(adjusted, 0.0)
@@ -120,9 +124,11 @@ def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
         d, seen = int(histogram.n_disagreed[i, j]), int(histogram.n_seen[i, j])
         worst = Interval(d / n, (d + n - seen) / n)
         plain = float(histogram.disagreement[i, j])
-        share = _disagreement_in(law, i, j)
-        adjusted[i, j] = adjusted[j, i] = _one_number(share)
-        pairs.append(PairRange(i, j, plain, float(adjusted[i, j]), share, worst))
+        range_ = _adjusted_range(histogram, shares, i, j)
+        is_narrow = range_.width <= NEGLIGIBLE
+        middle = (range_.low + range_.high) / 2 if is_narrow else math.nan
+        adjusted[i, j] = adjusted[j, i] = middle
+        pairs.append(PairRange(i, j, plain, middle, range_, worst))
     before, others = zip(*(_by_outputs(histogram, k) for k in range(cascade.n_stages)), strict=True)
     return MissingOutputs(
         n_incomplete=int(histogram.weights[incomplete].sum()),
@@ -136,59 +142,54 @@ def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
     )
 
 
-def completed_law(histogram: PatternTable) -> PatternTable:
-    """Return the law of complete patterns if gaps depend on nothing but the outputs shown.
+def completed_shares(histogram: PatternTable) -> FloatArray:
+    """Return the share of each pattern if gaps depend on nothing but the outputs shown; (R,).
 
     The cases of an incomplete pattern are given to the complete patterns that show the same, in
     proportion to what these have by then; the fullest patterns go first. For a log in which only
     the first tests ran this is P(s) = Π_k P(s_k | s_1 … s_k-1), each factor estimated where test k
     ran. A pattern that no complete one continues stays as it is.
     """
-    rows, mass = histogram.codes, histogram.probabilities.copy()
-    full = np.flatnonzero(histogram.shown.all(axis=1))
-    holes = sorted(
-        set(range(len(rows))) - set(full.tolist()), key=lambda r: -int(histogram.shown[r].sum())
-    )
-    heirs_of = _heirs(histogram, full, holes)
-    for r in holes:
-        heirs = heirs_of[r]
-        if len(heirs):
-            mass[heirs] *= 1 + mass[r] / mass[heirs].sum()
-            mass[r] = 0.0
-    kept = np.flatnonzero(mass > 0)
-    return PatternTable(
-        read_only(rows[kept]), read_only(mass[kept]), histogram.classes, histogram.cascade
-    )
+    shares = histogram.probabilities.copy()
+    n_shown = histogram.shown.sum(axis=1)
+    complete = np.flatnonzero(n_shown == histogram.n_stages)
+    incomplete = np.flatnonzero(n_shown < histogram.n_stages).tolist()
+    incomplete.sort(key=lambda r: -int(n_shown[r]))
+    completions = _completions(histogram, complete, incomplete)
+    for r in incomplete:
+        rows = completions[r]
+        if len(rows):
+            shares[rows] *= 1 + shares[r] / shares[rows].sum()
+            shares[r] = 0.0
+    return np.asarray(shares / shares[shares > 0].sum())
 
 
-def _heirs(histogram: PatternTable, full: IntArray, holes: list[int]) -> dict[int, IntArray]:
-    """Return for each row in ``holes`` the rows in ``full`` that show the same where it does."""
+def _completions(
+    histogram: PatternTable, complete: IntArray, incomplete: list[int]
+) -> dict[int, IntArray]:
+    """Return for each incomplete row the complete rows that show the same where it does."""
     same_gaps: dict[bytes, list[int]] = defaultdict(list)
-    for r in holes:
+    for r in incomplete:
         same_gaps[histogram.shown[r].tobytes()].append(r)
-    found = {}
+    completions = {}
     for rows in same_gaps.values():
-        shown = histogram.codes[:, histogram.shown[rows[0]]]
-        numbers = row_numbers(shown[np.append(full, rows)])
-        known, sought = numbers[: len(full)], numbers[len(full) :]
-        order = np.argsort(known, kind="stable")
-        first, last = (np.searchsorted(known[order], sought, side) for side in ("left", "right"))
+        outputs = histogram.codes[:, histogram.shown[rows[0]]]
+        numbers = row_numbers(outputs[np.append(complete, rows)])
+        keys, wanted = numbers[: len(complete)], numbers[len(complete) :]
+        order = np.argsort(keys, kind="stable")
+        first, last = (np.searchsorted(keys[order], wanted, side) for side in ("left", "right"))
         for r, i, j in zip(rows, first.tolist(), last.tolist(), strict=True):
-            found[r] = full[order[i:j]]
-    return found
+            completions[r] = complete[order[i:j]]
+    return completions
 
 
-def _disagreement_in(law: PatternTable, i: int, j: int) -> Interval:
-    """Return what P(Y^i ≠ Y^j) can be under a law in which some outputs stay open."""
-    first, second = law.codes[:, i], law.codes[:, j]
+def _adjusted_range(histogram: PatternTable, shares: FloatArray, i: int, j: int) -> Interval:
+    """Return what P(Y^i ≠ Y^j) can be if patterns have these shares and open gaps are anything."""
+    rows = np.flatnonzero(shares)
+    first, second, shares = histogram.codes[rows, i], histogram.codes[rows, j], shares[rows]
     seen = (first != MISSING) & (second != MISSING)
-    low = float(law.probabilities[seen & (first != second)].sum())
-    still_open = float(law.probabilities[~seen].sum())
-    return Interval(low, min(low + still_open, 1.0))
-
-
-def _one_number(share: Interval) -> float:
-    return (share.low + share.high) / 2 if share.width <= NEGLIGIBLE else math.nan
+    low = float(shares[seen & (first != second)].sum())
+    return Interval(low, min(low + float(shares[~seen].sum()), 1.0))
 
 
 def _suspicious(p_values: tuple[float, ...]) -> tuple[int, ...]:
@@ -196,13 +197,13 @@ def _suspicious(p_values: tuple[float, ...]) -> tuple[int, ...]:
     return tuple(k for k, p in enumerate(p_values) if p < level)
 
 
-def _is_prefix(histogram: PatternTable) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _is_prefix(histogram: PatternTable) -> BoolArray:
     """For each pattern whether no test ran after one that did not."""
-    fine = np.ones(len(histogram.codes), dtype=bool)
+    is_prefix = np.ones(len(histogram.codes), dtype=bool)
     for k, parent in enumerate(histogram.cascade.parents):
         if parent is not None:
-            fine &= histogram.shown[:, parent] | ~histogram.shown[:, k]
-    return fine
+            is_prefix &= histogram.shown[:, parent] | ~histogram.shown[:, k]
+    return is_prefix
 
 
 def _by_outputs(histogram: PatternTable, k: int) -> tuple[float, float]:

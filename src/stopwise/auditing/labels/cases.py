@@ -1,4 +1,4 @@
-"""A few labels, sorted by what the tests said: how often each test was right there."""
+"""A few labels, sorted by outputs: how often each test was right in each stratum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stopwise.auditing.assumptions import LabelSpace
-from stopwise.auditing.evidence.missing import completed_law
+from stopwise.auditing.evidence.missing import completed_shares
 from stopwise.auditing.evidence.sequences import kl_ball
 from stopwise.auditing.interval import Interval
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
@@ -19,19 +19,19 @@ from stopwise.patterns import MISSING, Blocks, PatternTable, agreement
 
 LabelledCase = tuple[Sequence[Hashable], Hashable, int]  # outputs, label, number of cases
 
-UNEVEN = 1.5  # how far the largest weight's square may exceed the mean square and count as even
+UNEVEN = 1.5  # weights count as even while the largest square is at most this many mean squares
 BORROWED = 1.0  # how many labels the average of similar patterns is worth to each of them
 
 
 @dataclass
 class _Stratum:
-    """Cases that count as alike: how many, with gaps filled, and which outcomes were found."""
+    """Cases whose labels are pooled: how many, with gaps filled, and what labels say of them."""
 
     blocks: Blocks
     n_cases: int = 0
     completed: float = 0.0
     outcomes: set[int] = field(default_factory=set)  # whose answer may be right, K for nobody's
-    found: Counter[int] = field(default_factory=Counter)
+    counts: Counter[int] = field(default_factory=Counter)  # labels of each outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +39,16 @@ class LabelledCases:
     """How often each group of tests was right, in each stratum of the log.
 
     A stratum is a pattern or, where cases were drawn from all that agree in the same way, an
-    agreement. Given the stratum, what a label says is which of the tests are right: those that
-    gave some value, or none.
+    agreement. In a stratum, an outcome of a label is which of the tests are right: those that gave
+    some value, or none.
     """
 
-    # For each stratum and outcome which tests are wrong; NaN where a test gave nothing; shape (S,
-    # O, K).
+    # Which tests are wrong in each stratum and outcome, NaN where one gave nothing: (S, O, K).
     losses: FloatArray
     possible: BoolArray  # which outcomes a stratum has; shape (S, O)
-    counts: IntArray | FloatArray  # how often each was found; shape (S, O)
+    counts: IntArray | FloatArray  # the number of labels of each; shape (S, O)
     shares: FloatArray  # the share of the log's cases in each stratum; shape (S,)
-    # The same if outputs are missing by chance given those shown, for estimates; shape (S,).
+    # The same if outputs are missing at random given those shown, for estimates; shape (S,).
     completed: FloatArray
     sizes: IntArray  # the number of cases in each stratum; shape (S,)
     types: IntArray  # strata with the same number here agree in the same way; shape (S,)
@@ -75,49 +74,44 @@ class LabelledCases:
     def of(
         cls,
         histogram: PatternTable,
-        labelled: Sequence[LabelledCase],
+        labels: Sequence[LabelledCase],
         *,
         by_agreement: bool = False,
         space: LabelSpace = LabelSpace(),  # noqa: B008  # frozen
     ) -> LabelledCases:
         """Sort labelled cases, given as (outputs, label, times), into the strata of a log.
 
-        Patterns that agree in the same way are one stratum only where as many gaps are filled from
-        each of their cases: else a label would count for the wrong share.
+        Patterns that agree in the same way are one stratum only if each of their cases stands for
+        equally many cases with gaps. Otherwise a label would count for the wrong share.
         """
         code = {value: c for c, value in enumerate(histogram.classes)}
         possible = set(space.possible(histogram.classes))
         strata: dict[tuple[object, ...], _Stratum] = {}
-        home: dict[tuple[int, ...], _Stratum] = {}
-        for row, n, share in zip(
-            histogram.codes.tolist(),
-            histogram.weights.tolist(),
-            _completed(histogram),
-            strict=True,
-        ):
-            alike = (agreement(row, missing=MISSING), round(share / n * histogram.n_cases, 9))
-            stratum = strata.setdefault(
-                alike if by_agreement else tuple(row), _Stratum(agreement(row, missing=MISSING))
-            )
+        stratum_of: dict[tuple[int, ...], _Stratum] = {}
+        rows, counts = histogram.codes.tolist(), histogram.weights.tolist()
+        for row, n, share in zip(rows, counts, completed_shares(histogram).tolist(), strict=True):
+            blocks = agreement(row, missing=MISSING)
+            pooled = (blocks, round(share / n * histogram.n_cases, 9))
+            stratum = strata.setdefault(pooled if by_agreement else tuple(row), _Stratum(blocks))
             stratum.n_cases += n
             stratum.completed += share
             stratum.outcomes |= {row.index(y) for y in possible.intersection(row)}
             if space.unseen or MISSING in row or possible.difference(row):
                 stratum.outcomes.add(len(row))
-            home[tuple(row)] = stratum
+            stratum_of[tuple(row)] = stratum
         n_labels: Counter[tuple[int, ...]] = Counter()
-        for outputs, label, times in labelled:
+        for outputs, label, times in labels:
             row = [MISSING if y is None else code.get(y, MISSING - 1) for y in outputs]
             if all(y == MISSING for y in row):
                 continue  # such cases are not in the histogram either
-            if tuple(row) not in home:
+            if tuple(row) not in stratum_of:
                 raise LogError(
                     f"a labelled case must be one of the log, got outputs {list(outputs)!r}"
                 )
             right = code.get(label)
             outcome = row.index(right) if right is not None and right in row else len(row)
-            home[tuple(row)].found[outcome] += times
-            home[tuple(row)].outcomes.add(outcome)
+            stratum_of[tuple(row)].counts[outcome] += times
+            stratum_of[tuple(row)].outcomes.add(outcome)
             n_labels[tuple(row)] += times
         _check_numbers(n_labels, histogram)
         return cls._arrays(list(strata.values()), histogram)
@@ -138,7 +132,7 @@ class LabelledCases:
         return cls(
             read_only(losses),
             possible,
-            read_only(np.array([[x.found[o] for o in range(K + 1)] for x in strata])),
+            read_only(np.array([[s.counts[o] for o in range(K + 1)] for s in strata])),
             read_only(sizes / histogram.n_cases),
             read_only(np.array([stratum.completed for stratum in strata])),
             read_only(sizes),
@@ -149,28 +143,27 @@ class LabelledCases:
     def estimate(self, i: int, j: int) -> float:
         """Estimate γ_i - γ_j, the mean of 1{i wrong} - 1{j wrong}; cases that agree add nothing.
 
-        In each stratum the mean of its own labels counts as many labels as it has, that of all
-        strata that agree in the same way as one more, there that of all in which i and j differ as
-        one more, and there an even split: few labels lean on what is most like them. Where all
-        cases have labels nothing is borrowed. Where an output is missing, the cases that show the
-        same and it stand in for it.
+        The mean of a stratum's own labels is shrunk, by the weight of one label, to the mean of all
+        strata that agree in the same way. That mean is shrunk to the mean of all strata in which i
+        and j differ, and this one to an even split. Where all cases have labels, nothing is
+        borrowed. Where an output is missing, cases that show it and the same others stand in.
         """
         gain = self.losses[:, :, i] - self.losses[:, :, j]
-        shown = ~np.isnan(gain).any(axis=1)
+        has_both = ~np.isnan(gain).any(axis=1)
         gain = np.where(self.possible, np.nan_to_num(gain), 0.0)
-        differ = shown & (gain != 0).any(axis=1)
+        differ = has_both & (gain != 0).any(axis=1)
         sums, n = (self.counts * gain).sum(axis=1), self.counts.sum(axis=1)
         even = gain.sum(axis=1) / self.possible.sum(axis=1)
         pooled = (sums[differ].sum() + even) / (n[differ].sum() + 1)
         pooled = np.where(differ, np.clip(pooled, gain.min(axis=1), gain.max(axis=1)), 0.0)
         by_type = np.zeros((int(self.types.max()) + 1, self.counts.shape[1]))
         np.add.at(by_type, self.types, self.counts)
-        alike = by_type[self.types] * self.possible  # what was right there may be never right here
-        lent = ((alike * gain).sum(axis=1) + pooled) / (alike.sum(axis=1) + 1)
-        mean = (sums + BORROWED * lent) / (n + BORROWED)
+        similar = by_type[self.types] * self.possible  # what is right there may never be right here
+        prior = ((similar * gain).sum(axis=1) + pooled) / (similar.sum(axis=1) + 1)
+        mean = (sums + BORROWED * prior) / (n + BORROWED)
         mean[self.is_whole] = sums[self.is_whole] / n[self.is_whole]
-        seen = float(self.completed[shown].sum())
-        return float(self.completed[shown] @ mean[shown]) / seen if seen else math.nan
+        total = float(self.completed[has_both].sum())
+        return float(self.completed[has_both] @ mean[has_both]) / total if total else math.nan
 
     def difference(self, i: int, j: int, *, alpha: float) -> Interval:
         """Return bounds on γ_i - γ_j that hold with chance 1 - alpha."""
@@ -184,14 +177,14 @@ class LabelledCases:
     def interval(self, direction: FloatArray, *, alpha: float) -> Interval:
         """Return bounds on direction · γ that hold with chance 1 - alpha.
 
-        A stratum whose cases all have labels is known, one without labels may be anything. Of the
-        others, with m_s labels in stratum s, N in all, and p_s its share of their P cases, each
-        label's direction · ℓ, brought to [-1, 1], gets the weight (p_s / P) / (m_s / N). Their mean
-        has the mean over the P cases as its expectation; see `_mean_within`. The numbers of labels
-        must not depend on what the labels said.
+        A stratum whose cases all have labels is known, one without labels may be anything. The
+        others have the share P of all cases and N labels, stratum s of them p_s and m_s. Each
+        label's direction · ℓ, scaled to [-1, 1], gets the weight (p_s / P) / (m_s / N). The
+        expectation of their mean is the mean over those cases; see `_mean_within`. The numbers of
+        labels must not depend on what the labels say.
         """
-        asked = np.flatnonzero(direction)
-        gain = self.losses[:, :, asked] @ direction[asked]
+        tests = np.flatnonzero(direction)
+        gain = self.losses[:, :, tests] @ direction[tests]
         unknown = np.isnan(gain).any(axis=1)
         gain = np.nan_to_num(gain)
         least = np.where(self.possible, gain, math.inf).min(axis=1)
@@ -201,32 +194,25 @@ class LabelledCases:
         n = self.counts.sum(axis=1)
         whole = self.is_whole & ~unknown
         least[whole] = most[whole] = (self.counts * gain).sum(axis=1)[whole] / n[whole]
-        told = (n > 0) & (most > least) & (self.shares > 0) & ~unknown
-        low = float(self.shares[~told] @ least[~told])
-        high = float(self.shares[~told] @ most[~told])
-        if told.any():
-            bottom, top = float(least[told].min()), float(most[told].max())
-            P, N = float(self.shares[told].sum()), float(n[told].sum())
-            weights = (self.shares[told] / P) / (n[told] / N)
-            values = (2 * gain[told] - bottom - top) / (top - bottom)
-            mean = float(weights @ (self.counts[told] * values).sum(axis=1)) / N
-            ends = _mean_within(mean, weights, n[told], alpha=alpha)
+        sampled = (n > 0) & (most > least) & ~unknown
+        low = float(self.shares[~sampled] @ least[~sampled])
+        high = float(self.shares[~sampled] @ most[~sampled])
+        if sampled.any():
+            bottom, top = float(least[sampled].min()), float(most[sampled].max())
+            P, N = float(self.shares[sampled].sum()), float(n[sampled].sum())
+            weights = (self.shares[sampled] / P) / (n[sampled] / N)
+            values = (2 * gain[sampled] - bottom - top) / (top - bottom)
+            mean = float(weights @ (self.counts[sampled] * values).sum(axis=1)) / N
+            ends = _mean_within(mean, weights, n[sampled], alpha=alpha)
             low += P * (bottom + top + (top - bottom) * ends.low) / 2
             high += P * (bottom + top + (top - bottom) * ends.high) / 2
-        return Interval(low - TOLERANCE, high + TOLERANCE)  # what is known exactly is rounded too
-
-
-def _completed(histogram: PatternTable) -> list[float]:
-    """Return the share of each pattern if gaps are filled as `completed_law` does."""
-    law = completed_law(histogram)
-    filled = dict(zip(map(tuple, law.codes.tolist()), law.probabilities.tolist(), strict=True))
-    return [filled.get(tuple(row), 0.0) for row in histogram.codes.tolist()]
+        return Interval(low - TOLERANCE, high + TOLERANCE)  # even exact values are rounded
 
 
 def _check_numbers(n_labels: Counter[tuple[int, ...]], histogram: PatternTable) -> None:
     for row, n in zip(histogram.codes.tolist(), histogram.weights.tolist(), strict=True):
         if n_labels[tuple(row)] > n:
-            outputs = [None if c == MISSING else histogram.classes[c] for c in row]
+            outputs = [histogram.value(c) for c in row]
             raise LogError(
                 f"a case must have one label, got {n_labels[tuple(row)]:,} labels for outputs "
                 f"{outputs!r}, which the log has {n:,} times"
@@ -242,7 +228,7 @@ def _mean_within(
     log(2 / α) / N with chance at most α, whether or not the values have one law (Hoeffding, Theorem
     1). The mean itself is off by more than √(2 log(2 / α) Σ w² / N²) with chance at most α (Theorem
     2). The first is narrower where the mean is near an end, the second where weights are uneven;
-    which is taken depends on the weights alone. Values drawn without replacement are nearer still.
+    the choice depends on the weights alone. Both also hold for draws without replacement.
     """
     N, largest = float(n.sum()), float(weights.max())
     squares = float(weights**2 @ n) / N

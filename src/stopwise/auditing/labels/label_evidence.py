@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from stopwise.auditing.assumptions import Assumption, Found
+from stopwise.auditing.assumptions import Assumption, RateBounds
 from stopwise.auditing.bounds.regrets import possible_stages
 from stopwise.auditing.evidence.verdict import Verdict
 from stopwise.auditing.interval import Interval
@@ -50,11 +50,11 @@ class LabelEvidence:
 
     def as_assumptions(self) -> tuple[Assumption, ...]:
         """Return the bounds in the form in which they sharpen the identified set."""
-        found: dict[tuple[int, int | None], Interval] = {
+        bounds: dict[tuple[int, int | None], Interval] = {
             (i, j): self.interval(i, j) for i, j in combinations(range(len(self.low)), 2)
         }
-        found |= {(k, None): rate for k, rate in enumerate(self.error_rates)}
-        return tuple(Found("by the labels", *ij, x.low, x.high) for ij, x in found.items())
+        bounds |= {(k, None): rate for k, rate in enumerate(self.error_rates)}
+        return tuple(RateBounds("by the labels", *ij, x.low, x.high) for ij, x in bounds.items())
 
 
 def label_evidence(
@@ -70,7 +70,6 @@ def label_evidence(
         low[i, j], high[i, j] = bounds.low, bounds.high
         estimates[j, i], low[j, i], high[j, i] = -estimates[i, j], -bounds.high, -bounds.low
     possible = possible_stages(high, C)
-    stage = int(np.argmin(np.nan_to_num(estimates[:, 0], nan=np.inf) + C))
     return LabelEvidence(
         n_labels=cases.n_labels,
         n_telling=cases.n_telling,
@@ -78,7 +77,7 @@ def label_evidence(
         low=read_only(low),
         high=read_only(high),
         error_rates=tuple(cases.error_rate(k, alpha=share) for k in range(K)),
-        stage=stage,
+        stage=int(np.argmin(np.nan_to_num(estimates[:, 0], nan=np.inf) + C)),
         possible_stages=possible,
         weak_dominance=_weak_dominance(possible, verdict, cascade),
     )
@@ -86,11 +85,10 @@ def label_evidence(
 
 def _weak_dominance(possible: tuple[int, ...], verdict: Verdict, cascade: Cascade) -> Holds:
     """Weak dominance holds if, at each stage that may be best, prices cover what follows."""
-    holds = []
+    kinds = set()
     for stage in possible:
         signs = [verdict.pair(i, j).settled for i, j in dominated_pairs(cascade, stage)]
-        holds.append(
+        kinds.add(
             Holds.YES if all(s > 0 for s in signs) else Holds.NO if min(signs) < 0 else Holds.OPEN
         )
-    kinds = set(holds)
     return kinds.pop() if len(kinds) == 1 else Holds.OPEN

@@ -20,14 +20,14 @@ from stopwise.reading.engine import engine_errors, memtable
 CASE = "case"  # the column of ids where the log has none
 
 
+LabelRow = tuple[list[Hashable], dict[str, Any]]  # outputs, and the row of the labels
+
+
 class Labels(NamedTuple):
     """Labelled cases, and the label of each case by its id where labels have ids."""
 
     cases: list[LabelledCase]
     by_id: dict[str, Hashable]
-
-
-Labelled = tuple[list[Hashable], dict[str, Any]]  # outputs, and the row of the labels
 
 
 def read_labels(
@@ -37,7 +37,7 @@ def read_labels(
     histogram: PatternTable,
     space: LabelSpace,
 ) -> Labels:
-    """Return the labelled cases of a log: what the tests said, what is right, how often.
+    """Return the labelled cases of a log: outputs, label, and the number of such cases.
 
     ``source`` has the label's column and either the outputs of the tests or the id of the case.
     """
@@ -51,22 +51,22 @@ def read_labels(
     if column not in names:
         raise LogError(f"labels must have a column {column!r}, got {', '.join(names)}")
     tests = histogram.cascade.names if log is None else log.columns
-    shown = tests if all(name in names for name in tests) else ()
+    output_columns = tests if all(name in names for name in tests) else ()
     with engine_errors("the labels"):
         _check_empty(source, table[column], histogram)
         table = table.filter(table[column].notnull())
         has_ids = id_name in names and id_name not in tests
         if has_ids:
             _check_once(table, id_name)
-        told = table.select(
+        label_rows = table.select(
             **({"case_id": table[id_name].cast("string")} if has_ids else {}),
-            **{f"t{k}": table[name] for k, name in enumerate(shown)},
+            **{f"t{k}": table[name] for k, name in enumerate(output_columns)},
             label=table[column],
-        )
-        if log is not None and has_ids and _names_cases(log, shown):
-            found = _joined(told, id_name, shown, log, histogram)
-        elif shown:
-            found = [(_values(row, "t", histogram), row) for row in told.to_pyarrow().to_pylist()]
+        ).to_pyarrow()
+        if log is not None and has_ids and _names_cases(log, output_columns):
+            labels = _join(label_rows, id_name, output_columns, log, histogram)
+        elif output_columns:
+            labels = [(_values(row, "t", histogram), row) for row in label_rows.to_pylist()]
         elif log is None:
             raise LogError("labels must have the columns of the tests where the log is a histogram")
         else:
@@ -74,25 +74,22 @@ def read_labels(
                 f"labels must have the tests' columns or the case id {id_name!r}, got "
                 f"{', '.join(names)}"
             )
-    labelled = Counter(
-        (tuple(outputs), matching(row["label"], histogram.classes)) for outputs, row in found
-    )
-    if not labelled:
+    cases: Counter[tuple[tuple[Hashable, ...], Hashable]] = Counter()
+    by_id = {}
+    for outputs, row in labels:
+        label = matching(row["label"], histogram.classes)
+        cases[tuple(outputs), label] += 1
+        if "case_id" in row:
+            by_id[row["case_id"]] = label
+    if not cases:
         raise LogError(f"labels must have values in column {column!r}, got none")
-    for _, label in labelled:
+    for _, label in cases:
         _check_label(label, histogram, space)
-    return Labels(
-        [(outputs, label, n) for (outputs, label), n in labelled.items()],
-        {
-            row["case_id"]: matching(row["label"], histogram.classes)
-            for _, row in found
-            if "case_id" in row
-        },
-    )
+    return Labels([(outputs, label, n) for (outputs, label), n in cases.items()], by_id)
 
 
 def _without_apostrophes(table: Any) -> Any:
-    """Take off what a sheet puts before text that a spreadsheet would compute, names too."""
+    """Remove the apostrophe that a sheet puts before text that a spreadsheet would compute."""
     quoted = f"^'({FORMULA})"
     columns = {
         re.sub(quoted, r"\1", name): table[name].re_replace(quoted, r"\1")
@@ -104,7 +101,7 @@ def _without_apostrophes(table: Any) -> Any:
 
 
 def _check_label(label: Any, histogram: PatternTable, space: LabelSpace) -> None:
-    """Raise `LogError` where a label cannot be right: a slip of the pen, or a forgotten setting."""
+    """Raise `LogError` where a label cannot be right: a typing error or a forgotten setting."""
     if label in space.never_right:
         raise LogError(f"a label must be able to be right, got {label!r}, which never is")
     if label not in histogram.classes and not space.unseen:
@@ -116,7 +113,7 @@ def _check_label(label: Any, histogram: PatternTable, space: LabelSpace) -> None
 
 
 def _check_empty(source: Any, column: Any, histogram: PatternTable) -> None:
-    """Raise `LogError` where an empty cell of a text file may be an answer, or none at all."""
+    """Raise `LogError` where an empty cell of a text file may be an answer or a gap."""
     if "" not in histogram.classes or not isinstance(source, (str, Path)):
         return
     n_empty = int(column.isnull().sum().to_pyarrow().as_py() or 0)
@@ -127,12 +124,13 @@ def _check_empty(source: Any, column: Any, histogram: PatternTable) -> None:
         )
 
 
-def _names_cases(log: Log, shown: Sequence[str]) -> bool:
-    """Whether ids of labels can be looked up in the log; outputs need no ids where they cannot.
+def _names_cases(log: Log, output_columns: Sequence[str]) -> bool:
+    """Whether ids of labels are looked up in the log; labels with outputs can do without.
 
-    Where the log has a column ``case`` that nobody called its id, those of labels may be either.
+    If the log has a column ``case`` that was not named as its id, a ``case`` of labels may be that
+    or the row number.
     """
-    if not shown or log.case_id is not None:
+    if not output_columns or log.case_id is not None:
         return True
     return log.has_ids and CASE not in log.held.columns
 
@@ -147,16 +145,15 @@ def _check_once(table: Any, name: str) -> None:
         )
 
 
-def _joined(
-    told: Any, name: str, shown: Sequence[str], log: Log, histogram: PatternTable
-) -> list[Labelled]:
+def _join(
+    label_rows: Any, name: str, output_columns: Sequence[str], log: Log, histogram: PatternTable
+) -> list[LabelRow]:
     """Return the outputs that the log has for each labelled case, with its row of the labels."""
-    small = told.to_pyarrow()
     cases = log.cases()
     cases = cases.mutate(case_id=cases["case"].cast("string")).drop("case")
-    found = cases.join(memtable(small), "case_id").to_pyarrow().to_pylist()
-    times = Counter(row["case_id"] for row in found)
-    for case in small["case_id"].to_pylist():
+    rows = cases.join(memtable(label_rows), "case_id").to_pyarrow().to_pylist()
+    times = Counter(row["case_id"] for row in rows)
+    for case in label_rows["case_id"].to_pylist():
         if case not in times:
             raise LogError(
                 f"labels must be for cases of the log, some {name!r} are not in it, such as "
@@ -167,18 +164,18 @@ def _joined(
                 f"a case id must name one case, some {name!r} of labels name several: "
                 f"{case!r} names {times[case]}"
             )
-    labelled = []
-    for row in found:
+    labels = []
+    for row in rows:
         outputs = _values(row, "s", histogram)
-        for k, (test, has) in enumerate(zip(shown, outputs, strict=False)):
-            told_here = _value(row[f"t{k}"], histogram)
-            if told_here != has and not (told_here is None and has == ""):  # a cell shows neither
+        for k, (test, output) in enumerate(zip(output_columns, outputs, strict=False)):
+            copy = _value(row[f"t{k}"], histogram)
+            if copy != output and not (copy is None and output == ""):  # a cell shows neither
                 raise LogError(
-                    f"labels must show the outputs of the log, got {told_here!r} from {test!r} for "
-                    f"{name} {row['case_id']!r}, which has {has!r} there"
+                    f"labels must show the outputs of the log, got {copy!r} from {test!r} for "
+                    f"{name} {row['case_id']!r}, which has {output!r} there"
                 )
-        labelled.append((outputs, row))
-    return labelled
+        labels.append((outputs, row))
+    return labels
 
 
 def _values(row: dict[str, Any], letter: str, histogram: PatternTable) -> list[Hashable]:
@@ -186,5 +183,5 @@ def _values(row: dict[str, Any], letter: str, histogram: PatternTable) -> list[H
 
 
 def _value(value: Any, histogram: PatternTable) -> Hashable:
-    shown = present(value)
-    return None if shown is None else matching(shown, histogram.classes)
+    output = present(value)
+    return None if output is None else matching(output, histogram.classes)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
@@ -31,12 +32,12 @@ class PlanGroup:
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """How many cases of each agreement to label, and how fine a difference that would tell.
+    """How many cases of each agreement to label, and how small a difference that would show.
 
     ``n_asked`` labels were asked for; the plan has fewer where fewer cases can tell.
-    ``resolution`` gives, for each pair of stages that may both be best, the difference between
-    γ_i - γ_j and the price of j against i from which on the labels would tell which is better;
-    pairs that cannot be that far apart, or that no labels of the plan can settle, are left out.
+    ``resolution`` gives, for each pair of stages that may both be best, how far γ_i - γ_j has to be
+    from the price of going on from i to j for the labels to show which is better. Pairs that cannot
+    be that far apart, or that no labels of the plan can settle, are left out.
     """
 
     n_asked: int
@@ -64,28 +65,25 @@ def plan_labels(
     """
     C = histogram.cascade.cumulative_costs
     stages = possible_stages(differences, C)
-    sizes: dict[Blocks, int] = {}
-    apart = disputed(histogram, stages)
-    for row, n in zip(histogram.codes[apart].tolist(), histogram.weights[apart], strict=True):
-        blocks = agreement(row, missing=MISSING)
-        sizes[blocks] = sizes.get(blocks, 0) + int(n)
-    shared = _shared_out(list(sizes.values()), n_labels)
-    groups = tuple(
-        PlanGroup(blocks, n, m) for (blocks, n), m in zip(sizes.items(), shared, strict=True)
-    )
-    asked = tuple(sorted((g for g in groups if g.n_labels), key=lambda g: (-g.n_labels, g.blocks)))
-    even, *ahead = _expected(histogram, asked)
-    pairs = [(i, j) for i in stages for j in stages if i < j]
-    level, told = level_of_each(alpha, histogram.n_stages), []
-    for i, j in pairs:
+    sizes: dict[Blocks, int] = defaultdict(int)
+    is_disputed = disputed(histogram, stages)
+    rows, counts = histogram.codes[is_disputed].tolist(), histogram.weights[is_disputed].tolist()
+    for row, n in zip(rows, counts, strict=True):
+        sizes[agreement(row, missing=MISSING)] += n
+    allocation = _allocate(list(sizes.values()), n_labels)
+    groups = [PlanGroup(*size, m) for size, m in zip(sizes.items(), allocation, strict=True) if m]
+    groups.sort(key=lambda group: (-group.n_labels, group.blocks))
+    even, *one_right = _expected(histogram, groups)
+    level, resolution = level_of_each(alpha, histogram.n_stages), []
+    for i, j in combinations(stages, 2):
         price = float(C[j] - C[i])
         width = even.difference(i, j, alpha=level).width / 2
         reach = max(differences[i, j] - price, differences[j, i] + price)
-        low = ahead[j].difference(i, j, alpha=level).low
-        high = ahead[i].difference(i, j, alpha=level).high
+        low = one_right[j].difference(i, j, alpha=level).low
+        high = one_right[i].difference(i, j, alpha=level).high
         if reach > width + TINY and not low <= price <= high:
-            told.append((i, j, width))
-    return LabelPlan(n_labels, asked, tuple(told))
+            resolution.append((i, j, width))
+    return LabelPlan(n_labels, tuple(groups), tuple(resolution))
 
 
 def disputed(histogram: PatternTable, stages: Sequence[int]) -> BoolArray:
@@ -95,24 +93,24 @@ def disputed(histogram: PatternTable, stages: Sequence[int]) -> BoolArray:
     return np.asarray(rows.max(axis=1) > least)
 
 
-def _shared_out(sizes: list[int], total: int) -> list[int]:
-    """Share out ``total`` in proportion to ``sizes``, at most the size each, largest rest first."""
+def _allocate(sizes: list[int], total: int) -> list[int]:
+    """Allocate ``total`` in proportion to ``sizes``, each at most its size; largest remainder."""
     n = sum(sizes)
     if n <= total:
-        return list(sizes)
+        return sizes
     exact = [total * size / n for size in sizes]
     shares = [int(x) for x in exact]
-    rest = sorted(range(len(sizes)), key=lambda g: (shares[g] - exact[g], g))
-    for g in rest[: total - sum(shares)]:
+    by_remainder = sorted(range(len(sizes)), key=lambda g: (shares[g] - exact[g], g))
+    for g in by_remainder[: total - sum(shares)]:
         shares[g] += 1
     return shares
 
 
-def _expected(histogram: PatternTable, groups: tuple[PlanGroup, ...]) -> list[LabelledCases]:
-    """Return labelled cases as the plan would give them if each camp were right equally often.
+def _expected(histogram: PatternTable, groups: Sequence[PlanGroup]) -> list[LabelledCases]:
+    """Return labelled cases as the plan would give them if each answer were right equally often.
 
-    Then as they would be if one test were always right, for each test: labels cannot say more for
-    it than that.
+    Then, for each test, as they would be if that test were always right: labels cannot say more in
+    its favour.
     """
     cases = LabelledCases.of(histogram, [], by_agreement=True)
     place: dict[Blocks, int] = {}
@@ -122,20 +120,20 @@ def _expected(histogram: PatternTable, groups: tuple[PlanGroup, ...]) -> list[La
     for right in (None, *range(histogram.n_stages)):
         counts = np.zeros(cases.counts.shape)
         for group in groups:
-            camps = sorted(set(group.blocks) - {MISSING})
+            answers = sorted(set(group.blocks) - {MISSING})
             if right is not None and group.blocks[right] != MISSING:
-                camps = [group.blocks[right]]
-            # Those that agree alike may be several strata, of which a plan draws in proportion.
-            alike = np.flatnonzero(cases.types == place[group.blocks])
-            part = cases.sizes[alike] / cases.sizes[alike].sum()
-            counts[alike[:, None], camps] = part[:, None] * group.n_labels / len(camps)
+                answers = [group.blocks[right]]
+            # A group may be several strata, from which a plan draws in proportion.
+            strata = np.flatnonzero(cases.types == place[group.blocks])
+            part = cases.sizes[strata] / cases.sizes[strata].sum()
+            counts[strata[:, None], answers] = part[:, None] * group.n_labels / len(answers)
         expected.append(replace(cases, counts=counts))
     return expected
 
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case to label: its id, what the tests said, what else to show, a label it has already."""
+    """A case to label: its id, its outputs, further columns to show, and a label it may have."""
 
     case: Hashable
     outputs: tuple[Hashable, ...]
@@ -148,7 +146,7 @@ def draw_cases(
     plan: LabelPlan,
     *,
     show: Sequence[str] = (),
-    labelled: Mapping[str, Hashable] = MappingProxyType({}),
+    labels: Mapping[str, Hashable] = MappingProxyType({}),
     seed: int = 0,
 ) -> tuple[PlannedCase, ...]:
     """Draw the cases of a plan at random, inside the engine; the same seed draws the same cases.
@@ -156,51 +154,51 @@ def draw_cases(
     Cases that agree in the same way are numbered in the order of their ids, and numbers are drawn.
     The cases come shuffled, so that whoever labels the first few has a random sample of them.
 
-    ``show`` names further columns for whoever labels. Cases in ``labelled``, by their ids, are part
+    ``show`` names further columns for whoever labels. Cases in ``labels``, by their ids, are part
     of the plan and not drawn again.
     """
     ibis = load_ibis()
     K = log.cascade.n_stages
-    rng = np.random.default_rng([seed, plan.n_labels, len(labelled)])
+    rng = np.random.default_rng([seed, plan.n_labels, len(labels)])
     with engine_errors("the log"):
         rows = log.cases(*show)
         if log.case_id is not None:
             _check_ids(rows, log.case_id)
         keyed = rows.mutate(group=_group_key(rows, K), name=rows.case.cast("string"))
-        keyed = keyed.mutate(done=keyed.name.isin([*labelled]) if labelled else ibis.literal(False))
+        keyed = keyed.mutate(done=keyed.name.isin([*labels]) if labels else ibis.literal(False))
         order = ibis.row_number().over(group_by=[keyed.group, keyed.done], order_by=keyed.case)
         ranked = keyed.mutate(rank=order)
         n_done: Counter[str] = Counter()
-        if labelled:
+        if labels:
             n_done.update(ranked.filter(ranked.done).to_pyarrow()["group"].to_pylist())
         keep = ranked.done
         for group in plan.groups:
             key = _key(group.blocks)
-            left = group.n_cases - n_done[key]
-            n = min(max(group.n_labels - n_done[key], 0), left)
-            ranks = rng.choice(left, n, replace=False).tolist() if n else []
+            n_unlabelled = group.n_cases - n_done[key]
+            n = min(max(group.n_labels - n_done[key], 0), n_unlabelled)
+            ranks = rng.choice(n_unlabelled, n, replace=False).tolist() if n else []
             keep |= ~ranked.done & (ranked.group == key) & ranked["rank"].isin(ranks)
-        found = ranked.filter(keep).order_by(["group", "done", "rank"]).to_pyarrow().to_pylist()
+        draws = ranked.filter(keep).order_by(["group", "done", "rank"]).to_pyarrow().to_pylist()
     cases = [
         PlannedCase(
             row["case"],
             tuple(row[f"s{k}"] for k in range(K)),
             tuple(row[f"show{c}"] for c in range(len(show))),
-            labelled.get(row["name"]),
+            labels.get(row["name"]),
         )
-        for row in found
+        for row in draws
     ]
     return tuple(cases[place] for place in rng.permutation(len(cases)))
 
 
 def _check_ids(rows: Any, name: str) -> None:
-    """Raise `LogError` where an id is missing or names several cases: labels would find none."""
+    """Raise `LogError` where an id is missing or names several cases."""
     times = rows.group_by("case").aggregate(times=rows.count())
     wrong = times.filter((times.times > 1) | times.case.isnull()).limit(1).to_pyarrow().to_pylist()
     if wrong:
         case, n = wrong[0]["case"], wrong[0]["times"]
-        found = f"{n} cases without one" if case is None else f"{case!r} for {n} cases"
-        raise LogError(f"{name!r} must name one case each for a plan, got {found}")
+        problem = f"{n} cases without one" if case is None else f"{case!r} for {n} cases"
+        raise LogError(f"{name!r} must name one case each for a plan, got {problem}")
 
 
 def _key(blocks: Blocks) -> str:

@@ -13,13 +13,13 @@ from stopwise.errors import LogError
 
 LABEL = "label"
 JSON = (".jsonl", ".json")
-FORMULA = r"'*(?:[=@]|[+-]\D|[+-]$)"  # what a spreadsheet would compute, or looks as if mended
+FORMULA = r"'*(?:[=@]|[+-]\D|[+-]$)"  # a formula to a spreadsheet, with or without apostrophes
 
 
 def sheet_csv(cases: Sequence[PlannedCase], columns: Sequence[str]) -> str:
     """Return cases as CSV: ``columns`` name the id and what is shown; the label comes last.
 
-    Text that a spreadsheet would take for a formula gets an apostrophe, which reading takes off.
+    Text that a spreadsheet would take for a formula gets an apostrophe, which reading removes.
     """
     rows: list[list[object]] = [[*columns, LABEL]]
     rows += [[case.case, *case.shown, case.label] for case in cases]
@@ -51,8 +51,8 @@ def sheet_json(cases: Sequence[PlannedCase], columns: Sequence[str]) -> str:
 def read_jsonl(path: Path, column: str, case_id: str) -> Any:
     """Return the labels of a file of JSON lines, or of one list, as an Arrow table with ids.
 
-    A label stands in ``label`` (or ``column``), in an annotation of Label Studio or in a response
-    of Argilla; lines without one are left out.
+    A label is in ``label`` (or ``column``), in an annotation of Label Studio or in a response of
+    Argilla; lines without one are left out.
     """
     import pyarrow as pa
 
@@ -90,22 +90,22 @@ def _label_of(record: dict[str, Any], column: str) -> Any:
     label = record.get(column, record.get(LABEL))
     if label is not None:
         return label
-    given = []
+    labels = []
     for annotation in record.get("annotations") or ():
         if annotation["result"] and not annotation.get("was_cancelled"):
             value = annotation["result"][0]["value"]
-            given.append(value.get("choices", value.get("labels", value.get("text")))[0])
+            labels.append(value.get("choices", value.get("labels", value.get("text")))[0])
     responses = record.get("responses") or {}
     if isinstance(responses, dict):
-        told = responses.get(column) or responses.get(LABEL) or ()
-        given += [one["value"] for one in told if one.get("status") != "discarded"]
-    if any(label != given[0] for label in given):
-        raise ValueError(f"a case must have one label, got {given!r:.80}")
-    return given[0] if given else None
+        answers = responses.get(column) or responses.get(LABEL) or ()
+        labels += [answer["value"] for answer in answers if answer.get("status") != "discarded"]
+    if any(label != labels[0] for label in labels):
+        raise ValueError(f"a case must have one label, got {labels!r:.80}")
+    return labels[0] if labels else None
 
 
 def _cell(value: object) -> str:
-    """Return a cell of a CSV file; text that is empty or begins or ends blank is in quotes."""
+    """Return a cell of a CSV file; empty text and text with blanks at its ends is in quotes."""
     text = "" if value is None else str(value)
     if isinstance(value, str) and re.match(FORMULA, value):
         text = "'" + text
