@@ -34,7 +34,7 @@ class Belief:
     spreads
         Standard errors of the differences γ_i - γ_j over cases; shape (K, K).
     is_identified
-        Whether outputs alone tell error rates; without it they are those that labels tell.
+        Whether outputs alone identify the error rates; otherwise they come from labels.
     is_testable, is_refuted
         Whether some log could refute the model, and whether this one does.
     left_out
@@ -70,48 +70,47 @@ def belief_of(
 ) -> Belief:
     """Fit the model; without three tests or labels there is nothing to believe.
 
-    To the model an output that is never right is a missing one; it counts as a mistake.
+    An output that is never right is missing to the model, and counts as a mistake.
     """
-    K, anything = table.n_stages, (Interval(0.0, 1.0),) * table.n_stages
+    K, intervals = table.n_stages, (Interval(0.0, 1.0),) * table.n_stages
     answers = _without(table, never_right)
-    told = [(_answers(outputs, never_right), label, n) for outputs, label, n in labels or ()]
-    model = LatentClasses.fit(answers, labels=told) if table.n_classes <= MAX_CLASSES else None
+    cases = [(_answers(outputs, never_right), label, n) for outputs, label, n in labels or ()]
+    model = LatentClasses.fit(answers, labels=cases) if table.n_classes <= MAX_CLASSES else None
     if model is None or not (model.is_identified or model.n_labels):
         nothing = read_only(np.full(K, math.nan))
-        return Belief(nothing, anything, read_only(np.zeros((K, K))), False)
+        return Belief(nothing, intervals, read_only(np.zeros((K, K))), False)
     wrong, shares = _wrong(model, table), table.probabilities
-    rates = read_only(hedged(shares @ wrong, model, table))
     if len(table.codes) * table.n_classes <= MAX_SIZE and answers is table:
         low, high = (hedged(limits, model, table) for limits in model.error_intervals.T)
-        anything = tuple(map(Interval, low.tolist(), high.tolist()))
+        intervals = tuple(map(Interval, low.tolist(), high.tolist()))
     misfit = model.misfit
     return Belief(
-        error_rates=rates,
-        intervals=anything,
+        error_rates=read_only(hedged(shares @ wrong, model, table)),
+        intervals=intervals,
         spreads=_spreads(wrong, shares, table.n_cases),
         is_identified=model.is_identified,
         is_testable=misfit.is_testable,
         is_refuted=misfit.is_refuted,
-        left_out=() if told or misfit.is_refuted else _left_out(answers),
+        left_out=() if cases or misfit.is_refuted else _left_out(answers),
         dependent_tests=misfit.pairs[0].tests if misfit.is_refuted else (),
         per_case=per_case_rule(model, answers),
     )
 
 
 def _left_out(table: PatternTable) -> tuple[FloatArray, ...]:
-    """Return error rates with each test left out: two that share errors then no longer agree."""
+    """Return error rates with each test left out, so that a pair with shared errors is split."""
     K = table.n_stages
     if K < 4 or table.agreement_only or table.codes.size * table.n_classes > MAX_LEFT_OUT:
         return ()
-    found, times, free = [], table.weights.tolist(), Cascade([0.0] * (K - 1))
+    results, free = [], Cascade([0.0] * (K - 1))
     for test in range(K):
-        kept = np.delete(np.arange(K), test)
-        rows = [[table.value(c) for c in row] for row in table.codes[:, kept].tolist()]
-        model = LatentClasses.fit(PatternTable.from_rows(rows, times, free))
+        others = np.delete(np.arange(K), test)
+        rows = [[table.value(c) for c in row] for row in table.codes[:, others].tolist()]
+        model = LatentClasses.fit(PatternTable.from_rows(rows, table.weights, free))
         rates = np.full(K, math.nan)
-        rates[kept] = model.error_rates
-        found.append(read_only(hedged(rates, model, table)))
-    return tuple(found)
+        rates[others] = model.error_rates
+        results.append(read_only(hedged(rates, model, table)))
+    return tuple(results)
 
 
 def _without(table: PatternTable, never_right: Sequence[Hashable]) -> PatternTable:
@@ -119,7 +118,7 @@ def _without(table: PatternTable, never_right: Sequence[Hashable]) -> PatternTab
     if not never_right:
         return table
     rows = [_answers([table.value(c) for c in row], never_right) for row in table.codes.tolist()]
-    return PatternTable.from_rows(rows, table.weights.tolist(), table.cascade)
+    return PatternTable.from_rows(rows, table.weights, table.cascade)
 
 
 def _answers(outputs: Sequence[Hashable], never_right: Sequence[Hashable]) -> list[Hashable]:
@@ -129,14 +128,14 @@ def _answers(outputs: Sequence[Hashable], never_right: Sequence[Hashable]) -> li
 def _wrong(model: LatentClasses, table: PatternTable) -> FloatArray:
     """Return for each pattern the chance that each test is wrong; shape (R, K)."""
     place = {value: code for code, value in enumerate(model.classes)}
-    known = [place.get(value, MISSING) for value in table.classes]
-    codes = np.array([*known, MISSING])[table.codes]
+    codes_of_model = [place.get(value, MISSING) for value in table.classes]
+    codes = np.array([*codes_of_model, MISSING])[table.codes]
     is_never_right = table.shown & (codes == MISSING)
     return np.where(is_never_right, 1.0, model.wrong(codes))
 
 
 def _spreads(wrong: FloatArray, shares: FloatArray, n_cases: int) -> FloatArray:
-    """Return the standard error of each γ_i - γ_j, the parameters taken as they are."""
+    """Return the standard error of each γ_i - γ_j if the parameters of the model were known."""
     mean = shares @ wrong
     cov = (wrong * shares[:, None]).T @ wrong - np.outer(mean, mean)
     variance = np.diag(cov)[:, None] + np.diag(cov)[None, :] - 2 * cov

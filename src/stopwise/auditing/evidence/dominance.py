@@ -13,15 +13,15 @@ from stopwise.cascade import Cascade
 from stopwise.patterns import MISSING, PatternTable
 
 MAX_TRIALS = 4096  # of outputs in place of missing ones
-OTHER = -2  # stands for all outputs that are no label, or none that matters
+OTHER = -2  # stands for all outputs that are no label in question
 
 
 @dataclass(frozen=True)
 class StrongDominanceEvidence:
     """How many cases contradict "a right answer stays right", whatever the label.
 
-    For two classes these are the flip-flops, cases in which the output changes more than once. Of
-    ``n_open`` more nobody can tell, as outputs are missing; the interval allows for them.
+    For two classes these are the flip-flops, cases in which the output changes more than once.
+    ``n_open`` more cases may contradict it since outputs are missing; the interval includes them.
     """
 
     n_cases: int
@@ -51,10 +51,12 @@ def contradicts(pattern: list[int], cascade: Cascade, possible: set[int], unseen
     >>> contradicts([0, 1, 0], Cascade(costs=[1, 1, 1]), {0, 1, 2}, False)
     False
     """
-    if unseen:
-        return False
-    # A label that no test gives was never right, so no answer to it can turn wrong.
-    return possible.issubset(pattern) and not _staying(pattern, cascade, possible)
+    # If no output of the pattern is the label, no answer can turn from right to wrong.
+    return (
+        not unseen
+        and possible.issubset(pattern)
+        and not _consistent_labels(pattern, cascade, possible)
+    )
 
 
 def strong_dominance(
@@ -68,44 +70,35 @@ def strong_dominance(
             total += n
         elif not space.unseen and _may_contradict(row, histogram.cascade, possible):
             n_open += n
-    sequence, n_cases = BettingSequence(alpha), histogram.n_cases
-    low, high = (
-        sequence.interval(total, n_cases).low,
-        sequence.interval(total + n_open, n_cases).high,
-    )
-    return StrongDominanceEvidence(n_cases, total, n_open, Interval(low, high))
+    sequence, n = BettingSequence(alpha), histogram.n_cases
+    low, high = sequence.interval(total, n).low, sequence.interval(total + n_open, n).high
+    return StrongDominanceEvidence(n, total, n_open, Interval(low, high))
 
 
 def _may_contradict(row: list[int], cascade: Cascade, possible: set[int]) -> bool:
-    """Whether some outputs in place of the missing ones contradict; taken to be so if too many.
+    """Whether some outputs in the gaps would contradict; True if there are too many to try.
 
     Labels that the shown outputs rule out stay ruled out, so only the others matter.
     """
     gaps = row.count(MISSING)
     if len(possible.difference(row)) > gaps:
         return False
-    rest = sorted(_staying(row, cascade, possible))
-    if (len(rest) + 1) ** gaps > MAX_TRIALS:
+    labels = sorted(_consistent_labels(row, cascade, possible))
+    if (len(labels) + 1) ** gaps > MAX_TRIALS:
         return True
-    places = {MISSING: MISSING, **{y: place for place, y in enumerate(rest)}}
-    return _tried(tuple(places.get(y, OTHER) for y in row), cascade, len(rest))
+    numbers = {MISSING: MISSING, **{y: number for number, y in enumerate(labels)}}
+    return _can_contradict(tuple(numbers.get(y, OTHER) for y in row), cascade, len(labels))
 
 
 @lru_cache(maxsize=1 << 14)
-def _tried(row: tuple[int, ...], cascade: Cascade, n_labels: int) -> bool:
-    """Whether with some outputs in place of the missing ones none of the labels stays right."""
-    gaps = [k for k, y in enumerate(row) if y == MISSING]
+def _can_contradict(row: tuple[int, ...], cascade: Cascade, n_labels: int) -> bool:
+    """Try all outputs in the gaps of a row whose labels are 0 … n_labels - 1."""
     labels = set(range(n_labels))
-    for filled in product([*labels, OTHER], repeat=len(gaps)):
-        trial = [*row]
-        for k, y in zip(gaps, filled, strict=True):
-            trial[k] = y
-        if contradicts(trial, cascade, labels, False):
-            return True
-    return False
+    choices = [[*labels, OTHER] if y == MISSING else [y] for y in row]
+    return any(contradicts([*trial], cascade, labels, False) for trial in product(*choices))
 
 
-def _staying(pattern: list[int], cascade: Cascade, labels: set[int]) -> set[int]:
+def _consistent_labels(pattern: list[int], cascade: Cascade, labels: set[int]) -> set[int]:
     """Return the labels under which every right answer stays right."""
     return {y for y in labels if y not in pattern or _stays_right(pattern, cascade, y)}
 

@@ -34,7 +34,7 @@ class DisagreementBounds:
     n_cases: float  # the number of cases, with gaps or without
     # The pairs whose intervals allow the missing outputs to be anything.
     biased: frozenset[Pair] = frozenset()
-    # The pairs whose intervals take outputs to be missing by the outputs before them alone.
+    # The pairs whose intervals assume that gaps depend on nothing but the outputs before them.
     adjusted: frozenset[Pair] = frozenset()
 
     @classmethod
@@ -49,7 +49,7 @@ class DisagreementBounds:
         """Bound the pairs of a log so that all bounds hold at all times with chance 1 - alpha.
 
         ``biased`` gives the pairs with missing outputs and the share to show for each;
-        ``at_random`` those of them where earlier outputs alone decided which are missing.
+        ``at_random`` those of them whose gaps depend on nothing but the outputs before them.
         """
         K = histogram.n_stages
         pairs = path_pairs(histogram.cascade)
@@ -59,7 +59,7 @@ class DisagreementBounds:
         for i, j in pairs:
             if (i, j) in biased:
                 middle[i, j] = middle[j, i] = biased[i, j]
-                bounds = _of_a_choice(histogram, i, j, sequence, at_random=(i, j) in at_random)
+                bounds = _bounds_with_gaps(histogram, i, j, sequence, (i, j) in at_random)
             else:
                 bounds = sequence.interval(histogram.n_disagreed[i, j], histogram.n_seen[i, j])
             low[i, j] = low[j, i] = bounds.low
@@ -85,12 +85,12 @@ class DisagreementBounds:
             more = self.sequence.n_more(price, d, m)  # only some of the cases to come show both
             return math.ceil(more * n / m) if math.isfinite(more) else NEVER
         most = d + n - m
-        if d <= price * n <= most:  # gaps alone leave that open
+        if d <= price * n <= most:  # the gaps alone leave it open
             return NEVER
         return self.sequence.n_more(price, most if price * n > most else d, n)
 
     def _n_more_by_width(self, i: int, j: int, price: float) -> float:
-        """Forecast when an end comes between share and price, if it nears as 1/√n."""
+        """Forecast when the interval excludes the price, if its end nears the share as 1/√n."""
         share = float(self.middle[i, j])
         if math.isnan(share) or abs(price - share) <= TOLERANCE:
             return NEVER
@@ -98,14 +98,14 @@ class DisagreementBounds:
         return math.ceil(self.n_cases * (((end - share) / (price - share)) ** 2 - 1))
 
 
-def _of_a_choice(
-    histogram: PatternTable, i: int, j: int, sequence: BettingSequence, *, at_random: bool
+def _bounds_with_gaps(
+    histogram: PatternTable, i: int, j: int, sequence: BettingSequence, at_random: bool
 ) -> Interval:
-    """Bound the disagreement of a pair that was seen together in a choice of cases.
+    """Bound the disagreement of a pair that only some cases show.
 
     Of all n cases at least the d that differ disagree, and at most these and the n - m not seen
-    together: both are means over all cases, so each has its own bound. What follows if outputs
-    alone made the choice is taken together with that, each at half the level.
+    together: both are means over all cases, so each has its own bound. If gaps are at random, this
+    interval and the one that follows from that are intersected, each at half the level.
     """
     d, m, n = histogram.n_disagreed[i, j], histogram.n_seen[i, j], histogram.n_cases
     if at_random:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from stopwise.cascade import FloatArray, IntArray
 from stopwise.patterns import PatternTable
 
 MAX_SIZE = 5_000  # patterns times classes: rules and intervals of more take too long
-MAX_PREFIXES = 24  # before the last test that a rule may have to be shown
+MAX_PREFIXES = 24  # before the last test, for a rule that is short enough to show
 
 
 @dataclass(frozen=True)
@@ -52,16 +53,15 @@ def per_case_rule(model: LatentClasses, table: PatternTable) -> PerCase | None:
     C = cascade.cumulative_costs
     steps = np.diff(C, prepend=0.0)
     codes = model.recode(table)
-    decided = stopping_rule(model, ToldCases.complete(codes, table.weights), steps)
+    levels = stopping_rule(model, ToldCases.complete(codes, table.weights), steps)
     shares = _shares(codes, table.probabilities)
-    first = decided[0]
     cost = float(C[0]) + sum(
         shares.get(tuple(row), 0.0) * float(value)
-        for row, value in zip(first.level.codes.tolist(), first.values, strict=True)
+        for row, value in zip(levels[0].level.codes.tolist(), levels[0].values, strict=True)
     )
     stops = {
         tuple(row): bool(stop)
-        for level in decided
+        for level in levels
         for row, stop in zip(level.level.codes.tolist(), level.stops, strict=True)
     }
     rule = [
@@ -76,8 +76,8 @@ def per_case_rule(model: LatentClasses, table: PatternTable) -> PerCase | None:
 
 def _shares(codes: IntArray, probabilities: FloatArray) -> dict[tuple[int, ...], float]:
     """Return the share of cases that begin with each prefix."""
-    found: dict[tuple[int, ...], float] = {}
+    shares: dict[tuple[int, ...], float] = defaultdict(float)
     for row, share in zip(codes.tolist(), probabilities.tolist(), strict=True):
         for n in range(1, len(row) + 1):
-            found[tuple(row[:n])] = found.get(tuple(row[:n]), 0.0) + share
-    return found
+            shares[tuple(row[:n])] += share
+    return shares

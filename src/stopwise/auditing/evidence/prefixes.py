@@ -1,4 +1,4 @@
-"""Shares of changed answers where the outputs so far decided who was tested further."""
+"""Bounds on disagreement if gaps depend on nothing but the outputs before them."""
 
 from __future__ import annotations
 
@@ -12,32 +12,33 @@ from stopwise.auditing.interval import Interval
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.patterns import MISSING, PatternTable
 
-LEAST_ALPHA = 1e-300  # many values after many tests: smaller is no number any more
+LEAST_ALPHA = 1e-300  # for many values after many tests, where a level would underflow
 
 
 def interval_at_random(
     histogram: PatternTable, shallow: int, deep: int, *, alpha: float
 ) -> Interval:
-    """Bound P(Y^i ≠ Y^j) where a test is run or not by nothing but the outputs before it.
+    """Bound P(Y^i ≠ Y^j) if whether a test ran depends on nothing but the outputs before it.
 
-    Then those who got test k after the prefix y_1 … y_k-1 are like all with that prefix, and
+    Then the cases that got test k after the prefix y_1 … y_k-1 are like all with that prefix, and
 
         P(Y^i ≠ Y^j) = Σ P(y_1) P(y_2 | y_1) … P(y_j-1 | y_1 … y_j-2) P(Y^j ≠ y_i | y_1 … y_j-1)
 
-    has factors that are each seen where their test ran. Each has a confidence sequence, its level
-    fixed beforehand: the tests share ``alpha``, and the M^(k-1) prefixes that test k can have share
-    its part. From the last test back, the sum is made as large and as small as all of them allow. A
-    prefix after which nobody went on allows anything. A case counts up to its first gap.
+    has factors that are each observed where their test ran. Each has a confidence sequence at a
+    level that is fixed beforehand: the tests share ``alpha``, and the M^(k-1) prefixes that test k
+    can have share its part. From the last test back, the sum is made as large and as small as all
+    of them allow. A prefix after which no case went on allows anything. A case counts up to its
+    first gap.
     """
     path = histogram.cascade.paths[deep]
     outputs, counts = histogram.codes[:, path], histogram.weights
     M, last = histogram.n_classes, len(path) - 1
     node, n_nodes = np.zeros(len(outputs), dtype=np.int64), 1
-    steps = []  # of each test: the prefix of each answer, how many gave it, the number of prefixes
+    steps = []  # for each test: the prefix and the count of each answer, the number of prefixes
     for k in range(last):
-        shown = outputs[:, k] != MISSING
-        outputs, counts = outputs[shown], counts[shown]
-        answers, child = np.unique(node[shown] * M + outputs[:, k], return_inverse=True)
+        ran = outputs[:, k] != MISSING
+        outputs, counts = outputs[ran], counts[ran]
+        answers, child = np.unique(node[ran] * M + outputs[:, k], return_inverse=True)
         steps.append((answers // M, _sums(child, counts, len(answers)), n_nodes))
         node, n_nodes = child, len(answers)
     ran = outputs[:, last] != MISSING
@@ -49,7 +50,7 @@ def interval_at_random(
         level * float(M) ** -last,
     )
     for k in reversed(range(last)):
-        # Two values are one chance, of more each has its own.
+        # The shares of two values are one chance; of more values each has its own.
         shares = _Shares.of(*steps[k], M, level * float(M) ** -k / (M if M > 2 else 1))
         low, high = 1 - shares.largest_mean(1 - low), shares.largest_mean(high)
     return Interval(max(float(low[0]), 0.0), min(float(high[0]), 1.0))
@@ -57,12 +58,12 @@ def interval_at_random(
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """Bounds on how likely each answer is after each prefix; answers nobody gave taken together."""
+    """Bounds on how likely each answer is after each prefix; answers never given are pooled."""
 
     parent: IntArray
     low: FloatArray
     high: FloatArray
-    n_given: int
+    n_answers: int
 
     @classmethod
     def of(
@@ -82,18 +83,18 @@ class _Shares:
     def largest_mean(self, values: FloatArray) -> FloatArray:
         """Return after each prefix the largest mean of values in [0, 1], one for each answer.
 
-        Every answer gets its least share, and what is left goes to the largest values first.
-        Answers that nobody gave may have the value 1.
+        Every answer gets its least share, and the remainder goes to the largest values first.
+        Answers that were never given may have the value 1.
         """
-        n_parents = len(self.parent) - self.n_given
+        n_parents = len(self.parent) - self.n_answers
         values = np.concatenate([values, np.ones(n_parents)])
         order = np.lexsort((-values, self.parent))
         parent, low, values = self.parent[order], self.low[order], values[order]
         room = self.high[order] - low
         filled = np.cumsum(room) - room
         first = np.searchsorted(parent, np.arange(n_parents))
-        left = 1 - _sums(parent, low, n_parents)
-        more = np.clip(left[parent] - (filled - filled[first][parent]), 0.0, room)
+        remainder = 1 - _sums(parent, low, n_parents)
+        more = np.clip(remainder[parent] - (filled - filled[first][parent]), 0.0, room)
         return _sums(parent, (low + more) * values, n_parents)
 
 
@@ -103,8 +104,8 @@ def _sums(index: IntArray, values: FloatArray | IntArray, n: int) -> FloatArray:
 
 def _intervals(totals: FloatArray, n: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
     level = max(alpha, LEAST_ALPHA)
-    found = [_interval(s, m, level) for s, m in zip(totals.tolist(), n.tolist(), strict=True)]
-    return np.array([x.low for x in found]), np.array([x.high for x in found])
+    intervals = [_interval(s, m, level) for s, m in zip(totals.tolist(), n.tolist(), strict=True)]
+    return np.array([x.low for x in intervals]), np.array([x.high for x in intervals])
 
 
 @lru_cache(maxsize=200_000)  # the pairs that end at one test ask for the same ones

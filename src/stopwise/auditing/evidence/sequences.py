@@ -23,8 +23,8 @@ class BettingSequence:
 
     with equality for values 0 and 1; for others it follows from the concavity of the logarithm. The
     capital is a non-negative martingale, so by Ville's inequality it exceeds 1/α at some n with
-    probability at most α. The interval keeps the m at which it has not: a Kullback-Leibler ball
-    around s / n. It takes n and s alone, in whatever order the cases came, and may be read after
+    probability at most α. The interval holds the m at which it does not: a Kullback-Leibler ball
+    around s / n. It depends on n and s alone, not on the order of the cases, and may be read after
     each of them.
 
     Parameters

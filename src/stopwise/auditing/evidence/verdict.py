@@ -34,10 +34,9 @@ class PairEvidence:
 
     ``settled`` is +1 where the price covers the disagreement for sure, -1 where it does not, 0
     where that is open; ``n_more`` is how many more cases would settle it if they are like those of
-    the log, with as many gaps. Where ``is_biased``, which cases show both was decided by earlier
-    outputs: the interval then allows the missing outputs to be anything, and that room stays
-    however many cases of that kind there are. Where ``is_adjusted``, it takes them to be missing by
-    the outputs before them alone.
+    the log, with as many gaps. Where ``is_biased``, some outputs are missing and the interval
+    allows them to be anything, however many cases there are. Where ``is_adjusted``, it assumes that
+    gaps depend on nothing but the outputs before them.
     """
 
     shallow: int
@@ -84,9 +83,9 @@ def judge(bounds: DisagreementBounds, cascade: Cascade) -> Verdict:
     stage, finding = _finding(pairs, cascade)
     looks = sound_stage(bounds.middle, cascade)
     n_more = 0.0 if finding is not Finding.UNDECIDED else _n_more(pairs, cascade, looks)
-    chosen = stage if finding is Finding.SOUND else looks
-    ratio = math.nan if chosen is None else dominance_ratio(bounds.middle, cascade, chosen)
-    return Verdict(finding, chosen, n_more, tuple(pairs.values()), ratio)
+    stage = stage if finding is Finding.SOUND else looks
+    ratio = math.nan if stage is None else dominance_ratio(bounds.middle, cascade, stage)
+    return Verdict(finding, stage, n_more, tuple(pairs.values()), ratio)
 
 
 def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairEvidence:
@@ -108,7 +107,7 @@ def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairE
 
 
 def _conditions(cascade: Cascade, stage: int) -> Iterable[tuple[Pair, int]]:
-    """Yield the pairs that decide whether ``stage`` is sound, with what each has to be."""
+    """Yield the pairs that decide whether ``stage`` is sound, with the sign that each must have."""
     for pair in dominated_pairs(cascade, stage):
         yield pair, 1
     for ancestor in cascade.paths[stage][:-1]:
@@ -118,7 +117,7 @@ def _conditions(cascade: Cascade, stage: int) -> Iterable[tuple[Pair, int]]:
 def _finding(pairs: dict[Pair, PairEvidence], cascade: Cascade) -> tuple[int | None, Finding]:
     ruled_out = 0
     for stage in range(cascade.n_stages):
-        signs = [pairs[pair].settled * wanted for pair, wanted in _conditions(cascade, stage)]
+        signs = [pairs[pair].settled * sign for pair, sign in _conditions(cascade, stage)]
         if all(sign > 0 for sign in signs):
             return stage, Finding.SOUND
         ruled_out += any(sign < 0 for sign in signs)
@@ -139,8 +138,8 @@ def _n_more(pairs: dict[Pair, PairEvidence], cascade: Cascade, looks: int | None
     for stage in range(cascade.n_stages):
         failing = [
             pairs[pair].n_more
-            for pair, wanted in _conditions(cascade, stage)
-            if _looks(pairs[pair]) == -wanted
+            for pair, sign in _conditions(cascade, stage)
+            if _looks(pairs[pair]) == -sign
         ]
         waits.append(min(failing, default=NEVER))
     return max(waits)

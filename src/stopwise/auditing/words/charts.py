@@ -12,7 +12,7 @@ from stopwise.auditing.price_map import PriceBand
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.markup import paragraph, unbroken
 from stopwise.auditing.words.numbers import amount
-from stopwise.auditing.words.phrases import n_said, name
+from stopwise.auditing.words.phrases import n_reference, name
 from stopwise.auditing.words.wording import short_step_words
 
 COLOURS = (
@@ -35,7 +35,7 @@ SURE = {
 
 def steps_chart(report: AuditReport) -> str:
     """Draw what each step changes, with its price as a tick: left of it nothing can pay."""
-    steps, n = report.advice.steps, n_said(report)
+    steps, n = report.advice.steps, n_reference(report)
     ranges = [report.facts.verdict.pair(step.start, step.end).interval for step in steps]
     most = max(*(r.high for r in ranges), *(s.price for s in steps), 1e-12)
     rows = []
@@ -58,35 +58,35 @@ def steps_chart(report: AuditReport) -> str:
 def costs_chart(report: AuditReport) -> str:
     """Draw what stopping after each test costs: fees and what mistakes are estimated to cost."""
     facts, C = report.facts, report.cascade.cumulative_costs
-    rates = [float(r) for r in facts.belief.error_rates]
-    known = not any(map(math.isnan, rates))
-    limits = facts.belief.intervals
-    tops = [float(C[k]) + (rates[k] if known else 0.0) for k in range(len(C))]
-    shown = [known and limits[k].width < 1 for k in range(len(C))]
-    most = max(*tops, *(float(C[k]) + limits[k].high for k in range(len(C)) if shown[k]), 1e-12)
+    rates, limits = facts.belief.error_rates.tolist(), facts.belief.intervals
+    has_rates = facts.belief.has_rates
+    has_range = [has_rates and limit.width < 1 for limit in limits]
+    tops = (facts.expected_costs if has_rates else C).tolist()
+    tops += [float(C[k]) + limits[k].high for k in range(len(C)) if has_range[k]]
+    most = max(*tops, 1e-12)
     rows = []
-    for k, paid in enumerate(C.tolist()):
-        bars = [_bar("fees", 0.0, paid / most)]
-        words = f"{_amount(report, paid)} for tests"
-        if known:
-            bars.append(_bar("mistakes", paid / most, (paid + rates[k]) / most))
+    for k, fees in enumerate(C.tolist()):
+        bars = [_bar("fees", 0.0, fees / most)]
+        words = f"{_amount(report, fees)} for tests"
+        if has_rates:
+            bars.append(_bar("mistakes", fees / most, (fees + rates[k]) / most))
             words += f", about {_amount(report, rates[k])} for mistakes"
-        if shown[k]:
+        if has_range[k]:
             low, high = limits[k].low, limits[k].high
-            bars.append(_bar("range", (paid + low) / most, (paid + high) / most))
+            bars.append(_bar("range", (fees + low) / most, (fees + high) / most))
             words += f" ({_amount(report, low)} to {_amount(report, high)})"
-        chosen = " (advised)" if k == report.advice.stage else ""
-        rows.append(_row(name(report, k) + chosen, words + ".", bars))
+        mark = " (advised)" if k == report.advice.stage else ""
+        rows.append(_row(name(report, k) + mark, words + ".", bars))
     note = "Fees only: what mistakes cost cannot be estimated without labels."
-    if known:
+    if has_rates:
         note = "Fees are solid; mistakes, as estimated, are pale"
-        note += ", with a line for their range if the estimate holds." if any(shown) else "."
-    title = f"<h2>Cost per {n_said(report):,} cases by stopping point</h2>"
+        note += ", with a line for their range if the estimate holds." if any(has_range) else "."
+    title = f"<h2>Cost per {n_reference(report):,} cases by stopping point</h2>"
     return title + paragraph(note, "small") + _rows(rows)
 
 
 def _amount(report: AuditReport, share: float) -> str:
-    return amount(n_said(report) * share * report.cascade.mistake_cost)
+    return amount(n_reference(report) * share * report.cascade.mistake_cost)
 
 
 def price_strip(report: AuditReport) -> str:
@@ -107,9 +107,9 @@ def price_strip(report: AuditReport) -> str:
             "</span>"
         )
         mine = " ← your price" if band.low <= own < band.high else ""
-        said = f"{_range(band, low, high)}: {_cheapest(report, band, certainty)}{mine}"
+        text = f"{_range(band, low, high)}: {_cheapest(report, band, certainty)}{mine}"
         key = f'<span class="key" style="background:{fill}"></span>'
-        words.append(f"<li>{key} {escape(said)}</li>")
+        words.append(f"<li>{key} {escape(text)}</li>")
     strip = "".join(spans) + _tick(place(own))
     note = (
         f"Solid: cheapest for sure. Broad stripes: likely. Narrow stripes: {_needs(report)}. Red: "
@@ -125,18 +125,18 @@ def price_strip(report: AuditReport) -> str:
 def _merged(
     bands: Sequence[PriceBand], certainties: Sequence[Certainty]
 ) -> list[tuple[PriceBand, Certainty]]:
-    """Join bands that say the same, whether labels or a belief make it likely."""
-    found: list[tuple[PriceBand, Certainty]] = []
+    """Join neighbours with the same stage and certainty, whatever makes it likely."""
+    merged: list[tuple[PriceBand, Certainty]] = []
     for band, certainty in zip(bands, certainties, strict=True):
-        if found and (found[-1][0].stage, found[-1][1]) == (band.stage, certainty):
-            found[-1] = (replace(found[-1][0], high=band.high), certainty)
+        if merged and (merged[-1][0].stage, merged[-1][1]) == (band.stage, certainty):
+            merged[-1] = (replace(merged[-1][0], high=band.high), certainty)
         else:
-            found.append((band, certainty))
-    return found
+            merged.append((band, certainty))
+    return merged
 
 
 def _range(band: PriceBand, low: float, high: float) -> str:
-    """Return a range of prices; an end of the map is no finding, nothing need change there."""
+    """Return a range of prices; the ends of the map are not shown, since nothing changes there."""
     if band.low <= low and band.high >= high:
         return "at any price"
     if band.low <= low:

@@ -1,17 +1,15 @@
-"""The parts of a report that everybody reads, besides the box: numbers, per case, labels."""
+"""The sections of a report for every reader: the user's numbers, the rule per case, labels."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from stopwise.auditing.advice import NextStep
 from stopwise.auditing.labels.label_evidence import LabelEvidence
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.numbers import amount, cleaned, count, counted, percent, whole_percent
-from stopwise.auditing.words.phrases import money, n_said, name, one_line, quoted
+from stopwise.auditing.words.phrases import money, n_reference, name, one_line, quoted
 
 LEAST_SAVED = 0.01  # of the cost, to be worth a table
 SAVES = (
@@ -51,7 +49,6 @@ class Section:
 def your_numbers(report: AuditReport) -> Section:
     """Return what the user gave: costs, the price of a mistake, and the log."""
     table, cascade = report.facts.table, report.cascade
-    paid = np.asarray(cascade.prices)
     total = cascade.cumulative_costs * cascade.mistake_cost
     values = ", ".join(map(quoted, table.classes[:4])) + (", …" if table.n_classes > 4 else "")
     values = f"{table.n_classes} values ({values})"
@@ -66,7 +63,7 @@ def your_numbers(report: AuditReport) -> Section:
         tuple(
             (
                 one_line(cascade.names[k]),
-                amount(float(paid[k])),
+                amount(float(cascade.prices[k])),
                 amount(float(total[k])),
                 f"{table.n_observed[k]:,}",
                 f"{table.n_cases - table.n_observed[k]:,}",
@@ -76,16 +73,15 @@ def your_numbers(report: AuditReport) -> Section:
     )
 
 
-def per_case(report: AuditReport) -> Section | None:
-    """Return what deciding after each output would save, and the rule; ``None`` without one."""
-    facts, title = report.facts, "Per case, if you can"
-    found, table = facts.belief.per_case, facts.table
-    if facts.missing is not None:
-        return Section(title, NO_RULE)
-    if found is None:
-        return None
-    if found.saved <= LEAST_SAVED * found.cost:
-        return Section(title, SAVES_NOTHING)
+def per_case(report: AuditReport) -> list[Section]:
+    """Return what deciding after each output would save, and the rule; nothing without a model."""
+    title, rule, table = "Per case, if you can", report.facts.belief.per_case, report.facts.table
+    if report.facts.missing is not None:
+        return [Section(title, NO_RULE)]
+    if rule is None:
+        return []
+    if rule.saved <= LEAST_SAVED * rule.cost:
+        return [Section(title, SAVES_NOTHING)]
     rows = tuple(
         (
             ", ".join(
@@ -95,29 +91,28 @@ def per_case(report: AuditReport) -> Section | None:
             "stop" if decision.stops else "go on",
             percent(decision.share),
         )
-        for decision in found.rule
+        for decision in rule.rule
         if len(decision.outputs) < table.n_stages
     )
-    text = SAVES.format(money=money(report, found.saved)) + ("" if rows else LONG_RULE)
-    return Section(title, text, ("after", "do", "cases"), rows)
+    text = SAVES.format(money=money(report, rule.saved)) + ("" if rows else LONG_RULE)
+    return [Section(title, text, ("after", "do", "cases"), rows)]
 
 
 def labels_value(report: AuditReport) -> list[Section]:
-    """Return what labels say, where there are some, and what more would buy while it is open."""
+    """Return what the user's labels say, and what more labels would buy if they are asked for."""
     advice, labels = report.advice, report.facts.labels
-    found = [] if labels is None else [_labels_given(report, labels)]
-    asked = advice.next_step in {NextStep.LABEL, NextStep.LABEL_PLAN}
-    if advice.outlooks and asked:
+    parts = [] if labels is None else [_labels_section(report, labels)]
+    if advice.outlooks and advice.next_step in {NextStep.LABEL, NextStep.LABEL_PLAN}:
         more = "" if labels is None else "more "
         text = BUY.format(stake=money(report, advice.stake), risk=money(report, advice.at_risk))
         rows = tuple((f"{o.n_labels:,}", whole_percent(o.chance)) for o in advice.outlooks)
         heads = (f"{more}labels", "chance that they settle it")
-        found.append(Section(f"What {more}labels would buy", text, heads, rows))
-    return found
+        parts.append(Section(f"What {more}labels would buy", text, heads, rows))
+    return parts
 
 
-def _labels_given(report: AuditReport, labels: LabelEvidence) -> Section:
-    n, rows = n_said(report), []
+def _labels_section(report: AuditReport, labels: LabelEvidence) -> Section:
+    n, rows = n_reference(report), []
     for step in report.advice.steps:
         bounds = labels.interval(step.start, step.end)
         rows.append(

@@ -7,7 +7,7 @@ import math
 from stopwise.auditing.bounds.regrets import TINY
 from stopwise.auditing.interval import Interval
 
-NOTHING = 1e-12  # what is smaller came from rounding
+NOTHING = 1e-12  # smaller values come from rounding
 
 
 def percent(share: float) -> str:
@@ -38,7 +38,7 @@ def whole_percent(share: float) -> str:
 
 
 def figure(value: float, *, sign: str = "") -> str:
-    """Return a ratio or a margin with two digits behind the point, and two that are not 0.
+    """Return a ratio with two decimals, or more until two digits are not 0.
 
     >>> figure(2.5), figure(0.000234), figure(-0.51234, sign="+"), figure(math.inf)
     ('2.50', '0.00023', '-0.51', '∞')
@@ -74,8 +74,8 @@ def counted(value: float, noun: str) -> str:
     >>> counted(1.0, "mistake"), counted(0.75, "mistake")
     ('1 mistake', '0.75 mistakes')
     """
-    said = count(value)
-    return f"{said} {noun}" if said == "1" else f"{said} {noun}s"
+    number = count(value)
+    return f"{number} {noun}" if number == "1" else f"{number} {noun}s"
 
 
 def rounded(value: float, digits: int = 2) -> float:
@@ -90,12 +90,12 @@ def rounded(value: float, digits: int = 2) -> float:
 
 
 def span(interval: Interval) -> str:
-    """Return an interval in percent; what a linear programme leaves of 0 is 0."""
+    """Return an interval in percent."""
     return f"{percent(cleaned(interval.low))} to {percent(cleaned(interval.high))}"
 
 
 def cleaned(value: float) -> float:
-    """Return a value, or 0 where the difference is one of computing."""
+    """Return a value, or 0 where it differs from 0 only by what a linear programme left."""
     return 0.0 if abs(value) <= TINY else value
 
 

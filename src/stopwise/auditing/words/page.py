@@ -21,15 +21,13 @@ def page(report: AuditReport) -> str:
     source = escape(one_line(report.source))
     has_labels = report.facts.labels is not None  # then they are what the reader asked about
     labels = "".join(map(section_html, labels_value(report))) + _command(report)
-    by_case = per_case(report)
     dense = ' class="dense"' if report.cascade.n_stages > MANY else ""
     folded = "".join(section_html(section, 3) for section in sections(report))
     body = [
         f"<main{dense}><h1>Where to stop: {source}</h1>",
         _box(report),
         labels if has_labels else "",
-        "" if by_case is None else section_html(by_case),
-        section_html(your_numbers(report)),
+        *map(section_html, [*per_case(report), your_numbers(report)]),
         steps_chart(report),
         costs_chart(report),
         price_strip(report),
@@ -49,31 +47,31 @@ def _command(report: AuditReport) -> str:
     if report.advice.next_step is not NextStep.LABEL:
         return ""
     cascade, n = report.cascade, f"{report.advice.n_next:.0f}"
-    is_file, said = bool(Path(report.source).suffix), "This draws the cases to label:"
+    is_file, words = bool(Path(report.source).suffix), "This draws the cases to label:"
     command = f"sw.audit(log, cascade, n_planned={n})"  # only Python knows trees
     if cascade.is_chain:
         costs = ",".join(f"{price:.15g}" for price in cascade.prices)
-        own_id = "" if report.case_id is None else f" --id {quote(report.case_id)}"
-        old = "" if report.facts.labels is None else " --labels LABELS --plan-out MORE.csv"
+        case_id = "" if report.case_id is None else f" --id {quote(report.case_id)}"
+        labels = "" if report.facts.labels is None else " --labels LABELS --plan-out MORE.csv"
         command = (
             f"stopwise audit {quote(report.source) if is_file else 'LOG'} "
             f"--tests {quote(','.join(cascade.names))} --costs {costs} "
-            f"--mistake-cost {cascade.mistake_cost:.15g}{own_id}{old} --plan-labels {n}"
+            f"--mistake-cost {cascade.mistake_cost:.15g}{case_id}{labels} --plan-labels {n}"
         )
-        yours = ["your log"] * (not is_file) + ["your labels"] * bool(old)
-        if yours:
-            said = f"This draws the cases to label; put in {' and '.join(yours)}:"
-    return paragraph(said) + f"<p><code>{unbroken(command)}</code></p>"
+        placeholders = ["your log"] * (not is_file) + ["your labels"] * bool(labels)
+        if placeholders:
+            words = f"This draws the cases to label; put in {' and '.join(placeholders)}:"
+    return paragraph(words) + f"<p><code>{unbroken(command)}</code></p>"
 
 
 def _box(report: AuditReport) -> str:
-    said, level = box(report), report.advice.certainty.value
+    words, level = box(report), report.advice.certainty.value
     return (
         f'<section class="box {level}" aria-label="Do this now"><h2>Do this now</h2>'
-        f'<span class="badge">{escape(said.certainty)}</span>'
-        f'<p class="title">{escape(said.title)}</p>'
-        + "".join(map(paragraph, said.reasons))
-        + "".join(paragraph(f"⚠ {text}", "warn") for text in said.warnings)
-        + paragraph(said.next_step)
+        f'<span class="badge">{escape(words.certainty)}</span>'
+        f'<p class="title">{escape(words.title)}</p>'
+        + "".join(map(paragraph, words.reasons))
+        + "".join(paragraph(f"⚠ {text}", "warn") for text in words.warnings)
+        + paragraph(words.next_step)
         + "</section>"
     )

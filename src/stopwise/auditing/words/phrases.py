@@ -8,24 +8,24 @@ from collections.abc import Iterable
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.numbers import amount, counted, rounded
 
-BASES = (1_000, 10_000, 100_000, 1_000_000)  # cases in which numbers are given
-ENOUGH = 10  # answers that change in so many cases
+REFERENCES = (1_000, 10_000, 100_000, 1_000_000)  # numbers are given per so many cases
+ENOUGH = 10  # answers that change per so many cases
 
 
-def n_said(report: AuditReport) -> int:
-    """Return in how many cases numbers are given: 1,000, more where few answers change."""
-    most = max((step.changed.high for step in report.advice.steps), default=1.0)
-    return next((n for n in BASES if n * most >= ENOUGH or not most), BASES[-1])
+def n_reference(report: AuditReport) -> int:
+    """Return per how many cases numbers are given: 1,000, or more where few answers change."""
+    most = max(step.changed.high for step in report.advice.steps)
+    return next((n for n in REFERENCES if n * most >= ENOUGH or not most), REFERENCES[-1])
 
 
 def money(report: AuditReport, share: float) -> str:
-    """Return what a number of mistakes a case costs, and in how many cases."""
-    return f"{cost(report, share)} per {n_said(report):,} cases"
+    """Return what a number of mistakes per case costs, and per how many cases."""
+    return f"{cost(report, share)} per {n_reference(report):,} cases"
 
 
 def cost(report: AuditReport, share: float) -> str:
-    """Return what a number of mistakes a case costs in many cases, in the user's unit."""
-    n, price = n_said(report), report.cascade.mistake_cost
+    """Return what a number of mistakes per case costs, in the user's unit."""
+    n, price = n_reference(report), report.cascade.mistake_cost
     return (
         f"as much as {counted(n * share, 'mistake')}" if price == 1 else amount(n * share * price)
     )
@@ -43,7 +43,7 @@ def names(report: AuditReport, stages: Iterable[int], link: str = "or") -> str:
 
 
 def one_line(value: object) -> str:
-    r"""Return a value as text that keeps to its line and to letters that can be shown.
+    r"""Return a value as text in one line, without characters that cannot be shown.
 
     >>> one_line("yes\nno"), one_line("a\x1b[31mb")
     ('yes no', 'a?[31mb')
@@ -53,7 +53,7 @@ def one_line(value: object) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return an output; a text has marks that show where it begins and ends."""
+    """Return an output; text is in quotes."""
     return f"'{one_line(value)}'" if isinstance(value, str) else one_line(value)
 
 

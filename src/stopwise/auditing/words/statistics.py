@@ -1,4 +1,4 @@
-"""What stands behind the advice, for statisticians: tables for the page and the terminal alike."""
+"""The evidence behind the advice, for statisticians: tables for page and terminal alike."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from stopwise.auditing.evidence.verdict import Finding, PairEvidence
 from stopwise.auditing.labels.label_evidence import Holds
+from stopwise.auditing.labels.label_plan import disputed
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.rules import Rule
 from stopwise.auditing.words.main_sections import Section, labels_words
@@ -18,13 +19,13 @@ from stopwise.auditing.words.phrases import (
     cost,
     forecast,
     more_cases,
-    n_said,
+    n_reference,
     name,
     names,
     one_line,
     quoted,
 )
-from stopwise.patterns import MISSING, agreement
+from stopwise.patterns import MISSING
 
 MAX_ROWS = 25
 SETTLED = {1: "cannot pay", -1: "may pay", 0: "open"}  # what going on is known to do
@@ -53,11 +54,11 @@ def sections(report: AuditReport) -> list[Section]:
 def _weak_dominance(report: AuditReport) -> Iterator[Section]:
     facts, verdict = report.facts, report.facts.verdict
     stage = "no stage" if verdict.stage is None else name(report, verdict.stage)
-    said = FINDING[verdict.finding].format(stage=stage, more=more_cases(verdict.n_more))
+    finding = FINDING[verdict.finding].format(stage=stage, more=more_cases(verdict.n_more))
     confidence = f"{100 * facts.confidence:.6g} %"
     yield Section(
         "What disagreement says",
-        f"{said} The intervals of all pairs hold together and at any time with {confidence} "
+        f"{finding} The intervals of all pairs hold together and at any time with {confidence} "
         f"confidence. {_strong_dominance(report)}",
         ("from", "to", "cases", "answers changed", "interval", "price", "price / changed",
          "going on", "cases to settle it"),
@@ -115,24 +116,21 @@ def _bounds(report: AuditReport) -> Iterator[Section]:
 
 
 def _rules(report: AuditReport) -> Iterator[Section]:
-    refuted = report.facts.strong_dominance.is_refuted
     rows = []
     for choice in report.facts.choices:
-        is_refuted = refuted and choice.rule is Rule.STRONG_DOMINANCE
-        regret = choice.worst_regret
-        rows.append(
-            (
-                RULE[choice.rule] + (" (refuted by this log)" if is_refuted else ""),
-                "–" if choice.stage is None else name(report, choice.stage),
-                "" if regret is None else cost(report, max(cleaned(regret), 0.0)),
-            )
-        )
+        words, stage, regret = RULE[choice.rule], "–", ""
+        if choice.rule is Rule.STRONG_DOMINANCE and report.facts.strong_dominance.is_refuted:
+            words += " (refuted by this log)"
+        if choice.stage is not None and choice.worst_regret is not None:
+            stage = name(report, choice.stage)
+            regret = cost(report, max(cleaned(choice.worst_regret), 0.0))
+        rows.append((words, stage, regret))
     heads = ("rule", "stops after", _regret_head(report))
     yield Section("All rules side by side", _misfit(report), heads, tuple(rows))
 
 
 def _regret_head(report: AuditReport) -> str:
-    return f"regret at worst per {n_said(report):,} cases"
+    return f"regret at worst per {n_reference(report):,} cases"
 
 
 def _misfit(report: AuditReport) -> str:
@@ -188,20 +186,20 @@ def _plan(report: AuditReport) -> Iterator[Section]:
         f"That would settle {settles}." if settles else "",
         ("tests that agree", "cases", "to label"),
         tuple(
-            (camps_words(report, group.blocks), f"{group.n_cases:,}", f"{group.n_labels:,}")
+            (_agreement_words(report, group.blocks), f"{group.n_cases:,}", f"{group.n_labels:,}")
             for group in plan.groups
         ),
     )
 
 
-def camps_words(report: AuditReport, blocks: tuple[int, ...]) -> str:
+def _agreement_words(report: AuditReport, blocks: tuple[int, ...]) -> str:
     """Say which tests agree with each other, and which gave nothing."""
-    camps: dict[int, list[str]] = {}
+    tests: dict[int, list[str]] = {}
     for k, block in enumerate(blocks):
-        camps.setdefault(block, []).append(one_line(report.cascade.names[k]))
-    missing = camps.pop(MISSING, [])
+        tests.setdefault(block, []).append(one_line(report.cascade.names[k]))
+    missing = tests.pop(MISSING, [])
     gaps = f" (without {', '.join(missing)})" if missing else ""
-    return " | ".join(" = ".join(camp) for camp in camps.values()) + gaps
+    return " | ".join(" = ".join(group) for group in tests.values()) + gaps
 
 
 def _missing(report: AuditReport) -> Iterator[Section]:
@@ -229,11 +227,10 @@ def _missing(report: AuditReport) -> Iterator[Section]:
 
 
 def _patterns(report: AuditReport) -> Iterator[Section]:
-    """Disagreements come first: they are all that tells the tests apart."""
+    """Disagreements come first: only they tell the tests apart."""
     table = report.facts.table
     rows = table.codes.tolist()
-    agree = np.array([len(set(agreement(r, missing=MISSING)) - {MISSING}) < 2 for r in rows])
-    order = np.lexsort((-table.weights, agree))
+    order = np.lexsort((-table.weights, ~disputed(table, range(table.n_stages))))
     rest = len(order) - MAX_ROWS
     yield Section(
         "What the tests said",

@@ -14,17 +14,16 @@ WIDTH = 96
 
 def summary(report: AuditReport, *, details: bool = False) -> str:
     """Return the summary of a report."""
-    said = box(report)
-    lines = wrap(f"┌─ {said.certainty} ─ {said.title}", WIDTH, subsequent_indent="│ ")
-    for text in (*said.reasons, *(f"Warning: {text}" for text in said.warnings)):
+    words = box(report)
+    lines = wrap(f"┌─ {words.certainty} ─ {words.title}", WIDTH, subsequent_indent="│ ")
+    for text in (*words.reasons, *(f"Warning: {text}" for text in words.warnings)):
         lines += wrap(text, WIDTH, initial_indent="│ ", subsequent_indent="│ ")
-    lines += wrap(f"└─ {said.next_step}", WIDTH, subsequent_indent="   ")
+    lines += wrap(f"└─ {words.next_step}", WIDTH, subsequent_indent="   ")
     if details:
-        labels = labels_value(report)
-        main = [per_case(report), your_numbers(report)]
+        labels, main = labels_value(report), [*per_case(report), your_numbers(report)]
         main = [*main, *labels] if report.facts.labels is None else [*labels, *main]
         for section in (*main, *sections(report)):
-            lines += [] if section is None else ["", *_section(section)]
+            lines += ["", *_section(section)]
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""The wording table: what each kind of advice is called and said, for terminal and page alike.
+"""The wording table: the sentence for each kind of advice, for terminal and page alike.
 
 To reword a sentence, change it here and renew the snapshot with ``make snapshots``.
 """
@@ -24,7 +24,7 @@ from stopwise.auditing.words.phrases import (
     cases,
     money,
     more_cases,
-    n_said,
+    n_reference,
     name,
     names,
     quoted,
@@ -118,7 +118,7 @@ LOOKS = {Certainty.LIKELY: "looks clearly", Certainty.GUESS: "looks"}
 
 @dataclass(frozen=True)
 class Box:
-    """What terminal and page say first."""
+    """The advice in words, as terminal and page show it first."""
 
     certainty: str
     title: str
@@ -158,8 +158,8 @@ def step_words(report: AuditReport, step: Step) -> str:
     if step.payoff is Payoff.NEVER and step.changed.high > step.price:
         form = NEVER_GIVEN if step.price >= 0 else NEVER_CHEAPER
     estimate, has_gaps = _estimate(report, step), step.changed.width > 0
-    before, path = report.cascade.paths[step.start], report.cascade.paths[step.end]
-    skipped = [k for k in path if k not in before]
+    paths = report.cascade.paths
+    skipped = [k for k in paths[step.end] if k not in paths[step.start]]
     it, s = ("it", "s") if len(skipped) == 1 else ("they", "")
     return capital(
         form.format(
@@ -170,7 +170,7 @@ def step_words(report: AuditReport, step: Step) -> str:
             end=name(report, step.end),
             saved=money(report, step.price) + (f" {it} run{s} on" if has_gaps else ""),
             costs=_costs(report, step.price),
-            price=counted(n_said(report) * step.price, "mistake"),
+            price=counted(n_reference(report) * step.price, "mistake"),
             changed=changed_words(report, step),
             condition=_condition(report, step),
             estimate=f"; we estimate {estimate}" if estimate else "",
@@ -181,12 +181,11 @@ def step_words(report: AuditReport, step: Step) -> str:
 
 
 def short_step_words(report: AuditReport, step: Step) -> str:
-    """Say the same of a step to the next test in short, for a chart."""
-    n = n_said(report)
-    own = "" if report.cascade.mistake_cost == 1 else f"{money(report, step.price)}, "
-    costs = (
-        f"{own}as much as {counted(n * step.price, 'mistake')}" if step.price else "nothing more"
-    )
+    """Say the same about a step to the next test in short, for a chart."""
+    n = n_reference(report)
+    costs = f"as much as {counted(n * step.price, 'mistake')}" if step.price else "nothing more"
+    if step.price and report.cascade.mistake_cost != 1:
+        costs = f"{money(report, step.price)}, {costs}"
     condition = f"it corrects at least {counted(n * step.price, 'answer')} more than it spoils"
     if step.break_even is not None:
         condition = f"{whole_percent(step.break_even)} or more of the changes are corrections"
@@ -205,7 +204,7 @@ def _costs(report: AuditReport, price: float) -> str:
 
 
 def _condition(report: AuditReport, step: Step) -> str:
-    n = n_said(report)
+    n = n_reference(report)
     if step.break_even is not None:
         least = math.ceil(n * step.break_even * step.changed.low - 1e-9)
         return (
@@ -221,25 +220,25 @@ def _condition(report: AuditReport, step: Step) -> str:
 def _estimate(report: AuditReport, step: Step) -> str:
     if step.break_even is not None or math.isnan(step.avoided):
         return "" if step.corrected is None else whole_percent(step.corrected)
-    net = n_said(report) * step.avoided
+    net = n_reference(report) * step.avoided
     return f"{count(abs(net))} {'more' if net >= 0 else 'fewer'}"
 
 
 def changed_words(report: AuditReport, step: Step) -> str:
     """Say how many answers a step changes; a range where outputs are missing."""
-    n, low, high = n_said(report), step.changed.low, step.changed.high
+    n, low, high = n_reference(report), step.changed.low, step.changed.high
     if low == high:
         return counted(n * low, "answer") if low else "no answers"
     return f"{count(n * low)} to {count(n * high)} answers"
 
 
 def warning_words(report: AuditReport, warning: AdviceWarning) -> str:
-    """Say a warning."""
+    """Put a warning into words."""
     table, plan = report.facts.table, report.facts.plan
-    shown = []
+    values = []
     for value in warning.values[:MAX_VALUES]:
         n = int(table.weights[(table.codes == table.classes.index(value)).any(axis=1)].sum())
-        shown.append(f"{quoted(value)} ({cases(n)})")
+        values.append(f"{quoted(value)} ({cases(n)})")
     more = len(warning.values) - MAX_VALUES
     return capital(
         WARNING[warning.kind].format(
@@ -247,7 +246,7 @@ def warning_words(report: AuditReport, warning: AdviceWarning) -> str:
             share=whole_percent(warning.share or 0),
             cases=cases(warning.n_cases) if warning.n_cases else "no cases",
             asked="" if plan is None else f"{plan.n_asked:,}",
-            values=", ".join(shown) + (f" and {more} more" if more > 0 else ""),
+            values=", ".join(values) + (f" and {more} more" if more > 0 else ""),
         )
     )
 
@@ -255,16 +254,13 @@ def warning_words(report: AuditReport, warning: AdviceWarning) -> str:
 def next_words(report: AuditReport) -> str:
     """Say what to do next."""
     advice, n = report.advice, report.advice.n_next
-    surer = "" if advice.certainty is Certainty.GUESS else "to be surer, "
-    them = "it" if n == 1 else "them"
-    labels = "labels" if report.facts.labels is None else "more labels"
     return NEXT[advice.next_step].format(
         n=_to_label(report),
         number=f"{n:.0f}",
         more=more_cases(n),
-        surer=surer,
-        them=them,
-        labels=labels,
+        surer="" if advice.certainty is Certainty.GUESS else "to be surer, ",
+        them="it" if n == 1 else "them",
+        labels="labels" if report.facts.labels is None else "more labels",
         no_help=NO_HELP[report.facts.n_disputed > 0],
     )
 
