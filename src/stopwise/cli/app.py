@@ -1,4 +1,4 @@
-"""The commands by name, and what happens to the mistakes of a user."""
+"""The commands by name, and how a user's mistakes are reported."""
 
 from __future__ import annotations
 
@@ -41,10 +41,8 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Load the command that is called."""
-        name, listed, rest = super().resolve_command(ctx, args)
-        if listed is None or name is None:
-            return name, listed, rest
-        return name, load(name), rest
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if name is None else load(name), rest
 
 
 def load(name: str) -> Any:
@@ -67,7 +65,7 @@ def run() -> None:
     """Run the command line; what the user got wrong is one line on stderr and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors in {"strict", "surrogateescape"}:
-            stream.reconfigure(errors="replace")  # a letter that cannot be shown ends nothing
+            stream.reconfigure(errors="replace")  # a letter that cannot be shown is no error
     try:
         app(prog_name="stopwise")
     except (StopwiseError, OSError) as error:

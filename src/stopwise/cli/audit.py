@@ -143,7 +143,7 @@ def audit(
 
     stopwise audit visits.csv --costs 6,16,24 --mistake-cost 1000 --ordered --plan-labels 50
     """
-    _check_given(costs, mistake_cost)
+    _check_prices(costs, mistake_cost)
     whole_number("--plan-labels", plan_labels, SettingError, least=0)
     whole_number("--seed", seed, SettingError, least=0)
     targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
@@ -154,14 +154,14 @@ def audit(
         open_source = partial(
             open_log, log, table=table or None, query=query or None, case_id=case_id or None
         )
-        shown = comma_separated(show)
+        columns = comma_separated(show)
         opened = open_source(tests=comma_separated(tests) or None)
-        if shown and not tests:  # what is shown to people is no test
-            opened = open_source(tests=[name for name in opened.columns if name not in shown])
+        if columns and not tests:  # a column for whoever labels is no test
+            opened = open_source(tests=[name for name in opened.columns if name not in columns])
         names = list(opened.columns)
-        shown += names if show_outputs else []
+        columns += names if show_outputs else []
         if plan_labels:
-            _check_sheet_columns([case_id or CASE, *shown])
+            _check_sheet_columns([case_id or CASE, *columns])
         assumptions: list[assume.Assumption] = [assume.Ordered()] if ordered else []
         assumptions += _bounds_on_rates(errs_at_most or [], prevalence or [])
         assumptions += [assume.NeverRight(*never_right)] if never_right else []
@@ -175,14 +175,14 @@ def audit(
             labels=labels,
             label_column=label_column,
             n_planned=plan_labels,
-            show=shown if plan_labels else (),
+            show=columns if plan_labels else (),
             confidence=share("--confidence", confidence),
             seed=seed,
         )
         texts = {out: report.to_html()} if out is not None else {}
         if report.facts.plan is not None:
             write = SHEETS[plan_out.suffix]
-            texts[plan_out] = write(report.planned_cases, [case_id or CASE, *shown])
+            texts[plan_out] = write(report.planned_cases, [case_id or CASE, *columns])
     with ExitStack() as drafts:  # all of them or none
         for path, text in texts.items():
             drafts.enter_context(draft(path)).write_text(text, encoding="utf-8")
@@ -193,8 +193,8 @@ def audit(
         say("More: --out report.html writes a page with charts, --details prints all numbers.")
 
 
-def _check_given(costs: str, mistake_cost: str) -> None:
-    """Say what a missing price is, how to choose it, and how this command looks with it."""
+def _check_prices(costs: str, mistake_cost: str) -> None:
+    """Refuse a missing price: say what it is, how to choose it, and how to repeat the command."""
     if costs and mistake_cost:
         return
     option, text, example = "--mistake-cost", MISTAKE_COST, "1000"
@@ -215,16 +215,16 @@ def _json_text(report: AuditReport) -> str:
 
 
 def _bounds_on_rates(errs_at_most: list[str], prevalence: list[str]) -> list[assume.Assumption]:
-    taken: list[assume.Assumption] = []
+    assumptions: list[assume.Assumption] = []
     for text in errs_at_most:
         name, _, rate = text.rpartition("=")
-        taken.append(assume.ErrsWithin(name, number("--errs-at-most", rate, text)))
+        assumptions.append(assume.ErrsWithin(name, number("--errs-at-most", rate, text)))
     for text in prevalence:
         value, _, band = text.rpartition("=")
         low, _, high = band.partition(":")
         ends = [number("--prevalence", end, text) for end in (low, high)]
-        taken.append(assume.Prevalence(value, *ends))
-    return taken
+        assumptions.append(assume.Prevalence(value, *ends))
+    return assumptions
 
 
 def _check_sheet_columns(columns: list[str]) -> None:
@@ -240,10 +240,10 @@ def _check_sheet_columns(columns: list[str]) -> None:
 def _costs(text: str, names: list[str], are_cumulative: bool) -> list[float]:
     costs = numbers("--costs", text)
     if len(costs) != len(names):
-        shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+        tests = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
         raise SettingError(
             f"--costs must have one price a test, got {len(costs)} for {len(names)} tests: "
-            f"{shown}; --tests chooses the columns"
+            f"{tests}; --tests chooses the columns"
         )
     if not are_cumulative:
         return costs
@@ -254,21 +254,21 @@ def _costs(text: str, names: list[str], are_cumulative: bool) -> list[float]:
 
 
 def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> None:
-    """Refuse before the work what could not be written after it, or would destroy an input."""
+    """Refuse files that cannot be written or are inputs, before the work rather than after it."""
     if not targets:
         return
-    taken = {path.resolve(): "a file of the log" for path in log_files(log)}
+    owners = {path.resolve(): "a file of the log" for path in log_files(log)}
     if labels is not None:
-        taken[labels.resolve()] = "--labels"
+        owners[labels.resolve()] = "--labels"
     for option, path in targets.items():
         if option == "--plan-out" and path.suffix not in SHEETS:
             raise InputError(
                 f"--plan-out must end in .csv (for spreadsheets), .json or .jsonl, got {path}"
             )
         check_target(path, option)
-        used = taken.setdefault(path.resolve(), option)
-        if used != option:
-            raise InputError(f"{option} must be a file of its own, {path} is {used} already")
+        owner = owners.setdefault(path.resolve(), option)
+        if owner != option:
+            raise InputError(f"{option} must be a file of its own, {path} is {owner} already")
 
 
 def _check_old_sheet(path: Path, label_column: str) -> None:

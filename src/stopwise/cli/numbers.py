@@ -17,13 +17,11 @@ FORMS = {
     "--prevalence": "yes=0.1:0.3",
     "--ratio": "0.8,1,1.2",
 }
-
-
 MONEY = {"--costs", "--mistake-cost"}
 
 
 def number(option: str, part: str, text: str = "") -> float:
-    """Return a number that is a ``part`` of the ``text`` of an option, or say how to write it."""
+    """Return the number in a ``part`` of the ``text`` of an option, or raise with a hint."""
     bare = part.strip()
     if option in MONEY and re.fullmatch(r"[1-9]\d{0,2}\.000", bare):  # two, or two thousand?
         raise SettingError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 
-# All but line breaks and tabs, and the signs that turn the direction of writing.
+# All but line breaks and tabs, and the marks that change the direction of writing.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -15,7 +15,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1b[2Jb"))
     a\u001b[2Jb
     """
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def say(text: str, *, error: bool = False) -> None:

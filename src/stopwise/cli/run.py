@@ -43,7 +43,7 @@ def run(
     """
     check_target(output, "--output")
     cases = dict(_cases(input_, key, field))
-    done = _answered(output)
+    done = _answered_keys(output)
     waiting = {name: case for name, case in cases.items() if name not in done}
     if done:
         typer.echo(f"{len(cases) - len(waiting)} of {len(cases)} cases have answers", err=True)
@@ -57,7 +57,7 @@ def run(
 async def _run_all(
     runtime: Runtime, waiting: dict[str, Any], output: Path, concurrency: int
 ) -> int:
-    """Answer all cases; each answer is in the file as soon as it is there."""
+    """Answer all cases and write each answer as soon as it is there; return how many failed."""
     async with runtime:
         with output.open("a", encoding="utf-8", buffering=1) as file:
 
@@ -88,68 +88,68 @@ def _cases(path: Path, key: str, field: str) -> Iterator[tuple[str, Any]]:
             if not line.strip():
                 continue
             try:
-                given = json.loads(line)
+                case = json.loads(line)
             except ValueError as error:
-                given = line.rstrip("\n")
-                if given.lstrip().startswith(("{", "[", '"')):
+                case = line.rstrip("\n")
+                if case.lstrip().startswith(("{", "[", '"')):
                     raise InputError(
                         f"{path} must have JSON or text in each line, line {number} is neither: "
                         f"{error}"
                     ) from None
-            named = isinstance(given, dict) and key in given
-            if not named and key != "key":
+            has_key = isinstance(case, dict) and key in case
+            if not has_key and key != "key":
                 raise InputError(f"the case in line {number} has no field {key!r}")
-            name = str(given[key] if named else number)
+            name = str(case[key] if has_key else number)
             if name in seen:
                 raise InputError(f"cases must have different keys, got {name!r} again in {number}")
             seen.add(name)
             if field:
-                if not isinstance(given, dict) or field not in given:
+                if not isinstance(case, dict) or field not in case:
                     raise InputError(f"case {name!r} in line {number} has no field {field!r}")
-                given = given[field]
-            yield name, given
+                case = case[field]
+            yield name, case
 
 
-def _answered(path: Path) -> set[str]:
-    """Return the keys that have an answer; cases with an error are taken out, to be tried again.
+def _answered_keys(path: Path) -> set[str]:
+    """Return the keys that have an answer; remove cases with an error, to try them again.
 
-    A last line that an interruption cut short goes too. Anything else was not written by this
-    command, and the file is left alone.
+    A last line that an interruption cut short is removed too. Anything else was not written by this
+    command; then the file is left alone.
     """
     if not path.is_file():
         return set()
-    done, kept = set(), []
     lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, start=1):
-        found = _answer_in(line)
-        if found is None and number < len(lines):
-            raise InputError(f"--output must hold answers or not exist, {path} has line {number}")
-        if found is not None and "error" not in found:
-            done.add(str(found["key"]))
-            kept.append(line)
-    if lines and not done and all(_answer_in(line) is None for line in lines):
-        raise InputError(f"--output must hold answers or not exist, {path} holds something else")
-    if len(kept) < len(lines):
-        write_text(path, "".join(f"{line}\n" for line in kept))
-    return done
+    records = [_record_in(line) for line in lines]
+    rule = "--output must hold answers or not exist"
+    if None in records[:-1]:
+        raise InputError(f"{rule}, {path} has line {records.index(None) + 1}")
+    if records == [None]:
+        raise InputError(f"{rule}, {path} holds something else")
+    answers = [
+        (line, str(record["key"]))
+        for line, record in zip(lines, records, strict=True)
+        if record is not None and "error" not in record
+    ]
+    if len(answers) < len(lines):
+        write_text(path, "".join(f"{line}\n" for line, _ in answers))
+    return {key for _, key in answers}
 
 
-def _answer_in(line: str) -> dict[str, Any] | None:
+def _record_in(line: str) -> dict[str, Any] | None:
+    """Return what this command wrote into a line, ``None`` if it did not."""
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except ValueError:
         return None
-    is_answer = (
-        isinstance(found, dict) and "key" in found and ("answer" in found) != ("error" in found)
-    )
-    return found if is_answer else None
+    is_record = isinstance(record, dict) and "key" in record
+    return record if is_record and ("answer" in record) != ("error" in record) else None
 
 
 def _write(file: TextIO, name: str, result: Result | StageError) -> None:
     if isinstance(result, StageError):
-        told: dict[str, Any] = {"key": name, "error": str(result)}
+        record: dict[str, Any] = {"key": name, "error": str(result)}
     else:
-        told = {
+        record = {
             "key": name,
             "answer": result.answer,
             "stage": result.stage,
@@ -158,4 +158,4 @@ def _write(file: TextIO, name: str, result: Result | StageError) -> None:
             "belief": result.belief,
             "is_fallback": result.is_fallback,
         }
-    file.write(json.dumps(told, ensure_ascii=False, default=str) + "\n")
+    file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")

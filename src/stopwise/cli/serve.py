@@ -31,8 +31,7 @@ def serve(
         str, _option(help="Without a file: what each test costs, as in 6,16,24.")
     ] = "",
     mistake_cost: Annotated[
-        float,
-        _option(help="Without a file: what a wrong answer costs."),
+        float, _option(help="Without a file: what a wrong answer costs.")
     ] = 0.0,
     workers: Annotated[int, _option(help="Processes on one store.")] = 0,
     log_requests: Annotated[bool, _option("--log-requests", help="Log requests as JSON.")] = False,
@@ -50,7 +49,7 @@ def serve(
         load_extra(module, extra="serve", purpose="stopwise serve")
     from stopwise.serve.launch import Launch
 
-    given = {
+    options = {
         "host": host,
         "port": port if port >= 0 else None,
         "store": store,
@@ -58,7 +57,7 @@ def serve(
         "workers": workers or None,
         "log_requests": log_requests or None,
     }
-    changes = {key: value for key, value in given.items() if value not in (None, "")}
+    changes = {key: value for key, value in options.items() if value not in (None, "")}
     cascade = {}
     if name or costs or mistake_cost:
         if not (name and costs and mistake_cost):

@@ -117,10 +117,10 @@ def simulate(
 
     stopwise simulate --csv cases.csv --label y --costs 6,16,24 --mistake-cost 1000
     """
-    given = {
+    options = {
         "costs": numbers("--costs", costs) or None,
         "mistake_cost": mistake_cost,
-        "parents": _tests_before(parents),
+        "parents": _parents(parents),
         "error_rates": numbers("--error-rates", error_rates) or None,
         "prevalence": prevalence,
         "slip": slip,
@@ -128,11 +128,11 @@ def simulate(
         "total_cost": total_cost,
         "epsilon": epsilon,
     }
-    settings = {name: value for name, value in given.items() if value is not None}
+    settings = {name: value for name, value in options.items() if value is not None}
     worlds = (
         named_environments(family or "synthetic", **settings)
         if csv is None
-        else _recorded(csv, label, comma_separated(tests), family, settings)
+        else _recording(csv, label, comma_separated(tests), family, settings)
     )
     learners = {name: named_policy(name, horizon) for name in comma_separated(policies)}
     _check_targets(figure, save)
@@ -146,12 +146,16 @@ def simulate(
         n_jobs=jobs,
     )
     _write(result, figure, save)
-    say(_as_json(result, horizon, seed) if as_json else result.table())
+    if as_json:
+        about = {"version": 1, "horizon": horizon, "seed": seed, "environments": result.summary()}
+        say(json.dumps(about, indent=2, allow_nan=False))
+    else:
+        say(result.table())
     _note_interruption(result, replications * len(worlds) * len(learners))
 
 
-def _tests_before(text: str) -> list[int | None] | None:
-    """Return the parents by index, None for the root."""
+def _parents(text: str) -> list[int | None] | None:
+    """Return the parents by index, ``None`` for the root."""
     try:
         numbers = [int(number) for number in comma_separated(text)]
     except ValueError:
@@ -167,7 +171,7 @@ def _tests_before(text: str) -> list[int | None] | None:
     return [number - 1 if number else None for number in numbers] or None
 
 
-def _recorded(
+def _recording(
     path: Path, label: str, tests: list[str], family: str, settings: dict[str, Any]
 ) -> dict[str, Recording]:
     if family:
@@ -181,7 +185,7 @@ def _recorded(
 
 
 def _check_targets(figure: Path | None, save: Path | None) -> None:
-    """Refuse before the work what could not be written after it."""
+    """Refuse what cannot be written before the work rather than after it."""
     if figure is not None:
         if figure.suffix.lower() not in FIGURES:
             raise InputError(f"--figure must end in {', '.join(FIGURES)}, got {figure}")
@@ -197,18 +201,14 @@ def _write(result: Sweep, figure: Path | None, save: Path | None) -> None:
         save.mkdir(parents=True, exist_ok=True)
     with ExitStack() as drafts:
         if figure is not None:
-            _drawn(result).savefig(drafts.enter_context(draft(figure)), dpi=150)
+            _plot(result).savefig(drafts.enter_context(draft(figure)), dpi=150)
         for names, trace in result.traces.items():
             if save is not None:
-                path = save / f"{_slug('--'.join(names))}.npz"
-                trace.save(drafts.enter_context(draft(path)))
+                slug = re.sub(r"[^\w.=-]+", "-", "--".join(names)).strip("-")
+                trace.save(drafts.enter_context(draft(save / f"{slug}.npz")))
 
 
-def _slug(name: str) -> str:
-    return re.sub(r"[^\w.=-]+", "-", name).strip("-")
-
-
-def _drawn(result: Sweep) -> Any:
+def _plot(result: Sweep) -> Any:
     worlds = [name for name in result.environments if result.of(name)]
     drawing = _new_figure(len(worlds))
     for name, ax in zip(worlds, drawing.subplots(1, len(worlds), squeeze=False)[0], strict=True):
@@ -223,13 +223,8 @@ def _new_figure(n_panels: int) -> Any:
     return figure.Figure(figsize=(5.5 * n_panels, 4), layout="constrained")
 
 
-def _as_json(result: Sweep, horizon: int, seed: int) -> str:
-    about = {"version": 1, "horizon": horizon, "seed": seed, "environments": result.summary()}
-    return json.dumps(about, indent=2, allow_nan=False)
-
-
-def _note_interruption(result: Sweep, asked: int) -> None:
-    done = sum(trace.n_replications for trace in result.traces.values())
-    if done < asked:
-        print(f"stopwise: interrupted after {done} of {asked} replications", file=sys.stderr)
+def _note_interruption(result: Sweep, total: int) -> None:
+    n_done = sum(trace.n_replications for trace in result.traces.values())
+    if n_done < total:
+        print(f"stopwise: interrupted after {n_done} of {total} replications", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)

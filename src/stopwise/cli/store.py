@@ -42,8 +42,7 @@ def store(
         ),
     ],
     url: Annotated[
-        str,
-        _argument(metavar="URL", help="sqlite:///file.db or postgresql://user@host/name."),
+        str, _argument(metavar="URL", help="sqlite:///file.db or postgresql://user@host/name.")
     ],
     file: Annotated[
         Path | None,
@@ -71,7 +70,7 @@ def store(
     _refuse_missing(url, action)
     with open_store(url) as opened:
         if action is Action.info:
-            print("\n".join(_described(opened.info(), opened.now())))
+            print("\n".join(_info_lines(opened.info(), opened.now())))
         elif action is Action.check:
             damaged = opened.check()
             for name in damaged:
@@ -90,7 +89,7 @@ def store(
 
 
 def _refuse_missing(url: str, action: Action) -> None:
-    """A store that is only looked at must exist: a slip of the pen should not create one."""
+    """Only an import may create a store: a typing error must not."""
     kind, _, place = url.partition(":///")
     if kind == "sqlite" and action is not Action.import_ and not Path(place).is_file():
         raise InputError(f"there is no store at {url}")
@@ -104,8 +103,8 @@ def _write(file: Path | None, lines: Iterable[str]) -> None:
         write_text(file, text)
 
 
-def _described(info: StoreInfo, now: float) -> list[str]:
-    """Return what there is to know about a store, line by line."""
+def _info_lines(info: StoreInfo, now: float) -> list[str]:
+    """Describe a store line by line."""
     alive = [worker for worker in info.workers if worker.lease_until >= now]
     silent = [w for w in info.workers if w.lease_until < now and not w.is_closed]
     lines = [
