@@ -1,12 +1,11 @@
 """A log of visits as files, and the command that audits it."""
 
-import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from stopwise import cli
 from tests.auditing.worlds import draw
 
 
@@ -22,12 +21,6 @@ def visits(tmp_path):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["stopwise", "audit", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        printed = capsys.readouterr()
-        return ended.value.code or 0, printed.out, printed.err
-
-    return call
+def run(main):
+    """The audit command: exit code, stdout and stderr."""
+    return partial(main, "audit")

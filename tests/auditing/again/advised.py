@@ -19,29 +19,32 @@ class Again(LabelValue, Planned):
         """The mean chance of error over all cases, by the belief after each of them."""
         cascade = sw.Cascade(self.log.costs, self.log.mistake_cost, self.log.names, self.parents)
         table = PatternTable.from_rows(map(self.answers, self.rows), [1] * self.n, cascade)
-        told = [(self.answers(row), label) for row, label in self.labelled]
-        model = sw.LatentClasses.fit(table, labels=told)
-        if not (model.is_identified or told):
+        labels = [(self.answers(row), label) for row, label in self.labelled]
+        model = sw.LatentClasses.fit(table, labels=labels)
+        if not (model.is_identified or labels):
             return [math.nan] * self.K, False
-        wrong, per_row = np.zeros(self.K), {}
-        for row, times in self.counts.items():
+        per_row = {}
+        for row in self.counts:
             chance = model.belief(self.answers(row))
             per_row[row] = np.zeros(self.K)
             for k, y in enumerate(row):
                 right = chance.get(y, 0) if y is not None else sum(
                     chance[a] * model.confusion[k, c, c] for c, a in enumerate(model.classes)
                 )  # fmt: skip
-                wrong[k] += times * (1 - right)
                 per_row[row][k] = 1 - right
         self.model, self.per_row = model, per_row
-        h = 0.15 if self.is_chain else 0  # that the last test is right where another differs
-        h *= 3 / (3 + len(told))
-        last = [self.plain[k, self.K - 1] for k in self.stages]
-        rates = self.model_rates = (wrong / self.n).tolist()
-        return [
-            rate if p is None else (1 - h) * rate + h * float(p)
-            for rate, p in zip(rates, last, strict=True)
-        ], True
+        wrong = sum(times * per_row[row] for row, times in self.counts.items())
+        self.model_rates = (wrong / self.n).tolist()
+        return [*self.hedged(dict(enumerate(self.model_rates)), len(labels)).values()], True
+
+    def hedged(self, rates, n_labels=0):
+        """Rates by stage, mixed with those if the last test of a chain is always right."""
+        h = 0.15 * 3 / (3 + n_labels) if self.is_chain else 0
+        last = {k: self.plain[k, self.K - 1] for k in rates}
+        return {
+            k: rate if last[k] is None else (1 - h) * rate + h * float(last[k])
+            for k, rate in rates.items()
+        }
 
     def answers(self, row):
         """The outputs that may be right; the model takes the others for missing."""
@@ -91,8 +94,8 @@ class Again(LabelValue, Planned):
         for k in others:
             low, high = self.label_intervals[min(k, stage), max(k, stage)]
             limits = (low, high) if k < stage else (-high, -low)
-            for limit, found in zip(limits, halfway, strict=True):
-                found.append((self.estimates[k][stage] + limit) / 2 + self.C[k] - self.C[stage])
+            for limit, leads in zip(limits, halfway, strict=True):
+                leads.append((self.estimates[k][stage] + limit) / 2 + self.C[k] - self.C[stage])
         return 1 if min(halfway[0]) > 0 else -1 if min(halfway[1]) < 0 else 0
 
     def is_outside_bounds(self):
@@ -102,36 +105,31 @@ class Again(LabelValue, Planned):
     def is_related(self, stage):
         """Whether some test agrees with a stage more often than its outputs alone make it."""
         for k in self.stages:
-            pairs = [(r[stage], r[k]) for r in self.rows if None not in (r[stage], r[k])]
+            pairs = self.both(stage, k)
             if k == stage or not pairs:
                 continue
             n, (own, other) = len(pairs), zip(*pairs, strict=True)
             chance = 1 - sum(own.count(y) * other.count(y) for y in set(own)) / n**2
-            apart = sum(x != y for x, y in pairs) / n
-            if apart < chance - 3 * math.sqrt(chance * (1 - chance) / n):
+            if self.plain[stage, k] < chance - 3 * math.sqrt(chance * (1 - chance) / n):
                 return True
         return False
 
     def gaps_decide(self, stage):
         """Whether more cases hide an output than show that some test disagrees."""
-        hidden = [sum(None in (r[stage], r[k]) for r in self.rows) for k in self.stages]
-        apart = [
-            sum(None not in (r[stage], r[k]) and r[stage] != r[k] for r in self.rows)
-            for k in self.stages
-        ]
-        return max(hidden) > max(apart)
+        n_hidden = max(self.n - self.seen[stage, k] for k in self.stages)
+        return n_hidden > max(self.differ[stage, k] for k in self.stages)
 
     def outliers(self, stage):
         """Tests that disagree with every other one far more than those do."""
         if self.K < 3 or None in self.plain.values() or not self.better(stage):
             return []
-        found = []
+        tests = []
         for test in [k for k in self.stages if k or k == stage]:
             own = [self.plain[test, k] for k in self.stages if k != test]
             rest = [p for (i, j), p in self.plain.items() if i < j and test not in (i, j)]
             if min(own) >= max(2 * np.median([float(p) for p in rest]), 0.1):
-                found.append(test)
-        return found
+                tests.append(test)
+        return tests
 
     def better(self, stage):
         """Stages that may be best and may err less often."""
@@ -149,22 +147,14 @@ class Again(LabelValue, Planned):
         """What is believed of the others without one of at least four tests, in turn."""
         if self.K < 4 or self.labelled:
             return []
-        found = []
+        results = []
         for test in self.stages:
-            kept = [k for k in self.stages if k != test]
-            rows = [[self.answers(row)[k] for k in kept] for row in self.rows]
-            shown = [row for row in rows if any(y is not None for y in row)]
-            table = PatternTable.from_rows(shown, [1] * len(shown), sw.Cascade([0] * len(kept)))
+            others = [k for k in self.stages if k != test]
+            rows = [[self.answers(row)[k] for k in others] for row in self.rows]
+            table = PatternTable.from_rows(rows, [1] * self.n, sw.Cascade([0] * len(others)))
             rates = sw.LatentClasses.fit(table).error_rates.tolist()
-            last = [self.plain[k, self.K - 1] for k in kept]
-            h = 0.15 if self.is_chain else 0
-            found.append(
-                {
-                    k: rate if p is None else (1 - h) * rate + h * float(p)
-                    for k, rate, p in zip(kept, rates, last, strict=True)
-                }
-            )
-        return found
+            results.append(self.hedged(dict(zip(others, rates, strict=True))))
+        return results
 
     @cached_property
     def choice(self):
@@ -187,9 +177,7 @@ class Again(LabelValue, Planned):
 
     def step(self, i, j):
         """What going from one test to another costs, changes, has to correct and is believed to."""
-        rows = [(row[i], row[j]) for row in self.rows]
-        differ = sum(None not in pair and pair[0] != pair[1] for pair in rows)
-        hidden = sum(None in pair for pair in rows)
+        differ, hidden = self.differ[i, j], self.n - self.seen[i, j]
         price = self.C[j] - self.C[i]
         payoffs = [
             "never" if D[i, j] - price <= 1e-9 else "always" if D[j, i] + price <= 1e-9 else "open"
@@ -242,43 +230,43 @@ class Again(LabelValue, Planned):
         """The kinds of warnings in order."""
         stage, certainty, _ = self.choice
         rates, known = self.belief
-        found = []
+        kinds = []
         if certainty != "proven":
             odd = self.outliers(stage)
-            found += [
+            kinds += [
                 "outlier" for k in odd if k == stage or certainty == "guess" or not self.n_telling
             ]
             if known and self.model.misfit.is_refuted:
-                found.append("misfit")
+                kinds.append("misfit")
             stages = {self.sound(self.share)} - {None}
             if known:
                 stages.add(min(self.stages, key=lambda k: rates[k] + self.C[k]))
             if len(stages) > 1 and not self.n_telling:
-                found.append("rules disagree")
+                kinds.append("rules disagree")
         if self.n < 30:
-            found.append("few cases")
+            kinds.append("few cases")
         if not self.complete:
             kind = "gaps by truth" if self.by_truth else "gaps"
             if self.dependent and not self.by_truth:
                 kind = "gaps by outputs"
-            found += [kind] if self.by_truth or not self.log.at_random else []
+            kinds += [kind] if self.by_truth or not self.log.at_random else []
         if self.odd_values:
-            found.append("odd values")
+            kinds.append("odd values")
         values = [{row[k] for row in self.rows} - {None} for k in self.stages]
-        found += ["constant" for given in values if len(given) == 1]
-        found += ["own words"] if self.log.unshared else []
+        kinds += ["constant" for outputs in values if len(outputs) == 1]
+        kinds += ["own words"] if self.log.unshared else []
         if self.labelled and not self.n_telling:
-            found.append("same answers")
+            kinds.append("same answers")
         if self.log.n_planned > self.n_disputed:
-            found.append("small plan")
-        return found
+            kinds.append("small plan")
+        return kinds
 
     @cached_property
     def next_step(self):
         stage, certainty, _ = self.choice
         if certainty == "proven":
-            near = [p for p in self.pairs if stage in p]
-            waits = any(self.settled(*p) == 0 for p in near) and self.finding()[1] == stage
+            has_open_pair = any(self.settled(*p) == 0 for p in self.pairs if stage in p)
+            waits = has_open_pair and self.finding()[1] == stage
             is_open, stays_open = (self.finding(n)[0] == "undecided" for n in (1, 1e12))
             return "more cases" if waits and is_open and not stays_open else "nothing"
         if self.gaps_decide(stage) and self.ground is None:

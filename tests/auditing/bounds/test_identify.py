@@ -5,18 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from stopwise.auditing.assumptions import (
-    ErrsWithin,
-    LabelSpace,
-    NeverRight,
-    Ordered,
-    Prevalence,
-    UnseenLabel,
-)
+from stopwise.auditing.assumptions import ErrsWithin, NeverRight, Ordered, Prevalence
 from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.cascade import Cascade
 from stopwise.errors import AssumptionError, SettingError
-from tests.auditing.worlds import ORDER, draw, highs_bound, law_of, random_law
+from tests.auditing.again.bounded import Bounded
+from tests.auditing.again.raw_log import RawLog, rows_of
+from tests.auditing.worlds import draw, law_of, random_law, random_rows
 
 
 def directions(K):
@@ -30,51 +25,47 @@ def directions(K):
 def test_without_assumptions_bounds_are_the_extremes_over_all_labellings(seed):
     rng = np.random.default_rng(seed)
     law = random_law(rng, 3, 2 + seed % 2, 5)
-    found = IdentifiedSet(law)
-    reached = []
+    error_rates = []
     for labels in product(range(len(law.classes)), repeat=len(law.codes)):
         wrong = law.codes != np.array(labels)[:, None]
-        reached.append(law.probabilities @ wrong)
-    asked = np.array(list(directions(3)))
-    np.testing.assert_allclose(found.maxima(asked), (asked @ np.array(reached).T).max(axis=1))
+        error_rates.append(law.probabilities @ wrong)
+    w = np.array(list(directions(3)))
+    maxima = IdentifiedSet(law).maxima(w)
+    np.testing.assert_allclose(maxima, (w @ np.array(error_rates).T).max(axis=1))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_bounds_are_those_of_the_whole_programme(seed):
     rng = np.random.default_rng(seed)
     K, M = 2 + seed % 4, 2 + seed % 3
-    law = random_law(rng, K, M, 12, missing=0.15 if seed % 2 else 0.0)
-    assumptions, conditions, prevalence = [Ordered()], list(ORDER[K]), []
-    if M > 2 and seed % 3 == 0:
-        assumptions.append(NeverRight(M - 1))
-    if seed % 5 == 0:
-        assumptions.append(UnseenLabel())
-    space = LabelSpace.of(assumptions, law.classes)
-    if seed % 2:
-        assumptions.append(ErrsWithin(f"test {K}", 0.6))
-        conditions.append((np.eye(K)[K - 1], 0.6))
-    if seed % 4 < 2:
-        prevalence.append((0, 0.2, 0.7))
-        assumptions.append(Prevalence(0, 0.2, 0.7))
-    asked = np.array(list(directions(K)))
-    expected = [
-        highs_bound(law, w, conditions=conditions, space=space, prevalence=prevalence)
-        for w in asked
-    ]
-    np.testing.assert_allclose(IdentifiedSet(law, assumptions).maxima(asked), expected, atol=1e-8)
+    rows = random_rows(rng, K, M, 12, missing=0.15 if seed % 2 else 0.0)
+    cascade = Cascade([0.1] * K)
+    bounds = [ErrsWithin(f"test {K}", 0.6)] * (seed % 2)
+    bounds += [Prevalence(0, 0.2, 0.7)] * (seed % 4 < 2)
+    log = RawLog(
+        rows_of(rows),
+        (0.1,) * K,
+        names=cascade.names,
+        assumptions=(Ordered(), *bounds),
+        never_right=(M - 1,) if M > 2 and seed % 3 == 0 else (),
+        unseen=seed % 5 == 0,
+    )
+    wanted = list(directions(K))
+    again = Bounded(log)
+    np.testing.assert_allclose(
+        IdentifiedSet(law_of(log.rows, cascade), log.assumed()).maxima(np.array(wanted)),
+        [again.most(w) for w in wanted],
+        atol=1e-8,
+    )
 
 
-def test_the_regret_with_the_order_alone_is_within_the_closed_form():
-    """NOTES: max regret of k <= max(C_k - C_1, max over later j of p_kj - (C_j - C_k))."""
+def test_differences_under_the_order_alone_are_within_the_closed_form():
+    """Where tests are ordered, γ_i - γ_j <= P(Y^i ≠ Y^j) for a later j and <= 0 for an earlier."""
     rng = np.random.default_rng(0)
     for _ in range(20):
         law = random_law(rng, 4, 2, 10)
-        found = IdentifiedSet(law, [Ordered()]).largest_differences
-        differ = (law.codes[:, :, None] != law.codes[:, None, :]).transpose(1, 2, 0)
-        p = differ @ law.probabilities
-        for i in range(4):
-            for j in range(4):
-                assert found[i, j] <= (p[i, j] if i < j else 0.0) + 1e-9
+        differences = IdentifiedSet(law, [Ordered()]).largest_differences
+        assert (differences <= np.triu(law.disagreement) + 1e-9).all()
 
 
 def test_contradictions_are_named_and_nothing_else_is():
@@ -102,18 +93,17 @@ def test_an_assumption_can_contradict_the_log_alone():
 def test_conditions_that_are_just_solvable_are_solved():
     """The order forces equality: Y^2 = 1 - Y^1 and Y^3 = Y^1."""
     law = law_of([[0, 1, 0], [1, 0, 1]], Cascade([0.1] * 3))
-    found = IdentifiedSet(law, [Ordered()])
-    for bounds in found.error_rates:
+    for bounds in IdentifiedSet(law, [Ordered()]).error_rates:
         assert (bounds.low, bounds.high) == pytest.approx((0.5, 0.5), abs=1e-8)
 
 
 def test_order_on_a_tree_follows_the_branches():
     rows = np.random.default_rng(0).integers(0, 2, (40, 4)).tolist()
     tree = Cascade([0.1] * 4, parents=[None, 0, 0, 1])
-    found = IdentifiedSet(law_of(rows, tree), [Ordered()]).largest_differences
-    assert found[3, 1] <= 1e-9
-    assert found[2, 1] > 0
-    assert found[1, 2] > 0
+    differences = IdentifiedSet(law_of(rows, tree), [Ordered()]).largest_differences
+    assert differences[3, 1] <= 1e-9
+    assert differences[2, 1] > 0
+    assert differences[1, 2] > 0
 
 
 @pytest.mark.slow
@@ -122,30 +112,30 @@ def test_twenty_thousand_patterns_of_twelve_tests():
     _, outputs = draw(rng, 26_000, np.linspace(0.45, 0.15, 12), n_classes=10)
     law = law_of(outputs, Cascade([0.01] * 12))
     assert len(law.codes) >= 20_000
-    found = IdentifiedSet(law, [Ordered(), ErrsWithin("test 12", 0.2)])
-    differences = found.largest_differences
+    identified = IdentifiedSet(law, [Ordered(), ErrsWithin("test 12", 0.2)])
+    differences = identified.largest_differences
     assert (np.tril(differences) <= 1e-8).all()
     assert differences[0, 11] > 0
-    assert found.error_rates[11].high == pytest.approx(0.2)
+    assert identified.error_rates[11].high == pytest.approx(0.2)
 
 
-def test_unknown_names_are_refused():
+@pytest.mark.parametrize(
+    ("assumption", "message"),
+    [
+        (lambda: ErrsWithin("test 3", 0.1), "must be one of test 1, test 2"),
+        (lambda: Prevalence(7, 0.0, 0.1), "got 7; the log has 0, 1"),
+        (lambda: NeverRight(0, 1), "some value must be able to be right"),
+        (lambda: Prevalence(1, 0.5, 0.1), "low <= high"),
+    ],
+)
+def test_assumptions_that_make_no_sense_are_refused(assumption, message):
     law = law_of([[0, 1], [1, 1]], Cascade([0.1, 0.1]))
-    with pytest.raises(SettingError, match="must be one of test 1, test 2"):
-        IdentifiedSet(law, [ErrsWithin("test 3", 0.1)])
-    with pytest.raises(SettingError, match="got 7; the log has 0, 1"):
-        IdentifiedSet(law, [Prevalence(7, 0.0, 0.1)])
-    with pytest.raises(SettingError, match="some value must be able to be right"):
-        IdentifiedSet(law, [NeverRight(0, 1)])
-    with pytest.raises(SettingError, match="low <= high"):
-        Prevalence(1, 0.5, 0.1)
+    with pytest.raises(SettingError, match=message):
+        IdentifiedSet(law, [assumption()])
 
 
 def test_a_contradiction_names_what_is_never_right():
-    law = law_of(
-        np.array([["x", "x"], ["y", "x"], ["x", "y"], ["y", "y"]]),
-        Cascade([1, 1], names=["test 1", "test 2"]),
-    )
+    law = law_of(np.array([["x", "x"], ["y", "x"], ["x", "y"], ["y", "y"]]), Cascade([1, 1]))
     good = ErrsWithin("test 2", 0.3)
     IdentifiedSet(law, [good])
     with pytest.raises(AssumptionError, match=r"at once that .* and that 'x' is never the right"):
