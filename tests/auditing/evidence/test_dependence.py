@@ -1,10 +1,8 @@
 """Whether gaps depend on what other tests said: seen where they do, and not where they do not."""
 
-import math
-
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2, chi2_contingency
+from scipy.stats import binom, chi2_contingency
 
 import stopwise as sw
 from stopwise.auditing import MissingAtRandom
@@ -16,45 +14,6 @@ from stopwise.cascade import Cascade
 from tests.auditing.worlds import draw, histogram_of
 
 CASCADE = Cascade([0.01, 0.1, 0.1])
-
-
-def rows_of(*counted):
-    return [list(row) for row, n in counted for _ in range(n)]
-
-
-def test_the_groups_are_those_in_which_the_same_is_missing():
-    """Two tables by hand: with the second output, and without it."""
-    log = histogram_of(
-        rows_of(
-            ((0, 0, 1), 40), ((0, 0, None), 10), ((1, 0, 1), 30), ((1, 0, None), 20),
-            ((0, None, 1), 15), ((0, None, None), 25), ((1, None, 1), 50), ((1, None, None), 10),
-        ),
-        CASCADE,
-    )  # fmt: skip
-    tables = [[[40, 10], [30, 20]], [[15, 25], [50, 10]]]
-    found = [chi2_contingency(t, correction=False) for t in tables]
-    expected = chi2.sf(sum(f.statistic for f in found), 2)
-    assert expected < found[0].pvalue  # that of who agrees with whom, seen in the first alone
-    assert dependence(log, 2, [0, 1]) == pytest.approx(2 * expected)
-    # Given the first output nothing is left to compare with the second, which is always 0.
-    assert math.isnan(dependence(log, 2, [1], given=[0]))
-    assert math.isnan(dependence(log, 0, []))
-
-
-def test_what_is_rare_is_taken_together():
-    """Of 40 values two are common; 38 with three cases each expect too few gaps one by one."""
-    common = [((0, 0), 60), ((0, None), 20), ((1, 0), 45), ((1, None), 30)]
-    rare = [((v, w), n) for v in range(2, 40) for w, n in ((0, 2), (None, 1))]
-    log = histogram_of(rows_of(*common, *rare), Cascade([0.1, 0.1]))
-    table = [[60, 20], [45, 30], [76, 38]]
-    assert dependence(log, 1, [0]) == pytest.approx(
-        chi2_contingency(table, correction=False).pvalue
-    )
-    few = histogram_of(rows_of(*common, *rare[:4]), Cascade([0.1, 0.1]))  # too few even together
-    table = [[60, 20], [49, 32]]
-    assert dependence(few, 1, [0]) == pytest.approx(
-        chi2_contingency(table, correction=False).pvalue
-    )
 
 
 def intents(rng, n, n_classes=77):
@@ -79,24 +38,6 @@ def test_of_many_values_who_agrees_with_whom_is_tried():
     assert 1e-20 < expected < 1e-6 < one_by_one
     assert dependence(histogram_of(blurred, CASCADE), 2, [0, 1]) == pytest.approx(2 * expected)
     assert missing_outputs(histogram_of(shown, CASCADE)).dependent_tests == (2,)
-
-
-def test_agreement_with_what_is_given_counts_too():
-    """Given the first output, the gaps of the second follow whether the third is at one with it."""
-    values, n = 6, 400
-    rng = np.random.default_rng(5)
-    first = rng.integers(0, 2, n)
-    third = np.where(rng.random(n) < 0.5, first, rng.integers(2, values, n))
-    ran = rng.random(n) < np.where(first == third, 0.05, 0.25)
-    shown = np.column_stack([first, np.where(ran, 0, -1), third]).astype(object)
-    shown[~ran, 1] = None
-    alike = [chi2_contingency(
-        [[((first == y) & (agree == at) & (ran == r)).sum() for r in (0, 1)] for at in (0, 1)],
-        correction=False,
-    ) for agree in [first == third] for y in (0, 1)]  # fmt: skip
-    expected = chi2.sf(sum(f.statistic for f in alike), 2)
-    found = dependence(histogram_of(shown, CASCADE), 1, [2], given=[0])
-    assert found == pytest.approx(2 * expected, abs=0)
 
 
 def test_a_router_over_many_values_is_covered():

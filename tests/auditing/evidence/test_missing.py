@@ -44,20 +44,6 @@ def test_readings_of_the_disagreement():
         assert pair.adjusted == pytest.approx(truth, abs=0.05)
 
 
-def test_where_nothing_is_like_a_gap_the_adjusted_share_is_a_range():
-    """Whoever got 0 from the first test was sent home: nobody can say what b would have said."""
-    _, outputs = draw(np.random.default_rng(4), 4_000, [0.35, 0.2, 0.1])
-    shown = outputs.astype(object)
-    shown[outputs[:, 0] == 0, 1:] = None
-    found = missing_outputs(histogram_of(shown, CASCADE))
-    for pair in found.pairs:
-        truth = (outputs[:, pair.shallow] != outputs[:, pair.deep]).mean()
-        assert np.isnan(pair.adjusted)
-        assert pair.adjusted_range == pair.worst
-        assert truth in pair.adjusted_range
-    assert found.adjusted_stage is None
-
-
 def test_gaps_by_chance_in_a_sparse_log_do_not_shift_the_adjusted_share():
     rng = np.random.default_rng(5)
     _, outputs = draw(rng, 3_000, [0.3] * 12)

@@ -1,24 +1,16 @@
 """Labels on disagreements: estimates, and intervals that hold."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import binom
 
-import stopwise as sw
 from stopwise.auditing.labels.cases import LabelledCases
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
-from stopwise.patterns import MISSING, agreement
 from tests.auditing.worlds import draw, histogram_of, labelled
 from tests.strategies import hoeffding
 
 CASCADE = Cascade([1, 2, 3], mistake_cost=30, names=["a", "b", "c"])
-
-
-def test_agreement_is_who_agrees_with_whom():
-    assert agreement([4, 4, 2, 2, 9], missing=MISSING) == (0, 0, 2, 2, 4)
-    assert agreement([-1, 3, -1, 3], missing=MISSING) == (-1, 1, -1, 1)
 
 
 @pytest.mark.parametrize("by_agreement", [True, False])
@@ -97,32 +89,6 @@ def test_patterns_count_by_their_share_however_many_labels_they_have():
     assert 0.1 < interval.low < interval.high < 0.3
 
 
-def test_patterns_without_labels_may_be_anything():
-    rows = np.array([[0, 1, 1]] * 30 + [[1, 0, 0]] * 20 + [[0, 0, 0]] * 50)
-    cases = LabelledCases.of(histogram_of(rows, CASCADE), [((0, 1, 1), 1, 29)])
-    interval = cases.difference(0, 1, alpha=0.05)
-    assert interval.high == pytest.approx(0.5)
-    assert interval.low < 0.3 - 0.2 - 1e-6
-    blind = LabelledCases.of(histogram_of(rows, CASCADE), []).difference(0, 1, alpha=0.05)
-    assert blind.low == pytest.approx(-0.5)
-
-
-def test_cases_that_agree_add_nothing():
-    rows = np.array([[0, 1, 1]] * 30 + [[1, 1, 1]] * 70)
-    histogram = histogram_of(rows, CASCADE)
-    few = LabelledCases.of(histogram, [((0, 1, 1), 1, 10)])
-    more = LabelledCases.of(histogram, [((0, 1, 1), 1, 10), ((1, 1, 1), 1, 60)])
-    assert few.difference(0, 1, alpha=0.05) == more.difference(0, 1, alpha=0.05)
-    assert few.estimate(0, 1) == more.estimate(0, 1)
-
-
-def test_missing_outputs_leave_room():
-    rows = [[0, 1, None]] * 20 + [[0, 1, 1]] * 80
-    cases = LabelledCases.of(histogram_of(rows, CASCADE), [((0, 1, 1), 1, 79)])
-    assert cases.difference(0, 2, alpha=0.05).high == pytest.approx(1.0)
-    assert cases.difference(0, 2, alpha=0.05).low < 0.8 - 0.2 - 1e-6
-
-
 @pytest.mark.parametrize("by_agreement", [True, False])
 def test_gaps_by_chance_do_not_shrink_an_estimate(by_agreement):
     """Cases without the third output are taken to be like those with it, not to be without gain."""
@@ -191,27 +157,6 @@ def test_error_rates_by_random_labels_hold_and_are_of_use():
     agree = (outputs == outputs[:, :1]).all(axis=1).mean()
     planned = LabelledCases.of(histogram, labelled(outputs, labels, apart), by_agreement=True)
     assert planned.error_rate(0, alpha=0.05).width > agree  # cases that agree may all be wrong
-
-
-def test_with_all_labels_nothing_is_left_open():
-    labels, outputs = draw(np.random.default_rng(14), 900, [0.3, 0.2, 0.1], n_classes=3)
-    table = pd.DataFrame(outputs, columns=["a", "b", "c"])
-    report = sw.audit(table, CASCADE, labels=table.assign(label=labels))
-    for bounds, error in zip(
-        report.facts.error_bounds, (outputs != labels[:, None]).mean(axis=0), strict=True
-    ):
-        assert bounds.low == pytest.approx(error, abs=1e-6)
-        assert bounds.high == pytest.approx(error, abs=1e-6)
-    assert report.facts.guarantee == pytest.approx(0, abs=1e-6)
-
-
-def test_uneven_labels_widen_an_interval_by_their_mean_weight_not_by_the_largest():
-    """100 labels where there are two cases of five, 10 where there are three."""
-    rows = np.array([[0, 1, 1]] * 2_000 + [[1, 0, 0]] * 3_000)
-    told = [((0, 1, 1), 1, 50), ((0, 1, 1), 0, 50), ((1, 0, 0), 1, 5), ((1, 0, 0), 0, 5)]
-    found = LabelledCases.of(histogram_of(rows, CASCADE), told).difference(0, 1, alpha=0.05)
-    off = np.sqrt(2 * np.log(2 / 0.05) * (0.4**2 / 100 + 0.6**2 / 10))
-    assert (found.low, found.high) == pytest.approx((-off, off))
 
 
 def test_of_many_patterns_an_estimate_leans_on_all_labels_that_compare():

@@ -28,15 +28,12 @@ def world(values=("x", "y", "z"), n=600):
     return words[labels], pd.DataFrame({"a": words[outputs[:, 0]], "b": words[outputs[:, 1]]})
 
 
-def filled_plan(report, truth, path, name="case"):
+def filled_plan(report, truth, path):
     """Write a plan, and a label into every row of it, as a person with a spreadsheet would."""
-    path.write_text(sheet_csv(report.planned_cases, [name]), encoding="utf-8")
-    with path.open(newline="", encoding="utf-8") as lines:
-        rows = list(csv.reader(lines))
+    header, *rows = csv.reader(sheet_csv(report.planned_cases, ["case"]).splitlines())
     with path.open("w", newline="", encoding="utf-8") as lines:
         writer = csv.writer(lines)
-        writer.writerow(rows[0])
-        writer.writerows([*row[:-1], truth[int(row[0]) - 1]] for row in rows[1:])
+        writer.writerows([header, *([row[0], truth[int(row[0]) - 1]] for row in rows)])
     return path
 
 
@@ -47,13 +44,15 @@ def test_a_plan_of_any_values_comes_back(odd, tmp_path):
     """Text that a CSV file has for a gap is a label where the log has it for an output."""
     truth, frame = world(odd)
     report = sw.audit(frame, CASCADE, n_planned=40)
-    told = sw.audit(frame, CASCADE, labels=filled_plan(report, truth, tmp_path / "plan.csv"))
+    plan = filled_plan(report, truth, tmp_path / "plan.csv")
     at = [case.case - 1 for case in report.planned_cases]
     direct = frame.iloc[at].assign(label=truth[at])
     assert set(truth[at]) == set(odd)
-    assert told.facts.labels.n_labels == 40
-    expected = sw.audit(frame, CASCADE, labels=direct).facts.labels
-    np.testing.assert_array_equal(told.facts.labels.estimates, expected.estimates)
+    from_plan, expected = (
+        sw.audit(frame, CASCADE, labels=labels).facts.labels for labels in (plan, direct)
+    )
+    assert from_plan.n_labels == 40
+    np.testing.assert_array_equal(from_plan.estimates, expected.estimates)
 
 
 def test_an_empty_text_is_told_from_an_empty_cell(tmp_path):
@@ -65,28 +64,26 @@ def test_an_empty_text_is_told_from_an_empty_cell(tmp_path):
         sw.audit(frame, CASCADE, labels=plan)
     lines = plan.read_text().splitlines()
     plan.write_text("\n".join(line + '""' * line.endswith(",") for line in lines))
-    assert sw.audit(frame, CASCADE, labels=plan).facts.labels.n_labels == 40
+    assert n_labels(frame, plan) == 40
     # And without ids: an empty text that the plan shows is in quotes.
     report = sw.audit(frame, CASCADE, n_planned=40, show=["a", "b"])
     lines = sheet_csv(report.planned_cases, ["nr", "a", "b"]).splitlines()
     plan.write_text("\n".join([lines[0], *(line + "yes" for line in lines[1:])]))
-    assert sw.audit(frame, CASCADE, labels=plan).facts.labels.n_labels == 40
+    assert n_labels(frame, plan) == 40
 
 
 def test_na_is_no_label_where_no_test_gives_it(tmp_path):
     _, frame = world()
     (tmp_path / "labels.csv").write_text("case,label\n1,x\n2,NA\n3,y\n4,\n5, \n")
-    report = sw.audit(frame, CASCADE, labels=tmp_path / "labels.csv")
-    assert report.facts.labels.n_labels == 2
+    assert n_labels(frame, tmp_path / "labels.csv") == 2
 
 
-def told(frame, **columns):
+def two_labels(frame, **columns):
     return frame.iloc[[4, 7]].assign(label="x", **columns)
 
 
-def refused(match, labels, *, log, **settings):
-    with pytest.raises(LogError, match=match):
-        sw.audit(log, CASCADE, labels=labels, **settings)
+def n_labels(log, labels, **settings):
+    return sw.audit(log, CASCADE, labels=labels, **settings).facts.labels.n_labels
 
 
 @pytest.mark.parametrize("case_id", [None, "visit"])
@@ -95,39 +92,38 @@ def test_ids_are_checked_though_the_outputs_are_there(case_id):
     name = case_id or "case"
     log = frame if case_id is None else frame.assign(visit=[f"v{k}" for k in range(1, 601)])
     ids = ["5", "8"] if case_id is None else ["v5", "v8"]
-    good = told(frame, **{name: ids})
-    assert sw.audit(log, CASCADE, labels=good, case_id=case_id).facts.labels.n_labels == 2
-    strange = told(frame, **{name: [ids[0], "9999"]})
-    refused(f"some {name!r} are not in it, such as '9999'", strange, log=log, case_id=case_id)
-    other = good.assign(b=["x" if value != "x" else "y" for value in good["b"]])
-    refused("labels must show the outputs of the log, got", other, log=log, case_id=case_id)
-    gap = good.assign(b=[None, good["b"].iloc[1]])
-    refused("got None from 'b' for", gap, log=log, case_id=case_id)
+    good = two_labels(frame, **{name: ids})
+    assert n_labels(log, good, case_id=case_id) == 2
+    for labels, message in (
+        (good.assign(**{name: [ids[0], "9999"]}), f"some {name!r} are not in it, such as '9999'"),
+        (
+            good.assign(b=good["b"].map(lambda value: "x" if value != "x" else "y")),
+            "labels must show the outputs of the log, got",
+        ),
+        (good.assign(b=[None, good["b"].iloc[1]]), "got None from 'b' for"),
+    ):
+        with pytest.raises(LogError, match=message):
+            n_labels(log, labels, case_id=case_id)
 
 
 def test_ids_that_name_several_cases():
     _, frame = world()
     log = frame.assign(visit=np.arange(600) // 2)
-    refused(
-        "some 'visit' of labels name several: '2' names 2",
-        told(log),
-        log=log,
-        case_id="visit",
-    )
-    with pytest.raises(
-        LogError, match=r"'visit' must name one case each for a plan, got \d+ for 2"
+    gap = frame.assign(visit=pd.array([None, *range(1, 600)], dtype="Int64"))
+    for source, settings, message in (
+        (log, {"labels": two_labels(log)}, "some 'visit' of labels name several: '2' names 2"),
+        (log, {"n_planned": 5}, r"'visit' must name one case each for a plan, got \d+ for 2"),
+        (gap, {"n_planned": 5}, "got 1 cases without one"),
     ):
-        sw.audit(log, CASCADE, case_id="visit", n_planned=5)
-    some = pd.array([None, *range(1, 600)], dtype="Int64")
-    with pytest.raises(LogError, match="got 1 cases without one"):
-        sw.audit(frame.assign(visit=some), CASCADE, case_id="visit", n_planned=5)
+        with pytest.raises(LogError, match=message):
+            sw.audit(source, CASCADE, case_id="visit", **settings)
 
 
 def test_a_column_case_that_nobody_called_the_id_is_no_row_number():
     _, frame = world()
     log = frame.assign(case=[f"v{k}" for k in range(600)])
-    assert sw.audit(log, CASCADE, labels=told(log)).facts.labels.n_labels == 2
-    assert sw.audit(log, CASCADE, labels=told(log), case_id="case").facts.labels.n_labels == 2
+    assert n_labels(log, two_labels(log)) == 2
+    assert n_labels(log, two_labels(log), case_id="case") == 2
 
 
 @pytest.mark.parametrize("case_id", [None, "visit"])
@@ -140,7 +136,7 @@ def test_polars_behind_ibis_draws_and_labels_cases(case_id):
     assert found.planned_cases == expected.planned_cases
     assert len(found.planned_cases) == 20
     labels = pd.DataFrame({case_id or "case": [3, 4], "label": truth[2:4]})
-    assert sw.audit(table, CASCADE, labels=labels, case_id=case_id).facts.labels.n_labels == 2
+    assert n_labels(table, labels, case_id=case_id) == 2
 
 
 def test_whole_numbers_with_a_fraction_come_back(tmp_path):
@@ -155,13 +151,13 @@ def test_whole_numbers_with_a_fraction_come_back(tmp_path):
     assert at == [case.case for case in direct.planned_cases]
     assert {case.outputs[1] for case in report.planned_cases} == {"0", "1", "2"}
     expected = sw.audit(gaps, CASCADE, labels=filled_plan(direct, truth, tmp_path / "same.csv"))
-    for as_label in ("{}", "{}.0"):
-        told = [as_label.format(label) for label in truth]
-        plan = filled_plan(report, told, tmp_path / "plan.csv")
+    for form in ("{}", "{}.0"):
+        texts = [form.format(label) for label in truth]
+        plan = filled_plan(report, texts, tmp_path / "plan.csv")
         found = sw.audit(path, CASCADE, labels=plan)
         np.testing.assert_array_equal(found.facts.labels.estimates, expected.facts.labels.estimates)
-        named = pd.DataFrame({"case": at, "label": [told[case - 1] for case in at]})
-        assert sw.audit(path, CASCADE, labels=named).facts.labels.n_labels == 40
+        by_case = pd.DataFrame({"case": at, "label": [texts[case - 1] for case in at]})
+        assert n_labels(path, by_case) == 40
 
 
 def test_any_part_of_a_shuffled_sheet_is_a_random_sample():
@@ -174,10 +170,9 @@ def test_any_part_of_a_shuffled_sheet_is_a_random_sample():
         share = whole.count(pattern) / 600
         assert abs(first.count(pattern) / 200 - share) < 5 * (share / 200) ** 0.5 + 0.005
     at = [case.case for case in cases[:200]]
-    told = pd.DataFrame({"case": at, "label": truth[np.array(at) - 1]})
-    found = sw.audit(frame, CASCADE, labels=told).facts.labels.interval(0, 1)
+    labels = pd.DataFrame({"case": at, "label": truth[np.array(at) - 1]})
     gain = (frame.a.to_numpy() != truth).mean() - (frame.b.to_numpy() != truth).mean()
-    assert gain in found
+    assert gain in sw.audit(frame, CASCADE, labels=labels).facts.labels.interval(0, 1)
 
 
 @pytest.mark.parametrize("kind", SHEETS)
@@ -218,7 +213,7 @@ def test_what_label_studio_and_argilla_give_back_is_read(record, tmp_path):
     _, frame = world()
     lines = [record, {"data": {"case": 6}, "annotations": []}]
     (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    assert sw.audit(frame, CASCADE, labels=tmp_path / "labels.jsonl").facts.labels.n_labels == 1
+    assert n_labels(frame, tmp_path / "labels.jsonl") == 1
 
 
 BROKEN = {
@@ -243,8 +238,7 @@ def test_labels_of_several_kinds_are_read_as_text(tmp_path):
     frame = pd.DataFrame({"a": [0, 1, 0] * 9, "b": [0, 0, 1] * 9, "c": [0, 0, 0] * 8 + [1, 0, 1]})
     labels = [{"case": 1, "label": 0}, {"case": 2, "label": "1"}, {"case": 3, "label": False}]
     (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
-    found = sw.audit(frame, CASCADE, labels=tmp_path / "labels.jsonl")
-    assert found.facts.labels.n_labels == 3
+    assert n_labels(frame, tmp_path / "labels.jsonl") == 3
 
 
 def test_what_a_spreadsheet_would_compute_is_text_in_a_sheet(tmp_path):
@@ -259,8 +253,7 @@ def test_what_a_spreadsheet_would_compute_is_text_in_a_sheet(tmp_path):
     cells = {cell for row in csv.reader(sheet.splitlines()) for cell in row}
     assert not any(cell[:1] in "=+-@" for cell in cells)
     (tmp_path / "sheet.csv").write_text(sheet)
-    found = sw.audit(log, CASCADE, labels=tmp_path / "sheet.csv", case_id="=id")
-    assert found.facts.labels.n_labels == 30
+    assert n_labels(log, tmp_path / "sheet.csv", case_id="=id") == 30
 
 
 def test_an_export_that_lost_the_ids_is_refused(tmp_path):

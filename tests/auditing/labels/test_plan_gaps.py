@@ -13,19 +13,9 @@ NAMES = ["a", "b", "c"]
 CASCADE = sw.Cascade([1, 2, 4], mistake_cost=25, names=NAMES)
 
 
-def one_gap_each(n=2_000):
-    """A log in which each case lacks the second or the third output, and none is complete."""
-    rng = np.random.default_rng(5)
-    labels, outputs = draw(rng, n, (0.3, 0.2, 0.1))
-    frame = pd.DataFrame(outputs, columns=NAMES).astype("Int64")
-    second = rng.random(n) < 0.5
-    frame.loc[second, "b"] = pd.NA
-    frame.loc[~second, "c"] = pd.NA
-    return labels, frame
-
-
-def codes(frame):
-    return [[-1 if pd.isna(y) else int(y) for y in row] for row in frame.to_numpy().tolist()]
+def labels_of(report, label):
+    """A table with a label for each case of a plan."""
+    return pd.DataFrame([{"case": c.case, "label": label(c)} for c in report.planned_cases])
 
 
 def test_a_plan_promises_only_what_some_labels_could_settle():
@@ -40,12 +30,9 @@ def test_a_plan_promises_only_what_some_labels_could_settle():
     for (i, j), plan in [*((pair, many) for pair in combinations(range(3), 2)), ((0, 2), one)]:
         settled = []
         for right in (i, j):
-            told = pd.DataFrame(
-                [(c.case, c.outputs[right]) for c in plan.planned_cases],
-                columns=["case", "label"],
-            )
-            found = sw.audit(frame, CASCADE, labels=told).facts.labels.interval(i, j)
-            settled.append(not found.low <= C[j] - C[i] <= found.high)
+            labels = labels_of(plan, lambda case, right=right: case.outputs[right])
+            interval = sw.audit(frame, CASCADE, labels=labels).facts.labels.interval(i, j)
+            settled.append(C[j] - C[i] not in interval)
         assert any(settled) == ((i, j) in [pair[:2] for pair in plan.facts.plan.resolution])
 
 
@@ -70,9 +57,7 @@ def test_no_larger_plan_is_named_than_there_are_cases():
     disputed = sw.audit(frame, CASCADE).facts.n_disputed
     for n, step in ((disputed // 2, NextStep.LABEL), (disputed, NextStep.NO_HELP)):
         plan = sw.audit(frame, CASCADE, n_planned=n)
-        told = pd.DataFrame(
-            [(c.case, labels[c.case - 1]) for c in plan.planned_cases], columns=["case", "label"]
-        )
+        told = labels_of(plan, lambda case: labels[case.case - 1])
         report = sw.audit(frame, CASCADE, labels=told)
         assert len(report.facts.labels.possible_stages) > 1
         if report.advice.next_step is not NextStep.RUN_ALL_TESTS:
@@ -81,8 +66,11 @@ def test_no_larger_plan_is_named_than_there_are_cases():
 
 
 def test_a_plan_for_a_pattern_table_draws_no_cases():
-    _, frame = one_gap_each()
-    rows = [[None if c < 0 else c for c in row] for row in codes(frame)]
+    """Each case lacks the second or the third output."""
+    rng = np.random.default_rng(5)
+    _, outputs = draw(rng, 2_000, (0.3, 0.2, 0.1))
+    rows = outputs.astype(object)
+    rows[np.arange(2_000), rng.integers(1, 3, 2_000)] = None
     report = sw.audit(histogram_of(rows, CASCADE), CASCADE, n_planned=30)
     assert report.planned_cases == ()
     assert report.facts.plan.n_labels == 30

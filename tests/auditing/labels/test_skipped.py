@@ -1,11 +1,9 @@
 """Labels against gaps: they show a choice that no output shows, and call no chance a choice."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, chi2, chi2_contingency
+from scipy.stats import binom
 
 import stopwise as sw
 from stopwise.auditing import MissingAtRandom
@@ -44,21 +42,6 @@ def test_labels_refute_that_tests_were_skipped_by_chance():
         kinds = [warning.kind for warning in report.advice.warnings]
         assert WarningKind.GAPS_BY_TRUTH in kinds
         assert report.advice.certainty is Certainty.GUESS
-
-
-def test_the_chance_is_that_of_tables_by_hand():
-    frame, told, _ = easy_ones_only(2)
-    found = sw.audit(
-        frame, sw.Cascade([0, 0.1], 1, AB), labels=told
-    ).facts.missing.p_values_of_labels
-    square, freedom = 0.0, 0
-    for y in (0, 1):
-        alike = told[told.a == y]
-        table = pd.crosstab(alike.a == alike.label, alike.b.isna())
-        square += chi2_contingency(table, correction=False).statistic
-        freedom += 1
-    assert math.isnan(found[0])
-    assert found[1] == pytest.approx(chi2.sf(square, freedom), rel=1e-6)
 
 
 def drawn(rng, frame, how):
