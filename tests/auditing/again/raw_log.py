@@ -70,6 +70,12 @@ def rows_of(outputs, missing=None):
     return tuple(map(tuple, shown.tolist()))
 
 
+def labels_at(rows, labels):
+    """The labels of some rows, by the number of the row."""
+    values = labels.tolist()
+    return tuple((int(r), values[r]) for r in rows)
+
+
 def drawn(seed, n_cases, rates=(0.35, 0.2, 0.1), n_classes=2):
     rng = np.random.default_rng(seed)
     return (rng, *draw(rng, n_cases, rates, n_classes=n_classes))
