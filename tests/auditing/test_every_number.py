@@ -10,11 +10,11 @@ from tests.auditing.again.facts import (
     RULES,
     again,
     assumed,
-    chosen,
     groups,
     patterns,
     ratio,
-    told,
+    report_of,
+    rule_stages,
 )
 from tests.auditing.again.keys import (
     check_forecast,
@@ -24,7 +24,6 @@ from tests.auditing.again.keys import (
     each_gap,
     each_pair,
     if_any,
-    label_table,
     leaves,
     nearly,
     same,
@@ -41,17 +40,17 @@ UNCHECKED = {  # numbers of warnings stand elsewhere too; intervals of beliefs h
 }  # fmt: skip
 
 
-def check_next(a, found, report):
+def check_next(a, value, report):
     """More cases are a forecast, which is checked with the verdict."""
     if a.next_step == "more cases":
-        assert found == report["verdict"]["n_more"]
+        assert value == report["verdict"]["n_more"]
     else:
-        assert found == a.n_next
+        assert value == a.n_next
 
 
-def check_certainties(a, found, report):
+def check_certainties(a, value, report):
     """The band of the own price is as sure as the advice; what takes labels is likely."""
-    for certainty, band in zip(found, report["prices"], strict=True):
+    for certainty, band in zip(value, report["prices"], strict=True):
         if band["low"] <= a.log.mistake_cost < band["high"]:
             assert certainty == a.choice[1]
         else:
@@ -59,10 +58,10 @@ def check_certainties(a, found, report):
             assert certainty != "guess" or not band["is_sure"]
 
 
-def check_saved(a, found, report):
-    if found:
+def check_saved(a, value, report):
+    if value:
         best = min(rate + c for rate, c in zip(a.model_rates, a.C, strict=True))
-        assert found == pytest.approx(best - report["belief"]["per_case"]["cost"])
+        assert value == pytest.approx(best - report["belief"]["per_case"]["cost"])
 
 
 CHECKS = {
@@ -149,9 +148,9 @@ CHECKS = {
     "n_disputed_labelled": same(lambda a: a.n_disputed_labelled),
     "prices[]": check_bands,
     "choices[].rule": same(lambda _: RULES),
-    "choices[].stage": same(chosen),
+    "choices[].stage": same(rule_stages),
     "choices[].worst_regret": same(
-        lambda a: [None if k is None else a.regrets()[k] for k in chosen(a)]
+        lambda a: [None if k is None else a.regrets()[k] for k in rule_stages(a)]
     ),
     "missing.n_incomplete": if_any("missing", lambda a: sum(None in row for row in a.rows)),
     "missing.n_prefix": if_any("missing", lambda a: a.n_prefix),
@@ -176,8 +175,8 @@ CHECKS = {
     "labels.n_labels": if_any("labels", lambda a: len(a.labelled)),
     "labels.n_telling": if_any("labels", lambda a: a.n_telling),
     "labels.estimates[][]": if_any("labels", lambda a: a.estimates),
-    "labels.low[][]": label_table("low"),
-    "labels.high[][]": label_table("high"),
+    "labels.low[][]": if_any("labels", lambda a: a.label_least),
+    "labels.high[][]": if_any("labels", lambda a: -a.label_least.T),
     "labels.error_rates[].low": if_any("labels", lambda a: [low for low, _ in a.label_rates]),
     "labels.error_rates[].high": if_any("labels", lambda a: [high for _, high in a.label_rates]),
     "labels.stage": if_any("labels", lambda a: a.label_stage),
@@ -203,24 +202,24 @@ def test_the_words_are_those_of_the_snapshot():
 
 
 def test_no_key_of_a_report_is_without_a_check():
-    found = set().union(*(leaves(told(name)) for name in logs.NAMES)) - PARTS
-    trees = tuple(key for key in CHECKS if not any(leaf == key for leaf in found))
-    unchecked = {leaf for leaf in found - set(CHECKS) if not leaf.startswith(trees)}
+    keys = set().union(*(leaves(report_of(name)) for name in logs.NAMES)) - PARTS
+    trees = tuple(key for key in CHECKS if not any(leaf == key for leaf in keys))
+    unchecked = {leaf for leaf in keys - set(CHECKS) if not leaf.startswith(trees)}
     assert unchecked == UNCHECKED
-    assert all(any(leaf.startswith(tree) for leaf in found) for tree in trees)
+    assert all(any(leaf.startswith(tree) for leaf in keys) for tree in trees)
 
 
 @pytest.mark.parametrize("key", CHECKS)
 def test_a_key_of_the_report(key):
-    held = 0
+    n_present = 0
     for name in logs.NAMES:
-        found = collect(told(name), key)
-        held += found not in (None, [])
+        value = collect(report_of(name), key)
+        n_present += value not in (None, [])
         try:
-            CHECKS[key](again(name), found, told(name))
+            CHECKS[key](again(name), value, report_of(name))
         except AssertionError as error:
             raise AssertionError(f"{key} of {name}: {error}") from error
-    assert held
+    assert n_present
 
 
 def test_both_ways_to_complete_a_log_agree():
@@ -235,24 +234,22 @@ def test_both_ways_to_complete_a_log_agree():
 
 
 def test_the_logs_meet_every_kind_of_finding():
-    kinds = {told(name)["verdict"]["finding"] for name in logs.NAMES}
-    assert kinds == {"sound", "undecided", "none"}
-    assert {told(name)["is_known"] for name in logs.NAMES} == {True, False}
-    assert {told(name)["ground"] for name in logs.NAMES} == {
+    reports = [report_of(name) for name in logs.NAMES]
+    verdicts, advice = ([report[key] for report in reports] for key in ("verdict", "advice"))
+    assert {verdict["finding"] for verdict in verdicts} == {"sound", "undecided", "none"}
+    assert {report["is_known"] for report in reports} == {True, False}
+    assert {report["ground"] for report in reports} == {
         None, "log", "assumptions", "labels", "labels and assumptions"
     }  # fmt: skip
-    settled = {p["settled"] for name in logs.NAMES for p in told(name)["verdict"]["pairs"]}
-    assert settled == {-1, 0, 1}
-    labelled = [told(name)["labels"] for name in logs.NAMES if told(name)["labels"]]
-    advice = [told(name)["advice"] for name in logs.NAMES]
-    assert {held["certainty"] for held in advice} == {"proven", "likely", "guess"}
-    assert len({held["basis"] for held in advice}) >= 7
-    assert {held["taken"]["payoff"] for held in advice if held["taken"]} >= {"open", "always"}
-    assert len({w["kind"] for held in advice for w in held["warnings"]}) >= 6
-    assert {held["next_step"] for held in advice} == {
+    assert {p["settled"] for verdict in verdicts for p in verdict["pairs"]} == {-1, 0, 1}
+    assert {x["certainty"] for x in advice} == {"proven", "likely", "guess"}
+    assert len({x["basis"] for x in advice}) >= 7
+    assert {x["taken"]["payoff"] for x in advice if x["taken"]} >= {"open", "always"}
+    assert len({w["kind"] for x in advice for w in x["warnings"]}) >= 6
+    assert {x["next_step"] for x in advice} == {
         "nothing", "more cases", "label", "label the plan", "run all tests", "no help"
     }  # fmt: skip
-    assert {held["weak_dominance"] for held in labelled} == {"holds", "fails", "open"}
-    waits = [told(name)["verdict"] for name in logs.NAMES]
-    assert any(v["finding"] == "undecided" and v["n_more"] is None for v in waits)
-    assert any(v["n_more"] for v in waits)
+    dominance = {report["labels"]["weak_dominance"] for report in reports if report["labels"]}
+    assert dominance == {"holds", "fails", "open"}
+    assert any(v["finding"] == "undecided" and v["n_more"] is None for v in verdicts)
+    assert any(v["n_more"] for v in verdicts)

@@ -12,8 +12,8 @@ def edges(log_capital, mean, bar):
     def edge(outside):
         if mean == outside or log_capital(outside) < bar:
             return float(round(outside))
-        near = mean + 1e-13 * (outside - mean)
-        return brentq(lambda m: log_capital(m) - bar, near, outside, xtol=1e-14)
+        inside = mean + 1e-13 * (outside - mean)
+        return brentq(lambda m: log_capital(m) - bar, inside, outside, xtol=1e-14)
 
     return edge(1e-15), edge(1 - 1e-15)
 

@@ -26,7 +26,7 @@ class Bounded(Labelled):
         excluded = log.no_answers if assuming else log.unshared
         labels = [y for y in self.classes if y not in excluded]
         labels += [NO_TEST_SAYS_IT] * log.unseen
-        losses, owner, said = [], [], []
+        losses, owner, labels_of = [], [], []
         for s, row in enumerate(law):
             gaps = [k for k in self.stages if row[k] is None]
             for y in labels:
@@ -36,28 +36,36 @@ class Bounded(Labelled):
                         loss[k] = w
                     losses.append(loss)
                     owner.append(s)
-                    said.append(y)
+                    labels_of.append(y)
         losses = np.array(losses, dtype=float)
         sums = np.array(owner)[None, :] == np.arange(len(law))[:, None]
-        rows, limits = self._conditions(losses, said, assuming, labelled)
+        rows, limits = self._conditions(losses, labels_of, assuming, labelled)
         return losses, sums.astype(float), [float(p) for p in law.values()], rows, limits
 
-    def _conditions(self, losses, said, assuming, labelled):
+    def _conditions(self, losses, labels_of, assuming, labelled):
         rows, limits = [], []
 
         def within(row, low, high):
             rows.extend([row, -row])
             limits.extend([high, -low])
 
-        for taken in self.log.assumptions if assuming else ():
-            if isinstance(taken, Ordered):
+        for assumption in self.log.assumptions if assuming else ():
+            if isinstance(assumption, Ordered):
                 for k, parent in enumerate(self.parents):
                     if parent is not None:
                         within(losses[:, k] - losses[:, parent], -1, 0)
-            elif isinstance(taken, ErrsWithin):
-                within(losses[:, self.log.names.index(taken.test)], taken.low, taken.high)
-            elif isinstance(taken, Prevalence):
-                within(np.array([float(y == taken.value) for y in said]), taken.low, taken.high)
+            elif isinstance(assumption, ErrsWithin):
+                within(
+                    losses[:, self.log.names.index(assumption.test)],
+                    assumption.low,
+                    assumption.high,
+                )
+            elif isinstance(assumption, Prevalence):
+                within(
+                    np.array([float(y == assumption.value) for y in labels_of]),
+                    assumption.low,
+                    assumption.high,
+                )
         if assuming and self.log.at_random:  # who rarely disagree err about as often
             for i, j in self.by_outputs:
                 most = self.interval[i, j][1]
@@ -72,7 +80,7 @@ class Bounded(Labelled):
     def most(self, direction, programme=None):
         """The largest direction · γ, by one programme for HiGHS."""
         losses, sums, law, rows, limits = programme or self.programme
-        found = linprog(
+        solution = linprog(
             -(losses @ np.asarray(direction, dtype=float)),
             A_ub=np.array(rows) if rows else None,
             b_ub=limits or None,
@@ -80,8 +88,8 @@ class Bounded(Labelled):
             b_eq=law,
             method="highs",
         )
-        assert found.status == 0, found.message
-        return -found.fun
+        assert solution.status == 0, solution.message
+        return -solution.fun
 
     @cached_property
     def error_bounds(self):
@@ -90,18 +98,18 @@ class Bounded(Labelled):
 
     @cached_property
     def differences(self):
-        unit = np.eye(self.K)
-        return np.array([[self.most(x - y) if x is not y else 0.0 for y in unit] for x in unit])
+        return self._differences(self.programme)
 
     @cached_property
     def proven(self):
         """The same without labels."""
         if not self.log.labels:
             return self.differences
-        unit, told = np.eye(self.K), self._programme(assuming=True, labelled=False)
-        return np.array(
-            [[self.most(x - y, told) if x is not y else 0.0 for y in unit] for x in unit]
-        )
+        return self._differences(self._programme(assuming=True, labelled=False))
+
+    def _differences(self, programme):
+        unit = np.eye(self.K)
+        return np.array([[self.most(x - y, programme) for y in unit] for x in unit])
 
     def regrets(self, mistake_cost=None, differences=None):
         cost = self.log.mistake_cost if mistake_cost is None else mistake_cost
@@ -136,13 +144,8 @@ class Bounded(Labelled):
             ("assumptions", {"assuming": True, "labelled": False}),
             *([("labels", {"assuming": False, "labelled": True})] if alone else []),
         ):
-            programme, k = self._programme(**given), self.safest
-            unit = np.eye(self.K)
-            if all(
-                self.most(unit[k] - unit[j], programme) + self.C[k] - self.C[j] <= 1e-9
-                for j in self.stages
-                if j != k
-            ):
+            differences = self._differences(self._programme(**given))
+            if self.regrets(differences=differences)[self.safest] <= 1e-9:
                 return ground
         return "labels and assumptions"
 

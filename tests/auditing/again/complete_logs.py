@@ -138,8 +138,8 @@ def branches():
 def cheaper_branch():
     """The second test is known to err rarely; the third, on a branch of its own, costs less."""
     _, _, outputs = drawn(29, 900, (0.4, 0.1, 0.35))
-    taken = (ErrsWithin("b", 0.15),)
-    return RawLog(rows_of(outputs), (1, 4, 3), 40, parents=(None, 0, 0), assumptions=taken)
+    bounds = (ErrsWithin("b", 0.15),)
+    return RawLog(rows_of(outputs), (1, 4, 3), 40, parents=(None, 0, 0), assumptions=bounds)
 
 
 def seldom_apart():

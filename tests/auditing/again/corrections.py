@@ -19,7 +19,7 @@ class Counted:
         density = GRID ** (self.a - 1) * (1 - GRID) ** (self.b - 1)
         self.weights = density / density.sum()
 
-    def lost(self, is_taken):
+    def loss(self, is_taken):
         """What a step that is taken, or not, costs too much on average, in changes."""
         gain = 2 * (GRID - self.even)
         return float(self.weights @ np.maximum(-gain if is_taken else gain, 0))
@@ -32,8 +32,8 @@ class Counted:
             mean = a / (a + b)
             spread = (mean * (1 - mean) / (a + b + 1) * (max(1 - m / n, 0) if n > 0 else 0)) ** 0.5
             if abs(mean - self.even) > z * spread:
-                drawn = math.comb(m, k) * np.exp(k * LOG_RIGHT + (m - k) * LOG_WRONG)
-                total += float(self.weights @ drawn)
+                likelihood = math.comb(m, k) * np.exp(k * LOG_RIGHT + (m - k) * LOG_WRONG)
+                total += float(self.weights @ likelihood)
         return total
 
 
@@ -46,18 +46,18 @@ class LabelValue:
         n_left = self.n_disputed - self.n_disputed_labelled
         if self.choice[1] == "proven" or n_left <= 0:
             return 0.0, [], []
-        sizes, found = sorted({min(n, n_left) for n in (20, 50, 200)}), []
+        sizes, candidates = sorted({min(n, n_left) for n in (20, 50, 200)}), []
         for step, is_taken in ((self.skipped, False), (self.taken, True)):
             if step is None or step["payoff"] != "open" or not step["changed"]["low"]:
                 continue
             p, price = step["changed"]["low"], step["price"]
             part = min(p * self.n / self.n_disputed, 1)
             law = Counted(self.worth_of_estimate(part), step["avoided"] / p, price / p)
-            lost = p * law.lost(is_taken)
+            loss = p * law.loss(is_taken)
             n = p * self.n - part * self.n_disputed_labelled
             tells = [law.tells(round(min(part * m, n)), n, self.clear) for m in sizes]
-            found.append((lost, [max(tells[: m + 1]) for m in range(len(sizes))], sizes))
-        return max(found, key=lambda one: one[0], default=(0.0, [], []))
+            candidates.append((loss, [max(tells[: m + 1]) for m in range(len(sizes))], sizes))
+        return max(candidates, key=lambda one: one[0], default=(0.0, [], []))
 
     @property
     def clear(self):

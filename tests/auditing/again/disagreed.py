@@ -40,15 +40,15 @@ class Disagreed(Gaps):
     @cached_property
     def _by_outputs(self):
         """Gaps taken to be by the outputs before, and what holds anyway, each at half the level."""
-        found, level = {}, self.alpha / len(self.pairs) / 2
+        intervals, level = {}, self.alpha / len(self.pairs) / 2
         for i, j in self.by_outputs:
             d, m, n = self.differ[i, j], self.seen[i, j], self.n
             low, high = Prefixes(self, j, i, level).interval()
-            found[i, j] = (
+            intervals[i, j] = (
                 max(low, betting(d, n, level)[0]),
                 min(high, betting(d + n - m, n, level)[1]),
             )
-        return found
+        return intervals
 
     def intervals(self, factor=1):
         return {pair: self.interval_of(*pair, factor) for pair in self.pairs}
@@ -91,10 +91,10 @@ class Disagreed(Gaps):
 
     def finding(self, factor=1):
         """What all disagreements inside the intervals say together: the ends are enough."""
-        found = {self.sound(p) for p in self.corners(self.intervals(factor))}
-        if len(found) > 1:
+        stages = {self.sound(p) for p in self.corners(self.intervals(factor))}
+        if len(stages) > 1:
             return "undecided", self.sound(self.share)
-        (stage,) = found
+        (stage,) = stages
         return ("none" if stage is None else "sound"), stage
 
     def settled(self, i, j, factor=1):

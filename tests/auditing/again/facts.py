@@ -15,7 +15,7 @@ def again(name):
 
 
 @cache
-def told(name):
+def report_of(name):
     return json.loads(logs.report(name).to_json())
 
 
@@ -27,11 +27,11 @@ def ratio(a):
     return min((price / p for price, p in shares if p), default=None)
 
 
-def chosen(a):
+def rule_stages(a):
     p0 = [0 if k == 0 else a.share.get((0, k)) for k in a.stages]
     strong = None if None in p0 else min(a.stages, key=lambda k: a.C[k] - p0[k])
-    rates, known = a.belief
-    believed = min(a.stages, key=lambda k: rates[k] + a.C[k]) if known else None
+    rates, has_rates = a.belief
+    believed = min(a.stages, key=lambda k: rates[k] + a.C[k]) if has_rates else None
     return [strong, a.sound(a.share), a.safest, believed, a.K - 1]
 
 
@@ -41,16 +41,16 @@ def patterns(a):
 
 
 def groups(a):
-    asked = [
+    sizes = [
         (tuple(-1 if c is None else c for c in camp), n, m) for camp, (n, m) in a.plan.items() if m
     ]
-    return sorted(asked, key=lambda group: (-group[2], group[0]))
+    return sorted(sizes, key=lambda group: (-group[2], group[0]))
 
 
 def assumed(a):
     """What was assumed, as JSON has it: the kind and what was given."""
     return [
-        {"kind": type(taken).__name__, **{k: list(v) if isinstance(v, tuple) else v
-                                          for k, v in vars(taken).items()}}
-        for taken in a.log.assumed()
+        {"kind": type(assumption).__name__, **{k: list(v) if isinstance(v, tuple) else v
+                                          for k, v in vars(assumption).items()}}
+        for assumption in a.log.assumed()
     ]  # fmt: skip

@@ -17,14 +17,16 @@ class Gaps(Counted):
 
         The smaller chance of the two, twice: it had two tries. Once where only one could be tried.
         """
-        said, agreed = [], []
+        by_outputs, by_agreement = [], []
         for row in self.rows:
-            shown = [row[k] for k in (*given, *on)]
-            alike = (*shown[: len(given)], *(y is None for y in shown))
-            said.append((alike, tuple(shown), row[test] is None))
-            agreed.append((alike, camps(tuple(shown)), row[test] is None))
-        tried = [p for p in (self._chance(said), self._chance(agreed)) if not math.isnan(p)]
-        return min(1.0, len(tried) * min(tried)) if tried else math.nan
+            outputs = [row[k] for k in (*given, *on)]
+            alike = (*outputs[: len(given)], *(y is None for y in outputs))
+            by_outputs.append((alike, tuple(outputs), row[test] is None))
+            by_agreement.append((alike, camps(tuple(outputs)), row[test] is None))
+        p_values = [
+            p for p in (self._chance(by_outputs), self._chance(by_agreement)) if not math.isnan(p)
+        ]
+        return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
 
     def _chance(self, cases):
         """One chi-square test over all groups of cases, given as (group, what it is, yes or no).
@@ -39,8 +41,8 @@ class Gaps(Counted):
             table = [[cells[key, gap] for gap in (False, True)] for key in {k for k, _ in cells}]
             table = self._without_rare(table)
             if len(table) > 1:
-                found = chi2_contingency(table, correction=False)
-                square, freedom = square + found.statistic, freedom + found.dof
+                result = chi2_contingency(table, correction=False)
+                square, freedom = square + result.statistic, freedom + result.dof
         return float(chi2.sf(square, freedom)) if freedom else math.nan
 
     @staticmethod
@@ -79,22 +81,22 @@ class Gaps(Counted):
         """
         if not self.log.labels:
             return []
-        told = dict(self.log.labels)
-        cases = [(row, told.get(r)) for r, row in enumerate(self.log.rows)]
+        labels = dict(self.log.labels)
+        cases = [(row, labels.get(r)) for r, row in enumerate(self.log.rows)]
         cases = [(row, y) for row, y in cases if any(x is not None for x in row)]
         for what in (tuple, camps):
-            drawn = [([x is None for x in row], what(row), y is None) for row, y in cases]
-            if self._chance([(tuple(gaps), *rest) for gaps, *rest in drawn]) < 0.01:
+            groups = [([x is None for x in row], what(row), y is None) for row, y in cases]
+            if self._chance([(tuple(gaps), *rest) for gaps, *rest in groups]) < 0.01:
                 return [math.nan] * self.K
-        found = []
+        p_values = []
         for k in self.stages:
             before = self.paths[k][:-1]
-            found.append(self._chance([
+            p_values.append(self._chance([
                 (tuple(row[i] for i in before), tuple(row[i] == y for i in before), row[k] is None)
                 for row, y in cases
                 if y is not None
             ]))  # fmt: skip
-        return found
+        return p_values
 
     @cached_property
     def is_pooled(self):
@@ -172,13 +174,13 @@ class Gaps(Counted):
 
     @cached_property
     def adjusted_range(self):
-        found = {}
+        ranges = {}
         for i, j in self.pairs:
             low = sum(p for r, p in self.completed.items()
                       if None not in (r[i], r[j]) and r[i] != r[j])  # fmt: skip
             still = sum(p for r, p in self.completed.items() if None in (r[i], r[j]))
-            found[i, j] = float(low), float(low + still)
-        return found
+            ranges[i, j] = float(low), float(low + still)
+        return ranges
 
     @cached_property
     def adjusted(self):

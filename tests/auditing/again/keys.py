@@ -11,11 +11,11 @@ from tests.auditing.again.counted import camps
 def leaves(value, path=""):
     """All paths to a number, a text or nothing at all; [] stands for the places of a list."""
     if isinstance(value, dict):
-        for key, held in value.items():
-            yield from leaves(held, f"{path}.{key}" if path else key)
+        for key, part in value.items():
+            yield from leaves(part, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
-        for held in value:
-            yield from leaves(held, f"{path}[]")
+        for part in value:
+            yield from leaves(part, f"{path}[]")
     else:
         yield path
 
@@ -25,7 +25,7 @@ def collect(value, path):
     if not path or value is None:
         return value
     if path.startswith("[]"):
-        return [collect(held, path[2:].removeprefix(".")) for held in value]
+        return [collect(part, path[2:].removeprefix(".")) for part in value]
     cut = min(x for x in (path.find("."), path.find("[]"), len(path)) if x >= 0)
     return collect(value[path[:cut]], path[cut:].removeprefix("."))
 
@@ -35,38 +35,38 @@ def plain(value):
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, dict):
-        return {key: plain(held) for key, held in value.items()}
+        return {key: plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(held) for held in value]
+        return [plain(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
-def assert_same(found, expected, where):
+def assert_same(value, expected, where):
     """Equal in shape, texts and whole numbers; fractions to eight digits."""
     if isinstance(expected, dict):
-        assert isinstance(found, dict), where
-        assert found.keys() == expected.keys(), where
+        assert isinstance(value, dict), where
+        assert value.keys() == expected.keys(), where
         for key in expected:
-            assert_same(found[key], expected[key], f"{where}, {key}")
+            assert_same(value[key], expected[key], f"{where}, {key}")
     elif isinstance(expected, list):
-        assert isinstance(found, list), where
-        assert len(found) == len(expected), (where, found, expected)
-        for n, (x, y) in enumerate(zip(found, expected, strict=True)):
+        assert isinstance(value, list), where
+        assert len(value) == len(expected), (where, value, expected)
+        for n, (x, y) in enumerate(zip(value, expected, strict=True)):
             assert_same(x, y, f"{where}, place {n}")
     elif isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=1e-7, abs=1e-8), where
+        assert value == pytest.approx(expected, rel=1e-7, abs=1e-8), where
     else:
-        assert found == expected, where
-        assert isinstance(found, bool) == isinstance(expected, bool), where
+        assert value == expected, where
+        assert isinstance(value, bool) == isinstance(expected, bool), where
 
 
 def same(expected):
     """A check that a key holds what ``expected`` says of the log."""
 
-    def check(a, found, _report):
-        assert_same(found, plain(expected(a)), "")
+    def check(a, value, _report):
+        assert_same(value, plain(expected(a)), "")
 
     return check
 
@@ -74,8 +74,8 @@ def same(expected):
 def nearly(expected):
     """The same for what was added up on a grid."""
 
-    def check(a, found, _report):
-        assert found == pytest.approx(expected(a), abs=1e-4)
+    def check(a, value, _report):
+        assert value == pytest.approx(expected(a), abs=1e-4)
 
     return check
 
@@ -83,9 +83,9 @@ def nearly(expected):
 def if_any(part, expected):
     """The same for a part of the report that a log may not have."""
 
-    def check(a, found, _report):
+    def check(a, value, _report):
         there = {"missing": not a.complete, "labels": bool(a.log.labels), "plan": a.log.n_planned}
-        assert_same(found, plain(expected(a)) if there[part] else None, "")
+        assert_same(value, plain(expected(a)) if there[part] else None, "")
 
     return check
 
@@ -98,23 +98,23 @@ def each_gap(f):
     return if_any("missing", lambda a: [f(a, i, j) for i, j in a.pairs])
 
 
-def check_forecast(a, found, _report):
+def check_forecast(a, value, _report):
     """At the forecast the finding is settled, shortly before it is not."""
 
     def finding(more):
         return a.finding((a.n + more) / a.n)[0]
 
     if a.finding()[0] != "undecided":
-        assert found == 0
-    elif found is None:
+        assert value == 0
+    elif value is None:
         assert finding(1e12) == "undecided"
     else:
-        assert finding(found) != "undecided"
-        assert finding(0.99 * found - 3) == "undecided"
+        assert finding(value) != "undecided"
+        assert finding(0.99 * value - 3) == "undecided"
 
 
-def check_pair_forecasts(a, found, _report):
-    for (i, j), more in zip(a.pairs, found, strict=True):
+def check_pair_forecasts(a, value, _report):
+    for (i, j), more in zip(a.pairs, value, strict=True):
 
         def settled(cases, pair=(i, j)):
             return a.settled(*pair, (a.n + cases) / a.n) != 0
@@ -128,26 +128,16 @@ def check_pair_forecasts(a, found, _report):
             assert not settled(0.99 * more - 3)
 
 
-def check_planned(a, found, report):
+def check_planned(a, value, report):
     """The right number of different cases of each agreement, each with its own outputs."""
     if not a.log.n_planned:
-        assert found == []
+        assert value == []
         return
     cases = report["planned_cases"]
     assert len({case["case"] for case in cases}) == len(cases)
-    drawn = {}
+    counts = {}
     for case in cases:
         row = a.log.rows[case["case"] - 1]
         assert case["outputs"] == list(row)
-        drawn[camps(row)] = drawn.get(camps(row), 0) + 1
-    assert drawn == {key: n for key, (_, n) in a.plan.items() if n}
-
-
-def label_table(pick):
-    def table(a):
-        found = np.zeros((a.K, a.K))
-        for (i, j), (low, high) in a.label_intervals.items():
-            found[i, j], found[j, i] = (low, -high) if pick == "low" else (high, -low)
-        return found
-
-    return if_any("labels", table)
+        counts[camps(row)] = counts.get(camps(row), 0) + 1
+    assert counts == {key: n for key, (_, n) in a.plan.items() if n}

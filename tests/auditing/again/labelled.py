@@ -1,4 +1,4 @@
-"""What labels say: strata of the log, the share of each, and what was found in it."""
+"""What labels say: the share of each stratum of a log, and how often each test is right there."""
 
 import math
 from collections import Counter
@@ -54,48 +54,48 @@ class Labelled(Disagreed):
 
     def strata(self, *, pooled, never_right=(), unseen=False):
         """The strata before anybody has labelled anything: patterns, or agreements if pooled."""
-        found = {}
+        strata = {}
         can_be = set(self.classes) - set(never_right)
         for row, times in self.counts.items():
-            held = found.setdefault(camps(row) if pooled else row, Stratum(camps(row)))
-            held.n_cases += times
-            held.may_be |= {row.index(y) for y in row if y in can_be}
+            stratum = strata.setdefault(camps(row) if pooled else row, Stratum(camps(row)))
+            stratum.n_cases += times
+            stratum.may_be |= {row.index(y) for y in row if y in can_be}
             if unseen or None in row or can_be - set(row):
-                held.may_be.add(None)
+                stratum.may_be.add(None)
         for row, p in self.completed.items():
-            found[camps(row) if pooled else row].filled += p
-        return found
+            strata[camps(row) if pooled else row].filled += p
+        return strata
 
     @cached_property
-    def told(self):
+    def labelled_strata(self):
         """The strata with their labels."""
-        log, key, found = self.log, self.stratum, {}
-        for row, held in self.strata(
+        log, key, strata = self.log, self.stratum, {}
+        for row, stratum in self.strata(
             pooled=False, never_right=log.no_answers, unseen=log.unseen
         ).items():
-            joined = found.setdefault(key(row), Stratum(held.camps))
-            joined.n_cases += held.n_cases
-            joined.filled += held.filled
-            joined.may_be |= held.may_be
+            joined = strata.setdefault(key(row), Stratum(stratum.camps))
+            joined.n_cases += stratum.n_cases
+            joined.filled += stratum.filled
+            joined.may_be |= stratum.may_be
         for row, y in self.labelled:
-            found[key(row)].right[row.index(y) if y in row else None] += 1
-        return found
+            strata[key(row)].right[row.index(y) if y in row else None] += 1
+        return strata
 
     def bounds_by_labels(self, strata, weights, level=None):
         """What Σ weights · γ can be: known where all are labelled, free where none is."""
         low = high = 0.0
         some = []
-        for held in strata.values():
-            n = sum(held.right.values())
-            share = held.n_cases / self.n
-            gains = [held.gain(weights, right) for right in held.may_be]
-            if any(held.camps[k] is None for k in weights):
+        for stratum in strata.values():
+            n = sum(stratum.right.values())
+            share = stratum.n_cases / self.n
+            gains = [stratum.gain(weights, right) for right in stratum.may_be]
+            if any(stratum.camps[k] is None for k in weights):
                 gains = [sum(min(w, 0) for w in weights.values()),
                          sum(max(w, 0) for w in weights.values())]  # fmt: skip
-            elif abs(n - held.n_cases) < 0.5:
-                gains = [sum(t * held.gain(weights, r) for r, t in held.right.items()) / n]
+            elif abs(n - stratum.n_cases) < 0.5:
+                gains = [sum(t * stratum.gain(weights, r) for r, t in stratum.right.items()) / n]
             elif n and max(gains) > min(gains) and share:
-                some.append((held, share, n, gains))
+                some.append((stratum, share, n, gains))
                 continue
             low, high = low + share * min(gains), high + share * max(gains)
         if some:
@@ -115,9 +115,9 @@ class Labelled(Disagreed):
         """
         bottom, top = min(min(g) for *_, g in some), max(max(g) for *_, g in some)
         total = sum(
-            times * (share / n) * held.gain(weights, right)
-            for held, share, n, _ in some
-            for right, times in held.right.items()
+            times * (share / n) * stratum.gain(weights, right)
+            for stratum, share, n, _ in some
+            for right, times in stratum.right.items()
         )
         counts_for = [(share / n, n) for _, share, n, _ in some]
         N = sum(n for _, n in counts_for)
@@ -149,14 +149,14 @@ class Labelled(Disagreed):
     @cached_property
     def label_intervals(self):
         return {
-            (i, j): self.bounds_by_labels(self.told, {i: 1, j: -1})
+            (i, j): self.bounds_by_labels(self.labelled_strata, {i: 1, j: -1})
             for j in self.stages
             for i in range(j)
         }
 
     @cached_property
     def label_rates(self):
-        return [self.bounds_by_labels(self.told, {k: 1}) for k in self.stages]
+        return [self.bounds_by_labels(self.labelled_strata, {k: 1}) for k in self.stages]
 
     @cached_property
     def estimates(self):
@@ -165,40 +165,42 @@ class Labelled(Disagreed):
         That one is the mean of all labels of cases on which i and j differ, where an even split
         counts as one. Strata that show both count by what they have when gaps are filled.
         """
-        alike, found = Counter(), np.zeros((self.K, self.K))
-        for held in self.told.values():
-            for right, times in held.right.items():
-                alike[held.camps, right] += times
+        similar, estimates = Counter(), np.zeros((self.K, self.K))
+        for stratum in self.labelled_strata.values():
+            for right, times in stratum.right.items():
+                similar[stratum.camps, right] += times
         for i in self.stages:
             for j in self.stages:
-                shown = [h for h in self.told.values() if None not in (h.camps[i], h.camps[j])]
-                total = sum(held.filled for held in shown)
-                found[i, j] = sum(
-                    held.filled / total * self._mean_gain(held, alike, i, j, shown)
-                    for held in shown
+                strata = [
+                    h for h in self.labelled_strata.values() if None not in (h.camps[i], h.camps[j])
+                ]
+                total = sum(stratum.filled for stratum in strata)
+                estimates[i, j] = sum(
+                    stratum.filled / total * self._mean_gain(stratum, similar, i, j, strata)
+                    for stratum in strata
                     if i != j
                 )
-        return found
+        return estimates
 
-    def _mean_gain(self, held, alike, i, j, shown):
+    def _mean_gain(self, stratum, similar, i, j, strata):
         """By how much i is wrong more often than j in a stratum."""
 
         def gains(stratum):
             return {right: stratum.gain({i: 1, j: -1}, right) for right in stratum.may_be}
 
-        gain, n = gains(held), sum(held.right.values())
-        own = sum(times * gain[right] for right, times in held.right.items())
-        if n == held.n_cases:
+        gain, n = gains(stratum), sum(stratum.right.values())
+        own = sum(times * gain[right] for right, times in stratum.right.items())
+        if n == stratum.n_cases:
             return own / n
         if not any(gain.values()):
             return 0.0
-        differ = [other for other in shown if any(gains(other).values())]
-        told = [(gains(o)[right], m) for o in differ for right, m in o.right.items()]
+        differ = [other for other in strata if any(gains(other).values())]
+        labels = [(gains(o)[right], m) for o in differ for right, m in o.right.items()]
         even = sum(gain.values()) / len(gain)
-        pooled = (sum(g * m for g, m in told) + even) / (sum(m for _, m in told) + 1)
+        pooled = (sum(g * m for g, m in labels) + even) / (sum(m for _, m in labels) + 1)
         pooled = min(max(pooled, min(gain.values())), max(gain.values()))
-        lent = sum(alike[held.camps, right] * g for right, g in gain.items()) + pooled
-        lent /= sum(alike[held.camps, right] for right in gain) + 1
+        lent = sum(similar[stratum.camps, right] * g for right, g in gain.items()) + pooled
+        lent /= sum(similar[stratum.camps, right] for right in gain) + 1
         return (own + lent) / (n + 1)
 
     @cached_property
@@ -215,9 +217,9 @@ class Labelled(Disagreed):
     @cached_property
     def weak_dominance(self):
         """Over all stages that may be best and all disagreements inside the intervals."""
-        found = {
+        kinds = {
             self.is_dominant(k, p)
             for k in self.may_be_best(self.label_least)
             for p in self.corners(self.interval)
         }
-        return "open" if len(found) > 1 else "holds" if found.pop() else "fails"
+        return "open" if len(kinds) > 1 else "holds" if kinds.pop() else "fails"

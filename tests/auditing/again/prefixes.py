@@ -28,20 +28,20 @@ class Prefixes:
 
     def _most(self, prefix, *, agree):
         """The largest chance to agree (or to differ) after a prefix that was seen."""
-        k, M, said = len(prefix), len(self.classes), self._after(prefix)
+        k, M, answers = len(prefix), len(self.classes), self._after(prefix)
         level = self.level / M**k
         if k == len(self.path) - 1:
-            hits = sum((y == prefix[self.place]) == agree for y in said)
-            return betting(hits, len(said), level)[1]
+            hits = sum((y == prefix[self.place]) == agree for y in answers)
+            return betting(hits, len(answers), level)[1]
         level /= M if M > 2 else 1
         shares, values = [], []
         for y in self.classes:
-            if y in said:
-                shares.append(betting(said.count(y), len(said), level))
+            if y in answers:
+                shares.append(betting(answers.count(y), len(answers), level))
                 values.append(self._most((*prefix, y), agree=agree))
         rest = M - len(values)  # answers nobody gave may lead anywhere
-        shares.append((0, min(rest * betting(0, len(said), level)[1], 1)))
+        shares.append((0, min(rest * betting(0, len(answers), level)[1], 1)))
         values.append(1)
-        found = linprog([-v for v in values], A_eq=[[1] * len(values)], b_eq=[1], bounds=shares)
-        assert found.status == 0, found.message
-        return -found.fun
+        solution = linprog([-v for v in values], A_eq=[[1] * len(values)], b_eq=[1], bounds=shares)
+        assert solution.status == 0, solution.message
+        return -solution.fun

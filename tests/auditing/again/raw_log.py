@@ -64,10 +64,10 @@ class RawLog:
 
 
 def rows_of(outputs, missing=None):
-    shown = outputs.astype(object)
+    rows = outputs.astype(object)
     if missing is not None:
-        shown[missing] = None
-    return tuple(map(tuple, shown.tolist()))
+        rows[missing] = None
+    return tuple(map(tuple, rows.tolist()))
 
 
 def labels_at(rows, labels):

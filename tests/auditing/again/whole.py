@@ -14,14 +14,18 @@ class Planned(Bounded):
     def plan(self):
         """For each agreement on which rivals differ: its cases, and how many of them to label."""
         sizes = Counter(camps(row) for row in self.rows if self.is_disputed(row))
-        total, wanted = sum(sizes.values()), self.log.n_planned
-        if total <= wanted:
+        total, n_labels = sum(sizes.values()), self.log.n_planned
+        if total <= n_labels:
             return {key: (n, n) for key, n in sizes.items()}
-        shares = {key: (wanted * n // total, wanted * n % total) for key, n in sizes.items()}
-        left = wanted - sum(whole for whole, _ in shares.values())
+        shares = {key: (n_labels * n // total, n_labels * n % total) for key, n in sizes.items()}
+        remainder = n_labels - sum(whole for whole, _ in shares.values())
         rests = sorted((rest for _, rest in shares.values()), reverse=True)
-        assert rests[left - 1] > rests[left] or not left, "the log leaves open who gets the last"
-        more = {key for key, (_, rest) in shares.items() if rest >= rests[left - 1] and left}
+        assert rests[remainder - 1] > rests[remainder] or not remainder, (
+            "the log leaves open who gets the last"
+        )
+        more = {
+            key for key, (_, rest) in shares.items() if rest >= rests[remainder - 1] and remainder
+        }
         return {key: (sizes[key], shares[key][0] + (key in more)) for key in sizes}
 
     def _labelled_by_plan(self, best=None):
@@ -40,7 +44,7 @@ class Planned(Bounded):
 
         Only for pairs that can be that far apart, and that labels for one of them would settle.
         """
-        found = {}
+        resolution = {}
         for j in self.rivals:
             for i in (k for k in self.rivals if k < j):
                 low, high = self.bounds_by_labels(self._labelled_by_plan(), {i: 1, j: -1})
@@ -49,5 +53,5 @@ class Planned(Bounded):
                 for_j = self.bounds_by_labels(self._labelled_by_plan(j), {i: 1, j: -1})[0]
                 for_i = self.bounds_by_labels(self._labelled_by_plan(i), {i: 1, j: -1})[1]
                 if farthest > half + 1e-9 and (for_j > price or for_i < price):
-                    found[i, j] = half
-        return found
+                    resolution[i, j] = half
+        return resolution

@@ -17,13 +17,13 @@ def stopped_early(seed, *, by_output):
     """A log in which somebody stopped: by the first output, or by a coin."""
     rng = np.random.default_rng(seed)
     _, outputs = draw(rng, 4_000, [0.35, 0.2, 0.1])
-    shown = outputs.astype(object)
+    log = outputs.astype(object)
     coin = rng.random(len(outputs)) < 0.5
     stop = coin & (outputs[:, 0] == 0) if by_output else coin
-    shown[stop, 1:] = None
+    log[stop, 1:] = None
     later = rng.random(len(outputs)) < np.where(outputs[:, 1] == 1, 0.6, 0.1)
-    shown[later & ~stop if by_output else coin, 2] = None
-    return outputs, shown
+    log[later & ~stop if by_output else coin, 2] = None
+    return outputs, log
 
 
 def test_dependence_on_earlier_outputs_is_seen_and_chance_is_not():
@@ -35,9 +35,9 @@ def test_dependence_on_earlier_outputs_is_seen_and_chance_is_not():
 
 def test_readings_of_the_disagreement():
     """The adjusted share is near the truth where gaps depend on outputs, the plain one is not."""
-    outputs, shown = stopped_early(3, by_output=True)
-    found = missing_outputs(histogram_of(shown, CASCADE))
-    for pair in found.pairs:
+    outputs, log = stopped_early(3, by_output=True)
+    gaps = missing_outputs(histogram_of(log, CASCADE))
+    for pair in gaps.pairs:
         i, j = pair.shallow, pair.deep
         truth = (outputs[:, i] != outputs[:, j]).mean()
         assert truth in pair.worst
@@ -47,11 +47,11 @@ def test_readings_of_the_disagreement():
 def test_gaps_by_chance_in_a_sparse_log_do_not_shift_the_adjusted_share():
     rng = np.random.default_rng(5)
     _, outputs = draw(rng, 3_000, [0.3] * 12)
-    shown = outputs.astype(object)
-    shown[rng.random(shown.shape) < 0.1] = None
-    found = missing_outputs(histogram_of(shown, Cascade([0.01] * 12)))
-    assert found.dependent_tests == ()
-    for pair in found.pairs:
+    log = outputs.astype(object)
+    log[rng.random(log.shape) < 0.1] = None
+    gaps = missing_outputs(histogram_of(log, Cascade([0.01] * 12)))
+    assert gaps.dependent_tests == ()
+    for pair in gaps.pairs:
         truth = (outputs[:, pair.shallow] != outputs[:, pair.deep]).mean()
         assert pair.adjusted_range.low - 0.02 <= truth <= pair.adjusted_range.high + 0.02
         assert np.isnan(pair.adjusted)
@@ -62,28 +62,28 @@ def routed(seed=0, n_cases=8_000):
     rng = np.random.default_rng(seed)
     first = (rng.random(n_cases) < 0.65).astype(int)
     second = np.where(rng.random(n_cases) < np.where(first == 1, 0.31, 0.08), 1 - first, first)
-    shown = np.column_stack([first, second]).astype(object)
-    shown[(first == 1) & (rng.random(n_cases) < 0.95), 1] = None
-    return (first != second).mean(), shown
+    log = np.column_stack([first, second]).astype(object)
+    log[(first == 1) & (rng.random(n_cases) < 0.95), 1] = None
+    return (first != second).mean(), log
 
 
 def test_a_router_log_is_no_proof_that_going_on_cannot_pay():
-    truth, shown = routed()
+    truth, log = routed()
     cascade = Cascade([1, 15], mistake_cost=100, names=["a", "b"])
-    plain = sw.audit(shown, cascade)
+    plain = sw.audit(log, cascade)
     (pair,) = plain.facts.verdict.pairs
     assert pair.disagreement < pair.price < truth  # the pairs alone would say the opposite
     assert pair.settled == 0
     assert truth in pair.interval
     assert plain.facts.verdict.finding is Finding.UNDECIDED
-    adjusted = sw.audit(shown, cascade, assumptions=[MissingAtRandom()])
+    adjusted = sw.audit(log, cascade, assumptions=[MissingAtRandom()])
     assert adjusted.facts.verdict.pairs[0].disagreement == pytest.approx(truth, abs=0.03)
     assert adjusted.facts.verdict.stage == 1
 
 
 def test_where_bias_could_not_matter_the_verdict_stands():
-    truth, shown = routed()
-    report = sw.audit(shown, Cascade([1, 90], mistake_cost=100))
+    truth, log = routed()
+    report = sw.audit(log, Cascade([1, 90], mistake_cost=100))
     assert report.facts.missing.pairs_with_gaps == ((0, 1),)
     assert (report.facts.verdict.finding, report.facts.verdict.stage) == (Finding.SOUND, 0)
     assert report.facts.is_known
@@ -98,10 +98,10 @@ def test_a_router_on_a_score_that_nobody_logged_is_covered(seed):
     labels = rng.integers(0, 2, 4_000)
     wrong = rng.random((4_000, 2)) < np.where(hard, 0.5, 0.02)[:, None]
     outputs = np.where(wrong, 1 - labels[:, None], labels[:, None])
-    shown = outputs.astype(object)
-    shown[~hard & (rng.random(4_000) < 0.9), 1] = None
+    log = outputs.astype(object)
+    log[~hard & (rng.random(4_000) < 0.9), 1] = None
     truth = (outputs[:, 0] != outputs[:, 1]).mean()
-    (pair,) = sw.audit(shown, Cascade([0.0, 0.2])).facts.verdict.pairs
+    (pair,) = sw.audit(log, Cascade([0.0, 0.2])).facts.verdict.pairs
     assert pair.is_biased
     assert truth in pair.interval
     assert abs(pair.disagreement - truth) > 0.1

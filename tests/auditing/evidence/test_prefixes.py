@@ -22,21 +22,21 @@ CASCADE = Cascade([0.01, 0.1, 0.1])
 def routed(rng, n_cases):
     """Whom the first test calls 1 is tested on, and on where the second does not agree."""
     _, outputs = draw(rng, n_cases, [0.25, 0.12, 0.05])
-    shown = outputs.astype(object)
+    log = outputs.astype(object)
     second = rng.random(n_cases) < np.where(outputs[:, 0] == 1, 0.9, 0.2)
     changed = outputs[:, 1] != outputs[:, 0]
     third = second & (rng.random(n_cases) < np.where(changed, 0.8, 0.3))
-    shown[~second, 1] = None
-    shown[~third, 2] = None
-    return outputs, shown
+    log[~second, 1] = None
+    log[~third, 2] = None
+    return outputs, log
 
 
 @pytest.mark.parametrize(("i", "j"), [(0, 1), (0, 2), (1, 2)])
 @pytest.mark.parametrize("n_cases", [12, 60, 900])
 def test_two_values_by_trying_every_corner(i, j, n_cases):
     """The sum is linear in each of up to seven chances, so its extremes are at their ends."""
-    _, shown = routed(np.random.default_rng(n_cases + j), n_cases)
-    rows, alpha = shown.tolist(), 0.05
+    _, log = routed(np.random.default_rng(n_cases + j), n_cases)
+    rows, alpha = log.tolist(), 0.05
     prefixes = [p for k in range(j + 1) for p in product((0, 1), repeat=k)]
     ends = []
     for prefix in prefixes:
@@ -53,19 +53,19 @@ def test_two_values_by_trying_every_corner(i, j, n_cases):
             p = [chance[row[:k]] if row[k] else 1 - chance[row[:k]] for k in range(j + 1)]
             total += np.prod(p) * (row[i] != row[j])
         sums.append(total)
-    found = interval_at_random(histogram_of(shown, CASCADE), i, j, alpha=alpha)
-    assert (found.low, found.high) == pytest.approx((min(sums), max(sums)), abs=1e-9)
+    interval = interval_at_random(histogram_of(log, CASCADE), i, j, alpha=alpha)
+    assert (interval.low, interval.high) == pytest.approx((min(sums), max(sums)), abs=1e-9)
 
 
 def test_with_many_cases_it_closes_on_the_adjusted_share():
-    _, shown = routed(np.random.default_rng(1), 2_000)
-    h = histogram_of(shown, CASCADE)
+    _, log = routed(np.random.default_rng(1), 2_000)
+    h = histogram_of(log, CASCADE)
     many = PatternTable(h.codes, h.weights * 10**9, h.classes, h.cascade)
     for pair in missing_outputs(h).pairs:
-        found = interval_at_random(many, pair.shallow, pair.deep, alpha=0.01)
-        assert pair.adjusted in found
-        assert found.width < 1e-3
-        assert found.width > 0
+        interval = interval_at_random(many, pair.shallow, pair.deep, alpha=0.01)
+        assert pair.adjusted in interval
+        assert interval.width < 1e-3
+        assert interval.width > 0
         assert abs(pair.adjusted - pair.plain) > 0.01
 
 
@@ -74,70 +74,70 @@ def test_looked_at_all_the_time_it_holds():
     rng = np.random.default_rng(2)
     p = [0.25, 0.12, 0.05]
     truth = {(i, j): p[i] + p[j] - 2 * p[i] * p[j] for i, j in [(0, 1), (0, 2), (1, 2)]}
-    missed = Counter()
+    n_missed = Counter()
     for _ in range(150):
-        _, shown = routed(rng, 400)
+        _, log = routed(rng, 400)
         for n in np.geomspace(10, 400, 8).astype(int):
-            h = histogram_of(shown[:n], CASCADE)
+            h = histogram_of(log[:n], CASCADE)
             for pair, share in truth.items():
                 if share not in interval_at_random(h, *pair, alpha=0.05):
-                    missed[pair] += 1
-    assert all(missed[pair] <= 24 for pair in truth)
+                    n_missed[pair] += 1
+    assert all(n_missed[pair] <= 24 for pair in truth)
 
 
 def test_a_prefix_after_which_nobody_went_on_allows_anything():
-    shown = [[0, 0]] * 300 + [[1, None]] * 700
-    found = interval_at_random(histogram_of(shown, Cascade([0.1, 0.1])), 0, 1, alpha=0.05)
-    assert found.low < 0.01
-    assert 0.7 < found.high < 0.8
+    log = [[0, 0]] * 300 + [[1, None]] * 700
+    interval = interval_at_random(histogram_of(log, Cascade([0.1, 0.1])), 0, 1, alpha=0.05)
+    assert interval.low < 0.01
+    assert 0.7 < interval.high < 0.8
     nobody = interval_at_random(histogram_of([[None, 1]] * 9, Cascade([0, 1])), 0, 1, alpha=0.05)
     assert (nobody.low, nobody.high) == (0, 1)
 
 
 def test_on_a_tree_only_the_way_there_counts():
     rng = np.random.default_rng(3)
-    _, shown = routed(rng, 500)
+    _, log = routed(rng, 500)
     tree = Cascade([0.1] * 4, parents=[None, 0, 1, 0])
-    other = np.column_stack([shown, rng.integers(0, 2, 500).astype(object)])
-    found = interval_at_random(histogram_of(other, tree), 0, 2, alpha=0.05)
-    assert found == interval_at_random(histogram_of(shown, CASCADE), 0, 2, alpha=0.05)
+    other = np.column_stack([log, rng.integers(0, 2, 500).astype(object)])
+    interval = interval_at_random(histogram_of(other, tree), 0, 2, alpha=0.05)
+    assert interval == interval_at_random(histogram_of(log, CASCADE), 0, 2, alpha=0.05)
 
 
 def test_prefixes_beyond_number():
     """2,000 values in 120 tests: 2,000^119 prefixes are possible, more than a float counts."""
     rng = np.random.default_rng(4)
     _, outputs = draw(rng, 3_000, [0.3] * 120, n_classes=2_000)
-    shown = outputs.astype(object)
-    shown[outputs[:, 0] < 400, 1:] = None
-    found = interval_at_random(histogram_of(shown, Cascade([0.1] * 120)), 0, 119, alpha=0.05)
-    assert (found.low, found.high) == pytest.approx((0, 1), abs=0.05)
+    log = outputs.astype(object)
+    log[outputs[:, 0] < 400, 1:] = None
+    interval = interval_at_random(histogram_of(log, Cascade([0.1] * 120)), 0, 119, alpha=0.05)
+    assert (interval.low, interval.high) == pytest.approx((0, 1), abs=0.05)
 
 
 def test_who_takes_gaps_to_be_chance_gets_a_verdict():
     """Without that nothing can be said; with it the answer is the one the whole log gives."""
-    outputs, shown = routed(np.random.default_rng(5), 60_000)
+    outputs, log = routed(np.random.default_rng(5), 60_000)
     cascade = Cascade([1, 15, 30], mistake_cost=100, names=["a", "b", "c"])
     whole = sw.audit(outputs, cascade)
     assert (whole.facts.verdict.finding, whole.facts.verdict.stage) == (Finding.SOUND, 1)
-    blind = sw.audit(shown, cascade)
+    blind = sw.audit(log, cascade)
     assert blind.facts.verdict.finding is Finding.UNDECIDED
     assert blind.facts.verdict.n_more == np.inf
-    taken = sw.audit(shown, cascade, assumptions=[MissingAtRandom()])
-    assert (taken.facts.verdict.finding, taken.facts.verdict.stage) == (Finding.SOUND, 1)
-    assert taken.facts.guarantee < blind.facts.guarantee
-    assert (taken.facts.largest_differences <= blind.facts.largest_differences + 1e-9).all()
-    most = np.array([[p.interval.high for p in taken.facts.verdict.pairs]])
-    assert abs(taken.facts.largest_differences).max() <= most.max() + 1e-9
-    for pair in taken.facts.verdict.pairs:
+    assumed = sw.audit(log, cascade, assumptions=[MissingAtRandom()])
+    assert (assumed.facts.verdict.finding, assumed.facts.verdict.stage) == (Finding.SOUND, 1)
+    assert assumed.facts.guarantee < blind.facts.guarantee
+    assert (assumed.facts.largest_differences <= blind.facts.largest_differences + 1e-9).all()
+    most = np.array([[p.interval.high for p in assumed.facts.verdict.pairs]])
+    assert abs(assumed.facts.largest_differences).max() <= most.max() + 1e-9
+    for pair in assumed.facts.verdict.pairs:
         assert not pair.is_biased
         assert pair.disagreement in pair.interval
         assert whole.facts.verdict.pair(pair.shallow, pair.deep).disagreement in pair.interval
 
 
 def test_six_cases_of_a_thousand_are_no_ground_even_if_gaps_are_chance():
-    shown = [[0, None], [1, None]] * 497 + [[0, 0], [1, 1]] * 3
+    log = [[0, None], [1, None]] * 497 + [[0, 0], [1, 1]] * 3
     report = sw.audit(
-        np.array(shown, dtype=object), Cascade([0, 0.2]), assumptions=[MissingAtRandom()]
+        np.array(log, dtype=object), Cascade([0, 0.2]), assumptions=[MissingAtRandom()]
     )
     assert report.facts.ground is None
     assert not report.facts.is_known
@@ -146,13 +146,13 @@ def test_six_cases_of_a_thousand_are_no_ground_even_if_gaps_are_chance():
 
 @pytest.mark.parametrize(("price", "sign"), [(0.25, -1), (0.36, 1)])
 def test_the_forecast_of_cases_is_about_right(price, sign):
-    _, shown = routed(np.random.default_rng(6), 3_000)
+    _, log = routed(np.random.default_rng(6), 3_000)
     cascade = Cascade([0.01, price, 0.3])
-    found = sw.audit(shown, cascade, assumptions=[MissingAtRandom()])
-    pair = found.facts.verdict.pair(0, 1)
+    interval = sw.audit(log, cascade, assumptions=[MissingAtRandom()])
+    pair = interval.facts.verdict.pair(0, 1)
     assert pair.settled == 0
     assert 0 < pair.n_more < 1e6
-    h = found.facts.table
+    h = interval.facts.table
     for times, settled in ((2.0, sign), (0.4, 0)):
         more = np.round(h.weights * (1 + times * pair.n_more / pair.n_seen)).astype(np.int64)
         later = sw.audit(

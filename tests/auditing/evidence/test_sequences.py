@@ -21,10 +21,10 @@ def capital(total, n, mean):
 
 @pytest.mark.parametrize(("total", "n"), [(0, 5), (3, 10), (2.5, 10), (40, 50), (1, 100)])
 def test_the_interval_is_where_the_capital_stays_below_the_bar(total, n):
-    found = BettingSequence(0.05).interval(total, n)
+    interval = BettingSequence(0.05).interval(total, n)
     for mean in np.linspace(0.005, 0.995, 100):
-        if min(abs(mean - found.low), abs(mean - found.high)) > 1e-6:
-            assert (mean in found) == (capital(total, n, mean) < 1 / 0.05)
+        if min(abs(mean - interval.low), abs(mean - interval.high)) > 1e-6:
+            assert (mean in interval) == (capital(total, n, mean) < 1 / 0.05)
 
 
 def ever_missed(values, mean, alpha, *, step=1.0):
@@ -73,8 +73,8 @@ def test_intervals_are_not_wider_than_they_have_to_be():
 
 
 def test_no_case_tells_nothing():
-    found = BettingSequence(0.05).interval(0, 0)
-    assert (found.low, found.high) == (0.0, 1.0)
+    interval = BettingSequence(0.05).interval(0, 0)
+    assert (interval.low, interval.high) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(("total", "n", "value"), [(20, 100, 0.25), (5, 400, 0.02), (0, 10, 0.1)])

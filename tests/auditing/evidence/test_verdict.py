@@ -39,20 +39,20 @@ def test_a_finding_holds_for_all_disagreements_in_the_intervals(cascade, seed):
     bounds = counts_to_bounds(seen, disagreed, cascade)
     verdict = judge(bounds, cascade)
     pairs = path_pairs(cascade)
-    found = set()
+    stages = set()
     for ends in product((0, 1), repeat=len(pairs)):
         p = np.zeros((K, K))
         for (i, j), end in zip(pairs, ends, strict=True):
             p[i, j] = p[j, i] = (bounds.low, bounds.high)[end][i, j]
-        found.add(sound_stage(p, cascade))
+        stages.add(sound_stage(p, cascade))
     if verdict.finding is Finding.SOUND:
-        assert found == {verdict.stage}
+        assert stages == {verdict.stage}
     elif verdict.finding is Finding.NONE:
-        assert found == {None}
+        assert stages == {None}
         assert verdict.stage is None
     else:
         assert verdict.stage == sound_stage(bounds.middle, cascade)
-        assert len(found) > 1 or found == {None}
+        assert len(stages) > 1 or stages == {None}
 
 
 def test_a_price_that_is_met_exactly_is_never_settled():

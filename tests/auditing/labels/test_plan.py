@@ -36,9 +36,9 @@ def test_what_a_plan_promises_it_settles():
     """A difference further from the price than the resolution is told from it."""
     labels, outputs, cascade, _, plan = planned(400)
     log = open_log(outputs.astype(np.uint8), cascade)
-    chosen = [case.case - 1 for case in draw_cases(log, plan, seed=0)]
+    sample = [case.case - 1 for case in draw_cases(log, plan, seed=0)]
     cases = LabelledCases.of(
-        histogram_of(outputs, cascade), labelled(outputs, labels, chosen), by_agreement=True
+        histogram_of(outputs, cascade), labelled(outputs, labels, sample), by_agreement=True
     )
     for i, j, width in plan.resolution:
         assert cases.difference(i, j, alpha=0.05 / 3).width / 2 <= 1.1 * width
@@ -50,14 +50,14 @@ def test_drawn_cases_are_those_of_the_plan(n_classes):
     frame = pd.DataFrame(outputs, columns=["a", "b", "c"])
     frame["visit"] = [f"v{n:05}" for n in range(len(frame))]
     shuffled = frame.sample(frac=1, random_state=0)
-    drawn = draw_cases(open_log(frame, cascade, case_id="visit"), plan, seed=5)
+    draws = draw_cases(open_log(frame, cascade, case_id="visit"), plan, seed=5)
     again = draw_cases(open_log(shuffled, cascade, case_id="visit"), plan, seed=5)
     other = draw_cases(open_log(frame, cascade, case_id="visit"), plan, seed=6)
-    assert drawn == again
-    assert drawn != other
-    assert len({case.case for case in drawn}) == 60
+    assert draws == again
+    assert draws != other
+    assert len({case.case for case in draws}) == 60
     sizes = Counter()
-    for case in drawn:
+    for case in draws:
         row = outputs[int(case.case[1:])]
         assert case.outputs == tuple(row.tolist())
         sizes[agreement(row.tolist(), missing=MISSING)] += 1
@@ -85,11 +85,11 @@ def test_drawing_is_even_over_the_cases():
         for k, row in enumerate(outputs.tolist())
         if agreement(row, missing=MISSING) == group.blocks
     ]
-    drawn = Counter()
+    draws = Counter()
     for seed in range(30):
-        drawn.update(case.case - 1 for case in draw_cases(log, plan, seed=seed))
-    early = sum(drawn[c] for c in cases[: len(cases) // 2])
-    total = sum(drawn[c] for c in cases)
+        draws.update(case.case - 1 for case in draw_cases(log, plan, seed=seed))
+    early = sum(draws[c] for c in cases[: len(cases) // 2])
+    total = sum(draws[c] for c in cases)
     assert abs(early / total - 0.5) < hoeffding(total)
 
 
@@ -112,6 +112,6 @@ def test_a_larger_plan_is_a_draw_of_its_own():
     _, outputs, cascade, _, plan = planned(100)
     *_, larger = planned(101)
     log = open_log(outputs.astype(np.uint8), cascade)
-    drawn, others = ({case.case for case in draw_cases(log, p, seed=0)} for p in (plan, larger))
-    assert (len(drawn), len(others)) == (100, 101)
-    assert len(drawn & others) < 20
+    draws, others = ({case.case for case in draw_cases(log, p, seed=0)} for p in (plan, larger))
+    assert (len(draws), len(others)) == (100, 101)
+    assert len(draws & others) < 20

@@ -16,23 +16,23 @@ AB, ABC = ["a", "b"], ["a", "b", "c"]
 def easy_ones_only(seed, n=4_000):
     """The second test ran on the easy cases, where it changes next to nothing."""
     rng = np.random.default_rng(seed)
-    labels, hard = rng.integers(0, 2, n), rng.random(n) < 0.6
-    first = np.where(hard & (rng.random(n) < 0.6), 1 - labels, labels)
-    second = np.where(rng.random(n) < 0.01, 1 - labels, labels)
+    right, hard = rng.integers(0, 2, n), rng.random(n) < 0.6
+    first = np.where(hard & (rng.random(n) < 0.6), 1 - right, right)
+    second = np.where(rng.random(n) < 0.01, 1 - right, right)
     frame = pd.DataFrame({"a": first, "b": np.where(hard, -1, second)}).astype("Int64")
     frame.loc[hard, "b"] = pd.NA
-    told = frame.assign(label=labels).iloc[rng.choice(n, 200, replace=False)]
-    return frame, told, (first != second).mean()
+    labels = frame.assign(label=right).iloc[rng.choice(n, 200, replace=False)]
+    return frame, labels, (first != second).mean()
 
 
 def test_labels_refute_that_tests_were_skipped_by_chance():
-    frame, told, truth = easy_ones_only(1)
+    frame, labels, truth = easy_ones_only(1)
     cascade = sw.Cascade([0, 0.1], 1, AB)
     alone = sw.audit(frame, cascade)
     assert alone.facts.missing.refuted_tests == ()
     assert truth in alone.facts.verdict.pairs[0].interval
     for taken in (False, True):
-        report = sw.audit(frame, cascade, labels=told, assumptions=[MissingAtRandom()] * taken)
+        report = sw.audit(frame, cascade, labels=labels, assumptions=[MissingAtRandom()] * taken)
         assert report.facts.missing.refuted_tests == (1,)
         assert report.facts.missing.adjustable_pairs(cascade) == frozenset()
         (pair,) = report.facts.verdict.pairs
@@ -49,8 +49,8 @@ def drawn(rng, frame, how):
     if how == "at random":
         return rng.choice(len(frame), 400, replace=False)
     if how == "not where two agree":
-        apart = np.flatnonzero((frame.a != frame.b).fillna(True))
-        return rng.choice(apart, 400, replace=False)
+        disputed = np.flatnonzero((frame.a != frame.b).fillna(True))
+        return rng.choice(disputed, 400, replace=False)
     return np.concatenate([
         rng.permutation(np.flatnonzero(pattern == p))[:40] for p in np.unique(pattern)
     ])  # fmt: skip
@@ -63,7 +63,7 @@ def drawn(rng, frame, how):
 def test_a_router_by_outputs_is_rarely_called_one_by_what_is_right(how):
     """At 1 % or less: of 15 logs more than four are called so with chance 1e-6."""
     assert binom.sf(4, 15, 0.01) < 1e-6
-    called, cascade = 0, sw.Cascade([0, 0.1, 0.1], 1, ABC)
+    n_alarms, cascade = 0, sw.Cascade([0, 0.1, 0.1], 1, ABC)
     for seed in range(15):
         rng = np.random.default_rng(seed)
         labels = rng.integers(0, 2, 3_000)
@@ -75,8 +75,8 @@ def test_a_router_by_outputs_is_rarely_called_one_by_what_is_right(how):
         if how == "by a plan":
             plan = sw.audit(frame, cascade, n_planned=300, seed=seed).planned_cases
             rows = [(p.case, labels[p.case - 1]) for p in plan]
-            told = pd.DataFrame(rows, columns=["case", "label"])
+            labels = pd.DataFrame(rows, columns=["case", "label"])
         else:
-            told = frame.assign(label=labels).iloc[drawn(rng, frame, how)]
-        called += bool(sw.audit(frame, cascade, labels=told).facts.missing.refuted_tests)
-    assert called <= 4
+            labels = frame.assign(label=labels).iloc[drawn(rng, frame, how)]
+        n_alarms += bool(sw.audit(frame, cascade, labels=labels).facts.missing.refuted_tests)
+    assert n_alarms <= 4
