@@ -35,12 +35,12 @@ def test_the_cascade_of_the_audit_is_the_only_one(kind):
     source = counted(frame, cheap)
     if kind == "histogram":
         source = sw.audit(source, cheap).facts.table
-    found = sw.audit(source, dear, assumptions=[ErrsWithin("c", 0.2)])
+    report = sw.audit(source, dear, assumptions=[ErrsWithin("c", 0.2)])
     expected = sw.audit(frame, dear, assumptions=[ErrsWithin("c", 0.2)])
-    assert found.cascade == found.facts.table.cascade == dear
-    told, wanted = json.loads(found.to_json()), json.loads(expected.to_json())
-    assert {**told, "source": ""} == {**wanted, "source": ""}
-    assert found.summary().replace("a pattern table", "a table in memory") == expected.summary()
+    assert report.cascade == report.facts.table.cascade == dear
+    data, expected_data = json.loads(report.to_json()), json.loads(expected.to_json())
+    assert {**data, "source": ""} == {**expected_data, "source": ""}
+    assert report.summary().replace("a pattern table", "a table in memory") == expected.summary()
 
 
 def test_a_histogram_of_other_tests_is_refused():

@@ -113,12 +113,12 @@ def test_prices_that_are_missing_are_explained(visits, run):
 
 def test_a_plan_that_is_smaller_than_asked_for_says_so(visits, run):
     folder, frame, _ = visits
-    apart = (frame.history != frame.insulin) | (frame.insulin != frame["all"])
+    disputed = (frame.history != frame.insulin) | (frame.insulin != frame["all"])
     code, out, _ = run(
         folder / "visits.csv", *ARGUMENTS, "--plan-labels", 5_000, "--plan-out", folder / "p.csv"
     )
     assert code == 0
-    assert f"The plan has {apart.sum():,} cases, not 5,000" in out
+    assert f"The plan has {disputed.sum():,} cases, not 5,000" in out
     assert out.splitlines()[-2] == f"Written: {folder / 'p.csv'}"
     assert out.splitlines()[-1].startswith("More: --out report.html")
 
@@ -138,8 +138,8 @@ def test_a_plan_needs_columns_of_its_own(name, run, tmp_path, monkeypatch):
 @pytest.mark.parametrize("json_wanted", [False, True])
 def test_letters_that_the_terminal_cannot_show(json_wanted, visits):
     folder, frame, _ = visits
-    named = frame[["history", "all"]].rename(columns={"history": "früh"})
-    named.to_csv(folder / "log.csv", index=False)
+    table = frame[["history", "all"]].rename(columns={"history": "früh"})
+    table.to_csv(folder / "log.csv", index=False)
     done = subprocess.run(
         [sys.executable, "-m", "stopwise", "audit", folder / "log.csv", "--costs", "6,16",
          "--mistake-cost", "200", *(["--json"] if json_wanted else [])],
@@ -148,17 +148,17 @@ def test_letters_that_the_terminal_cannot_show(json_wanted, visits):
         check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
-    shown = done.stdout.decode("ascii")
+    text = done.stdout.decode("ascii")
     if json_wanted:
-        assert json.loads(shown)["cascade"]["names"] == ["früh", "all"]
+        assert json.loads(text)["cascade"]["names"] == ["früh", "all"]
     else:
-        assert "fr?h" in shown
+        assert "fr?h" in text
 
 
 def test_names_with_commas_are_quoted(visits, run):
     folder, frame, _ = visits
-    named = frame.rename(columns={"history": "small, v1", "insulin": 'mid "q"'})
-    named.to_csv(folder / "log.csv", index=False)
+    table = frame.rename(columns={"history": "small, v1", "insulin": 'mid "q"'})
+    table.to_csv(folder / "log.csv", index=False)
     code, out, err = run(
         folder / "log.csv", "--tests", '"small, v1", mid "q",all', "--costs", "6,16,24",
         "--mistake-cost", 200, "--json",

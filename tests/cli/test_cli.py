@@ -94,8 +94,8 @@ class TestTable:
     def test_a_file(self, cases):
         text = simulate("--csv", str(cases), "--costs", "0,0.1,0.1")
         assert text.startswith("cases: best stage 2 of 3, weak dominance holds")
-        named = simulate("--csv", str(cases), "--costs", "0,.1", "--tests", "first,third")
-        assert named.startswith("cases: best stage 2 of 2")
+        subset = simulate("--csv", str(cases), "--costs", "0,.1", "--tests", "first,third")
+        assert subset.startswith("cases: best stage 2 of 2")
 
     def test_processes_change_nothing(self):
         assert simulate("--jobs", "2") == simulate()
@@ -103,9 +103,9 @@ class TestTable:
 
 class TestJson:
     def test_it_is_machine_readable(self):
-        told = json.loads(simulate("--json", "--seed", "7"))
-        assert (told["version"], told["horizon"], told["seed"]) == (1, 500, 7)
-        (world,) = told["environments"]
+        data = json.loads(simulate("--json", "--seed", "7"))
+        assert (data["version"], data["horizon"], data["seed"]) == (1, 500, 7)
+        (world,) = data["environments"]
         assert world["best_stage"] == 1
         assert world["is_weakly_dominant"] is True
         assert [p["policy"] for p in world["policies"]] == ["weak-dominance", "resolve"]

@@ -85,15 +85,6 @@ def test_looked_at_all_the_time_it_holds():
     assert all(n_missed[pair] <= 24 for pair in truth)
 
 
-def test_a_prefix_after_which_nobody_went_on_allows_anything():
-    log = [[0, 0]] * 300 + [[1, None]] * 700
-    interval = interval_at_random(histogram_of(log, Cascade([0.1, 0.1])), 0, 1, alpha=0.05)
-    assert interval.low < 0.01
-    assert 0.7 < interval.high < 0.8
-    nobody = interval_at_random(histogram_of([[None, 1]] * 9, Cascade([0, 1])), 0, 1, alpha=0.05)
-    assert (nobody.low, nobody.high) == (0, 1)
-
-
 def test_on_a_tree_only_the_way_there_counts():
     rng = np.random.default_rng(3)
     _, log = routed(rng, 500)

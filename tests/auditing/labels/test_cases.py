@@ -46,19 +46,19 @@ def test_intervals_hold_and_are_of_use(allocation):
     for case, row in enumerate(outputs.tolist()):
         if len(set(row)) > 1:
             strata.setdefault(tuple(row), []).append(case)
-    apart = sum(map(len, strata.values()))
-    runs, missed, widths = 400, 0, []
+    disputed = sum(map(len, strata.values()))
+    runs, n_missed, widths = 400, 0, []
     for _ in range(runs):
         sizes = {
-            row: max(round(60 * len(found) / apart), 1) if allocation == "planned" else 5
-            for row, found in strata.items()
+            row: max(round(60 * len(members) / disputed), 1) if allocation == "planned" else 5
+            for row, members in strata.items()
         }
-        chosen = [c for row, n in sizes.items() for c in rng.choice(strata[row], n, replace=False)]
-        cases = LabelledCases.of(histogram, labelled(outputs, labels, chosen))
+        sample = [c for row, n in sizes.items() for c in rng.choice(strata[row], n, replace=False)]
+        cases = LabelledCases.of(histogram, labelled(outputs, labels, sample))
         interval = cases.difference(0, 2, alpha=0.05)
-        missed += errors[0] - errors[2] not in interval
+        n_missed += errors[0] - errors[2] not in interval
         widths.append(interval.width)
-    assert missed / runs <= 0.05 + hoeffding(runs)
+    assert n_missed / runs <= 0.05 + hoeffding(runs)
     share = (outputs[:, 0] != outputs[:, 2]).mean()
     assert np.mean(widths) < (0.45 if allocation == "planned" else 0.9) * 2 * share
 
@@ -68,21 +68,21 @@ def test_the_chance_that_an_interval_misses(chance):
     """Exactly, summed over all numbers of labels in favour: at most alpha, and not far below it."""
     rows = np.array([[0, 1, 1]] * 40 + [[0, 0, 0]] * 60)
     histogram = histogram_of(rows, CASCADE)
-    N, share, missed = 30, 0.4, 0.0
+    N, share, chance_of_miss = 30, 0.4, 0.0
     for wrong in range(N + 1):
-        told = [((0, 1, 1), 1, wrong), ((0, 1, 1), 0, N - wrong)]
-        interval = LabelledCases.of(histogram, told).difference(0, 1, alpha=0.05)
-        missed += binom.pmf(wrong, N, chance) * (share * (2 * chance - 1) not in interval)
-    assert missed <= 0.05
+        labels = [((0, 1, 1), 1, wrong), ((0, 1, 1), 0, N - wrong)]
+        interval = LabelledCases.of(histogram, labels).difference(0, 1, alpha=0.05)
+        chance_of_miss += binom.pmf(wrong, N, chance) * (share * (2 * chance - 1) not in interval)
+    assert chance_of_miss <= 0.05
     if chance == 0.5:
-        assert missed > 0.005
+        assert chance_of_miss > 0.005
 
 
 def test_patterns_count_by_their_share_however_many_labels_they_have():
     """Test 1 is wrong in all of one pattern, test 2 in all of a rarer one with as many labels."""
     rows = np.array([[0, 1, 1]] * 900 + [[1, 0, 0]] * 300 + [[0, 0, 0]] * 1_800)
-    told = [((0, 1, 1), 1, 200), ((1, 0, 0), 1, 200)]
-    cases = LabelledCases.of(histogram_of(rows, CASCADE), told)
+    labels = [((0, 1, 1), 1, 200), ((1, 0, 0), 1, 200)]
+    cases = LabelledCases.of(histogram_of(rows, CASCADE), labels)
     interval = cases.difference(0, 1, alpha=0.05)
     assert cases.estimate(0, 1) == pytest.approx(0.3 - 0.1, abs=0.005)
     assert 0.2 in interval
@@ -94,19 +94,19 @@ def test_gaps_by_chance_do_not_shrink_an_estimate(by_agreement):
     """Cases without the third output are taken to be like those with it, not to be without gain."""
     rng = np.random.default_rng(12)
     labels, outputs = draw(rng, 20_000, [0.25, 0.2, 0.05])
-    shown = outputs.astype(object)
-    shown[rng.random(20_000) < np.where(outputs[:, 1] == 1, 0.8, 0.5), 2] = None
+    log = outputs.astype(object)
+    log[rng.random(20_000) < np.where(outputs[:, 1] == 1, 0.8, 0.5), 2] = None
     errors = (outputs != labels[:, None]).mean(axis=0)
-    complete = [c for c in range(20_000) if shown[c, 2] is not None][:2_000]
+    complete = [c for c in range(20_000) if log[c, 2] is not None][:2_000]
     cases = LabelledCases.of(
-        histogram_of(shown, CASCADE), labelled(shown, labels, complete), by_agreement=by_agreement
+        histogram_of(log, CASCADE), labelled(log, labels, complete), by_agreement=by_agreement
     )
     assert cases.estimate(0, 2) == pytest.approx(errors[0] - errors[2], abs=0.03)
     assert errors[0] - errors[2] in cases.difference(0, 2, alpha=0.05)
     never = [[0, None, 1], [1, None, 0], [0, 1, None], [1, 1, None]]
-    apart = LabelledCases.of(histogram_of(never, CASCADE), [((0, None, 1), 0, 1)])
-    assert np.isnan(apart.estimate(1, 2))
-    assert apart.difference(1, 2, alpha=0.05).width == pytest.approx(2)
+    disputed = LabelledCases.of(histogram_of(never, CASCADE), [((0, None, 1), 0, 1)])
+    assert np.isnan(disputed.estimate(1, 2))
+    assert disputed.difference(1, 2, alpha=0.05).width == pytest.approx(2)
 
 
 def test_a_plan_of_a_router_counts_each_pattern_for_what_it_stands_for():
@@ -116,16 +116,16 @@ def test_a_plan_of_a_router_counts_each_pattern_for_what_it_stands_for():
     labels = (rng.random(n) < 0.4).astype(int)
     first = np.where(rng.random(n) < np.where(labels == 1, 0.4, 0.02), 1 - labels, labels)
     second = np.where(rng.random(n) < 0.08, 1 - labels, labels)
-    shown = np.column_stack([first, second]).astype(object)
-    shown[(first == 0) & (rng.random(n) < 0.9), 1] = None
+    log = np.column_stack([first, second]).astype(object)
+    log[(first == 0) & (rng.random(n) < 0.9), 1] = None
     truth = (first != labels).mean() - (second != labels).mean()
-    apart = [c for c in range(n) if shown[c, 1] is not None and shown[c, 0] != shown[c, 1]]
+    disputed = [c for c in range(n) if log[c, 1] is not None and log[c, 0] != log[c, 1]]
     cascade = Cascade([0.1, 0.1])
     for by_agreement in (True, False):
-        chosen = rng.choice(apart, 400, replace=False)
+        sample = rng.choice(disputed, 400, replace=False)
         cases = LabelledCases.of(
-            histogram_of(shown, cascade),
-            labelled(shown, labels, chosen),
+            histogram_of(log, cascade),
+            labelled(log, labels, sample),
             by_agreement=by_agreement,
         )
         assert cases.estimate(0, 1) == pytest.approx(truth, abs=0.03)
@@ -144,18 +144,18 @@ def test_error_rates_by_random_labels_hold_and_are_of_use():
     labels, outputs = draw(rng, 4_000, [0.3, 0.1, 0.05], n_classes=3)
     histogram = histogram_of(outputs, CASCADE)
     errors = (outputs != labels[:, None]).mean(axis=0)
-    runs, missed, widths = 200, np.zeros(3), []
+    runs, n_missed, widths = 200, np.zeros(3), []
     for _ in range(runs):
-        chosen = rng.choice(4_000, 200, replace=False)
-        cases = LabelledCases.of(histogram, labelled(outputs, labels, chosen), by_agreement=True)
-        found = [cases.error_rate(k, alpha=0.05) for k in range(3)]
-        missed += [errors[k] not in found[k] for k in range(3)]
-        widths.append([f.width for f in found])
-    assert (missed / runs <= 0.05 + hoeffding(runs)).all()
+        sample = rng.choice(4_000, 200, replace=False)
+        cases = LabelledCases.of(histogram, labelled(outputs, labels, sample), by_agreement=True)
+        intervals = [cases.error_rate(k, alpha=0.05) for k in range(3)]
+        n_missed += [errors[k] not in intervals[k] for k in range(3)]
+        widths.append([interval.width for interval in intervals])
+    assert (n_missed / runs <= 0.05 + hoeffding(runs)).all()
     assert (np.mean(widths, axis=0) < [0.35, 0.35, 0.35]).all()
-    apart = [c for c in range(4_000) if len(set(outputs[c].tolist())) > 1][:100]
+    disputed = [c for c in range(4_000) if len(set(outputs[c].tolist())) > 1][:100]
     agree = (outputs == outputs[:, :1]).all(axis=1).mean()
-    planned = LabelledCases.of(histogram, labelled(outputs, labels, apart), by_agreement=True)
+    planned = LabelledCases.of(histogram, labelled(outputs, labels, disputed), by_agreement=True)
     assert planned.error_rate(0, alpha=0.05).width > agree  # cases that agree may all be wrong
 
 

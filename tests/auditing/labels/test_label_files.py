@@ -181,8 +181,8 @@ def test_labels_carry_over_to_a_larger_plan(kind, tmp_path):
     first = sw.audit(frame, CASCADE, n_planned=30).planned_cases
     done = [replace(case, label=truth[case.case - 1]) for case in first[:12]]
     path = tmp_path / f"labels.{kind}"
-    shown = [replace(case, shown=("two\u2028lines",)) for case in done + list(first[12:])]
-    path.write_text(SHEETS[kind](shown, ["case", "text"]), encoding="utf-8")
+    cases = [replace(case, shown=("two\u2028lines",)) for case in done + list(first[12:])]
+    path.write_text(SHEETS[kind](cases, ["case", "text"]), encoding="utf-8")
     report = sw.audit(frame, CASCADE, labels=path, n_planned=50)
     assert report.facts.labels.n_labels == 12
     sheet = {case.case: case.label for case in report.planned_cases}
@@ -247,8 +247,8 @@ def test_what_a_spreadsheet_would_compute_is_text_in_a_sheet(tmp_path):
     log = log.rename(columns={"id": "=id"})
     settings = {"case_id": "=id", "show": ["text", "a", "b"]}
     report = sw.audit(log, CASCADE, n_planned=30, **settings)
-    named = dict(zip(log["=id"], truth, strict=True))
-    done = [replace(case, label=named[case.case]) for case in report.planned_cases]
+    truth_by_id = dict(zip(log["=id"], truth, strict=True))
+    done = [replace(case, label=truth_by_id[case.case]) for case in report.planned_cases]
     sheet = sheet_csv(done, ["=id", "text", "a", "b"])
     cells = {cell for row in csv.reader(sheet.splitlines()) for cell in row}
     assert not any(cell[:1] in "=+-@" for cell in cells)

@@ -57,8 +57,8 @@ def test_no_larger_plan_is_named_than_there_are_cases():
     disputed = sw.audit(frame, CASCADE).facts.n_disputed
     for n, step in ((disputed // 2, NextStep.LABEL), (disputed, NextStep.NO_HELP)):
         plan = sw.audit(frame, CASCADE, n_planned=n)
-        told = labels_of(plan, lambda case: labels[case.case - 1])
-        report = sw.audit(frame, CASCADE, labels=told)
+        sample = labels_of(plan, lambda case: labels[case.case - 1])
+        report = sw.audit(frame, CASCADE, labels=sample)
         assert len(report.facts.labels.possible_stages) > 1
         if report.advice.next_step is not NextStep.RUN_ALL_TESTS:
             assert report.advice.next_step is step

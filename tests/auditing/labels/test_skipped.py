@@ -44,7 +44,7 @@ def test_labels_refute_that_tests_were_skipped_by_chance():
         assert report.advice.certainty is Certainty.GUESS
 
 
-def drawn(rng, frame, how):
+def sample(rng, frame, how):
     pattern = frame.astype("string").fillna("-").agg("".join, axis=1).to_numpy()
     if how == "at random":
         return rng.choice(len(frame), 400, replace=False)
@@ -66,17 +66,17 @@ def test_a_router_by_outputs_is_rarely_called_one_by_what_is_right(how):
     n_alarms, cascade = 0, sw.Cascade([0, 0.1, 0.1], 1, ABC)
     for seed in range(15):
         rng = np.random.default_rng(seed)
-        labels = rng.integers(0, 2, 3_000)
+        right = rng.integers(0, 2, 3_000)
         wrong = rng.random((3_000, 3)) < [0.3, 0.2, 0.1]
-        frame = pd.DataFrame(np.where(wrong, 1 - labels[:, None], labels[:, None]), columns=ABC)
+        frame = pd.DataFrame(right[:, None] ^ wrong, columns=ABC)
         frame = frame.astype("Int64")
         frame.loc[rng.random(3_000) < np.where(frame.a == 1, 0.6, 0.2), ["b", "c"]] = pd.NA
         frame.loc[(frame.a == frame.b).fillna(True) & (rng.random(3_000) < 0.6), "c"] = pd.NA
         if how == "by a plan":
             plan = sw.audit(frame, cascade, n_planned=300, seed=seed).planned_cases
-            rows = [(p.case, labels[p.case - 1]) for p in plan]
+            rows = [(p.case, right[p.case - 1]) for p in plan]
             labels = pd.DataFrame(rows, columns=["case", "label"])
         else:
-            labels = frame.assign(label=labels).iloc[drawn(rng, frame, how)]
+            labels = frame.assign(label=right).iloc[sample(rng, frame, how)]
         n_alarms += bool(sw.audit(frame, cascade, labels=labels).facts.missing.refuted_tests)
     assert n_alarms <= 4

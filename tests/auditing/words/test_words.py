@@ -89,9 +89,9 @@ def test_labels_make_nothing_sure():
 
 def test_labels_that_are_given_move_up_and_more_are_priced():
     truth, frame = frame_of(3, 2_000, (0.3, 0.2, 0.15))
-    apart = frame.nunique(axis=1) > 1
+    disputed = frame.nunique(axis=1) > 1
     cascade = sw.Cascade([6, 40, 90], 1_000, list(frame))
-    labels = frame.assign(label=truth)[apart][:30]
+    labels = frame.assign(label=truth)[disputed][:30]
     for report in (sw.audit(frame, cascade), sw.audit(frame, cascade, labels=labels)):
         titles = re.findall(r"<h2>(.*?)</h2>", report.to_html())
         more = "" if report.facts.labels is None else "more "
