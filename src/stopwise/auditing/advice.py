@@ -1,4 +1,4 @@
-"""What to do, how sure that is and what next: the third step of an audit, kinds and no words."""
+"""What to do, how sure that is and what next: the third step of an audit, without words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Certainty(Enum):
     """How sure an advice is."""
 
     PROVEN = "proven"  # it follows from the log and what is assumed
-    LIKELY = "likely"  # a model that fits, or labels, say so clearly
+    LIKELY = "likely"  # labels or a model that fits say so clearly
     GUESS = "guess"
 
 
@@ -27,7 +27,7 @@ class Basis(Enum):
     LABELS_AND_ASSUMPTIONS = "labels and assumptions"
     BELIEF = "belief"
     BELIEF_AND_LABELS = "belief and labels"
-    LAST_IS_BETTER = "last is better"  # of what it changes, half is gained
+    LAST_IS_BETTER = "last is better"  # a guess: half of what the last test changes is gained
     DISAGREEMENT = "disagreement"
     WORST_CASE = "worst case"
 
@@ -46,15 +46,15 @@ class WarningKind(Enum):
     OUTLIER = "outlier"  # a test, advised or not, that disagrees with all others
     RULES_DISAGREE = "rules disagree"
     FEW_CASES = "few cases"
-    GAPS = "gaps"  # outputs are missing, and what that depends on cannot be seen
+    GAPS = "gaps"  # outputs are missing, for reasons that the log does not show
     GAPS_BY_OUTPUTS = "gaps by outputs"  # which outputs are missing depends on other outputs
     GAPS_BY_TRUTH = "gaps by truth"  # it depends on the right answer, as labels show
     MISFIT = "misfit"  # the belief model does not fit
     ODD_VALUES = "odd values"
     CONSTANT = "constant"  # a test that gives one value only
     OWN_WORDS = "own words"  # a first test that shares no value with the others
-    SAME_ANSWERS = "same answers"  # labels, none where tests disagree
-    SMALL_PLAN = "small plan"  # fewer cases can tell than were asked for
+    SAME_ANSWERS = "same answers"  # no label is of a case on which tests disagree
+    SMALL_PLAN = "small plan"  # fewer cases are worth a label than were asked for
 
 
 class NextStep(Enum):
@@ -65,7 +65,7 @@ class NextStep(Enum):
     LABEL = "label"
     LABEL_PLAN = "label the plan"
     RUN_ALL_TESTS = "run all tests"
-    NO_HELP = "no help"  # no case without a label shows stages that may be best disagree
+    NO_HELP = "no help"  # stages that may be best disagree in no case without a label
 
 
 @dataclass(frozen=True)
@@ -77,18 +77,18 @@ class Step:
     start, end
         The tests.
     price
-        What going on costs more, in mistakes a case.
+        What going on costs, in mistakes per case.
     changed
         The share of answers that it changes in this log; wide where outputs are missing.
     payoff
         Whether it can pay.
     needs_labels
-        Whether it takes labels to know that.
+        Whether that is known from labels only.
     break_even
         The share of changes that have to be corrections for it to pay; ``None`` for more than two
-        values or with gaps, where only the difference counts: ``price`` more corrected than not.
+        values or with gaps, where it pays if corrections exceed other changes by ``price``.
     avoided
-        The estimate of how many mistakes a case it avoids; NaN without one.
+        The estimated number of mistakes per case that it avoids; NaN without an estimate.
     corrected
         The estimated share of changes that are corrections, where ``break_even`` is known.
     """
@@ -105,7 +105,7 @@ class Step:
 
     @property
     def gain(self) -> float:
-        """What it is estimated to be worth, less its price; the best case without an estimate."""
+        """What it is worth less its price, as estimated; in the best case without an estimate."""
         return (self.changed.high if math.isnan(self.avoided) else self.avoided) - self.price
 
 
@@ -115,13 +115,13 @@ def break_even(price: float, changed: float) -> float:
 
 
 def corrected(avoided: float, changed: float) -> float:
-    """Return the share of changes that are corrections if a step avoids so many mistakes a case."""
+    """Return the share of changes that are corrections if a step avoids these mistakes."""
     return min(max((1 + avoided / changed) / 2, 0.0), 1.0)
 
 
 @dataclass(frozen=True)
 class LabelOutlook:
-    """What some more labels would do: the chance that they settle the question that is open."""
+    """The chance that some more labels settle the open question."""
 
     n_labels: int
     chance: float
@@ -149,7 +149,7 @@ class Advice:
     certainty, basis
         How sure that is and what it rests on.
     at_risk
-        What it can cost more than the best choice at worst, in mistakes a case.
+        What it can cost more than the best choice at worst, in mistakes per case.
     steps
         Every single step of the cascade, from a test's parent to the test.
     skipped
@@ -157,13 +157,14 @@ class Advice:
     taken
         The most tempting test to stop at before, as the step from there to ``stage``.
     warnings
-        What to know first, the gravest first.
+        What to know before acting on it, the gravest first.
     next_step, n_next
         What would make it surer, and how many labels or cases that takes.
     price_certainties
-        How sure each band of prices of `Facts.prices` is; that of the user's price as the advice.
+        How sure each band of `Facts.prices` is; the band of the user's price is as sure as the
+        advice.
     stake, outlooks
-        What not knowing costs on average, in mistakes a case, and what more labels would do about
+        What not knowing costs on average, in mistakes per case, and what more labels would do about
         it; see `stopwise.auditing.label_value`.
     """
 

@@ -31,13 +31,13 @@ from stopwise.disagreement import sound_stage
 from stopwise.patterns import PatternTable
 
 FIRST_LABELS = 20
-FAIR_CHANCE = 0.25  # that labels settle it, to ask for so many
-LABELS_GROWTH = 4  # so many times the labels there are, where these do not settle it
+FAIR_CHANCE = 0.25  # ask for a number of labels that settle it with at least this chance
+LABELS_GROWTH = 4  # if labels do not settle it, ask for this many times as many
 # How much more every other stage must cost for a belief to be clear.
 GAP = 0.1  # of what the stage costs
 SURE_ERRORS = 3.0  # standard errors
-MODEL_DOUBT = 0.25  # of the cases in which the two disagree, where the model alone speaks for it
-SUPPORTED_DOUBT = 0.1  # where disagreement or labels do, too
+MODEL_DOUBT = 0.25  # of the cases in which the two disagree, if only the model favours the stage
+SUPPORTED_DOUBT = 0.1  # if disagreement or labels favour it too
 
 
 def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:

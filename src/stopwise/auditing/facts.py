@@ -32,29 +32,29 @@ from stopwise.reading.checks import odd_values
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What a log of outputs tells at given prices, and what it cannot tell; numbers only.
+    """What a log of outputs shows at given prices, and what it leaves open; numbers only.
 
     Parameters
     ----------
     table
-        The patterns of outputs: all that the rest was computed from.
+        The patterns of outputs, from which everything else is computed.
     confidence
         The chance with which all intervals hold together: at all times, those from labels for a
         number of labels fixed beforehand.
     assumptions
-        What the user takes for granted.
+        What the user assumes.
     verdict
         The stage that is sound under weak dominance, with the evidence for each pair.
     strong_dominance
         Whether "a right answer stays right" is refuted.
     error_bounds
-        For each stage the error rates that some label could give.
+        For each stage the smallest and the largest error rate that is possible.
     largest_differences
-        For each pair the most that γ_i - γ_j can be; shape (K, K).
+        For each pair the largest γ_i - γ_j that is possible; shape (K, K).
     proven_differences
         The same without labels.
     prices
-        Which stage is best for sure, or looks best, at every price of a mistake.
+        Which stage is surely best, or looks best, at every price of a mistake.
     choices
         What each rule would choose.
     belief
@@ -62,19 +62,20 @@ class Facts:
     missing
         What is missing in the log, ``None`` where nothing is.
     labels
-        What labels say, where there are some.
+        What labels say, if there are any.
     plan
-        Which cases to label, where that was asked for.
+        Which cases to label, if a plan was asked for.
     ground
-        The least from which it follows that the minimax stage is best, ``None`` where nothing does.
+        The least from which it follows that the minimax stage is best, ``None`` if it does not.
     n_disputed
-        In how many cases stages that may still be best are seen to disagree: only those can tell.
+        The number of cases in which stages that may still be best disagree; only these can decide.
     n_disputed_labelled
         How many of these have a label.
     odd_values
-        Outputs that may be slips of the log and count as answers.
+        Outputs that may be errors of the log and count as answers.
     unshared_values
-        What a first test says if no other test ever says so, as a score in buckets: no answers.
+        The values of a first test that no other test gives, such as a score in buckets; they are no
+        answers.
     """
 
     table: PatternTable
@@ -104,7 +105,7 @@ class Facts:
 
     @cached_property
     def worst_regrets(self) -> FloatArray:
-        """For each stage the most that stopping there can cost more than the best stage."""
+        """For each stage the most by which stopping there can exceed the cost of the best stage."""
         return worst_regrets(self.largest_differences, self.cascade.cumulative_costs)
 
     @property
@@ -119,7 +120,7 @@ class Facts:
 
     @property
     def is_known(self) -> bool:
-        """Whether in this log one stage is best whatever its labels are, given the assumptions."""
+        """Whether one stage is best in this log whatever the labels are, given the assumptions."""
         return self.guarantee <= TINY
 
     @property
@@ -129,7 +130,7 @@ class Facts:
 
     @property
     def has_telling_labels(self) -> bool:
-        """Whether some label is of a case on which tests disagree; the others compare nothing."""
+        """Whether some label is of a case on which tests disagree; other labels compare nothing."""
         return self.labels is not None and self.labels.n_telling > 0
 
     @property

@@ -83,7 +83,7 @@ def _stake(law: tuple[float, float], step: Step, is_taken: bool) -> float:
 
 
 def _chance(facts: Facts, law: tuple[float, float], step: Step, n_labels: int) -> float:
-    """Return the chance that so many more labels tell y from the break-even share."""
+    """Return the chance that ``n_labels`` more labels tell y from the break-even share."""
     from scipy.special import betaln, gammaln
 
     a, b = law

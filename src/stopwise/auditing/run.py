@@ -54,22 +54,23 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     table, query
         Which table of a database file, or what to select (from a CSV or Parquet: ``FROM log``).
     case_id
-        The column that names a case; the row number, from 1, where it is not given.
+        The column that names a case; by default the row number, from 1.
     assumptions
         What to assume: `Ordered`, `ErrsWithin`, `Prevalence`, `NeverRight`,
         `UnseenLabel`, `MissingAtRandom`. Nothing by default; then a missing output may be anything.
     labels
-        Labels for some cases, drawn at random among cases on which the tests agree alike: a table
-        with the columns of the tests or with ``case_id`` (or ``case``), and ``label_column``.
+        Labels for some cases, drawn at random among cases on which the tests agree in the same way:
+        a table with the columns of the tests or with ``case_id`` (or ``case``), and
+        ``label_column``.
     label_column
         The column with the right answer; rows without one are left out.
     n_planned
         How many cases to choose for labelling; those that have a label already count.
     show
-        Columns of the log to show to whoever labels the cases.
+        Columns of the log to show to the people who label the cases.
     confidence
-        The chance with which the intervals hold, all of them and at all times (those from labels:
-        for a number of labels fixed beforehand).
+        The chance with which all intervals hold together and at all times (those from labels: for a
+        number of labels that is fixed beforehand).
     seed
         The seed with which the cases to label are drawn.
 

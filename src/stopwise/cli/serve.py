@@ -31,7 +31,8 @@ def serve(
         str, _option(help="Without a file: what each test costs, as in 6,16,24.")
     ] = "",
     mistake_cost: Annotated[
-        float, _option(help="Without a file: what a wrong answer costs.")
+        float,
+        _option(help="Without a file: what a wrong answer costs."),
     ] = 0.0,
     workers: Annotated[int, _option(help="Processes on one store.")] = 0,
     log_requests: Annotated[bool, _option("--log-requests", help="Log requests as JSON.")] = False,

@@ -152,10 +152,10 @@ def draw_cases(
     """Draw the cases of a plan at random, inside the engine; the same seed draws the same cases.
 
     Cases that agree in the same way are numbered in the order of their ids, and numbers are drawn.
-    The cases come shuffled, so that whoever labels the first few has a random sample of them.
+    The cases come shuffled, so that the first few are a random sample of them.
 
-    ``show`` names further columns for whoever labels. Cases in ``labels``, by their ids, are part
-    of the plan and not drawn again.
+    ``show`` names further columns to show to people who label. Cases in ``labels``, by their ids,
+    are part of the plan and not drawn again.
     """
     ibis = load_ibis()
     K = log.cascade.n_stages

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from html import escape
 
 from stopwise.auditing.words.main_sections import Section
@@ -75,20 +74,16 @@ def unbroken(text: str) -> str:
     return options.replace(" %", "&nbsp;%")
 
 
-def table(heads: Iterable[str], rows: Iterable[Iterable[str]], title: str) -> str:
-    """Return a table, which scrolls where it is wider than the page."""
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+def section_html(section: Section, level: int = 2) -> str:
+    """Return a section; its table scrolls where it is wider than the page."""
+    title = escape(section.title)
+    html = f"<h{level}>{title}</h{level}>" + (paragraph(section.text) if section.text else "")
+    if not section.rows:
+        return html
+    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in section.heads)
+    rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in section.rows)
+    body = "".join(f"<tr>{cells}</tr>" for cells in rows)
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(title)}"><table>'
+        f'{html}<div class="wide" tabindex="0" role="region" aria-label="{title}"><table>'
         f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
     )
-
-
-def section_html(section: Section, level: int = 2) -> str:
-    """Return a section with its heading, sentences and table."""
-    text = paragraph(section.text) if section.text else ""
-    rows = table(section.heads, section.rows, section.title) if section.rows else ""
-    return f"<h{level}>{escape(section.title)}</h{level}>{text}{rows}"

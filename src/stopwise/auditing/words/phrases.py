@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.numbers import amount, counted, rounded
 
-REFERENCES = (1_000, 10_000, 100_000, 1_000_000)  # numbers are given per so many cases
-ENOUGH = 10  # answers that change per so many cases
+REFERENCES = (1_000, 10_000, 100_000, 1_000_000)  # numbers are given per 1,000 cases, and so on
+ENOUGH = 10  # answers that change in these cases
 
 
 def n_reference(report: AuditReport) -> int:
