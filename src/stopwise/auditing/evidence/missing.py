@@ -153,8 +153,8 @@ def completed_shares(histogram: PatternTable) -> FloatArray:
     shares = histogram.probabilities.copy()
     n_shown = histogram.shown.sum(axis=1)
     complete = np.flatnonzero(n_shown == histogram.n_stages)
-    incomplete = np.flatnonzero(n_shown < histogram.n_stages).tolist()
-    incomplete.sort(key=lambda r: -int(n_shown[r]))
+    rest = set(range(len(shares))) - set(complete.tolist())
+    incomplete = sorted(rest, key=lambda r: -int(n_shown[r]))
     completions = _completions(histogram, complete, incomplete)
     for r in incomplete:
         rows = completions[r]
