@@ -1,15 +1,15 @@
-"""Where an iteration x ← g(x) leads to if its steps go on as the last ones did.
+"""Extrapolation of an iteration x ← g(x) from its last steps.
 
-Two steps from x show how the change f(x) = g(x) - x itself changes. At first one such pair tells
-how far to go along it, in logarithms (R. Varadhan and C. Roland, "Simple and globally convergent
-methods for accelerating the convergence of any EM algorithm", Scandinavian Journal of Statistics
-35, 2008). Once there are several, ΔG of g and ΔF of f, they tell where f vanishes if it is linear:
+Two steps from x show how the change f(x) = g(x) - x itself changes. At first one such pair gives
+the length of a step along it, in logarithms (R. Varadhan and C. Roland, "Simple and globally
+convergent methods for accelerating the convergence of any EM algorithm", Scandinavian Journal of
+Statistics 35, 2008). Several pairs, ΔG of g and ΔF of f, show where f vanishes if it is linear:
 
     g(x) - γ ΔG,  γ = argmin |f(x) - γ ΔF|
 
 (H. Zhou, D. Alexander and K. Lange, "A quasi-Newton acceleration for high-dimensional optimization
-algorithms", Statistics and Computing 21, 2011). That ends iterations which creep in more than one
-direction. ΔG adds up to 0 over the outputs of a test, so probabilities still add up to 1.
+algorithms", Statistics and Computing 21, 2011). That speeds up iterations that converge slowly in
+several directions. ΔG sums to 0 over the outputs of a test, so probabilities still sum to 1.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ BY_FIT = (1, 0, 2)  # axes
 
 
 class Acceleration:
-    """What is remembered of S iterations at once, whose points have the shape (D, S, L)."""
+    """The history of S iterations at once, whose points have the shape (D, S, L)."""
 
     def __init__(self, shape: tuple[int, ...], n_classes: int, max_cycles: int) -> None:
         D, S, L = shape
         self._n_classes = n_classes
-        self._ever_leaps = max_cycles > N_JUMPS  # else nothing need be remembered
+        self._ever_leaps = max_cycles > N_JUMPS  # otherwise no history is needed
         self._g, self._f = np.zeros((2, S, N_PAIRS if self._ever_leaps else 0, D * L))
-        self._n = np.zeros(S, dtype=np.int64)  # cycles since the past was forgotten
+        self._n = np.zeros(S, dtype=np.int64)  # cycles since the history was cleared
         self._turn = 0
-        self.has_leapt = np.zeros(S, dtype=bool)  # by several pairs, at last
+        self.has_leapt = np.zeros(S, dtype=bool)  # by several pairs, in the last cycle
 
     def forget(self, which: BoolArray) -> None:
-        """Forget the past of some iterations."""
+        """Clear the history of some iterations."""
         self._n[which] = 0
         self._g[which] = self._f[which] = 0.0
 
     def after(self, start: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-        """Return where to go on from after two steps."""
+        """Return the point to continue from after two steps."""
         if not self._ever_leaps:
             return _jump(start, first, second, self._n_classes)
         S, change = start.shape[1], second - first
@@ -72,14 +72,14 @@ class Acceleration:
 
 
 def _jump(start: FloatArray, first: FloatArray, second: FloatArray, n_classes: int) -> FloatArray:
-    """Return where the last two steps lead to along the way they took, in logarithms."""
+    """Return the extrapolation along the last two steps, in logarithms."""
     a, b, c = (np.log(x + TINY) for x in (start, first, second))
     r = b - a
     v = c - b - r
     squares = np.einsum("dsl,dsl->s", r, r) / (np.einsum("dsl,dsl->s", v, v) + TINY)
     length = np.sqrt(np.minimum(np.maximum(squares, 1.0), LONGEST_JUMP**2))[:, None]
-    landed = np.exp(np.minimum(a + length * (r + r + length * v), 1.0))
-    landed[0] /= np.add.reduce(landed[0], axis=1, keepdims=True) + TINY
-    tests = landed[1:].reshape(-1, n_classes, *landed.shape[1:])
+    point = np.exp(np.minimum(a + length * (r + r + length * v), 1.0))
+    point[0] /= np.add.reduce(point[0], axis=1, keepdims=True) + TINY
+    tests = point[1:].reshape(-1, n_classes, *point.shape[1:])
     tests /= np.add.reduce(tests, axis=1, keepdims=True) + TINY
-    return np.asarray(landed)
+    return np.asarray(point)

@@ -1,4 +1,4 @@
-"""A table of patterns as the model takes it: counts of cases, by value."""
+"""A table of patterns in the form that the model is fitted to: counts of cases, by value."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from stopwise.cascade import BoolArray, FloatArray, IntArray
 from stopwise.errors import LogError
 from stopwise.patterns import MISSING, PatternTable
 
-LAW_CASES = 1e6  # what a law counts for: so many cases that no prior matters
-MOST_CASES = 5e8  # more say no more, and NumPy draws samples from fewer than 1e9 only
+LAW_CASES = 1e6  # that a law counts for: so many that no prior matters
+MOST_CASES = 5e8  # more add nothing, and NumPy samples from fewer than 1e9 only
 LEAST_TESTS = 3  # that vary and were seen together; two tests fit many error rates
-NEVER_FOLLOWED = 100  # cases with the same outputs, none with a third test: it never follows them
-MOST_STOPPED = 0.1  # share of such cases up to which outputs still tell error rates
+NEVER_FOLLOWED = 100  # cases with the same outputs and no third test: it never follows these
+MOST_STOPPED = 0.1  # share of such cases; with more, outputs do not tell error rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class Cases:
     def of(cls, table: Any) -> Cases:
         """Return the cases of a table; whole numbers are counts, anything else is a law.
 
-        A table that only says which tests agree is spread evenly over values: as many as it has
-        places, so that no value stands for the first test.
+        A table that only says which tests agree is spread evenly over as many values as it has
+        classes, so that no value stands for the first test.
         """
         if not isinstance(table, PatternTable):
             raise LogError(f"table must be a PatternTable, got {type(table).__name__}")
@@ -62,19 +62,19 @@ class Cases:
 
     @cached_property
     def third_test_follows(self) -> bool:
-        """Whether, but for few cases, outputs that stopped cases were followed by a third test.
+        """Whether the outputs after which cases stopped were mostly also followed by a third test.
 
-        Else what the third test says after them is not known, and many error rates fit the table.
-        Of more than two values, those that tests give where they are wrong tell enough.
+        Otherwise its outputs after them are unknown, and many error rates fit the table. With more
+        than two values, the wrong answers of the tests tell enough.
         """
         if self.codes.max() > 1:
             return True
-        shown, never = self.codes != MISSING, 0.0
+        was_run, never = self.codes != MISSING, 0.0
         rest = ~self._shows_three
-        for seen in np.unique(shown[rest], axis=0):
-            stopped = rest & (shown == seen).all(axis=1)
-            complete = self._shows_three & shown[:, seen].all(axis=1)
-            rows, place = np.unique(self.codes[:, seen], axis=0, return_inverse=True)
+        for tests in np.unique(was_run[rest], axis=0):
+            stopped = rest & (was_run == tests).all(axis=1)
+            complete = self._shows_three & was_run[:, tests].all(axis=1)
+            rows, place = np.unique(self.codes[:, tests], axis=0, return_inverse=True)
             total = np.bincount(place.reshape(-1), self.counts * stopped, len(rows))
             followed = np.bincount(place.reshape(-1), complete, len(rows)) > 0
             never += total[~followed & (total >= NEVER_FOLLOWED)].sum()
@@ -82,23 +82,23 @@ class Cases:
 
     @cached_property
     def _shows_three(self) -> BoolArray:
-        """Whether a pattern shows three tests, those left out that tell nothing; shape (R,)."""
-        codes, shown = self.codes, self.codes != MISSING
-        telling: list[int] = []
+        """Whether a pattern shows three tests that vary and are not copies; shape (R,)."""
+        codes, was_run = self.codes, self.codes != MISSING
+        tests: list[int] = []
         for k, column in enumerate(codes.T):
-            said = column[shown[:, k]]
-            both = [shown[:, k] & shown[:, i] for i in telling]
-            differs = (column[:, None] != codes[:, telling]).T
+            outputs = column[was_run[:, k]]
+            both = [was_run[:, k] & was_run[:, i] for i in tests]
+            differs = (column[:, None] != codes[:, tests]).T
             is_copy = any(b.any() and not d[b].any() for b, d in zip(both, differs, strict=True))
-            if len(said) and (said != said[0]).any() and not is_copy:
-                telling.append(k)
-        return np.asarray(shown[:, telling].sum(axis=1) >= LEAST_TESTS)
+            if len(outputs) and (outputs != outputs[0]).any() and not is_copy:
+                tests.append(k)
+        return np.asarray(was_run[:, tests].sum(axis=1) >= LEAST_TESTS)
 
 
 def _spread(codes: IntArray, counts: FloatArray, M: int) -> tuple[IntArray, FloatArray]:
-    """Return the patterns under every turn of the values, each with its part of the cases."""
+    """Return the patterns under every rotation of the values, each with its part of the cases."""
     rng = np.random.default_rng(0)
     parts = rng.multinomial(np.rint(counts).astype(np.int64), np.full(M, 1 / M))
-    turned = [np.where(codes == MISSING, MISSING, (codes + turn) % M) for turn in range(M)]
+    rotations = [np.where(codes == MISSING, MISSING, (codes + step) % M) for step in range(M)]
     times = parts.T.reshape(-1).astype(np.float64)
-    return np.concatenate(turned)[times > 0], times[times > 0]
+    return np.concatenate(rotations)[times > 0], times[times > 0]

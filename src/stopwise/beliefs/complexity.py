@@ -13,10 +13,10 @@ from stopwise.beliefs.nested import chain_logs, settles_down, unrelated_logs
 from stopwise.cascade import BoolArray, FloatArray
 
 # The share of an average row of θ that comes from "one accuracy a test". With difficulty it is not
-# 0: hidden classes that are quite free may be anything but right answers.
+# 0: hidden classes without any restriction need not be right answers.
 SHARES = (0.0, 0.1, 0.3, 0.6, 0.98)
 CYCLES = 3  # enough to compare
-# Of a larger table a sample of cases is split in two, and difficulty is left out.
+# If the table is larger, a sample of cases is split in two, and difficulty is not tried.
 MAX_PATTERNS, MAX_CASES, LARGE = 2_000, 4_000, 300_000
 LEAST_GAIN, ALIKE = 2.0, 3.0  # standard errors by which a model is better, and may be as good
 MAX_SIZE = 500_000  # patterns x classes x pairs up to which pairs are tried
@@ -60,46 +60,39 @@ def strengths(share: float | FloatArray, n_cases: float | FloatArray, n_rows: in
 
 
 def complexities(
-    design: Design, told: Cases, rng: np.random.Generator, *, agreement_only: bool
-) -> list[Complexity]:
-    """Return the models to choose from by fitting them; none where outputs do not tell rates."""
-    if not told.tell_rates:
-        return []
-    if agreement_only:
-        return [ONE_ACCURACY]  # all that is left where values are made up
-    if told.is_law:
-        return [Complexity(0.0)]  # it has no noise to be held against
-    return chosen_complexities(design, told.counts, rng)
-
-
-def chosen_complexities(
-    design: Design, counts: FloatArray, rng: np.random.Generator
+    design: Design, cases: Cases, rng: np.random.Generator, *, agreement_only: bool
 ) -> list[Complexity]:
     """Return the models to choose from by fitting them: the last is the best without difficulty.
 
-    None if the tests look nested: then outputs do not tell error rates.
+    None if outputs do not tell error rates, as where the tests look nested.
 
-    Those before the last have difficulty, of all tests or of a pair, and predict cases held out
-    alike: no more than `ALIKE` standard errors worse than the best.
+    Those before the last have difficulty, of all tests or of a pair, and predict held-out cases
+    about equally well: no more than `ALIKE` standard errors worse than the best.
 
     The table is split in two at random; a fit to each half predicts the other. The share is the
-    largest whose log likelihood a case is less than one standard error below the best: where the
+    largest whose log likelihood per case is less than one standard error below the best: if the
     data do not tell, the simpler model is the safer one. A second level of difficulty must add more
     than `LEAST_GAIN` standard errors to the best model without it.
     """
+    if not cases.tell_rates:
+        return []
+    if agreement_only:
+        return [ONE_ACCURACY]  # the values are made up, so errors cannot depend on them
+    if cases.is_law:
+        return [Complexity(0.0)]  # a law has no noise, so nothing can be overfitted
     is_large = design.votes.size > LARGE
-    design, halves = _halves(design, counts, rng)
+    design, halves = _halves(design, cases.counts, rng)
     simple, logs = _best_share(design, halves, Complexity(0.0))
-    alike: list[Complexity] = []
+    hard: list[Complexity] = []
     if not is_large and (design.codes >= 0).sum(axis=1).max() >= LEAST_TESTS:
-        alike, logs = _with_difficulty(design, halves, logs)
-    return [] if _looks_nested(design, halves, logs) else [*alike, simple]
+        hard, logs = _with_difficulty(design, halves, logs)
+    return [] if _looks_nested(design, halves, logs) else [*hard, simple]
 
 
 def _with_difficulty(
     design: Design, halves: FloatArray, logs: FloatArray
 ) -> tuple[list[Complexity], FloatArray]:
-    """Return the models with difficulty that predict alike, and the best log likelihoods.
+    """Return the models with difficulty that predict well, and the best log likelihoods.
 
     None if they add too little to ``logs``, those without it.
     """
@@ -107,31 +100,31 @@ def _with_difficulty(
     gain, error = _mean_and_error(hard_logs - logs, halves)
     if gain <= LEAST_GAIN * error:
         return [], logs
-    found, pairs = [(hard, hard_logs)], [*combinations(range(design.n_tests), 2)]
+    trials, pairs = [(hard, hard_logs)], [*combinations(range(design.n_tests), 2)]
     if len(pairs) * design.votes.size <= MAX_SIZE:
-        found += [_best_share(design, halves, Complexity(0.0, 2, pair)) for pair in pairs]
-    _, best_logs = max(found, key=lambda one: float((halves * one[1]).sum()))
-    alike = []
-    for one, its_logs in found:
-        short, error = _mean_and_error(best_logs - its_logs, halves)
-        if short <= ALIKE * error:
-            alike.append(one)
-    return alike, best_logs
+        trials += [_best_share(design, halves, Complexity(0.0, 2, pair)) for pair in pairs]
+    _, best_logs = max(trials, key=lambda trial: float((halves * trial[1]).sum()))
+    models = []
+    for model, its_logs in trials:
+        loss, error = _mean_and_error(best_logs - its_logs, halves)
+        if loss <= ALIKE * error:
+            models.append(model)
+    return models, best_logs
 
 
 def _looks_nested(design: Design, halves: FloatArray, logs: FloatArray) -> bool:
     """Whether a chain explains all but a small part of how the tests depend on each other.
 
-    ``logs`` are the log likelihoods of the best model, which explains the whole of it. Nested tests
+    ``logs`` are the log likelihoods of the best model, which explains all of it. Nested tests
     settle down, so the last one may not change more answers than any step before it.
     """
     if not settles_down(design, halves.sum(axis=1)):
         return False
-    tried = chain_logs(design, *_trials(halves, np.array(SHARES), design.n_classes))
-    chain, best = _held_out(tried, halves)
+    trials = chain_logs(design, *_trials(halves, np.array(SHARES), design.n_classes))
+    chain, best = _held_out(trials, halves)
     unrelated, _ = _held_out(unrelated_logs(design, halves), halves)
-    left, whole = logs - chain[:, :, best], logs - unrelated[:, :, 0]
-    return bool((halves * left).sum() <= UNEXPLAINED * (halves * whole).sum())
+    rest, whole = logs - chain[:, :, best], logs - unrelated[:, :, 0]
+    return bool((halves * rest).sum() <= UNEXPLAINED * (halves * whole).sum())
 
 
 def _best_share(
@@ -153,8 +146,8 @@ def _best_share(
     _, logs = posteriors(design, fits.parameters)
     logs, best = _held_out(logs, halves)
     for s in reversed(range(len(shares))):
-        short, error = _mean_and_error(logs[:, :, best] - logs[:, :, s], halves)
-        if short <= error:
+        loss, error = _mean_and_error(logs[:, :, best] - logs[:, :, s], halves)
+        if loss <= error:
             break
     return replace(kind, share=float(shares[s])), logs[:, :, best]
 
@@ -187,8 +180,8 @@ def _halves(
     if len(whole) > MAX_PATTERNS and whole.sum() > MAX_CASES:
         whole = rng.multivariate_hypergeometric(whole, MAX_CASES, method="marginals")
     first = rng.binomial(whole, 0.5)
-    drawn = np.flatnonzero(whole)
-    halves = np.column_stack([first, whole - first])[drawn].astype(np.float64)
-    if len(drawn) < len(whole):
-        design = Design(design.codes[drawn], design.n_classes)
+    rows = np.flatnonzero(whole)
+    halves = np.column_stack([first, whole - first])[rows].astype(np.float64)
+    if len(rows) < len(whole):
+        design = Design(design.codes[rows], design.n_classes)
     return design, halves

@@ -8,7 +8,7 @@ a product over the tests that were run (A. P. Dawid and A. M. Skene, "Maximum li
 of observer error-rates using the EM algorithm", Applied Statistics 28, 1979). The rows of θ_k have
 a Dirichlet prior worth τ cases around "one accuracy a test": a test is right with the same chance
 α_k whatever the right answer, and where it errs it says b in proportion to how often it errs with
-b at all. α_k and these proportions are estimated along; few errors leave the proportions even.
+b at all. α_k and these proportions are estimated as well; with few errors the proportions are even.
 
 Tests that err together on hard cases are not independent given a. With H = 2 levels of difficulty
 they are independent given a and the level, which is hidden too: a shared error term.
@@ -33,7 +33,7 @@ CONVERGED = 1e-6
 ROUGHLY = 3e-3  # the same where fits are only compared
 MAX_CYCLES = 300  # of three steps each
 NO_UNDERFLOW = 20  # tests: a product of so many chances of at least TINY is above zero
-DENSE = 200_000  # entries of the design matrix up to which it is not worth a sparse one
+DENSE = 200_000  # entries of the design matrix; a larger one is sparse
 SLACK = 1.0  # by which the log likelihood may fall in a jump or leap
 
 
@@ -73,8 +73,8 @@ class Design:
     @cached_property
     def transposed(self) -> Any:
         """The transpose, laid out for products."""
-        turned = self.indicators.T
-        return np.ascontiguousarray(turned) if isinstance(turned, np.ndarray) else turned.tocsr()
+        matrix = self.indicators.T
+        return np.ascontiguousarray(matrix) if isinstance(matrix, np.ndarray) else matrix.tocsr()
 
     @cached_property
     def votes(self) -> FloatArray:
@@ -166,8 +166,8 @@ def maximise(
     """
     R, S, L = weighted.shape
     M = design.n_classes
-    found = np.asarray(design.transposed @ weighted.reshape(R, S * L)).reshape(-1, S, L)
-    prior, counts = found[0], found[1:].reshape(-1, M, S, L // M, M)
+    parameters = np.asarray(design.transposed @ weighted.reshape(R, S * L)).reshape(-1, S, L)
+    prior, counts = parameters[0], parameters[1:].reshape(-1, M, S, L // M, M)  # views
     prior += 1 / L
     prior /= np.add.reduce(prior, axis=1, keepdims=True)
     if L > M:
@@ -181,7 +181,7 @@ def maximise(
     total += tau + TINY
     counts += tau * one_accuracy(counts)
     counts /= total
-    return found
+    return parameters
 
 
 def one_accuracy(counts: FloatArray) -> FloatArray:
@@ -246,7 +246,7 @@ def fit_all(
         has_converged, reached = np.zeros(now.shape[1], dtype=bool), np.full(now.shape[1], -np.inf)
 
     def step(parameters: FloatArray) -> tuple[FloatArray, Any]:
-        """Return the parameters after one step, and what `likelihood` takes."""
+        """Return the parameters after one step, and the arguments of `likelihood`."""
         chances, total, top = _joint(design, parameters)
         chances *= (weights / total)[:, :, None]
         return maximise(design, chances, strengths, varies), (total, top)
@@ -258,16 +258,16 @@ def fit_all(
     for _ in range(max_cycles):
         first, at_start = step(now)
         second, before = step(first)
-        landed = ahead.after(now, first, second)
-        now, after = step(landed)
+        target = ahead.after(now, first, second)
+        now, after = step(target)
         least, reached, change = likelihood(*before), likelihood(*after), _largest(second - first)
-        # Where plain steps lower the likelihood too, the prior asks for it.
-        rises, strayed = least > likelihood(*at_start), _largest(now - landed) > change
-        worse = (reached < least - SLACK) & (rises | strayed)
-        worse |= ahead.has_leapt & strayed
-        if worse.any():
-            now[:, worse], reached[worse] = second[:, worse], least[worse]
-            ahead.forget(worse & ahead.has_leapt)
+        # If plain steps lower the likelihood too, it is because of the prior.
+        rises, diverges = least > likelihood(*at_start), _largest(now - target) > change
+        fails = (reached < least - SLACK) & (rises | diverges)
+        fails |= ahead.has_leapt & diverges
+        if fails.any():
+            now[:, fails], reached[fails] = second[:, fails], least[fails]
+            ahead.forget(fails & ahead.has_leapt)
         has_converged = change < tolerance
         if has_converged.all():
             break

@@ -38,8 +38,8 @@ def explanation(model: LatentClasses) -> str:
     lines = []
     for k, rate in enumerate(model.error_rates.tolist()):
         low, high = model.error_intervals[k]
-        known = "never run" if np.isnan(rate) else f"errs in {rate:.1%} ({low:.1%} to {high:.1%})"
-        lines.append(f"{names[k]}: {known}")
+        text = "never run" if np.isnan(rate) else f"errs in {rate:.1%} ({low:.1%} to {high:.1%})"
+        lines.append(f"{names[k]}: {text}")
     lines.append(_source(model))
     if not model.is_identified:
         lines.append(f"{_obstacle(model)} {BY_LABELS if model.n_labels else LATER}")
@@ -76,16 +76,16 @@ def _many(n: float, noun: str) -> str:
 def _fit(model: LatentClasses) -> str:
     misfit, names = model.misfit, model.table.cascade.names
     if not model.is_settled:
-        said = NOT_SETTLED
+        text = NOT_SETTLED
     elif misfit.is_refuted:
         pair = misfit.pairs[0]
         who = " and ".join(names[k] for k in pair.tests)
         how = TOO_OFTEN if pair.t > 0 else TOO_SELDOM
-        said = f"{who} depend on each other most (t = {pair.t:.1f}). {how}"
+        text = f"{who} depend on each other most (t = {pair.t:.1f}). {how}"
     elif misfit.is_testable:
         return f"The table does not refute the model (p = {misfit.p_value:.2g})."
     elif model.complexity.n_levels > 1:
-        said = NOTHING_LEFT
+        text = NOTHING_LEFT
     else:
         return "This table cannot refute that they err independently."
-    return said if model.n_labels else f"{said} {NOT_TRUSTED}"
+    return text if model.n_labels else f"{text} {NOT_TRUSTED}"

@@ -1,4 +1,4 @@
-"""Where the iteration starts and what its classes are called."""
+"""Starts of the iteration, the choice among its results, and the names of the classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stopwise.patterns import MISSING
 N_STARTS = 3
 LEAST_RIGHT = 0.1  # how often an answer is right over how often it is given
 ALIKE = 0.05  # rates of two explanations that differ by less
-CYCLES = 2  # after which the likeliest goes on alone
+CYCLES = 2  # after which only the likeliest fit is continued
 
 
 def later_is_right(design: Design, counts: FloatArray) -> Fits:
@@ -37,16 +37,16 @@ def votes_and_others(design: Design, counts: FloatArray, rng: np.random.Generato
     if votes.size > LARGE:  # one start must do
         return votes[:, None, :]
     starts = np.repeat(votes[:, None, :], N_STARTS, axis=1)
-    alike = [
+    n_agreed = [
         float(counts @ ((codes == column[:, None]) & (column >= 0)[:, None]).sum(axis=1))
         for column in codes.T
     ]
-    leader = codes[:, int(np.argmax(alike))]
+    leader = codes[:, int(np.argmax(n_agreed))]
     (rows,) = np.nonzero(leader >= 0)
     starts[rows, 1, leader[rows]] += 1.0
-    solved = posteriors_by_moments(design, counts)
+    by_moments = posteriors_by_moments(design, counts)
     noisy = votes * rng.uniform(0.5, 1.5, votes.shape)
-    starts[:, 2, :] = noisy if solved is None else solved
+    starts[:, 2, :] = noisy if by_moments is None else by_moments
     starts /= starts.sum(axis=2, keepdims=True)
     return starts
 
@@ -61,47 +61,50 @@ def best_fit(
     tau = np.full(S, complexity.tau(float(counts.sum()), design.n_classes))
     weights, varies = np.repeat(counts[:, None], S, axis=1), complexity.varies(design.n_tests, S)
     if S > 1:
-        tried = fit_all(
+        trials = fit_all(
             design, weights, tau, start, varies=varies, max_cycles=CYCLES, tolerance=ROUGHLY
         )
-        start = tried.pick(int(np.argmax(tried.log_likelihood)))
+        start = trials.pick(int(np.argmax(trials.log_likelihood)))
     varies = complexity.varies(design.n_tests)
-    return _named(fit_all(design, weights[:, :1], tau[:1], start, varies=varies), design.n_classes)
+    fits = fit_all(design, weights[:, :1], tau[:1], start, varies=varies)
+    return _name_classes(fits, design.n_classes)
 
 
-def chosen_fit(
+def choose_fit(
     design: Design, counts: FloatArray, choices: list[Complexity], start: FloatArray
 ) -> tuple[Fits, Complexity, bool]:
-    """Return the fit by the first of ``choices`` that hold, and whether no other tells otherwise.
+    """Return the fit of one of ``choices``, and whether all plausible ones give the same rates.
 
-    All but the last have errors that tests share, and predict alike. Of these it is the one in
-    which the last test errs least: where outputs do not tell, later tests are taken to be better.
+    All but the last have errors that tests share, and predict equally well. Among these the fit in
+    which the last test errs least is chosen: if outputs do not tell, later tests are assumed to be
+    better. The last is used where in each of these levels stand in for answers.
     """
     *shared, simple = choices
-    tried = [(best_fit(design, counts, one, start), one) for one in shared]
-    tried = [(fits, one) for fits, one in tried if not _levels_stand_in(design, counts, fits)]
-    if not tried:
+    trials = [(best_fit(design, counts, one, start), one) for one in shared]
+    trials = [(fits, one) for fits, one in trials if not _levels_stand_in(design, counts, fits)]
+    if not trials:
         return best_fit(design, counts, simple, start), simple, True
-    right = np.array([Hidden(f.parameters[:, 0], design.n_classes).accuracies for f, _ in tried])
-    return *tried[right[:, -1].argmax()], bool(np.ptp(right, axis=0).max() < ALIKE)
+    right = np.array([Hidden(f.parameters[:, 0], design.n_classes).accuracies for f, _ in trials])
+    return *trials[right[:, -1].argmax()], bool(np.ptp(right, axis=0).max() < ALIKE)
 
 
 def _levels_stand_in(design: Design, counts: FloatArray, fits: Fits) -> bool:
-    """Whether an answer that tests give is hardly ever right: levels have taken its place.
+    """Whether an answer that tests often give is hardly ever right: a level has taken its place.
 
     Two answers at one level and one answer at two levels can have the same likelihood.
     """
     M = design.n_classes
     prior = fits.parameters[0, 0].reshape(-1, M).sum(axis=0)
-    given = np.asarray(design.transposed @ counts)[1:].reshape(-1, M).sum(axis=0)
-    return bool((prior < LEAST_RIGHT * given / given.sum())[given > given.sum() / (10 * M)].any())
+    outputs = np.asarray(design.transposed @ counts)[1:].reshape(-1, M).sum(axis=0)
+    is_common = outputs > outputs.sum() / (10 * M)
+    return bool((prior < LEAST_RIGHT * outputs / outputs.sum())[is_common].any())
 
 
-def _named(fits: Fits, M: int) -> Fits:
-    """Return the fit with each class named after the output that its tests give on the whole.
+def _name_classes(fits: Fits, M: int) -> Fits:
+    """Return the fit with each class named after the output that its tests mostly give.
 
-    Naming classes otherwise leaves the likelihood as it is; this one makes the tests right most
-    often, which is what "better than chance on the whole" says.
+    Other names have the same likelihood. These make the tests right as often as possible, in line
+    with the assumption that they are better than chance on the whole.
     """
     chances = fits.parameters[:, 0].reshape(fits.parameters.shape[0], -1, M)  # row, level, class
     prior = chances[0].sum(axis=0)

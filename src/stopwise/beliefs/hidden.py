@@ -1,4 +1,4 @@
-"""The fitted law of what is hidden and what the tests then say."""
+"""The fitted law of the hidden class and of the outputs given it."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Hidden:
     def chances(self, codes: IntArray) -> FloatArray:
         """Return the chance of each level and answer given outputs; shape (R, H, M)."""
         design = Design(codes, self.n_classes)
-        found, _ = posteriors(design, self.parameters[:, None, :])
-        return found.reshape(len(codes), *self.levels.shape)
+        chances, _ = posteriors(design, self.parameters[:, None, :])
+        return chances.reshape(len(codes), *self.levels.shape)
 
     def right(self, test: int, codes: IntArray, belief: FloatArray) -> FloatArray:
         """Return the chance that a test which was not run would be right; shape (R,).
@@ -85,25 +85,25 @@ class Hidden:
         return Hidden.of(self.levels[:, :M], self.tests[:, :M, :, :M])
 
     def extended(self, M: int) -> Hidden:
-        """Return the law with room for classes up to ``M`` that labels alone have shown.
+        """Return the law with room for classes up to ``M`` that only labels have shown.
 
-        They have no cases; in them every output is as likely as another.
+        They have no cases; in them every output is equally likely.
         """
-        known = self.n_classes
-        if known == M:
+        old = self.n_classes
+        if old == M:
             return self
         (H, _), K = self.levels.shape, len(self.tests)
         levels, tests = np.zeros((H, M)), np.zeros((K, M, H, M))
-        levels[:, :known] = self.levels
-        tests[:, :known, :, :known] = self.tests
-        tests[:, :, :, known:] = 1 / M
+        levels[:, :old] = self.levels
+        tests[:, :old, :, :old] = self.tests
+        tests[:, :, :, old:] = 1 / M
         return Hidden.of(levels, tests)
 
     def renamed(self, places: list[int | None]) -> Hidden:
         """Return the law for other classes: the place of each among those here, ``None`` if new.
 
         A new class is rare, and where it is right the tests say so more often than anything else:
-        if they said all alike, nothing would ever tell several new classes apart.
+        if all outputs were equally likely, nothing would ever tell several new classes apart.
         """
         M = len(places)
         new = np.array([c for c, place in enumerate(places) if place is None], dtype=int)

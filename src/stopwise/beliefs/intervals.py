@@ -1,4 +1,4 @@
-"""Intervals for believed error rates: the table is drawn again, and the labels with it."""
+"""Intervals for error rates: the Bayesian bootstrap of the table and its labels."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 N_DRAWS, LEAST_DRAWS = 120, 40
 CYCLES = 8
-BUDGET = 5e5  # patterns x classes x draws; of a larger table fewer are drawn
+BUDGET = 5e5  # patterns x classes x draws; larger tables are drawn less often
 BLOCK = 2e6  # patterns x classes x draws at a time
 Z = 1.959963984540054  # normal quantile of 97.5 %
 
 
 def spreads(model: LatentClasses) -> FloatArray:
-    """Return the standard deviation of each error rate over tables drawn anew; shape (K,).
+    """Return the standard deviation of each error rate over resampled tables; shape (K,).
 
-    Each pattern gets a random weight of mean 1 and variance 1 a case (the Bayesian bootstrap), and
-    the fit goes on from where it was.
+    Each pattern gets a random weight of mean 1 and variance 1 per case (the Bayesian bootstrap),
+    and the fit continues from the one to the table.
     """
     rng, cases = np.random.default_rng(0), model.cases
     size = len(cases.codes) * model.hidden.parameters.shape[1]
-    most = LEAST_DRAWS if model.n_labels else N_DRAWS  # labels are fitted again in each
+    most = LEAST_DRAWS if model.n_labels else N_DRAWS  # each draw fits the labels again
     n_draws = int(np.clip(BUDGET / size, LEAST_DRAWS, most))
     per_block = max(int(BLOCK / size), 1)
     rates: list[FloatArray] = []
     while len(rates) < n_draws:
-        rates += _drawn(model, min(per_block, n_draws - len(rates)), rng)
+        rates += _draw_rates(model, min(per_block, n_draws - len(rates)), rng)
     return np.asarray(np.std(rates, axis=0, ddof=1))
 
 
-def _drawn(model: LatentClasses, n: int, rng: np.random.Generator) -> list[FloatArray]:
+def _draw_rates(model: LatentClasses, n: int, rng: np.random.Generator) -> list[FloatArray]:
     cases, M, H = model.cases, len(model.table.classes), model.complexity.n_levels
     weights = rng.gamma(cases.counts[:, None], size=(len(cases.counts), n))
     tau = strengths(np.full(n, model.complexity.share), weights.sum(axis=0), H * M)

@@ -29,16 +29,16 @@ class LabelledPatterns:
     def from_rows(
         cls,
         rows: Iterable[Sequence[Any]],
-        known: Sequence[Hashable],
+        values: Sequence[Hashable],
         n_tests: int,
         *,
         by_agreement: bool = False,
     ) -> tuple[LabelledPatterns, tuple[Hashable, ...]]:
         """Return cases given as ``(outputs, label)`` or ``(outputs, label, times)``, and classes.
 
-        The classes are the ``known`` ones, and after them what is new in ``rows``. In terms of
-        agreement an output is the first test that gave it, and so is a label; one that no test
-        gave is a class of its own.
+        The classes are the ``values``, then what is new in ``rows``. By agreement, outputs and
+        labels are replaced by the first test that gave them; a label that no test gave is a class
+        of its own.
 
         >>> cases, classes = LabelledPatterns.from_rows([(["a", None], "b", 2)], ["a"], 2)
         >>> cases.codes, cases.labels, classes
@@ -49,28 +49,30 @@ class LabelledPatterns:
         ([[0, 1, 0], [-1, 1, 1]], 'none of them')
         """
         code: dict[Hashable, int] = {None: MISSING}
-        for value in known:
+        for value in values:
             code[value] = len(code) - 1
-        alike = {} if by_agreement else {looks_like(value): value for value in known}
+        spelling = {} if by_agreement else {looks_like(value): value for value in values}
         total: dict[tuple[tuple[int, ...], int], int] = {}
         for place, row in enumerate(rows, start=1):
-            outputs, label, times = _checked(row, n_tests, place)
+            outputs, label, times = _check_row(row, n_tests, place)
             for value in (*outputs, label):
-                if value not in code and looks_like(value) in alike:
+                if value not in code and looks_like(value) in spelling:
                     raise OutputsError(
                         "labels and their outputs must be written as in the table, "
-                        f"{alike[looks_like(value)]!r}, got {value!r} at {place}"
+                        f"{spelling[looks_like(value)]!r}, got {value!r} at {place}"
                     )
             if by_agreement:
                 label = outputs.index(label) if label in outputs else "none of them"
                 outputs = agreement(outputs)
-            coded = tuple(code.setdefault(y, len(code) - 1) for y in outputs)
-            key = (coded, code.setdefault(label, len(code) - 1))
+            codes = tuple(code.setdefault(y, len(code) - 1) for y in outputs)
+            key = (codes, code.setdefault(label, len(code) - 1))
             total[key] = total.get(key, 0) + times
-        codes = np.array([outputs for outputs, _ in total], dtype=np.int64).reshape(-1, n_tests)
-        labels = np.array([label for _, label in total], dtype=np.int64)
-        weights = np.array(list(total.values()), dtype=np.float64)
-        return cls(codes, labels, weights), tuple(code)[1:]
+        cases = cls(
+            np.array([codes for codes, _ in total], dtype=np.int64).reshape(-1, n_tests),
+            np.array([label for _, label in total], dtype=np.int64),
+            np.array(list(total.values()), dtype=np.float64),
+        )
+        return cases, tuple(code)[1:]
 
     @cached_property
     def n_labels(self) -> int:
@@ -78,7 +80,7 @@ class LabelledPatterns:
         return int(self.weights.sum())
 
 
-def _checked(row: Any, n_tests: int, place: int) -> tuple[tuple[Hashable, ...], Hashable, int]:
+def _check_row(row: Any, n_tests: int, place: int) -> tuple[tuple[Hashable, ...], Hashable, int]:
     if not isinstance(row, Sequence) or len(row) not in {2, 3}:
         raise OutputsError(
             f"labels must be (outputs, label) or (outputs, label, times), got {row!r} at {place}"
@@ -88,14 +90,15 @@ def _checked(row: Any, n_tests: int, place: int) -> tuple[tuple[Hashable, ...], 
     if times > MOST_CASES:
         raise OutputsError(f"times of label {place} must be <= {MOST_CASES:.0f}, got {times!r:.50}")
     try:
-        said = tuple(map(present, outputs_in_order(outputs)))
-        right = present(label)
+        values = tuple(map(present, outputs_in_order(outputs)))
+        answer = present(label)
     except InputError as error:
         raise OutputsError(f"{error}, in label {place}") from None
-    if len(said) != n_tests:
+    n = len(values)
+    if n != n_tests:
         raise OutputsError(
-            f"outputs of a label must be {n_tests}, None where missing, got {len(said)} at {place}"
+            f"outputs of a label must be {n_tests}, None where missing, got {n} at {place}"
         )
-    if right is None:
+    if answer is None:
         raise OutputsError(f"labels must not be missing, got {label!r} at {place}")
-    return said, right, times
+    return values, answer, times

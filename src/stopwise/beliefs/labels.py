@@ -1,23 +1,23 @@
 """What labels add to a belief: they update patterns, those that agree alike, and the tests.
 
-A label belongs to a pattern of outputs and updates the belief *given that pattern*. So it does no
-harm that labels are drawn more often from some patterns than from others, as a plan does: within a
-pattern they must be drawn at random, and that is all. From coarse to fine:
+A label belongs to a pattern of outputs and updates the belief *given that pattern*. So labels may
+be sampled more often from some patterns than from others, as a plan does; they need only be random
+within a pattern. From coarse to fine:
 
 1. *Tests.* b(a) ∝ q(a)^(1 + δ) exp(Σ_k δ_k [y_k = a] + δ_shown [a is shown]): each test gets more
    or less weight than the model q gives it, and the model itself more or less. The δ have normal
    priors around 0; their widths are averaged by evidence (Laplace).
-2. *Agreement.* Where the same tests agree, a camp of tests is right in proportion to its labels and
-   to what is expected, which counts like A labels.
+2. *Agreement.* Among cases in which the same tests agree, a group of tests with the same answer (a
+   camp) is right in proportion to its labels and to its expected share, which counts like A labels.
 3. *Pattern.* The same for each answer to the very same outputs.
 
-All three move by the same labels, and one of a few may be wrong: with n labels in all, steps 1 and
-2 go n / (n + 3) of their way.
+All three steps use the same labels, and with few labels a single wrong one matters: with n labels
+in all, steps 1 and 2 are shrunk by n / (n + 3).
 
-What is expected counts like one of the `STRENGTHS`, which are averaged by how likely each makes the
-labels: little where they contradict the model, much where they bear it out. As the labels of a
-pattern grow its belief tends to the share of each label, whatever the model got wrong: the last
-step is a mean with weights n and A.
+A is one of the `STRENGTHS`, which are averaged by how likely each makes the labels: small where
+they contradict the model, large where they confirm it. As the labels of a pattern grow, its belief
+tends to the share of each label, however wrong the model is: the last step is a mean with weights n
+and A.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from stopwise.patterns import MISSING, agreement_of_rows
 STRENGTHS = np.array([3.0, 10.0, 30.0, 100.0])
 # Standard deviations of δ_k and of δ, all pairs of which are averaged, and of δ_shown.
 TEST_WIDTHS, MODEL_WIDTHS, SHOWN_WIDTH = (0.0, 0.3, 1.0, 3.0), (0.0, 0.3, 1.0), 3.0
-CAUTION = 3.0  # labels with which steps 1 and 2 go half of their way
-FLOOR = 0.01  # of the model's belief that labels can always move, in all
+CAUTION = 3.0  # labels with which steps 1 and 2 are shrunk by half
+FLOOR = 0.01  # of the model's belief is spread over all answers, so that labels can move it
 MAX_FITTED = 1_000  # labelled patterns that the weights of the tests are fitted to
 NEWTON_STEPS, LONGEST_STEP = 25, 2.0
 
@@ -45,7 +45,7 @@ class LabelUpdate:
     """What turns the belief of the model into a belief with labels."""
 
     weights: FloatArray  # δ_1, …, δ_K, δ and δ_shown; shape (K + 2,)
-    groups: IntArray  # who agrees with whom in labelled cases; shape (G, K)
+    groups: IntArray  # which tests agree in labelled cases; shape (G, K)
     # By how much a camp is likelier than the model says; the last column is for answers that no
     # test gave; shape (G, K + 1).
     factors: FloatArray
@@ -63,12 +63,12 @@ class LabelUpdate:
         agreement = agreement_of_rows(cases.codes, keep_gaps=True)
         groups, group = np.unique(agreement, axis=0, return_inverse=True)
         camps = camp_of_each(cases.codes, M)
-        expected, found = np.zeros((2, len(groups), K + 1))
+        expected, counts = np.zeros((2, len(groups), K + 1))
         np.add.at(expected, (group[:, None], camps), cases.weights[:, None] * belief)
-        np.add.at(found, (group, camps[np.arange(len(camps)), cases.labels]), cases.weights)
-        expected /= np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
-        updated = _updated(expected, found, _odds(expected, found))
-        factors = np.where(expected > 0, updated / (expected + 1e-300), 1.0) ** care
+        np.add.at(counts, (group, camps[np.arange(len(camps)), cases.labels]), cases.weights)
+        expected /= np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+        shares = _updated(expected, counts, _odds(expected, counts))
+        factors = np.where(expected > 0, shares / (expected + 1e-300), 1.0) ** care
         patterns, first, row = np.unique(
             cases.codes, axis=0, return_index=True, return_inverse=True
         )
@@ -92,24 +92,24 @@ class LabelUpdate:
         return belief
 
 
-def _updated(expected: FloatArray, found: FloatArray, odds: FloatArray) -> FloatArray:
-    """Return shares after labels were found where others were expected, each strength weighed."""
-    n = found.sum(axis=1, keepdims=True)
+def _updated(expected: FloatArray, counts: FloatArray, odds: FloatArray) -> FloatArray:
+    """Return the expected shares updated by counts of labels, averaged over the strengths."""
+    n = counts.sum(axis=1, keepdims=True)
     total = np.zeros_like(expected)
     for A, chance in zip(STRENGTHS, odds, strict=False):
-        total += chance * (A * expected + found) / (A + n)
+        total += chance * (A * expected + counts) / (A + n)
     return total
 
 
-def _odds(expected: FloatArray, found: FloatArray) -> FloatArray:
+def _odds(expected: FloatArray, counts: FloatArray) -> FloatArray:
     """Return the chance of each of the `STRENGTHS` if shares have Dirichlet laws; shape (S,)."""
     from scipy.special import gammaln
 
-    n = found.sum(axis=1)
+    n = counts.sum(axis=1)
     logs = []
     for A in STRENGTHS:
         prior = A * np.maximum(expected, 1e-6)
-        each = (gammaln(prior + found) - gammaln(prior)).sum(axis=1)
+        each = (gammaln(prior + counts) - gammaln(prior)).sum(axis=1)
         logs.append(float((each + gammaln(A) - gammaln(A + n)).sum()))
     odds = np.exp(np.array(logs) - max(logs))
     return np.asarray(odds / odds.sum())
@@ -131,15 +131,15 @@ def camp_of_each(codes: IntArray, n_classes: int) -> IntArray:
     return camps
 
 
-def matching_rows(known: IntArray, rows: IntArray) -> IntArray:
-    """Return for each row its place among the ``known`` ones, which differ; -1 if it is new."""
-    known, rows = np.ascontiguousarray(known), np.ascontiguousarray(rows)
-    place = {key.tobytes(): r for r, key in enumerate(known)}
+def matching_rows(table: IntArray, rows: IntArray) -> IntArray:
+    """Return the place of each row in ``table``, whose rows differ; -1 if it is not there."""
+    table, rows = np.ascontiguousarray(table), np.ascontiguousarray(rows)
+    place = {key.tobytes(): r for r, key in enumerate(table)}
     return np.array([place.get(key.tobytes(), -1) for key in rows], dtype=np.int64)
 
 
 def _features(codes: IntArray, log_model: FloatArray) -> FloatArray:
-    """Return what the weights of `LabelUpdate` are of; shape (R, M, K + 2)."""
+    """Return the features that the weights of `LabelUpdate` belong to; shape (R, M, K + 2)."""
     R, K = codes.shape
     features = np.zeros((R, log_model.shape[1], K + 2))
     for k in range(K):
@@ -167,8 +167,8 @@ def _tilted(codes: IntArray, model: FloatArray, weights: FloatArray) -> FloatArr
     score -= score.max(axis=1, keepdims=True)
     np.exp(score, out=score)
     score /= score.sum(axis=1, keepdims=True)
-    alike = is_unanimous(codes)
-    score[alike] = model[alike]
+    unanimous = is_unanimous(codes)
+    score[unanimous] = model[unanimous]
     return score
 
 
@@ -184,9 +184,11 @@ def _test_weights(cases: LabelledPatterns, model: FloatArray) -> FloatArray:
             for width, model_width in product(TEST_WIDTHS, MODEL_WIDTHS)
         ]
     )
-    found, evidence = _newton(features, scales, offset, cases.labels[most], cases.weights[most])
+    coefficients, evidence = _newton(
+        features, scales, offset, cases.labels[most], cases.weights[most]
+    )
     odds = np.exp(evidence - evidence.max())
-    return np.asarray(odds @ (scales * found) / odds.sum())
+    return np.asarray(odds @ (scales * coefficients) / odds.sum())
 
 
 def _newton(
@@ -201,7 +203,7 @@ def _newton(
     Feature d times ``scales[s, d]`` has a standard normal coefficient; shapes (S, D) and (S,).
     """
     S, D = scales.shape
-    chosen = features[np.arange(len(labels)), labels]
+    of_label = features[np.arange(len(labels)), labels]
     coefficients, step = np.zeros((S, D)), np.ones((S, D))
     pairs = (features[:, :, :, None] * features[:, :, None, :]).reshape(*features.shape[:2], D * D)
     for _ in range(NEWTON_STEPS):
@@ -216,7 +218,7 @@ def _newton(
         curvature = scales[:, :, None] * scales[:, None, :] * spread + np.eye(D)
         if np.abs(step).max() < 1e-5:
             break
-        slope = scales * np.einsum("srd,r->sd", chosen - mean, weights) - coefficients
+        slope = scales * np.einsum("srd,r->sd", of_label - mean, weights) - coefficients
         step = np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
         step *= np.minimum(1, LONGEST_STEP / (np.abs(step).max(axis=1, keepdims=True) + 1e-12))
         coefficients = coefficients + step

@@ -53,14 +53,13 @@ def look_ahead(
         what it is believed to cost from here on.
     """
     belief = model.posterior(seen[None])[0]
-    shown = np.flatnonzero(seen != MISSING)
-    last = int(shown[-1]) if len(shown) else -1
-    given = int(np.argmax(belief)) if answer == "believed" else int(seen[last])
-    error = 1 - float(belief[given]) if len(shown) else np.inf
+    tests_run = np.flatnonzero(seen != MISSING)
+    last = int(tests_run[-1]) if len(tests_run) else -1
+    code = int(np.argmax(belief)) if answer == "believed" else int(seen[last])
+    error = 1 - float(belief[code]) if len(tests_run) else np.inf
+    choice, least = STOP, error
     if chain is not None:
         choice, least = chain[0], min(chain[1], error)
-    else:
-        choice, least = STOP, error
     for j in np.flatnonzero(seen == MISSING).tolist():
         joint = next_joint(model, j, seen[None])[0]
         if answer == "believed":
@@ -71,4 +70,4 @@ def look_ahead(
             continue  # an earlier test does not change the answer
         if costs[j] + 1 - right < least - TOLERANCE:
             choice, least = j, float(costs[j]) + 1 - right
-    return Choice(choice, given, min(error, 1.0))
+    return Choice(choice, code, min(error, 1.0))

@@ -1,19 +1,19 @@
 """Whether the table refutes the model: two tests that give the same wrong answer too often.
 
 For a pair of tests let s(y) = Σ_a P(a | y) ([y_i = y_j ≠ a] - P(y_i = y_j ≠ a | a)), the score of a
-term for common errors. Where only one of them was run, what the other may say counts. Under the
-model its mean is 0. Its part that the parameters explain is taken out by regression on their own
-scores (Neyman's C(α) test), and the sum of the rest is compared with the same sum in 20 or 60
-tables drawn from the fitted model and fitted again: with their mean and standard deviation it has a
-t distribution. Where nothing is left after the regression, the model fits any table: three tests
-with two values, say.
+term for common errors. Where only one of the two was run, the chance that the other agrees counts.
+Under the model the mean of s is 0. Regression on the scores of the parameters removes the part that
+these explain (Neyman's C(α) test). The sum of the residuals is compared with the same sum in 20 or
+60 tables that are drawn from the fitted model and fitted again: standardised by their mean and
+standard deviation, it has a t distribution. If the regression leaves nothing, the model fits any
+table, as it does for three tests with two values.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LEVEL = 0.01  # at which the model is refuted
-N_DRAWS, MORE_DRAWS, DOUBTFUL = 20, 40, 0.1  # more tables are drawn where p is no larger
+N_DRAWS, MORE_DRAWS, DOUBTFUL = 20, 40, 0.1  # draw more tables if p is no larger
 FIRST_CYCLES, CYCLES = 20, 6  # of the fit to the table; of one to a drawn table, from there
 MAX_CASES, MAX_CELLS = 5_000, 50_000  # cases, and patterns x hidden classes; else a sample
 MAX_CASES_OF_FEW = 10_000_000  # where patterns are few, and drawn at once
-CASES_A_PARAMETER, MAX_PARAMETERS = 20, 400  # else scores are taken together
+CASES_A_PARAMETER, MAX_PARAMETERS = 20, 400  # otherwise scores are pooled
 LEAST_INFORMATION = 0.3  # of a score, to count
 LEAST_LEFT, NOTHING = 1e-3, 1e-5  # of the variance of a score, and in all, to be testable
 RIDGE = 1e-9  # a column: some scores are combinations of others
@@ -73,11 +73,11 @@ class Misfit:
         return self.p_value < LEVEL
 
 
+UNTESTABLE = Misfit(1.0, ())
+
+
 def independence(
-    hidden: Hidden,
-    complexity: Complexity,
-    codes: IntArray,
-    counts: FloatArray,
+    hidden: Hidden, complexity: Complexity, codes: IntArray, counts: FloatArray
 ) -> Misfit:
     """Test whether the tests err independently given what is hidden.
 
@@ -95,44 +95,43 @@ def independence(
     (K, M, *_), L = hidden.tests.shape, hidden.parameters.shape[1]
     is_free = M**K <= L * (1 + K * (M - 1)) and not complexity.pair
     if is_free and (codes != MISSING).all():  # as many parameters as patterns: it fits any table
-        return Misfit(1.0, ())
+        return UNTESTABLE
     rng = np.random.default_rng(0)
-    codes, counts = _sampled(codes, counts, L, rng)
-    # Independence is tested, not one accuracy a test: the errors are let free.
+    codes, counts = _sample(codes, counts, L, rng)
+    # Independence is tested and not one accuracy a test, so the errors are unrestricted.
     free = replace(complexity, share=0.0)
-    hidden = _refitted(hidden, free, codes, counts, max_cycles=FIRST_CYCLES)
-    found = _deviations(hidden, codes, counts)
-    if not found:
-        return Misfit(1.0, ())
-    drawn: dict[tuple[int, int], list[float]] = {pair: [] for pair in found}
-    misfit = Misfit(0.0, ())
+    hidden = _refit(hidden, free, codes, counts, max_cycles=FIRST_CYCLES)
+    sums = _score_sums(hidden, codes, counts)
+    if not sums:
+        return UNTESTABLE
+    resampled: dict[tuple[int, int], list[float]] = {pair: [] for pair in sums}
     for n_draws in (N_DRAWS, MORE_DRAWS):
         for _ in range(n_draws):
-            rows, times = _drawn(hidden, codes, counts, rng)
-            again = _refitted(hidden, free, rows, times)
-            for pair, (total, _) in _deviations(again, rows, times).items():
-                if pair in drawn:
-                    drawn[pair].append(total)
-        misfit = _compared(found, drawn)
+            rows, times = _draw(hidden, codes, counts, rng)
+            refit = _refit(hidden, free, rows, times)
+            for pair, total in _score_sums(refit, rows, times).items():
+                if pair in resampled:
+                    resampled[pair].append(total)
+        misfit = _compare(sums, resampled, float(counts.sum()))
         if misfit.p_value > DOUBTFUL:
             break
     return misfit
 
 
-def _compared(
-    found: dict[tuple[int, int], tuple[float, float]], drawn: dict[tuple[int, int], list[float]]
+def _compare(
+    sums: dict[tuple[int, int], float], resampled: dict[tuple[int, int], list[float]], n: float
 ) -> Misfit:
-    """Return how far the sums of scores are from those of the drawn tables."""
-    n_draws, pairs = max(map(len, drawn.values())), []
-    for pair, (total, n) in found.items():
-        values = np.array(drawn[pair])
+    """Return how far the sums of scores of ``n`` cases are from those of the resampled tables."""
+    n_draws, pairs = max(map(len, resampled.values())), []
+    for pair, total in sums.items():
+        values = np.array(resampled[pair])
         if len(values) < max(n_draws, N_DRAWS) or not (spread := float(values.std(ddof=1))):
             continue
         mean = float(values.mean())
         t = (total - mean) / (spread * math.sqrt(1 + 1 / n_draws))
         pairs.append(DependentPair(pair, t, (total - mean) / n))
     if not pairs:
-        return Misfit(1.0, ())
+        return UNTESTABLE
     from scipy.special import stdtr
 
     pairs.sort(key=lambda pair: -abs(pair.t))
@@ -140,7 +139,7 @@ def _compared(
     return Misfit(min(1.0, len(pairs) * tail), tuple(pairs))
 
 
-def _sampled(
+def _sample(
     codes: IntArray, counts: FloatArray, n_hidden: int, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
     """Return the table, or a sample of its cases if it is large."""
@@ -150,16 +149,16 @@ def _sampled(
         most = MAX_CASES_OF_FEW
     if n > most:
         whole = rng.multivariate_hypergeometric(whole, most, method="marginals")
-    kept = whole > 0
-    return codes[kept], whole[kept].astype(np.float64)
+    rows = whole > 0
+    return codes[rows], whole[rows].astype(np.float64)
 
 
-def _drawn(
+def _draw(
     hidden: Hidden, codes: IntArray, counts: FloatArray, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
     """Return a table drawn from the model, with outputs missing where they are in ``codes``.
 
-    Cases that are alike so far are drawn at once, however many there are.
+    Cases with the same outputs so far are drawn at once, however many they are.
     """
     K, M = len(hidden.tests), hidden.n_classes
     prior = hidden.parameters[0] / hidden.parameters[0].sum()
@@ -171,9 +170,9 @@ def _drawn(
     for k in range(K):
         law = chances[k, classes]
         law = np.where(rows[:, [k]] == MISSING, np.eye(1, M), law / law.sum(axis=1, keepdims=True))
-        drawn = rng.multinomial(times, law)
-        place, output = np.nonzero(drawn)
-        times, rows, classes = drawn[place, output], rows[place], classes[place]
+        times_of_each = rng.multinomial(times, law)
+        place, output = np.nonzero(times_of_each)
+        times, rows, classes = times_of_each[place, output], rows[place], classes[place]
         rows[:, k] = np.where(rows[:, k] == MISSING, MISSING, output)
     return _distinct(rows, times)
 
@@ -184,7 +183,7 @@ def _distinct(rows: IntArray, counts: Any) -> tuple[IntArray, FloatArray]:
     return rows[first], np.asarray(np.bincount(place, weights=counts), dtype=np.float64)
 
 
-def _refitted(
+def _refit(
     hidden: Hidden,
     complexity: Complexity,
     codes: IntArray,
@@ -200,22 +199,22 @@ def _refitted(
     return Hidden(fits.parameters[:, 0], M)
 
 
-def _deviations(
+def _score_sums(
     hidden: Hidden, codes: IntArray, counts: FloatArray
-) -> dict[tuple[int, int], tuple[float, float]]:
-    """Return for each pair that can be tested the sum of its scores, and the number of cases."""
-    n = float(counts.sum())
+) -> dict[tuple[int, int], float]:
+    """Return for each pair that can be tested the sum of its scores."""
     chances = hidden.chances(codes).reshape(len(codes), -1)
     root = np.sqrt(counts)
     scores = dict(_pair_scores(hidden, codes, chances))
     if not scores:
         return {}
     whole = root[:, None] * np.stack([*scores.values()], axis=1)
-    left = _unexplained(whole, root[:, None] * _own_scores(hidden, codes, chances, n))
-    rest, all_ = (left**2).sum(axis=0), (whole**2).sum(axis=0)
-    testable = (rest > LEAST_LEFT * all_) & (rest > NOTHING)
-    sums = zip(scores, (root @ left).tolist(), testable.tolist(), strict=True)
-    return {pair: (total, n) for pair, total, is_testable in sums if is_testable}
+    own = _own_scores(hidden, codes, chances, float(counts.sum()))
+    residuals = _residuals(whole, root[:, None] * own)
+    rest, total = (residuals**2).sum(axis=0), (whole**2).sum(axis=0)
+    is_testable = (rest > LEAST_LEFT * total) & (rest > NOTHING)
+    sums = zip(scores, (root @ residuals).tolist(), strict=True)
+    return dict(compress(sums, is_testable))
 
 
 def _pair_scores(
@@ -224,10 +223,10 @@ def _pair_scores(
     tests = hidden.tests
     K, M, H, _ = tests.shape
     right = np.einsum("kaha->kha", tests)
-    shown = codes != MISSING
+    was_run = codes != MISSING
     levels = chances.reshape(len(codes), H, M)
     for i, j in combinations(range(K), 2):
-        both = shown[:, i] & shown[:, j]
+        both = was_run[:, i] & was_run[:, j]
         if not both.any():
             continue
         expected = (tests[i] * tests[j]).sum(axis=0) - right[i] * right[j]
@@ -235,49 +234,48 @@ def _pair_scores(
         (rows,) = np.nonzero(both & (codes[:, i] == codes[:, j]))
         score[rows] += 1 - levels.sum(axis=1)[rows, codes[rows, i]]
         for one, other in ((i, j), (j, i)):  # only one was run: the other may say the same
-            (rows,) = np.nonzero(shown[:, one] & ~shown[:, other])
+            (rows,) = np.nonzero(was_run[:, one] & ~was_run[:, other])
             output = codes[rows, one]
             same = levels[rows] * tests[other][output]
             same[np.arange(len(rows)), :, output] = 0.0
             score[rows] += same.sum(axis=(1, 2))
-        yield (i, j), np.where(shown[:, i] | shown[:, j], score, 0.0)
+        yield (i, j), np.where(was_run[:, i] | was_run[:, j], score, 0.0)
 
 
 def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) -> FloatArray:
-    """Return the scores of the parameters, taken together where they are too many; (R, D)."""
+    """Return the scores of the parameters, pooled where they are too many; shape (R, D)."""
     tests = hidden.tests
     K, M, H, _ = tests.shape
     L = H * M
-    found = [chances - hidden.parameters[0]]
+    columns = [chances - hidden.parameters[0]]
     each = min(n / CASES_A_PARAMETER, MAX_PARAMETERS) >= L + K * (M - 1) * L
     for k in range(K):
-        shown = codes[:, k] != MISSING
-        (rows,) = np.nonzero(shown)
-        said = np.zeros((len(codes), M))
-        said[rows, codes[rows, k]] = 1.0
-        theta, given = tests[k], chances.reshape(-1, H, M) * shown[:, None, None]
+        was_run = codes[:, k] != MISSING
+        (rows,) = np.nonzero(was_run)
+        output = np.zeros((len(codes), M))
+        output[rows, codes[rows, k]] = 1.0
+        theta, levels = tests[k], chances.reshape(-1, H, M) * was_run[:, None, None]
         if (theta == theta[:, :1]).all():  # it does not depend on the level
-            theta, given = theta[:, :1], given.sum(axis=1, keepdims=True)
+            theta, levels = theta[:, :1], levels.sum(axis=1, keepdims=True)
         if each:
-            scores = given[:, None] * (said[:, :, None, None] - theta)
-            found.append(scores[:, 1:].reshape(len(codes), -1))
+            scores = levels[:, None] * (output[:, :, None, None] - theta)
+            columns.append(scores[:, 1:].reshape(len(codes), -1))
             continue
-        right = given * (said[:, None, :] - np.einsum("aha->ha", theta))
+        right = levels * (output[:, None, :] - np.einsum("aha->ha", theta))
         if n < 2 * (L + K * (L + M)):  # still too many: one for all right answers of a test
-            found.append(right.sum(axis=(1, 2))[:, None])
+            columns.append(right.sum(axis=(1, 2))[:, None])
             continue
-        found.append(right.reshape(len(codes), -1))
-        found.append(
-            said * shown[:, None] - np.einsum("rha,bha->rb", given, theta) - right.sum(axis=1)
-        )
-    return np.concatenate(found, axis=1)
+        columns.append(right.reshape(len(codes), -1))
+        expected = np.einsum("rha,bha->rb", levels, theta)
+        columns.append(output * was_run[:, None] - expected - right.sum(axis=1))
+    return np.concatenate(columns, axis=1)
 
 
-def _unexplained(whole: FloatArray, explaining: FloatArray) -> FloatArray:
-    """Return what regression on the columns of ``explaining`` leaves of those of ``whole``."""
-    scale = np.sqrt((explaining**2).sum(axis=0))
-    told = scale > LEAST_INFORMATION  # no more than a class without cases has
-    columns = explaining[:, told] / scale[told]
+def _residuals(whole: FloatArray, regressors: FloatArray) -> FloatArray:
+    """Return the residuals of the columns of ``whole`` after regression on ``regressors``."""
+    scale = np.sqrt((regressors**2).sum(axis=0))
+    is_informative = scale > LEAST_INFORMATION  # more than a class without cases has
+    columns = regressors[:, is_informative] / scale[is_informative]
     gram = columns.T @ columns
     np.fill_diagonal(gram, 1 + RIDGE * max(len(gram), 1))
     return np.asarray(whole - columns @ np.linalg.solve(gram, columns.T @ whole))

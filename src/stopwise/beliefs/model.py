@@ -14,12 +14,12 @@ from stopwise.beliefs.cases import Cases
 from stopwise.beliefs.complexity import Complexity, complexities
 from stopwise.beliefs.em import Design, Fits
 from stopwise.beliefs.explain import explanation
-from stopwise.beliefs.fitting import best_fit, chosen_fit, later_is_right, votes_and_others
+from stopwise.beliefs.fitting import best_fit, choose_fit, later_is_right, votes_and_others
 from stopwise.beliefs.hidden import Hidden
 from stopwise.beliefs.intervals import Z, spreads
 from stopwise.beliefs.labelled_patterns import LabelledPatterns
 from stopwise.beliefs.labels import LabelUpdate
-from stopwise.beliefs.misfit import Misfit, independence
+from stopwise.beliefs.misfit import UNTESTABLE, Misfit, independence
 from stopwise.cascade import FloatArray, IntArray, read_only
 from stopwise.checks import whole_number
 from stopwise.errors import OutputsError, SettingError
@@ -38,15 +38,15 @@ class LatentClasses:
     classes
         The possible right answers.
     hidden
-        The law that was fitted; `prior` and `confusion` are its parts.
+        The fitted law; `prior` and `confusion` are parts of it.
     table
         What it was fitted to.
     complexity
         How simple the model is: the prior's weight, and the levels of difficulty.
     is_identified
-        Whether three tests that vary and are no copies were seen together after outputs of every
-        kind, and do not look nested. Otherwise the table fits many error rates, and where two
-        tests differ the later one is taken to be right.
+        Whether three tests that vary and are not copies of each other were seen together after
+        outputs of every kind, and do not look nested. Otherwise many error rates fit the table,
+        and where two tests differ the later one is assumed to be right.
     has_converged
         Whether the iteration converged.
     is_settled
@@ -91,57 +91,55 @@ class LatentClasses:
         ----------
         table
             The patterns and how many cases show each. Whole numbers are counts; anything else is a
-            law, known exactly. A missing output is skipped: that a test was left out because of
-            what was seen before leaves the likelihood intact.
+            law, known exactly. A missing output is skipped: the likelihood stays valid if earlier
+            outputs decided whether a test was run.
         labels
             Cases whose right answer is known: ``(outputs, label)`` or ``(outputs, label, times)``,
-            ``None`` for a missing output. They may be drawn more often from some patterns than from
-            others.
+            ``None`` for a missing output. Some patterns may be sampled more often than others.
         seed
             Seed of the split that chooses how simple the model is, and of the random start.
         start
-            An earlier fit to go on from: faster, and as simple as that was. A fit to the very same
-            table is taken as it is, with these labels in place of its own.
+            An earlier fit to start from: faster, with the same complexity. A fit to the very same
+            table is reused, with these labels in place of its own.
         """
-        told = Cases.of(table)
+        cases = Cases.of(table)
         seed = whole_number("seed", seed, SettingError, least=0)
         if start is not None and not isinstance(start, LatentClasses):
             raise SettingError(f"start must be a LatentClasses, got {start!r}")
-        K, M = told.codes.shape[1], len(table.classes)
         rows = () if labels is None else labels
         if not isinstance(rows, Iterable):
             raise OutputsError(f"labels must be cases with their label, got {labels!r}")
-        cases, classes = LabelledPatterns.from_rows(
-            rows, table.classes, K, by_agreement=table.agreement_only
+        labelled, classes = LabelledPatterns.from_rows(
+            rows, table.classes, cases.codes.shape[1], by_agreement=table.agreement_only
         )
-        if start is not None and start.table is table:  # only the labels may be others
-            hidden = start.hidden.cut(M).extended(len(classes))
+        if start is not None and start.table is table:  # only the labels may differ
+            hidden = start.hidden.cut(len(table.classes)).extended(len(classes))
             model = replace(start, classes=classes, hidden=hidden, labels=None, update=None)
         else:
-            model = cls._fitted(table, told, classes, start, np.random.default_rng(seed))
-        return model._with_labels(cases) if cases.n_labels else model
+            model = cls._fit_table(table, cases, classes, start, np.random.default_rng(seed))
+        return model._with_labels(labelled) if labelled.n_labels else model
 
     @classmethod
-    def _fitted(
+    def _fit_table(
         cls,
         table: PatternTable,
-        told: Cases,
+        cases: Cases,
         classes: tuple[Hashable, ...],
         start: LatentClasses | None,
         rng: np.random.Generator,
     ) -> LatentClasses:
         M = len(table.classes)
-        design = Design(told.codes, M)
+        design = Design(cases.codes, M)
         earlier = start._on(table) if start is not None else None
         complexity, is_identified, is_settled = Complexity(0.0), True, True
-        if start is not None and earlier is not None and told.tell_rates:
+        if start is not None and earlier is not None and cases.tell_rates:
             complexity, is_settled = start.complexity, start.is_settled
-            fits = best_fit(design, told.counts, complexity, earlier)
-        elif choices := complexities(design, told, rng, agreement_only=table.agreement_only):
-            first = votes_and_others(design, told.counts, rng)
-            fits, complexity, is_settled = chosen_fit(design, told.counts, choices, first)
+            fits = best_fit(design, cases.counts, complexity, earlier)
+        elif choices := complexities(design, cases, rng, agreement_only=table.agreement_only):
+            first = votes_and_others(design, cases.counts, rng)
+            fits, complexity, is_settled = choose_fit(design, cases.counts, choices, first)
         else:
-            is_identified, fits = False, later_is_right(design, told.counts)
+            is_identified, fits = False, later_is_right(design, cases.counts)
         return cls(
             classes,
             Hidden(fits.parameters[:, 0], M).extended(len(classes)),
@@ -152,11 +150,11 @@ class LatentClasses:
             is_settled,
         )
 
-    def _with_labels(self, cases: LabelledPatterns) -> LatentClasses:
-        """Return the model with labels in place of those that it has."""
+    def _with_labels(self, labels: LabelledPatterns) -> LatentClasses:
+        """Return the model with these labels in place of its own."""
         bare = replace(self, labels=None, update=None)
-        update = LabelUpdate.fit(cases, bare.posterior(cases.codes))
-        return replace(bare, labels=cases, update=update)
+        update = LabelUpdate.fit(labels, bare.posterior(labels.codes))
+        return replace(bare, labels=labels, update=update)
 
     def redrawn(self, hidden: Hidden, rng: np.random.Generator) -> LatentClasses:
         """Return the model with another law, and with its labels weighted at random."""
@@ -167,7 +165,7 @@ class LatentClasses:
         return other._with_labels(replace(self.labels, weights=weights))
 
     def _on(self, table: PatternTable) -> Fits | None:
-        """Return this fit for the classes of ``table``, or ``None`` where it is of no use there."""
+        """Return this fit for the classes of ``table``, or ``None`` if it does not apply to it."""
         if not self.is_identified or self.n_tests != table.codes.shape[1]:
             return None
         return Fits.of(self.hidden.renamed([self._place.get(y) for y in table.classes]).parameters)
@@ -218,16 +216,16 @@ class LatentClasses:
 
     def belief(self, outputs: Sequence[Any]) -> dict[Hashable, float]:
         """Return the chance of each answer after ``outputs``, ``None`` where one is missing."""
-        said = outputs_in_order(outputs)
-        if len(said) > self.n_tests:
-            raise OutputsError(f"outputs must be at most {self.n_tests}, got {len(said)}")
+        values = outputs_in_order(outputs)
+        if len(values) > self.n_tests:
+            raise OutputsError(f"outputs must be at most {self.n_tests}, got {len(values)}")
         codes = np.full((1, self.n_tests), MISSING)
-        for k, output in enumerate(map(present, said)):
+        for k, output in enumerate(map(present, values)):
             if output is None:
                 continue
             if output not in self._place:
-                known = ", ".join(map(repr, self.classes[:20]))
-                raise OutputsError(f"outputs must be among {known}, got {output!r} at test {k + 1}")
+                names = ", ".join(map(repr, self.classes[:20]))
+                raise OutputsError(f"outputs must be among {names}, got {output!r} at test {k + 1}")
             codes[0, k] = self._place[output]
         return dict(zip(self.classes, self.posterior(codes)[0].tolist(), strict=True))
 
@@ -254,8 +252,9 @@ class LatentClasses:
     def error_intervals(self) -> FloatArray:
         """Limits for each error rate; shape (K, 2).
 
-        They cover the truth in about 95 of 100 tables if the model holds, and leave out that it may
-        not. A law has no width; a model that is not identified says nothing, so 0 to 1.
+        They cover the truth in about 95 of 100 tables if the model holds; the chance that it does
+        not is not included. The interval of a law has no width. A model that is not identified says
+        nothing, so its intervals are 0 to 1.
         """
         if not (self.is_identified or self.n_labels):
             return read_only(np.tile([0.0, 1.0], (self.n_tests, 1)))
@@ -269,7 +268,7 @@ class LatentClasses:
     def misfit(self) -> Misfit:
         """Whether the table refutes the model, and which tests depend on each other most."""
         if not (self.is_identified and self.is_settled):
-            return Misfit(1.0, ())
+            return UNTESTABLE
         hidden = self.hidden.cut(len(self.table.classes))
         return independence(hidden, self.complexity, self.cases.codes, self.cases.counts)
 
@@ -280,7 +279,7 @@ class LatentClasses:
     def errors(self, codes: IntArray, weights: Any) -> FloatArray:
         """Return how often each test is believed to err over patterns of these weights.
 
-        Where a test was not run its chance to err is that given the others.
+        If a test was not run, its chance to err is that given the other outputs.
         """
         codes = np.asarray(codes, dtype=np.int64)
         shares = np.asarray(weights, dtype=np.float64) / np.sum(weights)
@@ -290,11 +289,11 @@ class LatentClasses:
 
     def wrong(self, codes: IntArray) -> FloatArray:
         """Return the chance that each test is wrong, given the outputs of a case; shape (R, K)."""
-        chances, found = self.posterior(codes), np.zeros(codes.shape)
+        chances, errors = self.posterior(codes), np.zeros(codes.shape)
         for k, column in enumerate(codes.T):
             (rows,) = np.nonzero(column != MISSING)
-            found[rows, k] = 1 - chances[rows, column[rows]]
+            errors[rows, k] = 1 - chances[rows, column[rows]]
             (rows,) = np.nonzero(column == MISSING)
             if len(rows):
-                found[rows, k] = 1 - self.hidden.right(k, codes[rows], chances[rows])
-        return found
+                errors[rows, k] = 1 - self.hidden.right(k, codes[rows], chances[rows])
+        return errors

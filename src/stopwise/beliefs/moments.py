@@ -8,7 +8,7 @@ right answer,
 
 so the columns of Θ are eigenvectors (J. T. Chang, "Full reconstruction of Markov models on
 evolutionary trees", Mathematical Biosciences 137, 1996), and all else follows by linear equations.
-Expectation maximisation creeps where tests are little better than chance; this is where it ends.
+Expectation maximisation is slow where tests are hardly better than chance; this is its limit.
 """
 
 from __future__ import annotations

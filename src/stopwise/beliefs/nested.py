@@ -5,12 +5,12 @@ The outputs of early exits, or of models with ever more features, are close to a
     P(y) = P(y_1) Π_k P(y_k+1 | y_k).
 
 The model of independent errors explains such a table by a test in the middle that hardly errs,
-where in truth later tests are better. Where a chain explains nearly as well how the outputs of
-tests depend on each other, outputs alone do not tell error rates.
+where in truth later tests are better. If a chain explains nearly as well how the outputs of tests
+depend on each other, outputs alone do not tell error rates.
 
-A chain reads the same in both directions where all tests were run. Where the outputs so far decided
-whether the next test was run, only this one leaves the likelihood intact: the other learns from the
-cases that went on what made them go on.
+If all tests were run, a chain is the same in both directions. If the outputs so far decided whether
+the next test was run, only this direction is valid: among the cases that went on, P(y_k+1 | y_k) is
+what it is among all cases, and P(y_k | y_k+1) is not.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def chain_logs(design: Design, weights: FloatArray, strengths: FloatArray) -> Fl
     after = np.full(len(codes), MISSING)  # the next test that was run
     for k in reversed(range(design.n_tests)):
         column = codes[:, k]
-        given = (column[:, None] == np.arange(M))[:, None, :]
-        parameters = maximise(design, weights[:, :, None] * given, strengths)
+        is_output = (column[:, None] == np.arange(M))[:, None, :]
+        parameters = maximise(design, weights[:, :, None] * is_output, strengths)
         (rows,) = np.nonzero((column != MISSING) & (after != MISSING))
-        said = 1 + after[rows] * M + codes[rows, after[rows]]
-        logs[rows] += np.log(parameters[said, :, column[rows]] + TINY)
+        next_output = 1 + after[rows] * M + codes[rows, after[rows]]
+        logs[rows] += np.log(parameters[next_output, :, column[rows]] + TINY)
         after[column != MISSING] = k
         (rows,) = np.nonzero((column != MISSING) & (codes[:, :k] == MISSING).all(axis=1))
         logs[rows] += np.log(parameters[0][:, column[rows]].T + TINY)

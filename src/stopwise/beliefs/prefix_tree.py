@@ -12,11 +12,11 @@ from stopwise.patterns import MISSING
 
 @dataclass(frozen=True, eq=False)
 class ToldCases:
-    """What was told of cases: patterns, how far each was run, how often, how often with a label."""
+    """Observed patterns: how far each was run, how many cases show it, how many have a label."""
 
     codes: IntArray  # one row a pattern, one column a test, -1 for no output; shape (R, K)
     lengths: IntArray  # how many tests were run, in the order of the cascade; shape (R,)
-    weights: FloatArray  # how many cases; 0 for a pattern that is only thought of; shape (R,)
+    weights: FloatArray  # how many cases; 0 for a pattern that is only possible; shape (R,)
     n_labels: FloatArray  # how many of them have a label; shape (R,)
 
     @classmethod
@@ -53,11 +53,6 @@ class Level:
     n_labels: FloatArray
     n_labels_below: FloatArray
 
-    @property
-    def standing(self) -> IntArray:
-        """The last output of each prefix that is not missing, -1 if there is none."""
-        return standing_codes(self.codes)
-
 
 def standing_codes(codes: IntArray) -> IntArray:
     """Return the last output of each row that is not missing, -1 if there is none.
@@ -65,11 +60,10 @@ def standing_codes(codes: IntArray) -> IntArray:
     >>> standing_codes(np.array([[1, 0, -1], [-1, -1, -1]]))
     array([ 0, -1])
     """
-    answer = codes[:, 0].copy()
+    answers = codes[:, 0]
     for column in codes.T[1:]:
-        shown = column != MISSING
-        answer[shown] = column[shown]
-    return answer
+        answers = np.where(column == MISSING, answers, column)
+    return answers
 
 
 def prefix_levels(cases: ToldCases, n_classes: int) -> list[Level]:

@@ -1,11 +1,11 @@
-"""What cases would have shown if none had been stopped early, from those that went on.
+"""The outputs that cases would have shown had none been stopped early, from those that went on.
 
-Whether a case goes on after a prefix s depends on s alone, and on chance. So those that went on
-show what the others would have shown, and each stands for N(s) / n(s) cases, N(s) of which reached
-s and n(s) went on (the product-limit estimate of E. L. Kaplan and P. Meier, "Nonparametric
-estimation from incomplete observations", 1958, with prefixes for times). A model that is fitted to
-the weighted table sees the mixture of cases that there is, not that which the rule lets through:
-that matters where the model is only roughly right.
+Whether a case goes on after a prefix s depends on s and on chance alone. So those that went on
+show what the others would have shown. If N(s) cases reached s and n(s) went on, each of these
+stands for N(s) / n(s) cases (the product-limit estimate of E. L. Kaplan and P. Meier,
+"Nonparametric estimation from incomplete observations", 1958, with prefixes for times). A model
+fitted to the weighted table sees the mixture of all cases, not of those that the rule lets through.
+That matters where the model is only roughly right.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from stopwise.beliefs.spread_law import spread_law
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.patterns import MISSING
 
-EVEN = 1e-3  # cases spread evenly, so that no pattern is impossible
+EVEN = 1e-3  # cases that are spread evenly, so that no pattern is impossible
 
 
 def representative_cases(levels: list[Level]) -> tuple[IntArray, IntArray]:
     """Return patterns and how often each would occur, in whole cases, had all been run to the end.
 
-    Prefixes from which nobody went on stay as they are. The total is the effective number of cases,
-    (Σw)² / Σw² over cases with weights w: few that stand for many do not count like many.
+    Prefixes from which no case went on stay as they are. The total is the effective number of
+    cases, (Σw)² / Σw² over cases with weights w: a few that stand for many count as few.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def representative_cases(levels: list[Level]) -> tuple[IntArray, IntArray]:
 def representative_of_any_order(
     codes: IntArray, weights: FloatArray, n_classes: int
 ) -> tuple[IntArray, IntArray]:
-    """Return the same where tests were run in any order, by the law of complete patterns.
+    """Return the same for tests that were run in any order, by the law of complete patterns.
 
     Parameters
     ----------
@@ -76,13 +76,12 @@ def representative_of_any_order(
     """
     K = codes.shape[1]
     is_complete = (codes != MISSING).all(axis=1)
-    found = np.zeros((n_classes,) * K)
-    np.add.at(found, tuple(codes[is_complete].T), weights[is_complete])
-    even = np.full(found.shape, 1 / found.size)
+    counts = np.zeros((n_classes,) * K)
+    np.add.at(counts, tuple(codes[is_complete].T), weights[is_complete])
+    even = np.full(counts.shape, 1 / counts.size)
     law = spread_law(even, codes, weights, strength=EVEN)
-    every = np.indices(found.shape).reshape(K, -1).T
-    seen = found.reshape(-1) > 0
-    return _whole_cases(every[seen], law.reshape(-1)[seen], found.reshape(-1)[seen])
+    occurs = counts > 0
+    return _whole_cases(np.argwhere(occurs), law[occurs], counts[occurs])
 
 
 def _whole_cases(
@@ -91,8 +90,7 @@ def _whole_cases(
     """Return patterns of some weight, each shown by ``count`` cases, as whole effective cases."""
     effective = weight.sum() ** 2 / (weight**2 / count).sum()
     order = np.lexsort(table.T[::-1])
-    # Rounded along the sorted rows, so that what is lost of one is given to its neighbour.
+    # Rounded along the sorted rows, so that what one row loses its neighbour gets.
     whole = np.floor(np.cumsum(weight[order]) * effective / weight.sum() + 0.5).astype(np.int64)
     times = np.diff(whole, prepend=0)
-    kept = times > 0
-    return table[order][kept], times[kept]
+    return table[order][times > 0], times[times > 0]

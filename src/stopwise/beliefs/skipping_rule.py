@@ -39,11 +39,11 @@ class SkippingRule:
     """What to do in each state; arrays have one axis a test, its last index for "not run"."""
 
     tests: IntArray  # the test to run next, or -1 to stop
-    # V, the least cost + error from there on as believed, what was spent left out.
+    # V, the least cost + error expected from there on, without what has been paid.
     values: FloatArray
     answers: IntArray  # the code of the answer if one stops, -1 if there is none to give
     errors: FloatArray  # the chance, as believed, that this answer is wrong
-    is_reached: BoolArray  # whether the rule itself ever comes there
+    is_reached: BoolArray  # whether the rule ever gets there
 
 
 def n_states(n_tests: int, n_classes: int) -> int:
@@ -83,8 +83,8 @@ def skipping_rule(
         joint = np.concatenate([joint, joint.sum(axis=axis, keepdims=True)], axis=axis)
     _add_labels_of_states(model, law, joint)
     states = np.indices(law.shape).reshape(K, -1)
-    seen = np.where(states == M, MISSING, states)
-    answers = standing_codes(seen.T) if answer == "last" else joint.reshape(-1, M).argmax(axis=1)
+    outputs = np.where(states == M, MISSING, states)
+    answers = standing_codes(outputs.T) if answer == "last" else joint.reshape(-1, M).argmax(axis=1)
     right = joint.reshape(-1, M)[np.arange(law.size), answers]
     total = law.reshape(-1)
     errors = 1 - np.divide(right, total, out=np.zeros(law.size), where=total > 0)
@@ -94,7 +94,7 @@ def skipping_rule(
 
 
 def _add_labels_of_states(model: LatentClasses, law: FloatArray, joint: FloatArray) -> None:
-    """Weigh in labels of cases that stopped early, by their share of all labels from there on."""
+    """Include the labels of cases that stopped early, by their share of all labels from there."""
     if model.labels is None:
         return
     codes, weights, M = model.labels.codes, model.labels.weights, len(model.classes)
@@ -116,27 +116,29 @@ def _induced(
     values, tests = errors.copy(), np.full(law.shape, STOP)
     for run in range(K - 1, -1, -1):
         for j in range(K):
-            after, before = [slice(None)] * K, [slice(None)] * K
-            after[j], before[j] = slice(M), slice(M, None)
-            ahead = (law[tuple(after)] * np.minimum(values[tuple(after)], 1.0)).sum(
-                axis=j, keepdims=True
-            )
-            whole = law[tuple(before)]
+            before, after = _states_around(j, M)
+            ahead = (law[after] * np.minimum(values[after], 1.0)).sum(axis=j, keepdims=True)
+            whole = law[before]
             going_on = costs[j] + np.divide(ahead, whole, out=np.ones_like(ahead), where=whole > 0)
-            better = (n_run[tuple(before)] == run) & (going_on < values[tuple(before)] - TOLERANCE)
-            values[tuple(before)] = np.where(better, going_on, values[tuple(before)])
-            tests[tuple(before)] = np.where(better, j, tests[tuple(before)])
+            better = (n_run[before] == run) & (going_on < values[before] - TOLERANCE)
+            values[before] = np.where(better, going_on, values[before])
+            tests[before] = np.where(better, j, tests[before])
     return SkippingRule(tests, values, answers, np.clip(errors, 0.0, 1.0), _reached(tests))
 
 
 def _reached(tests: IntArray) -> BoolArray:
-    """Return where the rule comes to from the state in which nothing was run."""
+    """Return the states that the rule reaches from the one in which nothing was run."""
     K, M = tests.ndim, tests.shape[0] - 1
     reached = np.zeros(tests.shape, dtype=bool)
     reached[(M,) * K] = True
     for _ in range(K):
         for j in range(K):
-            after, before = [slice(None)] * K, [slice(None)] * K
-            after[j], before[j] = slice(M), slice(M, None)
-            reached[tuple(after)] |= reached[tuple(before)] & (tests[tuple(before)] == j)
+            before, after = _states_around(j, M)
+            reached[after] |= reached[before] & (tests[before] == j)
     return reached
+
+
+def _states_around(j: int, n_classes: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """Return the indices of the states in which test j was not run, and in which it was."""
+    axes = (slice(None),) * j
+    return (*axes, slice(n_classes, None)), (*axes, slice(n_classes))

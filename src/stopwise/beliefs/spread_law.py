@@ -1,9 +1,9 @@
 """The law of complete patterns from cases with gaps, whichever tests were run in each.
 
-Which tests a case has depends on its outputs so far, and on chance. So a case with gaps may be
+Which tests a case has depends on its outputs so far and on chance alone. So a case with gaps may be
 spread over the patterns that it leaves possible, in proportion to their law, and the law follows
-from the counts: expectation maximisation. It starts from the complete cases, among which the chance
-of an output given others is right wherever these others decided what was run.
+from the counts: expectation maximisation. It starts from the complete cases. Among these the chance
+of an output given others is unbiased if these others decided what was run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def spread_law(
     Parameters
     ----------
     prior
-        What is expected of it, positive; shape (M,) * K.
+        The expected law, positive; shape (M,) * K.
     codes, weights
         The patterns seen, -1 for no output, and how often; shapes (R, K) and (R,).
     strength
@@ -39,23 +39,23 @@ def spread_law(
            [0.  , 0.5 ]])
     """
     K, M = prior.ndim, prior.shape[0]
-    shown = codes != MISSING
+    was_run = codes != MISSING
     by_tests: dict[tuple[bool, ...], FloatArray] = defaultdict(lambda: np.zeros((M + 1,) * K))
-    for row, output, n in zip(shown.tolist(), codes, weights, strict=True):
-        by_tests[tuple(row)][tuple(output)] += n
-    counted = strength * prior
+    for row, outputs, n in zip(was_run.tolist(), codes, weights, strict=True):
+        by_tests[tuple(row)][tuple(outputs)] += n
+    complete = strength * prior
     gaps = []
     for tests, table in by_tests.items():
-        # One place along each axis that was not shown, the last; the others along those that were.
-        places = tuple(slice(M) if is_shown else slice(M, None) for is_shown in tests)
+        # The last place along the axis of a test that was not run, and otherwise all but the last.
+        places = tuple(slice(M) if is_run else slice(M, None) for is_run in tests)
         missing = tuple(k for k in range(K) if not tests[k])
         if missing:
             gaps.append((table[places], missing))
         else:
-            counted = counted + table[places]
-    law = counted / counted.sum()
+            complete = complete + table[places]
+    law = complete / complete.sum()
     for _ in range(STEPS if gaps else 0):
-        total = counted.copy()
+        total = complete.copy()
         for table, missing in gaps:
             total += law * (table / law.sum(axis=missing, keepdims=True))
         law = total / total.sum()

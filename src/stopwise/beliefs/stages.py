@@ -17,9 +17,9 @@ def stage_costs(model: LatentClasses, table: PatternTable, cascade: Cascade) -> 
     """Return the price and the expected mistakes of each stage, in error units; the least is best.
 
     Without labels the mistakes are not quite those of the belief. Tests that share their errors
-    look better than they are, the early ones most, and often nothing in the table tells. So a share
-    `HEDGE` goes to the assumption of the proven rules, that the last test is right where another
-    differs: C_k + (1 - h) γ_k + h P(Y^k ≠ Y^K). With n labels h falls like 1 / n.
+    look better than they are, the early ones most, and often nothing in the table shows it. So a
+    share `HEDGE` goes to the assumption of the proven rules, that the last test is right where
+    another differs: C_k + (1 - h) γ_k + h P(Y^k ≠ Y^K). With n labels h falls like 1 / n.
 
     Infinite for a stage whose test was never run: nothing is known about it.
 

@@ -7,10 +7,10 @@ next test:
 
 The law of the next output is counted where many went on from s and the model's where few did,
 p(y | s) = (n(s, y) + α m(y | s)) / (n(s) + α). The belief at s is the mean of the beliefs that
-follow it, b(s) = Σ_y p(y | s) b(s, y), and the model's at the end. So a belief does not change on
-average by looking further, and no gain comes from a model that contradicts itself. Only where cases
-that stopped at s have labels does the model's belief at s, which they update, count as well, by
-their share among the labels at s and below.
+follow it, b(s) = Σ_y p(y | s) b(s, y), and the model's at the end. So looking further does not
+change a belief on average, and no gain comes from a model that contradicts itself. If cases that
+stopped at s have labels, the model's own belief at s, which these update, counts as well, by their
+share among the labels at s and below.
 """
 
 from __future__ import annotations
@@ -22,7 +22,14 @@ import numpy as np
 
 from stopwise.beliefs.model import LatentClasses
 from stopwise.beliefs.prediction import next_is_right, next_law
-from stopwise.beliefs.prefix_tree import Level, ToldCases, padded, per_parent, prefix_levels
+from stopwise.beliefs.prefix_tree import (
+    Level,
+    ToldCases,
+    padded,
+    per_parent,
+    prefix_levels,
+    standing_codes,
+)
 from stopwise.cascade import TOLERANCE, BoolArray, FloatArray, IntArray
 from stopwise.patterns import MISSING
 
@@ -41,7 +48,7 @@ class Decisions:
 
     level: Level  # the prefixes
     stops: BoolArray  # whether to stop there
-    # V, the least cost + error from there on as believed, what was spent left out.
+    # V, the least cost + error expected from there on, without what has been paid.
     values: FloatArray
     answers: IntArray  # the code of the answer if one stops, -1 if there is none to give
     errors: FloatArray  # the chance, as believed, that this answer is wrong
@@ -65,7 +72,7 @@ def stopping_rule(
     """
     K, M = cases.codes.shape[1], len(model.classes)
     levels = prefix_levels(cases.with_all_patterns(M) if M**K <= MOST_PATTERNS else cases, M)
-    decided: list[Decisions] = []
+    rule: list[Decisions] = []
     beliefs = values = np.empty(0)
     for k in range(K - 1, -1, -1):
         level = levels[k]
@@ -78,23 +85,23 @@ def stopping_rule(
             beliefs = _belief_ahead(level, levels[k + 1], law, rest, beliefs, own)
             going_on = costs[k + 1] + per_parent(levels[k + 1], law * values, len(own))
             going_on += rest * one_stage_value(model, patterns, costs, k + 1)
-        answers = level.standing if answer == "last" else np.argmax(beliefs, axis=1)
+        answers = standing_codes(level.codes) if answer == "last" else np.argmax(beliefs, axis=1)
         right = beliefs[np.arange(len(beliefs)), answers]
         errors = np.where(answers == MISSING, 1.0, np.clip(1 - right, 0.0, 1.0))
         values = np.minimum(errors, going_on)
         stops = errors <= going_on + TOLERANCE
-        decided.append(Decisions(level, stops, values, answers, errors))
-    return decided[::-1]
+        rule.append(Decisions(level, stops, values, answers, errors))
+    return rule[::-1]
 
 
-def _law_of_next(child: Level, predicted: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the chance of each child given its parent, and what is left to unseen ones."""
-    n = per_parent(child, child.weights, len(predicted))
+def _law_of_next(child: Level, prediction: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the chance of each child given its parent, and the rest, for children not seen."""
+    n = per_parent(child, child.weights, len(prediction))
     output = child.codes[:, -1]
-    shown = output != MISSING  # how often a test gives nothing is counted, never predicted
-    believed = np.where(shown, predicted[child.parent, output], 0.0)
-    law = (child.weights + LAW_STRENGTH * believed) / (n + LAW_STRENGTH)[child.parent]
-    rest = 1 - per_parent(child, law, len(predicted))
+    # How often a test gives nothing is counted, never predicted.
+    prior = np.where(output == MISSING, 0.0, prediction[child.parent, output])
+    law = (child.weights + LAW_STRENGTH * prior) / (n + LAW_STRENGTH)[child.parent]
+    rest = 1 - per_parent(child, law, len(prediction))
     return law, np.maximum(rest, 0.0)
 
 
