@@ -40,7 +40,7 @@ class WordCounts:
         bits = sum(self.widths)
         self._word = next(np.dtype(f"u{n}") for n in (1, 2, 4, 8) if bits <= 8 * n)
         self._table = np.zeros(1 << bits, dtype=np.int64) if bits <= DENSE else None
-        self._found = (np.empty(0, dtype=self._word), np.empty(0, dtype=np.int64))
+        self._counts = (np.empty(0, dtype=self._word), np.empty(0, dtype=np.int64))
         self._pending: list[Codes] = []
         self._n_pending = 0
         self._enough = PENDING if bits > DENSE else min(1 << bits, PENDING)
@@ -65,13 +65,13 @@ class WordCounts:
 
     @property
     def n_kept(self) -> int:
-        """How many patterns take memory beyond what was set aside at first."""
-        return len(self._found[0])
+        """The number of patterns stored apart from the dense table."""
+        return len(self._counts[0])
 
     def patterns(self) -> tuple[IntArray, IntArray]:
         """Return the patterns as rows of codes, and how many cases have each."""
         self._count()
-        words, times = self._found
+        words, times = self._counts
         if self._table is not None:
             words = np.flatnonzero(self._table)
             times = self._table[words]
@@ -82,7 +82,7 @@ class WordCounts:
         return codes, times
 
     def _count(self) -> None:
-        """Count the words that wait."""
+        """Count the pending words."""
         if not self._pending:
             return
         words = np.concatenate(self._pending) if len(self._pending) > 1 else self._pending[0]
@@ -90,11 +90,11 @@ class WordCounts:
         if self._table is not None:
             self._table += np.bincount(words, minlength=len(self._table))
             return
-        fresh, times = np.unique(words, return_counts=True)
-        both, place = np.unique(np.append(self._found[0], fresh), return_inverse=True)
-        total = np.zeros(len(both), dtype=np.int64)
-        np.add.at(total, place, np.append(self._found[1], times))
-        self._found = (both, total)
+        words, times = np.unique(words, return_counts=True)
+        total_words, place = np.unique(np.append(self._counts[0], words), return_inverse=True)
+        total = np.zeros(len(total_words), dtype=np.int64)
+        np.add.at(total, place, np.append(self._counts[1], times))
+        self._counts = (total_words, total)
 
 
 def _width(size: int) -> int:

@@ -54,23 +54,18 @@ class DuckRows:
     connect: Callable[[], Any]  # opens the connection, the same each time
     query: str  # what selects the rows, with the values as they are
     columns: list[str]  # the names of the columns
-    # What a value stands for: a text file has gaps and numbers that are still text.
+    # What a value stands for: in a text file gaps and numbers are still text.
     read: Callable[[Any], Hashable] = present
     view: str = ""  # the view with the same rows and NULL for gaps; by default one of ``query``
-    count: Counter | None = None  # A faster way to count patterns
+    count: Counter | None = None  # a faster way to count patterns
 
     def groups(self, columns: Sequence[str], limit: int) -> Columns:
         """Return distinct rows, column by column, the last one how often each occurs."""
-        keys = ", ".join(map(quoted_name, columns))
-        return self._run(f"{keys}, count(*)", f"group by {keys} limit {limit}", len(columns) + 1)
+        return _fetch_groups(self.connect(), f"({self.query})", columns, limit)
 
     def values(self, columns: Sequence[str]) -> Columns:
         """Return all rows, column by column."""
-        return self._run(", ".join(map(quoted_name, columns)), "", len(columns))
-
-    def _run(self, selected: str, rest: str, width: int) -> Columns:
-        rows = self.connect().execute(f"select {selected} from ({self.query}) {rest}").fetchall()
-        return list(zip(*rows, strict=True)) or [()] * width
+        return _fetch_columns(self.connect(), f"({self.query})", columns)
 
     def frame(self) -> Any:
         """Return the rows as an Ibis table."""
@@ -80,7 +75,7 @@ class DuckRows:
 
 
 class IbisRows:
-    """Rows of an Ibis table, or of one that is made where it is needed."""
+    """Rows of an Ibis table, or of one that is made when it is needed."""
 
     read: Callable[[Any], Hashable] = staticmethod(present)
     count: Counter | None = None
@@ -96,9 +91,9 @@ class IbisRows:
 
     def groups(self, columns: Sequence[str], limit: int) -> Columns:
         """Return distinct rows, column by column, the last one how often each occurs."""
-        keyed = self.table.select(**{f"s{k}": self.table[name] for k, name in enumerate(columns)})
-        counted = keyed.group_by(keyed.columns).aggregate(n_cases=keyed.count())
-        return [column.to_pylist() for column in counted.limit(limit).to_pyarrow().columns]
+        keys = self.table.select(**{f"s{k}": self.table[name] for k, name in enumerate(columns)})
+        counts = keys.group_by(keys.columns).aggregate(n_cases=keys.count())
+        return [column.to_pylist() for column in counts.limit(limit).to_pyarrow().columns]
 
     def values(self, columns: Sequence[str]) -> Columns:
         """Return all rows, column by column."""
@@ -110,9 +105,9 @@ class IbisRows:
 
 
 class SqliteRows(IbisRows):
-    """Rows of SQLite, in which a column may hold what it is not declared to hold.
+    """Rows of SQLite, where a column may hold values of another type than it declares.
 
-    Values are read as they are held; Ibis would take one for another, 1.5 for 1 say.
+    Values are read as they are stored; Ibis would change some, such as 1.5 into 1.
     """
 
     def __init__(self, table: Any, con: Any, source: str) -> None:
@@ -122,40 +117,48 @@ class SqliteRows(IbisRows):
 
     def groups(self, columns: Sequence[str], limit: int) -> Columns:
         """Return distinct rows, column by column, the last one how often each occurs."""
-        keys = ", ".join(map(quoted_name, columns))
-        return self._run(columns, ", count(*)", f"group by {keys} limit {limit}")
+        groups = _fetch_groups(self._con, self._source, columns, limit)
+        return self._with_booleans(columns, groups)
 
     def values(self, columns: Sequence[str]) -> Columns:
         """Return all rows, column by column."""
-        return self._run(columns, "", "")
+        return self._with_booleans(columns, _fetch_columns(self._con, self._source, columns))
 
-    def _run(self, columns: Sequence[str], more: str, rest: str) -> Columns:
-        keys = ", ".join(map(quoted_name, columns))
-        rows = self._con.execute(f"select {keys}{more} from {self._source} {rest}").fetchall()
-        found: Columns = list(zip(*rows, strict=True)) or [()] * (len(columns) + bool(more))
-        for k, name in enumerate(columns):
-            if self.table[name].type().is_boolean() and set(found[k]) <= {0, 1, None}:
-                found[k] = [None if value is None else bool(value) for value in found[k]]
-        return found
+    def _with_booleans(self, names: Sequence[str], columns: Columns) -> Columns:
+        for k, name in enumerate(names):
+            if self.table[name].type().is_boolean() and set(columns[k]) <= {0, 1, None}:
+                columns[k] = [None if value is None else bool(value) for value in columns[k]]
+        return columns
 
     def frame(self) -> Any:
         """Return the table, or raise `LogError` where Ibis would read one value as another."""
         for name, kind in self.table.schema().items():
             what = f"typeof({quoted_name(name)})"
-            held: set[Any] = {"null", "text"}
+            regular: set[Any] = {"null", "text"}
             if kind.is_boolean():
-                what, held = quoted_name(name), {None, 0, 1}
+                what, regular = quoted_name(name), {None, 0, 1}
             elif kind.is_binary():
-                held = {"null", "blob"}
+                regular = {"null", "blob"}
             elif kind.is_numeric():
-                held = {"null", "integer"} | ({"real"} if not kind.is_integer() else set())
-            found = self._con.execute(f"select distinct {what} from {self._source}").fetchall()
-            if odd := {value for (value,) in found} - held:
+                regular = {"null", "integer"} | ({"real"} if not kind.is_integer() else set())
+            rows = self._con.execute(f"select distinct {what} from {self._source}").fetchall()
+            if odd := {value for (value,) in rows} - regular:
                 raise LogError(
                     f"column {name!r} must hold what it is declared to hold, got {odd.pop()!r} in "
                     f"one of type {kind}: CAST it in a query"
                 )
         return self.table
+
+
+def _fetch_groups(con: Any, source: str, columns: Sequence[str], limit: int) -> Columns:
+    keys = ", ".join(map(quoted_name, columns))
+    query = f"select {keys}, count(*) from {source} group by {keys} limit {limit}"
+    return list(zip(*con.execute(query).fetchall(), strict=True)) or [()] * (len(columns) + 1)
+
+
+def _fetch_columns(con: Any, source: str, columns: Sequence[str]) -> Columns:
+    query = f"select {', '.join(map(quoted_name, columns))} from {source}"
+    return list(zip(*con.execute(query).fetchall(), strict=True)) or [()] * len(columns)
 
 
 @contextmanager
@@ -182,7 +185,7 @@ def _reason(error: Exception) -> str:
         return type(error).__name__
     if "Expected bytes, got a" in lines[0]:  # from Arrow, of a column of objects
         return "a column must hold values of one kind, got text and others in one"
-    # DuckDB names the line of a CSV file first, shows it, and only then says what is wrong.
+    # DuckDB first names the line of a CSV file, then quotes it, and only then gives the reason.
     more = [line for line in lines[1:3] if "Original Line" not in line]
     more += [line for line in lines[3:] if line.startswith("file = ")]
     return "; ".join([lines[0], *(more if "CSV Error" in lines[0] else [])])
@@ -217,7 +220,7 @@ def memtable(source: Any) -> Any:
             raise TypeError  # Ibis takes them for a table without columns, or without their names
         if type(source).__name__ == "LazyFrame":
             source = source.collect()
-        return ibis.memtable(_named(source))
+        return ibis.memtable(_with_text_names(source))
     except LogError:
         raise
     except Exception as error:
@@ -227,8 +230,8 @@ def memtable(source: Any) -> Any:
         ) from error
 
 
-def _named(frame: Any) -> Any:
-    """Return a frame whose columns have text for names, each its own, or raise `LogError`."""
+def _with_text_names(frame: Any) -> Any:
+    """Return a frame whose columns have different names, all text, or raise `LogError`."""
     columns: Any = getattr(frame, "column_names", getattr(frame, "columns", ()))
     names = list(columns)
     if hasattr(frame, "set_axis"):  # of pandas, which allows numbers, and tuples in levels
@@ -242,29 +245,28 @@ def _named(frame: Any) -> Any:
 
 
 def check_names(columns: Iterable[str]) -> None:
-    """Raise `LogError` where two columns have one name, which engines refuse or change.
+    """Raise `LogError` if two columns have the same name, which engines refuse or change.
 
-    Small and capital letters are the same to some of them.
+    Some engines ignore case.
     """
     first: dict[str, str] = {}
     for name in columns:
         other = first.get(name.casefold())
         if other is not None:
-            shown = f"{name} twice" if other == name else f"{other!r} and {name!r}"
-            raise LogError(f"columns must have different names, got {shown}")
+            both = f"{name} twice" if other == name else f"{other!r} and {name!r}"
+            raise LogError(f"columns must have different names, got {both}")
         first[name.casefold()] = name
 
 
 def arrow_table(array: Any, names: Sequence[str]) -> Any:
-    """Return an array with one column a test as an Arrow table; what is masked or NaN is NULL."""
+    """Return an array with one column a test as an Arrow table; masked values and NaN are NULL."""
     pa = load_extra("pyarrow", extra="audit", purpose="reading logs")
-
     columns = []
     for column, masked in zip(np.ma.getdata(array).T, np.ma.getmaskarray(array).T, strict=True):
         values = np.ascontiguousarray(column)
-        if array.dtype.kind not in "buif":  # text and objects: Arrow finds a type for the values
-            held = [None if gap else y for y, gap in zip(values.tolist(), masked, strict=True)]
-            columns.append(pa.array(held, from_pandas=True))
+        if array.dtype.kind not in "buif":  # text and objects: Arrow infers a type
+            outputs = [None if gap else y for y, gap in zip(values.tolist(), masked, strict=True)]
+            columns.append(pa.array(outputs, from_pandas=True))
         else:
             gaps = masked | np.isnan(values) if array.dtype.kind == "f" else masked
             columns.append(pa.array(values, mask=gaps))

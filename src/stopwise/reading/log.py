@@ -44,7 +44,7 @@ class Log:
     columns
         The columns of the tests in order.
     cascade
-        The tests; free of charge where nobody has said what they cost.
+        The tests; they cost nothing unless a cascade was given.
     case_id
         The column that names a case; ``None`` takes the row number, from 1.
 
@@ -66,10 +66,10 @@ class Log:
         values, those of agreement are counted instead.
         """
         with engine_errors(self.name):
-            found = None
+            table = None
             if self.held.count is not None:
-                found = self.held.count(self.columns, self.cascade)
-            return found or self._by_value() or self._by_agreement()
+                table = self.held.count(self.columns, self.cascade)
+            return table or self._by_value() or self._by_agreement()
 
     def _by_value(self) -> PatternTable | None:
         *values, counts = self.held.groups(self.columns, MAX_PATTERNS + 1)
@@ -80,10 +80,10 @@ class Log:
     def _by_agreement(self) -> PatternTable:
         outputs = self._outputs(self.held.frame())
         names = outputs.columns
-        seen = outputs.aggregate(
+        sizes = outputs.aggregate(
             n_cases=outputs.count(), **{name: outputs[name].nunique() for name in names}
         )
-        n_cases, *n_values = seen.select("n_cases", *names).to_pyarrow().to_pylist()[0].values()
+        n_cases, *n_values = sizes.select("n_cases", *names).to_pyarrow().to_pylist()[0].values()
         check_no_scores(n_values, n_cases, self.columns)
         first = {f"a{k}": agreement_column(outputs, k) for k in range(len(names))}
         *places, counts = IbisRows(outputs.select(**first)).groups(list(first), MAX_PATTERNS + 1)
@@ -92,8 +92,8 @@ class Log:
                 f"outputs must be labels, got more than {MAX_PATTERNS} different ways to agree"
             )
         read = {MISSING: None, **{k: k for k in range(len(names))}}
-        found = PatternTable.from_columns(places, counts, self.cascade, read=read.__getitem__)
-        return found.by_agreement()
+        table = PatternTable.from_columns(places, counts, self.cascade, read=read.__getitem__)
+        return table.by_agreement()
 
     def rows(self, *more: str) -> list[tuple[Hashable, ...]]:
         """Return every row as values, ``None`` for a gap: the outputs, then ``more`` columns."""
@@ -105,7 +105,7 @@ class Log:
 
     @property
     def has_ids(self) -> bool:
-        """Whether a case has a name: a column's, or its row number where rows have an order."""
+        """Whether a case has an id: that of a column, or its row number if rows have an order."""
         return self.case_id is not None or self._backend in ORDERED
 
     def cases(self, *show: str) -> Any:
@@ -121,26 +121,26 @@ class Log:
             )
         ibis = load_ibis()
         table = self.held.frame()
-        if self._backend == "polars":  # which can number no rows for Ibis: the embedded engine can
-            named = [] if self.case_id is None else [self.case_id]
-            wanted = list(dict.fromkeys([*self.columns, *named, *show]))
-            table = memtable(table.select(wanted).to_pyarrow())
+        if self._backend == "polars":  # Ibis cannot number its rows, but those of DuckDB
+            ids = [] if self.case_id is None else [self.case_id]
+            columns = list(dict.fromkeys([*self.columns, *ids, *show]))
+            table = memtable(table.select(columns).to_pyarrow())
         case = ibis.row_number() + 1 if self.case_id is None else table[self.case_id]
-        shown = {f"show{c}": table[name] for c, name in enumerate(show)}
-        return self._outputs(table, case=case, **shown)
+        further = {f"show{c}": table[name] for c, name in enumerate(show)}
+        return self._outputs(table, case=case, **further)
 
     def _outputs(self, table: Any, **more: Any) -> Any:
         """Return the outputs as columns s0, s1, …, NULL for a gap, and ``more`` columns."""
         ibis = load_ibis()
         tests = {f"s{k}": table[column] for k, column in enumerate(self.columns)}
         rows = table.select(**tests, **more)
-        mended = {}
+        changes = {}
         for name, kind in rows.schema().items():
             if kind.is_string() and name in tests and isinstance(self.held.read, Cells):
-                mended[name] = without_fractions(rows[name])
+                changes[name] = without_fractions(rows[name])
             elif kind.is_floating() and self._backend != "sqlite":  # which has no NaN
-                mended[name] = rows[name].isnan().ifelse(ibis.null("float64"), rows[name])
-        return rows.mutate(**mended) if mended else rows
+                changes[name] = rows[name].isnan().ifelse(ibis.null("float64"), rows[name])
+        return rows.mutate(**changes) if changes else rows
 
     @property
     def _backend(self) -> str:
@@ -238,11 +238,11 @@ def agreement_column(outputs: Any, k: int) -> Any:
 
 
 def _same(first: Any, second: Any) -> Any:
-    """Return whether two outputs are equal, as Python has it: true is 1, and no word is a number.
+    """Return whether two outputs are equal as in Python: true is 1, and text is never a number.
 
-    Engines compare only what is of one kind.
+    Engines compare only values of the same type.
     """
     first, second = (x.cast("int8") if x.type().is_boolean() else x for x in (first, second))
     kinds = first.type(), second.type()
-    alike = type(kinds[0]) is type(kinds[1]) or all(kind.is_numeric() for kind in kinds)
-    return first == second if alike else load_ibis().literal(False)
+    comparable = type(kinds[0]) is type(kinds[1]) or all(kind.is_numeric() for kind in kinds)
+    return first == second if comparable else load_ibis().literal(False)

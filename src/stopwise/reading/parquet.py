@@ -14,21 +14,21 @@ from stopwise.patterns import PatternTable
 from stopwise.reading.checks import MAX_PATTERNS
 from stopwise.reading.counting import MAX_CODES, Codes, WordCounts
 
-TEXT_BITS = 8  # of a column of text: what has more values is left to the engine
+TEXT_BITS = 8  # of a column of text; the engine counts columns with more values
 BATCH = 1 << 17  # rows read at once: fewer cost more calls, more leave the cache
 
 
 class UncodedError(Exception):
-    """A column has values that were not foreseen: the engine has to count."""
+    """A column has unexpected values: the engine has to count."""
 
 
 def count_parquet(
     files: Sequence[Path], columns: Sequence[str], cascade: Cascade
 ) -> PatternTable | None:
-    """Return the pattern table of Parquet files, or ``None`` where the engine has to count.
+    """Return the pattern table of Parquet files, or ``None`` if the engine has to count.
 
-    Counted here are booleans, whole numbers whose range the files state and text, if a case fits
-    into one word. That takes a fraction of a GROUP BY over as many keys.
+    It counts booleans, text, and whole numbers whose range the files state, if a case fits into one
+    word. That takes a fraction of the time of a GROUP BY over as many keys.
     """
     import pyarrow.parquet as pq
 
@@ -36,27 +36,26 @@ def count_parquet(
     if any(name not in schema.names for schema in schemas for name in columns):
         return None
     texts = [n for n in columns if all(_is_text(schema.field(n).type) for schema in schemas)]
-    opened = [pq.ParquetFile(path, read_dictionary=texts, memory_map=True) for path in files]
+    parquets = [pq.ParquetFile(path, read_dictionary=texts, memory_map=True) for path in files]
     try:
-        encoders = _encoders(opened, columns)
+        encoders = _encoders(parquets, columns)
         if encoders is None:
             return None
         counts = WordCounts([encoder.size for encoder in encoders])
-        for batch in _batches(opened, columns):
+        for batch in _batches(parquets, columns):
             counts.add([e.codes(c) for e, c in zip(encoders, batch, strict=True)])
             if counts.n_kept > MAX_PATTERNS:
                 return None
     except UncodedError:
         return None
     finally:
-        for file in opened:
-            file.close()
+        for parquet in parquets:
+            parquet.close()
     codes, times = counts.patterns()
     if len(times) > MAX_PATTERNS:
         return None
-    return PatternTable.from_codes(
-        codes, [encoder.values() for encoder in encoders], times, cascade
-    )
+    values = [encoder.values() for encoder in encoders]
+    return PatternTable.from_codes(codes, values, times, cascade)
 
 
 @dataclass(frozen=True)
@@ -81,15 +80,14 @@ class WholeNumbers:
         if column.null_count:
             missing = column.is_null().to_numpy(zero_copy_only=False)
             column = column.fill_null(pa.scalar(self.low).cast(self.kind))
-        found = column.to_numpy(zero_copy_only=False)
-        if found.dtype == np.bool_:
-            found = found.view(np.uint8)
+        codes = column.to_numpy(zero_copy_only=False)
+        if codes.dtype == np.bool_:
+            codes = codes.view(np.uint8)
         # A file may misstate its range: that would count one pattern as another.
-        if len(found) and (found.min() < self.low or found.max() > self.high):
+        if len(codes) and (codes.min() < self.low or codes.max() > self.high):
             raise UncodedError
-        codes = found
         if self.low:  # a distance may be too large for the sign
-            codes = (found - found.dtype.type(self.low)).view(f"u{found.dtype.itemsize}")
+            codes = (codes - codes.dtype.type(self.low)).view(f"u{codes.dtype.itemsize}")
         if missing is not None:
             if not self.gaps:
                 raise UncodedError
@@ -109,7 +107,7 @@ class Text:
     """Text, numbered as it comes; 0 is a missing one."""
 
     size: int
-    known: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
 
     def codes(self, column: Any) -> Codes:
         """Return the number of each text."""
@@ -119,10 +117,10 @@ class Text:
 
     def values(self) -> list[Hashable]:
         """Return the gap, then the texts as they came."""
-        return [None, *self.known]
+        return [None, *self.numbers]
 
     def _code(self, text: str | None) -> int:
-        code = 0 if text is None else self.known.setdefault(text, len(self.known) + 1)
+        code = 0 if text is None else self.numbers.setdefault(text, len(self.numbers) + 1)
         if code >= self.size:
             raise UncodedError
         return code
@@ -139,7 +137,7 @@ def _encoders(files: Sequence[Any], columns: Sequence[str]) -> list[WholeNumbers
     import pyarrow as pa
 
     kinds = [{file.schema_arrow.field(name).type for file in files} for name in columns]
-    if any(len(found) > 1 for found in kinds):
+    if any(len(types) > 1 for types in kinds):
         return None
     encoders: list[WholeNumbers | None] = []
     for name, (kind,) in zip(columns, kinds, strict=True):
@@ -152,11 +150,11 @@ def _encoders(files: Sequence[Any], columns: Sequence[str]) -> list[WholeNumbers
             encoders.append(None)
         else:
             return None
-    # Texts share what the numbers leave of a word: the more values they may have, the better.
+    # Texts share the rest of a word: the more values they may have, the better.
     for room in range(TEXT_BITS, 1, -1):
-        chosen = [Text(1 << room) if e is None else e for e in encoders]
-        if WordCounts.fits([e.size for e in chosen]):
-            return chosen
+        complete = [Text(1 << room) if e is None else e for e in encoders]
+        if WordCounts.fits([e.size for e in complete]):
+            return complete
     return None
 
 
@@ -168,14 +166,14 @@ def _whole_numbers(files: Sequence[Any], name: str, kind: Any) -> WholeNumbers |
         if file.metadata.num_columns != len(file.schema_arrow.names):
             return None  # nested columns: places in the file and in the table differ
         for group in range(file.metadata.num_row_groups):
-            stated = file.metadata.row_group(group).column(place).statistics
-            if stated is None or not stated.has_null_count:
+            statistics = file.metadata.row_group(group).column(place).statistics
+            if statistics is None or not statistics.has_null_count:
                 return None
-            gaps = gaps or stated.null_count > 0
-            if stated.has_min_max:
-                lows.append(int(stated.min))
-                highs.append(int(stated.max))
-            elif stated.num_values:
+            gaps = gaps or statistics.null_count > 0
+            if statistics.has_min_max:
+                lows.append(int(statistics.min))
+                highs.append(int(statistics.max))
+            elif statistics.num_values:
                 return None
     return WholeNumbers(min(lows, default=0), max(highs, default=0), gaps, kind)
 
@@ -183,7 +181,7 @@ def _whole_numbers(files: Sequence[Any], name: str, kind: Any) -> WholeNumbers |
 def _batches(files: Sequence[Any], columns: Sequence[str]) -> Iterator[list[Any]]:
     import pyarrow as pa
 
-    threads = pa.cpu_count() > 1  # on a single core they only get into each other's way
+    threads = pa.cpu_count() > 1  # on a single core threads only slow it down
     for file in files:
         for batch in file.iter_batches(BATCH, columns=list(columns), use_threads=threads):
             yield [batch.column(name) for name in columns]

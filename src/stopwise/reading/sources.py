@@ -1,9 +1,9 @@
-"""Where a log is kept: files of every kind, folders and globs of them, databases, frames."""
+"""The sources of a log: files of every kind, folders and globs of them, databases, frames."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -68,17 +68,19 @@ def _from_path(
     if kind == "duckdb":
         con = load_duckdb().connect(str(path), read_only=True)
         if query is None:
-            found = con.execute(
+            rows = con.execute(
                 "select table_name from duckdb_tables() union all "
                 "select view_name from duckdb_views() where not internal"
-            )
-            query = f"from {quoted_name(_table(path, table, [n for (n,) in found.fetchall()]))}"
-        return _selected(con, query)
+            ).fetchall()
+            query = f"from {quoted_name(_table_name(path, table, [name for (name,) in rows]))}"
+        return _select(con, query)
     files = _files(path)
     if table is not None:
         raise LogError(f"table must come with a database, {path} is none")
-    rows = _from_files(files, values)
-    return rows if query is None else _selected(rows.connect(), query, rows)
+    duck_rows = _from_files(files, values)
+    if query is None:
+        return duck_rows
+    return _select(duck_rows.connect(), query, duck_rows.read)
 
 
 def _from_files(files: list[Path], values: Collection[Hashable]) -> DuckRows:
@@ -104,33 +106,32 @@ def _with_view(query: str) -> Any:
     return con
 
 
-def _selected(con: Any, query: str, rows: DuckRows | None = None) -> DuckRows:
+def _select(con: Any, query: str, read: Callable[[Any], Hashable] = present) -> DuckRows:
     """Return what a query selects, from the view ``log`` or a database, or raise `LogError`."""
     statements = con.extract_statements(query)
     if [s.type for s in statements] != [load_duckdb().StatementType.SELECT]:
         raise LogError(f"query must be one SELECT, got {query!r}")
     con.execute(f"create temp view selected as {statements[0].query}")
     columns = [name for name, *_ in con.execute("describe selected").fetchall()]
-    read = present if rows is None else rows.read
     return DuckRows(lambda: con, "from selected", columns, read, "selected")
 
 
 def _from_sqlite(path: Path, table: str | None, query: str | None) -> IbisRows:
     con = load_ibis().sqlite.connect(path)
     weakref.finalize(con, con.con.close)  # Ibis leaves it open, of which Python 3.13 warns
-    # Ibis makes a view of a query, and SQLite a view of nothing but one SELECT.
+    # Ibis makes a view of a query, and SQLite allows a view of one SELECT only.
     if query is not None:
         return SqliteRows(con.sql(query), con.con, "(" + query.rstrip("; \n") + "\n)")
-    name = _table(path, table, con.list_tables())
+    name = _table_name(path, table, con.list_tables())
     return SqliteRows(con.table(name), con.con, quoted_name(name))
 
 
-def _table(path: Path, table: str | None, known: list[str]) -> str:
+def _table_name(path: Path, table: str | None, names: list[str]) -> str:
     if table is not None:
-        return known_name("table", table, sorted(known), LogError)
-    if len(known) != 1:
-        raise LogError(f"{path} must have one table or table must be given, got {sorted(known)}")
-    return known[0]
+        return known_name("table", table, sorted(names), LogError)
+    if len(names) != 1:
+        raise LogError(f"{path} must have one table or table must be given, got {sorted(names)}")
+    return names[0]
 
 
 def _database(path: Path) -> str | None:
@@ -146,25 +147,25 @@ def _database(path: Path) -> str | None:
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(p for p in path.rglob("*") if p.is_file() and _kind(p) is not None)
+        files = sorted(p for p in path.rglob("*") if p.is_file() and _kind(p) is not None)
     elif path.exists():
-        found = [path]
+        files = [path]
     else:
-        root = Path(path.anchor) if path.is_absolute() else Path()
-        pattern = str(path.relative_to(path.anchor) if path.is_absolute() else path)
-        found = sorted(p for p in root.glob(pattern) if p.is_file()) if set(pattern) & WILD else []
-    if not found:
+        pattern = str(path.relative_to(path.anchor))
+        is_glob = not WILD.isdisjoint(pattern)
+        files = sorted(p for p in Path(path.anchor).glob(pattern) if p.is_file()) if is_glob else []
+    if not files:
         what = "no CSV or Parquet file in this folder" if path.is_dir() else "no such file"
         raise FileNotFoundError(f"{path} cannot be read: {what}")
-    if not any(p.stat().st_size for p in found):
+    if not any(p.stat().st_size for p in files):
         raise LogError(f"{path} cannot be read: it is empty")
-    kinds = {_kind(p) or "?" for p in found}
+    kinds = {_kind(p) or "?" for p in files}
     if len(kinds) > 1 or "?" in kinds:
         raise LogError(
             f"{path} must be CSV or Parquet files or a DuckDB or SQLite file, "
-            f"got {', '.join(sorted({p.suffix or p.name for p in found}))}"
+            f"got {', '.join(sorted({p.suffix or p.name for p in files}))}"
         )
-    return found
+    return files
 
 
 def _kind(path: Path) -> str | None:

@@ -21,8 +21,8 @@ from stopwise.patterns import PatternTable
 from stopwise.reading.checks import MAX_PATTERNS
 from stopwise.reading.engine import check_names, load_duckdb, quoted, quoted_name
 
-# What stands for "not run or failed" in a text file; `none` is left alone, some tests answer it.
-# Spreadsheets write those with # for cells that they could not compute.
+# These mean "not run or failed" in a text file; `none` does not, because some tests answer it.
+# Spreadsheets write those with # into cells that they could not compute.
 GAPS = (
     *("", "NULL", "null", "NaN", "nan", "NA", "N/A", "<NA>"),
     *("#N/A", "#NA", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"),
@@ -33,14 +33,14 @@ WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 SEPARATORS = ",;\t|"
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
 UNSEEN = "\x01\x02\x03\x04"  # separates nothing: every line is one cell
-SMALL = 1 << 20  # bytes that are counted here sooner than an engine is loaded
-ODD_LETTER = re.compile('["\0\ufffd]').search  # a quote, or no letter
+SMALL = 1 << 20  # bytes: a smaller file is counted here before an engine would be loaded
+ODD_LETTER = re.compile('["\0\ufffd]').search  # a quote, or not valid text
 BYTE_ORDER = "\ufeff"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Cells:
-    """What the cells of text files stand for; ``values`` are no gaps where they look like some."""
+    """The meaning of the cells of text files; ``values`` are never gaps."""
 
     def __init__(self, values: Collection[Hashable] = ()) -> None:
         self.gaps = [text for text in GAPS if text not in values]
@@ -66,12 +66,12 @@ class Cells:
 
 def without_fractions(column: Any) -> Any:
     """Return an Ibis column of text with whole numbers as `Cells` gives them."""
-    # Looking for a sign is fast, and few texts are left to be matched.
+    # Searching for ".0" is fast, and leaves few texts to be matched.
     return column.contains(".0").ifelse(column.re_replace(WHOLE, r"\1"), column)
 
 
 class Header(NamedTuple):
-    """The first line of a text file: what separates its names and ends it, what precedes it."""
+    """The first line of a text file: its names, separator and line break, and what precedes it."""
 
     mark: str
     names: tuple[str, ...]
@@ -84,7 +84,7 @@ class Header(NamedTuple):
 class TextFiles:
     """Text files with the same columns, read by DuckDB.
 
-    Nothing is guessed from the first rows but the separator, from the header. A column without a
+    Only the separator is guessed, from the header, and nothing from the rows. A column without a
     name is left out.
     """
 
@@ -103,24 +103,24 @@ class TextFiles:
 
     def query(self) -> str:
         """Return a query for the cells as they are."""
-        selected = ", ".join(map(quoted_name, self.columns))
+        names = ", ".join(map(quoted_name, self.columns))
         return " union all ".join(
-            f"select {selected} from {self._read_csv(header, list(files))}"
+            f"select {names} from {self._read_csv(header, list(files))}"
             for header, files in groupby(self.headers, key=self.headers.__getitem__)
         )
 
     def query_without_gaps(self) -> str:
         """Return a query for the cells with NULL for gaps."""
-        selected = ", ".join(map(self.cells.without_gap, self.columns))
-        return f"select {selected} from ({self.query()})"
+        cells = ", ".join(map(self.cells.without_gap, self.columns))
+        return f"select {cells} from ({self.query()})"
 
     def count_lines(
         self, connect: Callable[[], Any], columns: Sequence[str], cascade: Cascade
     ) -> PatternTable | None:
-        """Count lines and split those that differ, which takes a fraction of splitting them all.
+        """Count equal lines and split only distinct ones, which is faster than splitting all.
 
-        Small files are read here, without an engine. ``None`` where lines have quotes, which need a
-        parser, or where a large file holds more than the outputs.
+        Small files are read here, without an engine. ``None`` if lines have quotes, which need a
+        parser, or if a large file has further columns.
         """
         headers = set(self.headers.values())
         header = next(iter(headers))
@@ -128,37 +128,37 @@ class TextFiles:
             return None
         size = sum(path.stat().st_size for path in self.headers)
         if size <= SMALL and header.compression == "none":
-            found = [*self._lines().items()]
+            counts = [*self._lines().items()]
         elif sorted(header.names) == sorted(columns):
             whole = self._read_csv(
                 header._replace(mark=UNSEEN, names=("line",)), [*self.headers], ""
             )
             query = f"select line, count(*) from {whole} group by line limit {MAX_PATTERNS + 1}"
             try:
-                found = connect().execute(query).fetchall()
-            except load_duckdb().Error:  # which parsing all cells explains better
+                counts = connect().execute(query).fetchall()
+            except load_duckdb().Error:  # parsing all cells gives a better message
                 return None
         else:
             return None
-        split = [(line.split(header.mark), times) for line, times in found if line]
-        if len(found) > MAX_PATTERNS or any(
-            len(row) != len(header.names) or ODD_LETTER("".join(row)) for row, _ in split
+        rows = [(line.split(header.mark), times) for line, times in counts if line]
+        if len(counts) > MAX_PATTERNS or any(
+            len(row) != len(header.names) or ODD_LETTER("".join(row)) for row, _ in rows
         ):
             return None
         places = [header.names.index(name) for name in columns]
-        values = [[row[k] for row, _ in split] for k in places]
-        counts = [times for _, times in split]
-        return PatternTable.from_columns(values, counts, cascade, read=self.cells)
+        values = [[row[k] for row, _ in rows] for k in places]
+        times_of_rows = [times for _, times in rows]
+        return PatternTable.from_columns(values, times_of_rows, cascade, read=self.cells)
 
     def _lines(self) -> Counter[str]:
         """Return how often each line occurs, without the headers."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for path, header in self.headers.items():
-            with opened(path) as lines:
-                found.update(
+            with open_text(path) as lines:
+                counts.update(
                     line.rstrip("\r\n") for line in islice(lines, header.n_blank + 1, None)
                 )
-        return found
+        return counts
 
     def _read_csv(self, header: Header, files: Sequence[Path], quote: str = '"') -> str:
         names = [name or f"column {k}" for k, name in enumerate(header.names)]
@@ -168,41 +168,42 @@ class TextFiles:
         return (
             f"read_csv([{paths}], columns = {{{types}}}, auto_detect = false, header = true, "
             f"delim = {quoted(header.mark)}, quote = '{quote}', escape = '{quote}', comment = '', "
-            # Where "" is a value, a cell in quotes is that value and a bare one is empty.
-            # Guessed wrongly by DuckDB: with a ? in the path, with another line break in a name.
+            # If "" is a value, a cell in quotes is that value and a bare one is a gap.
+            # DuckDB guesses compression wrongly if the path has a ?, and line ends if a name has
+            # another line break.
             f"compression = '{header.compression}', new_line = {header.end!r}, "
             f"skip = {header.n_blank}, allow_quoted_nulls = {str('' in self.cells.gaps).lower()})"
         )
 
 
 def escaped(path: Path) -> str:
-    """Return a path for DuckDB, in which no sign is taken for a wildcard."""
+    """Return a path for DuckDB in which no character is a wildcard."""
     return re.sub(r"([*?\[])", r"[\1]", unicode_path(path))
 
 
 def unicode_path(path: Path) -> str:
-    """Return a path in Unicode, also in a locale whose paths are in ASCII."""
+    """Return a path in Unicode, even in a locale whose paths are ASCII."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def read_header(path: Path) -> Header:
     """Return the header of a text file, or raise `LogError`."""
-    with opened(path) as stream:
+    with open_text(path) as stream:
         first = next(stream, "")
         lines = chain([first.removeprefix(BYTE_ORDER)], stream)
         n_blank, line = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
         mark = max(SEPARATORS, key=_outside_quotes(line).count)
-        taken: list[str] = []  # a name in quotes may have line breaks
+        header: list[str] = []  # several lines if a name in quotes has line breaks
         try:
-            rows = csv.reader(_noted(chain([line], lines), taken), delimiter=mark, strict=True)
+            rows = csv.reader(_record(chain([line], lines), header), delimiter=mark, strict=True)
             names = next(rows, [])
         except csv.Error as error:
             raise LogError(f"{path} must have a header of names, got {line[:80]!r}") from error
         compression = COMPRESSED.get(path.suffix.lower(), "none")
-        if compression != "none":  # DuckDB takes one that is cut off for a shorter one
+        if compression != "none":  # DuckDB would read a truncated file as a shorter one
             while stream.buffer.read(1 << 20):
                 pass
-    if first.startswith(BYTE_ORDER) and not n_blank and len(taken) > 1:
+    if first.startswith(BYTE_ORDER) and not n_blank and len(header) > 1:
         raise LogError(  # DuckDB would read its second line as a row
             f"{path} must have its header in one line where a byte order mark comes before it, "
             f"got {line[:80]!r} and more"
@@ -211,13 +212,14 @@ def read_header(path: Path) -> Header:
     check_names(filter(None, stripped))
     if not any(stripped):
         raise LogError(f"{path} must have a header and at least one row, got no names")
-    end = _line_break(taken[-1]) or _line_break(first) or "\n"
+    end = _line_break(header[-1]) or _line_break(first) or "\n"
     return Header(mark, stripped, n_blank, '"' in line, end, compression)
 
 
-def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+def _record(lines: Iterable[str], record: list[str]) -> Iterator[str]:
+    """Yield ``lines`` and append each to ``record``."""
     for line in lines:
-        taken.append(line)
+        record.append(line)
         yield line
 
 
@@ -230,8 +232,8 @@ def _outside_quotes(line: str) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[TextIO]:
-    """Open a text file, compressed or not; letters that are no UTF-8 are replaced."""
+def open_text(path: Path) -> Iterator[TextIO]:
+    """Open a text file, compressed or not; bytes that are not UTF-8 are replaced."""
     with path.open("rb") as raw:
         if raw.read(2) in UTF_16:
             raise LogError(f"{path} must be UTF-8, got UTF-16")
