@@ -1,4 +1,4 @@
-"""A sequence of tests with prices: all that is known before the first case is seen."""
+"""A sequence of tests with prices: everything known before the first case."""
 
 from __future__ import annotations
 
@@ -66,18 +66,13 @@ class Cascade:
         names: Iterable[str] | None = None,
         parents: Iterable[int | None] | None = None,
     ) -> None:
-        given = _listed("costs", costs)
-        labels: list[Any] = (
-            [f"test {k + 1}" for k in range(len(given))]
-            if names is None
-            else _listed("names", names)
-        )
-        links: list[Any] = (
-            [None, *range(len(given) - 1)] if parents is None else _listed("parents", parents)
-        )
-        _check_lengths(given, labels, links)
-        _check_names(labels)
-        prices = tuple(_price(cost, k, labels[k]) for k, cost in enumerate(given))
+        costs = _as_list("costs", costs)
+        K = len(costs)
+        names = [f"test {k + 1}" for k in range(K)] if names is None else _as_list("names", names)
+        parents = [None, *range(K - 1)] if parents is None else _as_list("parents", parents)
+        _check_lengths(costs, names, parents)
+        _check_names(names)
+        prices = tuple(_price(cost, k, names[k]) for k, cost in enumerate(costs))
         scale = _number("mistake_cost", mistake_cost)
         if not (scale > 0 and math.isfinite(scale)):
             raise CascadeError(f"mistake_cost must be > 0 and finite, got {mistake_cost!r}")
@@ -88,8 +83,8 @@ class Cascade:
             )
         object.__setattr__(self, "prices", prices)
         object.__setattr__(self, "mistake_cost", scale)
-        object.__setattr__(self, "names", tuple(labels))
-        object.__setattr__(self, "parents", _checked_parents(links, labels))
+        object.__setattr__(self, "names", tuple(names))
+        object.__setattr__(self, "parents", _checked_parents(parents, names))
 
     def __len__(self) -> int:
         return len(self.prices)
@@ -204,7 +199,7 @@ def read_only(array: Array) -> Array:
     return array
 
 
-def _listed(name: str, values: Iterable[Any]) -> list[Any]:
+def _as_list(name: str, values: Iterable[Any]) -> list[Any]:
     if isinstance(values, (str, bytes, Set, Mapping)) or not isinstance(values, Iterable):
         raise CascadeError(f"{name} must be a sequence, got {values!r}")
     return list(values)

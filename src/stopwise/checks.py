@@ -26,17 +26,17 @@ def whole_number(name: str, value: Any, error: type[InputError], *, least: int) 
 
 def whole_numbers(name: str, values: Any, error: type[InputError]) -> NDArray[np.int64]:
     """Return ``values`` as an array if all are whole numbers >= 0 and no more than cases can be."""
-    given = [*values] if isinstance(values, Iterable) else [values]
+    items = [*values] if isinstance(values, Iterable) else [values]
     try:
-        numbers = np.array(given, dtype=np.float64)
-        numbers = numbers if numbers.ndim == 1 else np.full(len(given), np.nan)
+        numbers = np.array(items, dtype=np.float64)
+        numbers = numbers if numbers.ndim == 1 else np.full(len(items), np.nan)
     except (TypeError, ValueError, OverflowError):
-        numbers = np.full(len(given), np.nan)
+        numbers = np.full(len(items), np.nan)
     is_whole = (numbers >= 0) & (numbers <= MOST_CASES) & (numbers == np.floor(numbers))
     if not is_whole.all():
         place = int(np.argmin(is_whole))
         raise error(
-            f"{name} must be whole numbers from 0 to 2**53, got {given[place]!r} at {place + 1}"
+            f"{name} must be whole numbers from 0 to 2**53, got {items[place]!r} at {place + 1}"
         )
     return numbers.astype(np.int64)
 
@@ -44,10 +44,10 @@ def whole_numbers(name: str, values: Any, error: type[InputError]) -> NDArray[np
 def indices_of_tests(name: str, values: Any, n_tests: int) -> list[int]:
     """Return ``values`` as a list if it is a collection of indices of tests, or raise."""
     is_list = isinstance(values, Sized) and not isinstance(values, str)
-    found = whole_numbers(name, values, OutputsError).tolist() if is_list else [n_tests]
-    if max(found, default=0) >= n_tests:
+    indices = whole_numbers(name, values, OutputsError).tolist() if is_list else [n_tests]
+    if max(indices, default=0) >= n_tests:
         raise OutputsError(f"{name} must be indices of tests, 0 to {n_tests - 1}, got {values!r}")
-    return found
+    return indices
 
 
 def finite_number(name: str, value: Any, error: type[InputError], *, zero: bool) -> float:
@@ -62,12 +62,12 @@ def finite_number(name: str, value: Any, error: type[InputError], *, zero: bool)
 
 
 def known_name(what: str, name: str, known: Iterable[str], error: type[InputError]) -> str:
-    """Return ``name`` if it is one of ``known``, or raise with all of them and the nearest."""
+    """Return ``name`` if it is one of ``known``, or raise with all of them and the closest."""
     names = list(known)
     if name in names:
         return name
     from difflib import get_close_matches
 
-    near = get_close_matches(str(name), names, n=1)
-    hint = f": did you mean {near[0]!r}?" if near else ""
+    matches = get_close_matches(str(name), names, n=1)
+    hint = f": did you mean {matches[0]!r}?" if matches else ""
     raise error(f"{what} must be one of {', '.join(names)}, got {name!r}{hint}")

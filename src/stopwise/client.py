@@ -72,8 +72,8 @@ class Client:
 
     def tell_many(self, cases: Sequence[Sequence[Any]]) -> list[str]:
         """Count many cases at once."""
-        told = [{"outputs": list(outputs), "key": uuid.uuid4().hex} for outputs in cases]
-        return list(self._send("POST", "/tell-many", {"cases": told})["outcomes"])
+        tells = [{"outputs": list(outputs), "key": uuid.uuid4().hex} for outputs in cases]
+        return list(self._send("POST", "/tell-many", {"cases": tells})["outcomes"])
 
     def run(self, case: Any, *, key: str | None = None) -> dict[str, Any]:
         """Return the answer to a case, from stages that the server runs."""

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from operator import add, sub
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stopwise.cascade import Cascade, FloatArray, IntArray, read_only
 from stopwise.checks import MOST_CASES, whole_number
 from stopwise.errors import CascadeError, InputError, OutputsError, StateError
 from stopwise.outputs import Outputs, check_outputs
 
-# A table of pairs grows with the square; nobody has so many tests.
+# The table of pairs grows with the square of this; nobody has so many tests.
 MOST_STAGES = 1_000
 
-# For the b-th test on a path with how many cases it disagreed with each of the b before it.
+# For the b-th test on a path the number of disagreements with each of the b tests before it.
 Totals = Sequence[Sequence[int]]
 
 
@@ -51,21 +53,21 @@ class PairCounts:
 
     def add(self, outputs: Outputs, *, stage: int | None = None, times: int = 1) -> None:
         """Count ``times`` cases that showed ``outputs``."""
-        played, told = check_outputs(outputs, self.cascade, stage)
+        stage, values = check_outputs(outputs, self.cascade, stage)
         count = whole_number("times", times, OutputsError, least=0)
         if self.n_rounds + count > MOST_CASES:
             raise OutputsError(f"times must add up to at most {MOST_CASES} cases, got {count} more")
-        self.add_checked(played, told, count)
+        self.add_checked(stage, values, count)
 
     def add_checked(self, stage: int, outputs: Outputs, times: int) -> None:
         """Count outputs that `check_outputs` has passed already."""
         path = self.cascade.paths[stage]
         self.stopped[stage] += times
-        shown = [(j, y) for j, y in zip(path, outputs, strict=True) if y is not None]
-        for b, (j, y) in enumerate(shown):
+        present = [(j, y) for j, y in zip(path, outputs, strict=True) if y is not None]
+        for b, (j, y) in enumerate(present):
             seen, disagreed = self.seen[j], self.disagreed[j]
             seen[j] += times
-            for i, x in shown[:b]:
+            for i, x in present[:b]:
                 seen[i] += times
                 if x != y:
                     disagreed[i] += times
@@ -105,7 +107,7 @@ class PairCounts:
         return self + PairCounts(self.cascade)
 
     def scaled(self, weight: float) -> PairCounts:
-        """Return the counts times ``weight``: no whole numbers any more."""
+        """Return the counts times ``weight``, which are no longer whole numbers."""
         total = PairCounts(self.cascade)
         total.stopped = [weight * n for n in self.stopped]  # type: ignore[misc]
         for name in ("seen", "disagreed"):
@@ -143,13 +145,9 @@ class PairCounts:
             )
         total = PairCounts(self.cascade)
         total.stopped = list(map(operation, self.stopped, other.stopped))
-        total.seen = [
-            list(map(operation, *rows)) for rows in zip(self.seen, other.seen, strict=True)
-        ]
-        total.disagreed = [
-            list(map(operation, *rows))
-            for rows in zip(self.disagreed, other.disagreed, strict=True)
-        ]
+        for name in ("seen", "disagreed"):
+            rows = zip(getattr(self, name), getattr(other, name), strict=True)
+            setattr(total, name, [list(map(operation, *pair)) for pair in rows])
         return total
 
     def __eq__(self, other: object) -> bool:
@@ -194,11 +192,7 @@ class PairCounts:
     @property
     def disagreement(self) -> FloatArray:
         """The observed share of disagreement for each pair, NaN where it was never seen."""
-        seen = self.n_seen
-        share = np.full(seen.shape, math.nan)
-        np.divide(self.n_disagreed, seen, out=share, where=seen > 0)
-        np.fill_diagonal(share, 0.0)
-        return read_only(share)
+        return disagreement_shares(self.n_disagreed, self.n_seen)
 
     def to_state(self) -> dict[str, Any]:
         """Return the counts as plain data for JSON; `from_state` reads them back."""
@@ -223,7 +217,7 @@ class PairCounts:
         for name in ("stopped", "seen", "disagreed"):
             if not _same_shape(state[name], getattr(counts, name)):
                 raise StateError(f"pair counts must have whole numbers >= 0 for {name!r}")
-            setattr(counts, name, _copied(state[name]))
+            setattr(counts, name, deepcopy(state[name]))
         if counts.n_rounds > MOST_CASES:
             raise StateError(f"pair counts must be of at most {MOST_CASES} cases")
         for j, row in enumerate(counts.seen):
@@ -249,15 +243,23 @@ class PairCounts:
 
     def _check_triangles(self) -> None:
         """Check d_ab <= d_ac + d_bc, up to the cases that showed a and b without c."""
-        seen, disagreed, shown = self.n_seen, self.n_disagreed, self.n_observed
-        for c in range(len(shown)):
-            without = shown - seen[c]
+        seen, disagreed, observed = self.n_seen, self.n_disagreed, self.n_observed
+        for c in range(len(observed)):
+            without = observed - seen[c]
             slack = np.minimum(without[:, None], without[None, :])
             if (disagreed > disagreed[c][:, None] + disagreed[c][None, :] + slack).any():
                 raise StateError(
                     "pair counts must satisfy the triangle inequality: two tests cannot disagree "
                     f"more often than each with test {c + 1}, where all three were seen"
                 )
+
+
+def disagreement_shares(n_disagreed: NDArray[Any], n_seen: NDArray[Any]) -> FloatArray:
+    """Return the share of disagreement of each pair, NaN where it was never seen."""
+    shares = np.full(n_seen.shape, math.nan)
+    np.divide(n_disagreed, n_seen, out=shares, where=n_seen > 0)
+    np.fill_diagonal(shares, 0.0)
+    return read_only(shares)
 
 
 def _symmetric(rows: list[list[int]]) -> IntArray:
@@ -274,7 +276,3 @@ def _same_shape(value: Any, like: Any) -> bool:
     return (
         isinstance(value, list) and len(value) == len(like) and all(map(_same_shape, value, like))
     )
-
-
-def _copied(value: Any) -> Any:
-    return [_copied(v) for v in value] if isinstance(value, list) else value

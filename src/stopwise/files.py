@@ -19,14 +19,14 @@ STREAMS = ("/dev/", "/proc/")  # where a path names an open file, which must not
 def draft(path: Path) -> Iterator[Path]:
     """Give a file to write to, which becomes ``path`` if all goes well.
 
-    A link is followed, and a file that was there keeps its permissions. What is no regular file,
-    such as a device or a pipe, gets the content and stays what it is.
+    A link is followed, and an existing file keeps its permissions. A device, a pipe or anything
+    else that is not a regular file receives the content and is not replaced.
     """
     if _is_stream(path):
         with tempfile.TemporaryDirectory() as folder:
-            written = Path(folder) / f"draft{path.suffix}"
-            yield written
-            with written.open("rb") as content, path.open("ab") as stream:
+            file = Path(folder) / f"draft{path.suffix}"
+            yield file
+            with file.open("rb") as content, path.open("ab") as stream:
                 shutil.copyfileobj(content, stream)
         return
     target = path.resolve()
@@ -67,8 +67,8 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    named = str(path.absolute()).startswith(STREAMS)
-    return named or (path.exists() and not path.is_file())
+    is_device = str(path.absolute()).startswith(STREAMS)
+    return is_device or (path.exists() and not path.is_file())
 
 
 def _beside(target: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Outputs of tests: what a case showed, checked, and values known however they are written."""
+"""Outputs of tests: checks of what a case showed, and values that are written differently."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ def check_outputs(outputs: Any, cascade: Cascade, stage: int | None = None) -> t
     In a chain the number of outputs tells the stage; on a tree it has to be given. ``None`` means
     that the test gave nothing; a null of pandas or Arrow is read as ``None``.
     """
-    told = tuple(outputs) if type(outputs) in (tuple, list) else outputs_in_order(outputs)
-    stage = _stage_by_length(told, cascade) if stage is None else _checked_stage(stage, cascade)
+    values = tuple(outputs) if type(outputs) in (tuple, list) else outputs_in_order(outputs)
+    stage = _stage_by_length(values, cascade) if stage is None else _checked_stage(stage, cascade)
     path = cascade.paths[stage]
-    if len(told) != len(path):
+    if len(values) != len(path):
         raise OutputsError(
             f"outputs must be those on the path to stage {stage + 1} ({cascade.names[stage]!r}), "
-            f"{len(path)} of them, got {len(told)}"
+            f"{len(path)} of them, got {len(values)}"
         )
     try:
-        # Text and numbers that equal themselves: what nearly all outputs are.
-        if _PLAIN.issuperset(map(type, told)) and all(map(eq, told, told)):
-            return stage, told
+        # Nearly all outputs are text and numbers that equal themselves.
+        if _PLAIN.issuperset(map(type, values)) and all(map(eq, values, values)):
+            return stage, values
     except TypeError:
         pass
-    return stage, tuple(_output(y, node, cascade) for y, node in zip(told, path, strict=True))
+    return stage, tuple(_output(y, node, cascade) for y, node in zip(values, path, strict=True))
 
 
 def check_label(label: Any) -> Hashable:
-    """Return ``label``, or raise `OutputsError` if no output could ever be found to equal it."""
+    """Return ``label``, or raise `OutputsError` if no output could ever equal it."""
     label = label.item() if isinstance(label, np.generic) else label
     try:
         comparable = hash(label) is not None and bool(label == label)  # noqa: PLR0124  # NaN
@@ -101,19 +101,19 @@ def outputs_in_order(outputs: Any) -> Told:
         or (isinstance(outputs, np.ndarray) and outputs.ndim == 0)
         or hasattr(outputs, "columns")  # iterating over a frame gives the names of its columns
     ):
-        shown = f"a {type(outputs).__name__}" if hasattr(outputs, "columns") else repr(outputs)
-        raise OutputsError(f"outputs must be a sequence with one output a test, got {shown}")
+        value = f"a {type(outputs).__name__}" if hasattr(outputs, "columns") else repr(outputs)
+        raise OutputsError(f"outputs must be a sequence with one output a test, got {value}")
     return tuple(outputs.tolist() if isinstance(outputs, np.ndarray) else outputs)
 
 
-def _stage_by_length(told: Told, cascade: Cascade) -> int:
+def _stage_by_length(outputs: Told, cascade: Cascade) -> int:
     if not cascade.is_chain:
         raise OutputsError("stage must be given with the outputs on a tree")
-    if not 1 <= len(told) <= cascade.n_stages:
+    if not 1 <= len(outputs) <= cascade.n_stages:
         raise OutputsError(
-            f"outputs must be those of the first 1 to {cascade.n_stages} tests, got {len(told)}"
+            f"outputs must be those of the first 1 to {cascade.n_stages} tests, got {len(outputs)}"
         )
-    return len(told) - 1
+    return len(outputs) - 1
 
 
 def _output(output: Any, node: int, cascade: Cascade) -> Hashable:
@@ -160,9 +160,9 @@ def rank(value: Hashable) -> tuple[bool, float, str]:
 
 
 def looks_like(value: Hashable) -> Hashable:
-    """Return what a reader would take ``value`` for: case, blanks and ``1`` against ``1.0`` aside.
+    """Return ``value`` without differences that a reader would overlook.
 
-    So are the two ways to write an accent, and characters that cannot be seen.
+    These are case, blanks, ``1`` and ``1.0``, the encoding of accents, and invisible characters.
 
     >>> looks_like("Yes ") == looks_like("yes"), looks_like("1") == looks_like(1.0)
     (True, True)
@@ -178,8 +178,8 @@ def looks_like(value: Hashable) -> Hashable:
     text = text.casefold()
     for number in (int, float):  # as a float a large whole number would be another one
         with suppress(ValueError):
-            found = number(text)
-            return found if number is int or math.isfinite(found) else text
+            value = number(text)
+            return value if number is int or math.isfinite(value) else text
     return {"true": 1, "false": 0}.get(text, text)
 
 
@@ -190,15 +190,15 @@ def matching(value: Hashable, classes: Sequence[Hashable]) -> Hashable:
     """
     if value in classes:
         return classes[list(classes).index(value)]
-    alike = looks_like(value)
-    return next((known for known in classes if looks_like(known) == alike), value)
+    text = looks_like(value)
+    return next((other for other in classes if looks_like(other) == text), value)
 
 
 def known_value(rule: str, value: Hashable, classes: Sequence[Hashable]) -> Hashable:
     """Return the one of ``classes`` that ``value`` is or looks like, or raise `SettingError`."""
-    found = matching(value, classes)
-    if found not in classes:
+    match = matching(value, classes)
+    if match not in classes:
         raise SettingError(
             f"{rule}, got {value!r}; the log has {', '.join(map(repr, classes[:20]))}"
         )
-    return found
+    return match

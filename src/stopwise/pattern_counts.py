@@ -46,14 +46,14 @@ class PatternCounts:
 
     def add(self, outputs: Outputs, *, stage: int | None = None, times: int = 1) -> None:
         """Count ``times`` cases that showed ``outputs``."""
-        played, told = check_outputs(outputs, self.cascade, stage)
-        self.pairs.add(told, stage=played, times=times)
+        stage, values = check_outputs(outputs, self.cascade, stage)
+        self.pairs.add(values, stage=stage, times=times)
         times = int(times)
-        if not self.cascade.children[played] and None not in told:
+        if not self.cascade.children[stage] and None not in values:
             self.n_complete += times
-            self.n_flip_flopped += times * flip_flops(told)
+            self.n_flip_flopped += times * flip_flops(values)
         pattern: list[Hashable] = [None] * self.cascade.n_stages
-        for node, output in zip(self.cascade.paths[played], told, strict=True):
+        for node, output in zip(self.cascade.paths[stage], values, strict=True):
             pattern[node] = output
         self._count(tuple(pattern), times)
 
@@ -146,9 +146,9 @@ class PatternCounts:
             raise StateError("pattern counts must have flip-flopped <= complete <= all cases")
         if len(counts.table) > counts.max_patterns or 0 in counts.table.values():
             raise StateError("pattern counts must have patterns that were seen, no more than kept")
-        kept = PatternTable.from_rows(counts.table, counts.table.values(), cascade)
+        table = PatternTable.from_rows(counts.table, counts.table.values(), cascade)
         for name in ("n_seen", "n_disagreed"):
-            rest = getattr(counts.pairs, name) - getattr(kept, name)
+            rest = getattr(counts.pairs, name) - getattr(table, name)
             if (rest < 0).any() or (rest > counts.n_other).any():
                 raise StateError("pattern counts must be of the same cases as the pair counts")
         return counts

@@ -1,8 +1,7 @@
-"""Patterns of outputs: one table for logs and laws, who agrees with whom, changes of the answer."""
+"""Patterns of outputs: one table for logs and laws, which tests agree, changes of the answer."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.checks import whole_numbers
+from stopwise.counts import disagreement_shares
 from stopwise.errors import LogError
 from stopwise.outputs import Outputs, present, rank
 
@@ -22,7 +22,7 @@ BLOCK = 1 << 20  # comparisons at a time
 Row = Sequence[Hashable]
 Pattern = tuple[Hashable, ...]
 Read = Callable[[Any], Hashable]  # what a value of a column means
-Blocks = tuple[int, ...]  # who agrees with whom, in codes
+Blocks = tuple[int, ...]  # which tests agree, in codes
 
 
 def flip_flops(outputs: Outputs) -> bool:
@@ -49,8 +49,8 @@ def agreement(outputs: Outputs, *, missing: Hashable = None) -> tuple[Any, ...]:
 def agreement_of_rows(rows: IntArray, *, keep_gaps: bool = False) -> IntArray:
     """Return for each code the first place of its row with the same; a gap is a code or stays."""
     first = [(rows[:, : k + 1] == rows[:, k, None]).argmax(axis=1) for k in range(rows.shape[1])]
-    found = np.array(first, dtype=np.int64).reshape(rows.T.shape).T  # also without any column
-    return np.where(rows == MISSING, MISSING, found) if keep_gaps else found
+    places = np.array(first, dtype=np.int64).reshape(rows.T.shape).T  # also without any column
+    return np.where(rows == MISSING, MISSING, places) if keep_gaps else places
 
 
 def standing_answer(outputs: Outputs) -> Hashable:
@@ -135,23 +135,17 @@ class PatternTable:
         """Count patterns given as indices into the values of each test, ``None`` a missing one."""
         code: dict[Hashable, int] = {None: MISSING}
         table = np.empty_like(codes)
-        for k, known in enumerate(values):
-            place = np.full(len(known), MISSING)
+        for k, column in enumerate(values):
+            place = np.full(len(column), MISSING)
             for c in np.flatnonzero(np.bincount(codes[:, k])).tolist():
-                place[c] = code.setdefault(present(known[c]), len(code) - 1)
+                place[c] = code.setdefault(present(column[c]), len(code) - 1)
             table[:, k] = place[codes[:, k]]
-        return cls.of_classes(table, counts, list(code)[1:], cascade)
-
-    @classmethod
-    def of_classes(
-        cls, table: IntArray, counts: IntArray, shown: list[Hashable], cascade: Cascade
-    ) -> PatternTable:
-        """Count patterns given as indices into ``shown``, each of which occurs; -1 is a gap."""
-        order = sorted(range(len(shown)), key=lambda c: rank(shown[c]))
-        renamed = np.empty(len(shown) + 1, dtype=np.int64)
-        renamed[order] = np.arange(len(shown))
-        renamed[MISSING] = MISSING
-        table = renamed[table]
+        classes = list(code)[1:]  # in the order in which they occur
+        order = sorted(range(len(classes)), key=lambda c: rank(classes[c]))
+        new_code = np.empty(len(classes) + 1, dtype=np.int64)
+        new_code[order] = np.arange(len(classes))
+        new_code[MISSING] = MISSING
+        table = new_code[table]
         numbers = row_numbers(table)
         by_value = np.argsort(numbers, kind="stable")  # fast where they are in order already
         starts = np.flatnonzero(np.diff(numbers[by_value], prepend=-1))
@@ -161,7 +155,7 @@ class PatternTable:
         return cls(
             read_only(table[~blank]),
             read_only(counts[~blank]),
-            tuple(shown[c] for c in order),
+            tuple(classes[c] for c in order),
             cascade,
             int(counts[blank].sum()),
         )
@@ -236,10 +230,7 @@ class PatternTable:
     @cached_property
     def disagreement(self) -> FloatArray:
         """The share of disagreement among the cases that show both; NaN where none does."""
-        share = np.full((self.n_stages, self.n_stages), math.nan)
-        np.divide(self.n_disagreed, self.n_seen, out=share, where=self.n_seen > 0)
-        np.fill_diagonal(share, 0.0)
-        return read_only(share)
+        return disagreement_shares(self.n_disagreed, self.n_seen)
 
     def flip_flop_rate(self) -> float:
         """Return the share of cases in which the answer changes more than once on some path.
@@ -277,12 +268,12 @@ class PatternTable:
     def by_agreement(self) -> PatternTable:
         """Return the same cases counted by which tests agree, with one class that no test gives.
 
-        Values are many where only agreement is counted, so all tests may be wrong.
+        Agreement is counted where values are many, and then all tests may be wrong.
         """
         rows = [agreement([self.value(c) for c in row]) for row in self.codes.tolist()]
-        found = PatternTable.from_rows(rows, self.weights, self.cascade)
-        classes = (*found.classes, self.n_stages)
-        return replace(found, classes=classes, n_blank=self.n_blank, agreement_only=True)
+        table = PatternTable.from_rows(rows, self.weights, self.cascade)
+        classes = (*table.classes, self.n_stages)
+        return replace(table, classes=classes, n_blank=self.n_blank, agreement_only=True)
 
 
 def row_numbers(rows: IntArray) -> IntArray:

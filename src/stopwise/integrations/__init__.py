@@ -1,1 +1,1 @@
-"""Cascades inside other libraries, one file a library; each loads what it is for."""
+"""Cascades inside other libraries: one file per library, which imports it."""

@@ -49,19 +49,17 @@ class CascadeProvider(CustomLLM):
 
     def completion(self, *args: Any, **arguments: Any) -> ModelResponse:
         """Answer from ordinary code."""
-        runtime = self._named(arguments["model"])
-        return _response(
-            arguments["model"], runtime.run_sync(_case(arguments["messages"])), runtime
-        )
+        runtime = self._runtime(arguments["model"])
+        result = runtime.run_sync(_case(arguments["messages"]))
+        return _response(arguments["model"], result, runtime)
 
     async def acompletion(self, *args: Any, **arguments: Any) -> ModelResponse:
         """Answer from asynchronous code."""
-        runtime = self._named(arguments["model"])
-        return _response(
-            arguments["model"], await runtime.run(_case(arguments["messages"])), runtime
-        )
+        runtime = self._runtime(arguments["model"])
+        result = await runtime.run(_case(arguments["messages"]))
+        return _response(arguments["model"], result, runtime)
 
-    def _named(self, model: str) -> Runtime:
+    def _runtime(self, model: str) -> Runtime:
         name = known_name("model", model.rpartition("/")[2], self._runtimes, SettingError)
         return self._runtimes[name]
 

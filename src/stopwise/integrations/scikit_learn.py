@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -65,14 +66,13 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = [None] * len(rows) if y is None else np.asarray(y, dtype=object).tolist()
         if len(labels) != len(rows):
             raise SettingError(f"y must have one entry a case, got {len(labels)} for {len(rows)}")
-        learns = hasattr(policy, "conclude")  # policies without beliefs learn from no label
+        learns = hasattr(policy, "conclude")  # policies without beliefs do not learn from labels
         has_label = [learns and label is not None and label != self.unlabelled for label in labels]
-        plain = Counter(row for row, known in zip(rows, has_label, strict=True) if not known)
-        if plain:
-            policy.tell_many(plain)
-        for row, label, known in zip(rows, labels, has_label, strict=True):
-            if known:
-                policy.tell(row, label=label)
+        unlabelled = Counter(row for row, has in zip(rows, has_label, strict=True) if not has)
+        if unlabelled:
+            policy.tell_many(unlabelled)
+        for row, label in compress(zip(rows, labels, strict=True), has_label):
+            policy.tell(row, label=label)
         self.policy_ = policy
         return self
 
@@ -93,11 +93,10 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if getattr(X, "ndim", 2) == 1 and hasattr(self, "n_features_in_"):
             raise SettingError("X must have one row a case, got one dimension. Reshape your data")
         validate_data(self, X, skip_check_array=True, reset=False)
-        models = [model for _, model in self.estimators]
         n = _n_cases(X)
         outputs: list[list[Any]] = [[] for _ in range(n)]
         active = np.arange(n)
-        for stage, model in enumerate(models):
+        for stage, (_, model) in enumerate(self.estimators):
             if not len(active):
                 break
             predictions = np.asarray(model.predict(_rows(X, active))).tolist()

@@ -82,8 +82,8 @@ class Alarm:
 
     def to_state(self) -> dict[str, Any]:
         """Return the alarm as plain data for JSON."""
-        plain = {**asdict(self), "kind": self.kind.value}
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in plain.items()}
+        state = {**asdict(self), "kind": self.kind.value}
+        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in state.items()}
 
 
 def _share(value: float) -> str:

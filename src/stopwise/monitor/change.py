@@ -2,10 +2,9 @@
 
 A binary stream (two tests disagree, a stage gives nothing) is kept as counts in time buckets. Each
 cut s between two buckets has the e-value e(s) of `stopwise.theory.e_values`, which reaches 1 / w
-with probability at most w if nothing changes. A cut that is made Δ seconds after the one before it
-has the weight w = rate · Δ, where the rate is the number of false alarms allowed per second. All
-cuts of a year together then raise at most the alarms allowed for a year, in expectation, whatever
-the traffic is.
+with probability at most w if nothing changes. A cut Δ seconds after the previous one has the weight
+w = rate · Δ, where the rate is the number of false alarms allowed per second. So the expected
+number of false alarms in a year is at most the number allowed, whatever the traffic.
 """
 
 from __future__ import annotations
@@ -68,11 +67,13 @@ def changes_found(hits: Any, seen: Any, log_weights: FloatArray) -> list[Change]
     changes = []
     for stream in np.flatnonzero(evidence.max(axis=0) >= 0).tolist():
         cut = int(evidence[:, stream].argmax()) + 1
-        (yes, later), (n, n_after) = (
-            (float(of[:cut, stream].sum()), float(of[cut:, stream].sum())) for of in (hits, seen)
-        )
-        strength = float(evidence[cut - 1, stream])
-        changes.append(
-            Change(stream, cut, yes / max(n, 1), later / max(n_after, 1), int(n_after), strength)
-        )
+        shares = shares_around(cut, hits[:, stream], seen[:, stream])
+        changes.append(Change(stream, cut, *shares, float(evidence[cut - 1, stream])))
     return changes
+
+
+def shares_around(cut: int, hits: FloatArray, seen: FloatArray) -> tuple[float, float, int]:
+    """Return the shares before and after a cut, and the number of cases after it."""
+    n_before, n_after = seen[:cut].sum(), seen[cut:].sum()
+    before = float(hits[:cut].sum() / max(n_before, 1))
+    return before, float(hits[cut:].sum() / max(n_after, 1)), int(n_after)

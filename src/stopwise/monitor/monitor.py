@@ -11,7 +11,7 @@ import numpy as np
 from stopwise.cascade import FloatArray
 from stopwise.monitor.alarms import Alarm, AlarmKind
 from stopwise.monitor.buckets import Bucket, Steps, Streams, merge_old
-from stopwise.monitor.change import YEAR, Change, changes_found, strongest_step
+from stopwise.monitor.change import YEAR, Change, changes_found, shares_around, strongest_step
 from stopwise.monitor.monitor_settings import DAY, MonitorSettings
 from stopwise.monitor.odd_one_out import kappa, odd_one_out
 from stopwise.patterns import Pattern
@@ -29,9 +29,9 @@ class Monitor:
     """Monitors the disagreement of every pair, missing outputs and constant answers of a cascade.
 
     Shares of pairs are counted on cases whose depth does not depend on their outputs: those that an
-    exploring policy or the shadow share ran (``is_random``). Cases that were stopped because of
-    their outputs would show other shares whenever the rule changes. On these the monitor counts how
-    often a stage changes the answer given all outputs before it, which no rule changes.
+    exploring policy or the shadow share ran (``is_random``). The shares of cases that were stopped
+    because of their outputs change with the stopping rule. On these the monitor counts how often a
+    stage changes the answer given all outputs before it, which does not depend on the rule.
 
     Parameters
     ----------
@@ -80,23 +80,21 @@ class Monitor:
         self._n_open += times
         if is_random:
             self._open.add(outputs, times)
-            if len(outputs) == self.streams.n_stages:
+            if len(outputs) == self.n_stages:
                 self._compared_at, self._is_stale = now, False
-            if len(self.common) < self.streams.n_stages:
+            if len(self.common) < self.n_stages:
                 self._learn_common(outputs, times)
         elif len(outputs) > 1:
             self._steps.count(outputs, times, self._open.step_hits, self._open.step_seen)
-        n, settings = self._n_open, self.settings
-        is_young = now - self._open.start < settings.bucket_seconds
-        if is_young and (n < settings.bucket_cases or n < self._n_closed // 20):
+        is_young = now - self._open.start < self.settings.bucket_seconds
+        if is_young and self._n_open < max(self.settings.bucket_cases, self._n_closed // 20):
             return []
         return self._close(now) + self.tick(now)
 
     def resume(self, before: Mapping[Pattern, int], *, since: float, now: float) -> None:
         """Continue from random cases that an earlier process observed until ``since``.
 
-        They are one bucket, so a change since then is noticed. Call this before any case is
-        observed.
+        They form one bucket, so a change since then is noticed. Call this before `observe`.
         """
         self._open = Bucket(since, self._log_weight(0.0))
         for outputs, times in before.items():
@@ -128,8 +126,7 @@ class Monitor:
         if self._is_stale or age < self.settings.stale_after:
             return []
         self._is_stale = True
-        last = self.streams.n_stages - 1
-        return [Alarm(AlarmKind.STALE, now, self._compared_at, stage=last, after=age)]
+        return [Alarm(AlarmKind.STALE, now, self._compared_at, stage=self.n_stages - 1, after=age)]
 
     def recent(self) -> Counter[Pattern]:
         """Return all cases since the last change."""
@@ -183,14 +180,9 @@ class Monitor:
             cut, log_evidence = strongest_step(log_e[:, of], weights)
             if log_evidence >= 0:
                 since = self._buckets[cut].start
-                n, d = seen[:, of].sum(axis=1), hits[:, of].sum(axis=1)
-                before = float(d[:cut].sum() / max(n[:cut].sum(), 1))
-                after = float(d[cut:].sum() / max(n[cut:].sum(), 1))
-                n_after = int(n[cut:].sum())
+                shares = shares_around(cut, hits[:, of], seen[:, of])
                 self._start_epoch(cut)
-                return [
-                    Alarm(AlarmKind.CHANGED, now, since, stage, stage - 1, before, after, n_after)
-                ]
+                return [Alarm(AlarmKind.CHANGED, now, since, stage, stage - 1, *shares)]
         return []
 
     def is_odd(self, stage: int, usual: float) -> bool:
@@ -215,7 +207,7 @@ class Monitor:
 
         It is the mean kappa minus two standard errors; 0 if nothing is known.
         """
-        past = self.past[-1] if self.past else Counter[Pattern]()
+        past = self.past[-1] if self.past else Counter()
         own = [kappa(past, *pair) for pair in self.streams.pairs if stage in pair]
         return max(math.fsum(k - 2.0 * error for k, error in own) / max(len(own), 1), 0.0)
 
@@ -244,7 +236,7 @@ class Monitor:
     def _alarm(
         self, change: Change, changes: list[Change], hits: FloatArray, seen: FloatArray, now: float
     ) -> Alarm:
-        K, n_pairs = self.streams.n_stages, len(self.streams.pairs)
+        K, n_pairs = self.n_stages, len(self.streams.pairs)
         since = self._buckets[change.cut].start
         numbers = (change.before, change.after, change.n_after)
         if change.stream >= n_pairs:

@@ -28,9 +28,7 @@ def kappa(patterns: Counter[Pattern], i: int, j: int) -> tuple[float, float]:
     by_chance = n - sum(times * second[value] for value, times in first.items()) / max(n, 1)
     if not by_chance:
         return 1.0, math.inf
-    share = (n_differ + 1) / (
-        n + 2
-    )  # smoothed, so that a few cases without a difference prove little
+    share = (n_differ + 1) / (n + 2)  # smoothed: a few cases without a difference prove little
     return 1.0 - n_differ / by_chance, math.sqrt(n * share * (1.0 - share)) / by_chance
 
 
