@@ -115,9 +115,19 @@ def instances(
     parents = draw(tree_parents(K)) if tree else None
     cascade = Cascade(costs, mistake_cost=total, parents=parents)
     # Rows of no weight name all classes, so that codes are the answers themselves.
-    named = [(y,) * (K + 1) for y in range(n_classes)]
-    instance = Instance.from_patterns(rows + named, weights + [0] * n_classes, cascade)
+    classes = [(y,) * (K + 1) for y in range(n_classes)]
+    instance = Instance.from_patterns(rows + classes, weights + [0] * n_classes, cascade)
     return Drawn(rows, weights, costs, instance)
+
+
+def counts_of(
+    cascade: Cascade, cases: list[tuple[int, tuple[Any, ...], int]], kind: Any, **settings: Any
+) -> Any:
+    """Return counts of some kind of cases as `told_cases` draws them."""
+    counts = kind(cascade, **settings)
+    for stage, outputs, times in cases:
+        counts.add(outputs, stage=stage, times=times)
+    return counts
 
 
 @st.composite

@@ -7,7 +7,8 @@ import pytest
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError
-from stopwise.outputs import check_outputs
+from stopwise.outputs import check_outputs, looks_like, matching
+from stopwise.pattern_counts import PatternCounts
 
 CHAIN = Cascade([0, 0.125, 0.125], names=["a", "b", "c"])
 TREE = Cascade([0, 0.125, 0.125, 0.25], parents=[None, 0, 0, 1])
@@ -58,14 +59,24 @@ BAD_OUTPUTS = [
 ]
 
 
+@pytest.mark.parametrize("kind", [PairCounts, PatternCounts])
 @pytest.mark.parametrize(
-    ("cascade", "given_", "message"), BAD_OUTPUTS, ids=[m[:50] for _, _, m in BAD_OUTPUTS]
+    ("cascade", "arguments", "message"), BAD_OUTPUTS, ids=[m[:50] for _, _, m in BAD_OUTPUTS]
 )
-def test_bad_outputs_are_refused_and_nothing_is_changed(cascade, given_, message):
-    counts = PairCounts(cascade)
+def test_bad_outputs_are_refused_and_nothing_is_changed(kind, cascade, arguments, message):
+    counts = kind(cascade)
     counts.add([0, 1], stage=1, times=5)
     before = copy.deepcopy(counts.to_state())
     with pytest.raises(OutputsError) as caught:
-        counts.add(**given_)
+        counts.add(**arguments)
     assert message in str(caught.value)
     assert counts.to_state() == before
+
+
+def test_values_that_look_alike():
+    assert looks_like(" Yes") == looks_like("yes") == looks_like("YES ")
+    assert looks_like("1") == looks_like(1) == looks_like(1.0) == looks_like(True)
+    assert looks_like("nan") == "nan"
+    assert looks_like("a") != looks_like("b")
+    assert matching("1", (0, 1)) == 1
+    assert matching("x", (0, 1)) == "x"
