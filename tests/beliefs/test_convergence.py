@@ -10,17 +10,10 @@ from stopwise.beliefs.em import Design
 from stopwise.beliefs.moments import posteriors_by_moments
 from stopwise.beliefs.prediction import pattern_law
 from stopwise.patterns import PatternTable
+from tests.beliefs.worlds import law
 
 CODES = np.array(list(product((0, 1), repeat=3)))
 CASCADE = sw.Cascade(costs=[1, 2, 3])
-
-
-def law_of(prior, errors):
-    """Return the law of three tests with errors by test and right answer."""
-    chance = np.tile([prior, 1 - prior], (8, 1))
-    for k, wrong in enumerate(np.asarray(errors)):
-        chance *= np.where(CODES[:, [k]] == [0, 1], 1 - wrong, wrong)
-    return chance.sum(axis=1)
 
 
 # Expectation maximisation alone takes more than 900 steps for the first three.
@@ -36,9 +29,8 @@ SLOW = [
 def test_tests_hardly_better_than_chance_converge(counts):
     model = sw.LatentClasses.fit(PatternTable.from_rows(CODES.tolist(), counts, CASCADE))
     assert model.has_converged
-    if (
-        model.is_identified and model.complexity.share == 0
-    ):  # as many parameters as patterns: it reproduces the table
+    # With as many parameters as patterns it reproduces the table.
+    if model.is_identified and model.complexity.share == 0:
         shares = np.array(counts) / sum(counts)
         np.testing.assert_allclose(pattern_law(model).reshape(-1), shares, atol=2e-5)
 
@@ -47,13 +39,13 @@ def test_tests_hardly_better_than_chance_converge(counts):
 def test_moments_of_a_law_give_the_beliefs_that_made_it(seed):
     rng = np.random.default_rng(seed)
     prior, errors = rng.uniform(0.2, 0.8), rng.uniform(0.02, 0.45, (3, 2))
-    law = law_of(prior, errors)
+    confusion = [[[1 - a, a], [b, 1 - b]] for a, b in errors]
+    chances = law([prior, 1 - prior], confusion).weights
     first = prior * np.where(CODES == 0, 1 - errors[:, 0], errors[:, 0]).prod(axis=1)
-    found = posteriors_by_moments(Design(CODES, 2), law)
-    expected = first / law
-    if found[0, 0] < found[-1, 0]:  # the order of the classes is open
-        found = found[:, ::-1]
-    np.testing.assert_allclose(found[:, 0], expected, atol=1e-7)
+    posterior = posteriors_by_moments(Design(CODES, 2), chances)
+    if posterior[0, 0] < posterior[-1, 0]:  # the order of the classes is open
+        posterior = posterior[:, ::-1]
+    np.testing.assert_allclose(posterior[:, 0], first / chances, atol=1e-7)
 
 
 @pytest.mark.filterwarnings("error")
@@ -68,8 +60,8 @@ def test_moments_of_a_law_give_the_beliefs_that_made_it(seed):
     ],
 )
 def test_moments_of_degenerate_tables_are_no_belief_or_a_finite_one(counts):
-    found = posteriors_by_moments(Design(CODES, 2), np.array(counts, dtype=float))
-    assert found is None or np.isfinite(found).all()
+    posterior = posteriors_by_moments(Design(CODES, 2), np.array(counts, dtype=float))
+    assert posterior is None or np.isfinite(posterior).all()
 
 
 def test_moments_are_only_solved_where_they_are_the_whole_table():

@@ -33,15 +33,15 @@ def seen_error_rates(outputs, n_classes):
     cascade = Cascade(costs=[1] * rows.shape[1])
     model = LatentClasses.fit(PatternTable(rows, shares, tuple(range(n_classes)), cascade))
     right = np.take_along_axis(model.posterior(rows), np.maximum(rows, 0), axis=1)
-    shown = rows >= 0
-    return 1 - counts @ (right * shown) / (counts @ shown)
+    was_run = rows >= 0
+    return 1 - counts @ (right * was_run) / (counts @ was_run)
 
 
 @pytest.mark.parametrize("name", list(CROWD_KIT))
 def test_it_agrees_with_crowd_kit(name):
     sensors, rates, tolerance = CROWD_KIT[name]
-    found = seen_error_rates(sensors.recording().outputs, 2)
-    assert found == pytest.approx(rates, abs=tolerance)
+    outputs = sensors.recording().outputs
+    assert seen_error_rates(outputs, 2) == pytest.approx(rates, abs=tolerance)
 
 
 def by_crowd_kit(patterns):

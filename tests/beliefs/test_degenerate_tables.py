@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -31,11 +30,9 @@ DEGENERATE = {
 @pytest.mark.parametrize("rows", DEGENERATE.values(), ids=list(DEGENERATE))
 def test_degenerate_tables_have_an_answer(rows):
     table = table_of(np.array(rows))
-    for labels in (None, [(table.codes.shape[1] * [None], 0)], [(rows[0], 1, 3)]):
-        labelled = None if labels is None else [
-            ([None if y is None or y < 0 else y for y in said], *rest) for said, *rest in labels
-        ]  # fmt: skip
-        model = LatentClasses.fit(table, labels=labelled)
+    first = [None if y < 0 else y for y in rows[0]]
+    for labels in (None, [([None] * len(first), 0)], [(first, 1, 3)]):
+        model = LatentClasses.fit(table, labels=labels)
         assert np.isfinite(model.posterior(table.codes)).all()
         assert np.isfinite(model.error_rates).all()
         assert np.isfinite(model.error_intervals).all()
@@ -68,74 +65,70 @@ TABLE = table_of(np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0], [0, 0, 0]]))
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "words"),
+    ("table", "settings", "error", "words"),
     [
-        (lambda: LatentClasses.fit([[0, 1]]), LogError, "must be a PatternTable, got list"),
+        ([[0, 1]], {}, LogError, "must be a PatternTable, got list"),
         (
-            lambda: LatentClasses.fit(replace(TABLE, codes=TABLE.codes[:0], weights=np.zeros(0))),
+            replace(TABLE, codes=TABLE.codes[:0], weights=np.zeros(0)),
+            {},
             LogError,
             "at least one pattern",
         ),
-        (lambda: LatentClasses.fit(TABLE, start=3), SettingError, "start must be .* got 3"),
         (
-            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 0], 1), [0]]),
-            OutputsError,
-            r"\(outputs, label\) .* at 2",
-        ),
-        (
-            lambda: LatentClasses.fit(TABLE, labels=[([0, 1], 1)]),
-            OutputsError,
-            "must be 3, None where missing, got 2 at 1",
-        ),
-        (
-            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 1], None)]),
-            OutputsError,
-            "must not be missing, got None at 1",
-        ),
-        (
-            lambda: LatentClasses.fit(TABLE, labels=[([0, 1, 1], 1, -2)]),
-            OutputsError,
-            "times of label 1 must be a whole number >= 0, got -2",
-        ),
-        (lambda: LatentClasses.fit(TABLE).belief([5]), OutputsError, "among 0, 1, got 5 at test 1"),
-        (lambda: LatentClasses.fit(TABLE).belief([0] * 4), OutputsError, "at most 3, got 4"),
-        (lambda: LatentClasses.fit(TABLE).belief(3), OutputsError, "a sequence .* got 3"),
-        (lambda: LatentClasses.fit(TABLE).belief("010"), OutputsError, "a sequence .* got '010'"),
-        (lambda: LatentClasses.fit(TABLE).belief({0, 1}), OutputsError, "a sequence"),
-        (lambda: LatentClasses.fit(TABLE, labels=5), OutputsError, "with their label, got 5"),
-        *(
-            (
-                partial(LatentClasses.fit, table, labels=[([0, 1, 1], 1), row]),
-                OutputsError,
-                words,
-            )
-            for table in (TABLE, TABLE.by_agreement())
-            for row, words in (
-                (("010", 1), "a sequence .*, in label 2"),
-                (({0, 1, 2}, 1), "a sequence .*, in label 2"),
-                (([0, 1, 1], [1]), r"got \[1\], in label 2"),
-                ((3, 1), "got 3, in label 2"),
-                (None, "got None at 2"),
-                (([0, 1, 1], 1, 10**400), "times of label 2 must be <= 500000000"),
-            )
-        ),
-        (lambda: LatentClasses.fit(TABLE, seed="x"), SettingError, "seed must be"),
-        (
-            lambda: LatentClasses.fit(replace(TABLE, weights=np.zeros(len(TABLE.codes)))),
+            replace(TABLE, weights=np.zeros(len(TABLE.codes))),
+            {},
             LogError,
             "at least one case, got patterns of weight 0",
         ),
+        (TABLE, {"start": 3}, SettingError, "start must be .* got 3"),
+        (TABLE, {"seed": "x"}, SettingError, "seed must be"),
+        (TABLE, {"labels": 5}, OutputsError, "with their label, got 5"),
     ],
 )
-def test_bad_input_is_refused_with_its_place(call, error, words):
+def test_bad_tables_and_settings_are_refused(table, settings, error, words):
     with pytest.raises(error, match=words):
-        call()
+        LatentClasses.fit(table, **settings)
+
+
+@pytest.mark.parametrize("table", [TABLE, TABLE.by_agreement()], ids=["values", "agreement"])
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ([0], r"\(outputs, label\) .* at 2"),
+        (([0, 1], 1), "must be 3, None where missing, got 2 at 2"),
+        (([0, 1, 1], None), "must not be missing, got None at 2"),
+        (([0, 1, 1], 1, -2), "times of label 2 must be a whole number >= 0, got -2"),
+        (("010", 1), "a sequence .*, in label 2"),
+        (({0, 1, 2}, 1), "a sequence .*, in label 2"),
+        (([0, 1, 1], [1]), r"got \[1\], in label 2"),
+        ((3, 1), "got 3, in label 2"),
+        (None, "got None at 2"),
+        (([0, 1, 1], 1, 10**400), "times of label 2 must be <= 500000000"),
+    ],
+)
+def test_a_bad_label_is_refused_with_its_place(table, row, words):
+    with pytest.raises(OutputsError, match=words):
+        LatentClasses.fit(table, labels=[([0, 1, 1], 1), row])
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words"),
+    [
+        ([5], "among 0, 1, got 5 at test 1"),
+        ([0] * 4, "at most 3, got 4"),
+        (3, "a sequence .* got 3"),
+        ("010", "a sequence .* got '010'"),
+        ({0, 1}, "a sequence"),
+    ],
+)
+def test_no_belief_follows_from_bad_outputs(outputs, words):
+    with pytest.raises(OutputsError, match=words):
+        LatentClasses.fit(TABLE).belief(outputs)
 
 
 def test_what_a_belief_rests_on_is_said_in_words():
     cascade = Cascade(costs=[1, 1])
     two = PatternTable.from_rows([[0, 0], [1, 1], [0, 1]], [40, 50, 10], cascade)
-    assert "the later one is taken to be right" in LatentClasses.fit(two).explain()
-    said = LatentClasses.fit(two, labels=[([0, 1], 0)]).explain()
-    assert "100 cases and 1 label; 2 answers" in said
-    assert "labels tell which is right" in said
+    text = LatentClasses.fit(two, labels=[([0, 1], 0)]).explain()
+    assert "100 cases and 1 label; 2 answers" in text
+    assert "labels tell which is right" in text

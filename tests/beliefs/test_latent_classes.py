@@ -15,19 +15,7 @@ from stopwise.beliefs.hidden import Hidden
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
 from stopwise.patterns import PatternTable, agreement
-from tests.beliefs.worlds import independent, table_of, with_difficulty
-
-
-def law(prior, confusion):
-    """Return the exact law of outputs of independent tests; ``confusion[k][a][b]``."""
-    K, M = len(confusion), len(prior)
-    codes = np.indices((M,) * K).reshape(K, -1).T
-    chances = [
-        prior[a] * np.prod([np.array(confusion[k])[a, codes[:, k]] for k in range(K)], axis=0)
-        for a in range(M)
-    ]
-    return PatternTable(codes, np.sum(chances, axis=0), tuple(range(M)), Cascade(costs=[1] * K))
-
+from tests.beliefs.worlds import independent, labelled, law, table_of, with_difficulty
 
 ASYMMETRIC = [
     [[0.9, 0.1], [0.4, 0.6]],
@@ -104,10 +92,10 @@ def test_stage_costs_are_prices_and_expected_mistakes():
     rng = np.random.default_rng(3)
     outputs, labels = independent(rng, 400, [0.7, 0.8, 0.9])
     table, cascade = table_of(outputs), Cascade(costs=[0.1, 0.2, 0.3])
-    known = [(outputs[i].tolist(), int(labels[i])) for i in range(9)]
+    nine = labelled(outputs, labels, range(9))
     for model, hedge in (
         (LatentClasses.fit(table), 0.15),
-        (LatentClasses.fit(table, labels=known), 0.15 / 4),
+        (LatentClasses.fit(table, labels=nine), 0.15 / 4),
     ):
         by_hand = np.zeros(3)
         for row in outputs.tolist():
@@ -145,9 +133,9 @@ def test_names_of_classes_follow_the_outputs():
     table = law([0.6, 0.4], ASYMMETRIC)
     model = LatentClasses.fit(table)
     hidden = Hidden.of(model.hidden.levels[:, ::-1], model.hidden.tests[:, :, :, ::-1])
-    turned = replace(model, hidden=hidden)
-    assert (turned.confusion[:, 0, 0] < 0.5).all()
-    again = LatentClasses.fit(replace(table), start=turned)
+    swapped = replace(model, hidden=hidden)
+    assert (swapped.confusion[:, 0, 0] < 0.5).all()
+    again = LatentClasses.fit(replace(table), start=swapped)
     assert again.confusion == pytest.approx(model.confusion, abs=1e-3)
 
 
@@ -243,7 +231,6 @@ def test_a_table_of_agreement_is_enough_for_one_accuracy_a_test():
     table = replace(table, agreement_only=True)
     truth = (outputs != labels[:, None]).mean(axis=0)
     assert np.abs(LatentClasses.fit(table).error_rates - truth).max() < 0.05
-    known = [(outputs[i].tolist(), int(labels[i])) for i in range(200)]
-    model = LatentClasses.fit(table, labels=known)
+    model = LatentClasses.fit(table, labels=labelled(outputs, labels, range(200)))
     assert model.classes[-1] == "none of them"
     assert np.abs(model.error_rates - truth).max() < 0.06

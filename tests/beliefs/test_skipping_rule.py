@@ -9,6 +9,7 @@ import pytest
 
 from stopwise.beliefs.look_ahead import look_ahead
 from stopwise.beliefs.prediction import pattern_law
+from stopwise.beliefs.prefix_tree import ToldCases
 from stopwise.beliefs.skipping_rule import STOP, skipping_rule
 from stopwise.beliefs.spread_law import spread_law
 from stopwise.beliefs.stopping_rule import LAW_STRENGTH, stopping_rule
@@ -22,11 +23,11 @@ COSTS = np.array([0.02, 0.05, 0.08])
 def least(law, beliefs, costs, answer):
     """The least cost + error from each state, by recursion over dictionaries."""
     K, M = law.ndim, law.shape[0]
-    found = {}
+    values = {}
 
     def value(z):
-        if z in found:
-            return found[z]
+        if z in values:
+            return values[z]
         rows = [
             s
             for s in product(range(M), repeat=K)
@@ -47,11 +48,11 @@ def least(law, beliefs, costs, answer):
                 p = sum(law[s] for s in rows if s[j] == y) / chance
                 ahead += p * value(after)
             best = min(best, costs[j] + ahead)
-        found[z] = best
+        values[z] = best
         return best
 
     value((-1,) * K)
-    return found
+    return values
 
 
 @pytest.mark.parametrize("answer", ["last", "believed"])
@@ -74,8 +75,7 @@ def test_it_is_never_believed_worse_than_the_chain(seed, answer):
     model, cases = world(seed, n=300)
     complete = cases.lengths == 3
     codes, weights = cases.codes[complete], cases.weights[complete] * 1e9
-    told = type(cases).complete(codes, weights)
-    chain = stopping_rule(model, told, COSTS, answer=answer)[0]
+    chain = stopping_rule(model, ToldCases.complete(codes, weights), COSTS, answer=answer)[0]
     value = COSTS[0] + chain.level.weights @ chain.values / chain.level.weights.sum()
     rule = skipping_rule(model, codes, weights, COSTS, answer=answer)
     assert rule.values[-1, -1, -1] <= value + 1e-6
@@ -96,8 +96,8 @@ def test_gaps_are_spread_by_what_complete_cases_show():
     law = np.full((2, 2), 0.25)
     codes = np.array([[0, 0], [0, 1], [0, -1], [1, 0], [1, 1]])
     weights = np.array([4e6, 1e6, 5e6, 2e6, 8e6])
-    found = spread_law(law, codes, weights, strength=10)
-    assert found == pytest.approx(np.array([[0.4, 0.1], [0.1, 0.4]]), abs=1e-4)
+    spread = spread_law(law, codes, weights, strength=10)
+    assert spread == pytest.approx(np.array([[0.4, 0.1], [0.1, 0.4]]), abs=1e-4)
 
 
 @pytest.mark.parametrize("answer", ["last", "believed"])
@@ -141,19 +141,20 @@ def test_any_order_is_as_good_as_can_be_and_never_worse_than_the_chain(seed):
     wrong = np.array(every)[:, None, :] != np.array([[0], [1]])  # [pattern, label, test]
     joint = np.where(wrong, errors, 1 - errors).prod(axis=2) / 2
     law, beliefs = joint.sum(axis=1), joint / joint.sum(axis=1, keepdims=True)
-    spent = []
+    total_costs = []
     for skip in (False, True):
         policy = BeliefStopping(Cascade(costs=costs.tolist()), skip=skip, exploration=0)
         policy.tell_many(dict(zip(every, np.rint(1e6 * law).astype(int), strict=True)))
-        spent.append(0.0)
+        total = 0.0
         for outputs, chances in zip(every, joint, strict=True):
             run: dict[int, int] = {}
-            while (
-                test := policy.choose(shown := [run.get(k) for k in range(3 if skip else len(run))])
-            ) is not None:
+            seen = [None] * 3 if skip else []
+            while (test := policy.choose(seen)) is not None:
                 run[test] = outputs[test]
-            answer, _ = policy.conclude(shown)
-            spent[-1] += chances.sum() * costs[[*run]].sum() + chances[1 - answer]
+                seen = [run.get(k) for k in range(3 if skip else len(run))]
+            answer, _ = policy.conclude(seen)
+            total += chances.sum() * costs[[*run]].sum() + chances[1 - answer]
+        total_costs.append(total)
     best = least(law.reshape(2, 2, 2), beliefs.reshape(2, 2, 2, 2), costs, "last")
-    assert spent[1] <= spent[0] + 1e-4
-    assert spent[1] == pytest.approx(best[-1, -1, -1], abs=1e-4)
+    assert total_costs[1] <= total_costs[0] + 1e-4
+    assert total_costs[1] == pytest.approx(best[-1, -1, -1], abs=1e-4)

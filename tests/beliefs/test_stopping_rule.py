@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,6 +14,7 @@ from stopwise.beliefs.prefix_tree import ToldCases, prefix_levels
 from stopwise.beliefs.stopping_rule import LAW_STRENGTH, Decisions, stopping_rule
 from stopwise.cascade import Cascade
 from stopwise.patterns import PatternTable
+from tests.beliefs.worlds import distinct_cases
 
 COSTS = np.array([0.01, 0.04, 0.06])
 
@@ -26,14 +28,10 @@ def world(seed: int, *, n: int = 400, K: int = 3, M: int = 2) -> tuple[LatentCla
     outputs = np.where(rng.random((n, K)) < accuracy, right[:, None], wrong)
     lengths = np.where((outputs[:, 0] == 0) & (rng.random(n) < 0.5), 1, K)
     codes = np.where(np.arange(K) < lengths[:, None], outputs, -1)
-    distinct, place = np.unique(codes, axis=0, return_inverse=True)
-    weights = np.bincount(place.reshape(-1)).astype(np.float64)
-    cascade = Cascade(costs=np.ones(K).tolist())
-    model = LatentClasses.fit(
-        PatternTable(distinct, weights.astype(np.int64), tuple(range(M)), cascade)
-    )
-    told = (distinct != -1).sum(axis=1)
-    return model, ToldCases(distinct, told, weights, np.zeros(len(told)))
+    cases = distinct_cases(codes)
+    cascade = Cascade(costs=[1] * K)
+    table = PatternTable(cases.codes, cases.weights.astype(int), tuple(range(M)), cascade)
+    return LatentClasses.fit(table), cases
 
 
 def law_and_beliefs(
@@ -53,15 +51,15 @@ def law_and_beliefs(
     def posterior(prefix: tuple[int, ...]) -> np.ndarray:
         return model.posterior(np.array([[*prefix, *[-1] * (K - len(prefix))]]))[0]
 
-    modelled = pattern_law(model)
+    model_law = pattern_law(model)
     law = {}
     for pattern in product(range(M), repeat=K):
         chance = n(pattern[:1]) / n(())
         for k in range(1, K):
             s = pattern[:k]
             went_on = sum(n((*s, y)) for y in range(M))
-            predicted = modelled[pattern[: k + 1]].sum() / modelled[s].sum()
-            chance *= (n(pattern[: k + 1]) + LAW_STRENGTH * predicted) / (went_on + LAW_STRENGTH)
+            prior = model_law[pattern[: k + 1]].sum() / model_law[s].sum()
+            chance *= (n(pattern[: k + 1]) + LAW_STRENGTH * prior) / (went_on + LAW_STRENGTH)
         law[pattern] = float(chance)
     return law, {pattern: posterior(pattern) for pattern in law}
 
@@ -79,7 +77,7 @@ def expected_cost(
     return total
 
 
-def chosen(rule: list[Decisions]) -> set[tuple[int, ...]]:
+def stops_of(rule: list[Decisions]) -> set[tuple[int, ...]]:
     return {
         tuple(codes)
         for level in rule
@@ -99,7 +97,7 @@ def test_no_rule_of_all_is_believed_to_cost_less(seed):
         for flags in product((False, True), repeat=len(prefixes))
     ]
     least = min(expected_cost(stops, law, beliefs, COSTS) for stops in every)
-    assert expected_cost(chosen(rule), law, beliefs, COSTS) == pytest.approx(least, abs=1e-9)
+    assert expected_cost(stops_of(rule), law, beliefs, COSTS) == pytest.approx(least, abs=1e-9)
     first = rule[0]
     value = COSTS[0] + first.level.weights @ first.values / first.level.weights.sum()
     assert value == pytest.approx(least, abs=1e-9)
@@ -121,17 +119,17 @@ def test_the_believed_answer_never_errs_more_than_the_last():
     model, cases = world(3, K=4, M=3)
     costs = np.full(4, 0.03)
     last = stopping_rule(model, cases, costs, answer="last")
-    believed = stopping_rule(model, cases, costs, answer="believed")
-    for one, other in zip(believed, last, strict=True):
+    most_likely = stopping_rule(model, cases, costs, answer="believed")
+    for one, other in zip(most_likely, last, strict=True):
         assert (one.errors <= other.errors + 1e-9).all()
         assert (one.values <= other.values + 1e-9).all()
 
 
-def test_free_tests_are_all_run_and_dear_ones_never():
+def test_dear_tests_are_never_run_and_the_last_one_ends_a_case():
     model, cases = world(0)
     dear = stopping_rule(model, cases, np.array([0.0, 1.0, 1.0]))
     assert dear[0].stops.all()
-    assert all(level.stops.all() for level in dear[-1:])
+    assert dear[-1].stops.all()
 
 
 def test_what_was_not_seen_is_decided_too_where_values_are_few():
@@ -157,9 +155,8 @@ def test_labels_of_stopped_cases_move_the_belief_where_they_stopped():
     rows = [([0, None, None], 1, 500)]
     labelled = LatentClasses.fit(model.table, labels=rows)
     n_labels = np.where((cases.codes == [0, -1, -1]).all(axis=1), 500.0, 0.0)
-    told = ToldCases(cases.codes, cases.lengths, cases.weights, n_labels)
     before = stopping_rule(model, cases, COSTS)[0]
-    after = stopping_rule(labelled, told, COSTS)[0]
+    after = stopping_rule(labelled, replace(cases, n_labels=n_labels), COSTS)[0]
     assert before.errors[0] < 0.6
     assert after.errors[0] > 0.95
 

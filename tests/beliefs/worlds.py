@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stopwise.beliefs.prefix_tree import ToldCases
 from stopwise.cascade import Cascade
 from stopwise.patterns import PatternTable
 
@@ -30,3 +31,20 @@ def table_of(outputs):
 def labelled(outputs, labels, cases):
     """Return some of the cases with their labels."""
     return [(outputs[i].tolist(), int(labels[i])) for i in cases]
+
+
+def law(prior, confusion):
+    """Return the exact law of outputs of independent tests; ``confusion[k][a][b]``."""
+    K, M = len(confusion), len(prior)
+    codes = np.indices((M,) * K).reshape(K, -1).T
+    chances = [
+        prior[a] * np.prod([np.array(confusion[k])[a, codes[:, k]] for k in range(K)], axis=0)
+        for a in range(M)
+    ]
+    return PatternTable(codes, np.sum(chances, axis=0), tuple(range(M)), Cascade(costs=[1] * K))
+
+
+def distinct_cases(codes):
+    """Return cases that stopped where outputs are -1, without labels."""
+    rows, times = np.unique(codes, axis=0, return_counts=True)
+    return ToldCases(rows, (rows != -1).sum(axis=1), times.astype(float), np.zeros(len(rows)))
