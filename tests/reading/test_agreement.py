@@ -13,17 +13,16 @@ from stopwise.errors import LogError
 from stopwise.patterns import agreement
 from stopwise.reading import open_log
 from stopwise.reading.checks import check_log, odd_values
+from tests.reading.tables import limit_patterns, patterns
 
 NAMES = ["a", "b", "c"]
 CASCADE = sw.Cascade([1, 2, 4], mistake_cost=25, names=NAMES)
-MODULES = ("checks", "counting", "log", "parquet", "text")
 
 
 @pytest.fixture
 def frame(monkeypatch):
     """Outputs of 40 classes with gaps, and a limit that their patterns exceed."""
-    for module in MODULES:
-        monkeypatch.setattr(f"stopwise.reading.{module}.MAX_PATTERNS", 60)
+    limit_patterns(monkeypatch, 60)
     rng = np.random.default_rng(0)
     label = rng.integers(0, 40, 900)
     wrong = [rng.random(900) < rate for rate in (0.3, 0.2, 0.1)]
@@ -45,20 +44,22 @@ def source(frame, kind, folder):
     return path
 
 
+def rows_of(frame):
+    rows = frame.astype(object).to_numpy().tolist()
+    return [[None if y is pd.NA else y for y in row] for row in rows]
+
+
 @pytest.mark.parametrize("kind", ["frame", "array", "floats", "csv", "parquet"])
 def test_agreement_is_that_of_the_rows(kind, frame, tmp_path):
-    found = open_log(source(frame, kind, tmp_path), CASCADE).table()
-    assert found.agreement_only
-    rows = (frame.fillna(0) if kind == "array" else frame).astype(object).to_numpy().tolist()
-    shown = [[None if y is pd.NA else y for y in row] for row in rows]
-    expected = Counter(agreement(row) for row in shown if row != [None] * 3)
-    patterns = [tuple(found.value(c) for c in row) for row in found.codes.tolist()]
-    assert dict(zip(patterns, found.weights.tolist(), strict=True)) == expected
-    assert found.n_blank == shown.count([None] * 3)
+    table = open_log(source(frame, kind, tmp_path), CASCADE).table()
+    assert table.agreement_only
+    rows = rows_of(frame.fillna(0) if kind == "array" else frame)
+    assert patterns(table) == Counter(agreement(row) for row in rows if row != [None] * 3)
+    assert table.n_blank == rows.count([None] * 3)
     for i, j in ((0, 1), (0, 2), (1, 2)):
-        both = [(r[i], r[j]) for r in shown if r[i] is not None and r[j] is not None]
-        assert found.n_seen[i, j] == len(both)
-        assert found.n_disagreed[i, j] == sum(x != y for x, y in both)
+        both = [(r[i], r[j]) for r in rows if r[i] is not None and r[j] is not None]
+        assert table.n_seen[i, j] == len(both)
+        assert table.n_disagreed[i, j] == sum(x != y for x, y in both)
 
 
 def test_what_needs_no_values_is_the_same(frame):
@@ -66,12 +67,11 @@ def test_what_needs_no_values_is_the_same(frame):
     table = open_log(frame, CASCADE).table()
     check_log(table)
     assert odd_values(table) == ()
-    values = [[None if y is pd.NA else y for y in row] for row in frame.astype(object).to_numpy()]
-    counted = sw.PatternTable.from_rows(values, [1] * len(values), CASCADE)
-    assert not counted.agreement_only
-    np.testing.assert_array_equal(table.disagreement, counted.disagreement)
-    np.testing.assert_array_equal(table.n_observed, counted.n_observed)
-    assert table.flip_flop_rate() == pytest.approx(counted.flip_flop_rate())
+    by_value = sw.PatternTable.from_rows(rows_of(frame), [1] * len(frame), CASCADE)
+    assert not by_value.agreement_only
+    np.testing.assert_array_equal(table.disagreement, by_value.disagreement)
+    np.testing.assert_array_equal(table.n_observed, by_value.n_observed)
+    assert table.flip_flop_rate() == pytest.approx(by_value.flip_flop_rate())
 
 
 def test_scores_are_still_refused(frame):

@@ -10,6 +10,7 @@ from stopwise.errors import LogError
 from stopwise.outputs import looks_like
 from stopwise.reading import open_log
 from stopwise.reading.checks import check_log
+from tests.reading.tables import limit_patterns
 
 
 def refused(rows, names=("a", "b")):
@@ -38,8 +39,7 @@ def test_logs_that_cannot_be_audited():
 
 @pytest.mark.parametrize("kind", ["frame", "array", "parquet", "text in parquet"])
 def test_scores_are_no_labels(kind, monkeypatch, tmp_path):
-    for module in ("checks", "counting", "log", "parquet", "text"):
-        monkeypatch.setattr(f"stopwise.reading.{module}.MAX_PATTERNS", 50)
+    limit_patterns(monkeypatch, 50)
     frame = pd.DataFrame({"a": np.arange(100), "b": [0, 1] * 50})
     source = {"frame": frame / 7, "array": frame.to_numpy()}.get(kind)
     if source is None:

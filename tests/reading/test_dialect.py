@@ -16,6 +16,7 @@ import stopwise as sw
 from stopwise.errors import LogError
 from stopwise.reading import open_log
 from stopwise.reading.text import GAPS, Cells
+from tests.reading.tables import assert_same, patterns
 
 PAIR = sw.Cascade([1, 2], names=["a", "b"])
 
@@ -31,11 +32,6 @@ def log(tmp_path):
         return open_log(path, PAIR).table()
 
     return count
-
-
-def patterns(table):
-    rows = [tuple(table.value(c) for c in row) for row in table.codes.tolist()]
-    return dict(zip(rows, table.weights.tolist(), strict=True))
 
 
 def test_quotes_that_come_late_are_quotes(log):
@@ -64,14 +60,14 @@ def test_rows_that_begin_with_a_hash_are_rows(log):
 def test_every_gap_is_one_in_counts_rows_queries_and_cases(gaps, tmp_path):
     path, n = tmp_path / "log.csv", len(gaps)
     path.write_text("a,b\n" + "".join(f"1,{gap}\n{gap},1\n1,1\n" for gap in gaps))
-    opened = open_log(path, PAIR)
-    assert opened.table().n_observed.tolist() == [2 * n, 2 * n]
+    log = open_log(path, PAIR)
+    assert log.table().n_observed.tolist() == [2 * n, 2 * n]
     rows = [("1", None), (None, "1"), ("1", "1")] * n
-    assert opened.rows() == rows
-    cases = opened.cases().order_by("case").to_pyarrow().to_pylist()
+    assert log.rows() == rows
+    cases = log.cases().order_by("case").to_pyarrow().to_pylist()
     assert [(case["s0"], case["s1"]) for case in cases] == rows
-    asked = open_log(path, PAIR, query="select * from log where b is null").table()
-    assert patterns(asked) == {("1", None): n}
+    selection = open_log(path, PAIR, query="select * from log where b is null").table()
+    assert patterns(selection) == {("1", None): n}
 
 
 def test_a_known_value_is_no_gap(tmp_path):
@@ -126,8 +122,8 @@ def test_a_compressed_file_that_is_cut_off_is_refused(name, tmp_path):
     path = tmp_path / name
     path.write_bytes(whole)
     assert open_log(path, PAIR).table().n_cases == 100_000
-    for left in (len(whole) // 2, len(whole) - 4):
-        path.write_bytes(whole[:left])
+    for size in (len(whole) // 2, len(whole) - 4):
+        path.write_bytes(whole[:size])
         with pytest.raises(LogError, match="cannot be read"):
             open_log(path, PAIR).table()
 
@@ -136,10 +132,9 @@ def test_a_compressed_file_that_is_cut_off_is_refused(name, tmp_path):
 def test_lines_are_counted_as_cells_are(name, tmp_path):
     path = tmp_path / "log.csv"
     path.write_text(LINES[name], newline="")
-    opened = open_log(path, PAIR)
-    cells = replace(opened, held=replace(opened.held, count=None))
-    assert patterns(opened.table()) == patterns(cells.table())
-    assert opened.table().n_blank == cells.table().n_blank
+    log = open_log(path, PAIR)
+    by_cells = replace(log, held=replace(log.held, count=None))
+    assert_same(log.table(), by_cells.table())
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.csv.gz"])
@@ -235,12 +230,12 @@ def test_what_a_writer_writes_is_what_is_read(rows, mark, quoting, more, tmp_pat
     cell = Cells()
     expected = [tuple(map(cell, row)) for row in rows]
     try:
-        opened = open_log(path, PAIR)
-        found, counted = opened.rows(), opened.table()
+        log = open_log(path, PAIR)
+        values, table = log.rows(), log.table()
     except LogError:  # refused, and never read as something else
         assert b"\0" in path.read_bytes()
         return
-    assert found == expected
-    shown = Counter(row for row in expected if row != (None, None))
-    assert patterns(counted) == shown
-    assert counted.n_blank == len(rows) - shown.total()
+    assert values == expected
+    counts = Counter(row for row in expected if row != (None, None))
+    assert patterns(table) == counts
+    assert table.n_blank == len(rows) - counts.total()

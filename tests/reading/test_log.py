@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import stopwise as sw
@@ -19,27 +18,32 @@ from stopwise.errors import LogError, MissingExtraError
 from stopwise.patterns import PatternTable
 from stopwise.reading import open_log
 from stopwise.reading.checks import check_log
+from tests.reading.tables import assert_same, patterns
 
 NAMES = ["a", "b", "c"]
 CASCADE = Cascade([1, 2, 3], names=NAMES)
 ROWS = [(0, 0, 1), (0, 1, None), (1, 1, 1), (1, None, None), (0, 0, 1), (None, None, None)] * 7
 
 
-@pytest.fixture
+EXPECTED = Counter(row for row in ROWS if row != (None, None, None))
+
+
+def assert_expected(table):
+    """The table has the counts of `ROWS`; a text file gives text."""
+    rows = patterns(table).items()
+    assert {tuple(y if y is None else int(y) for y in row): n for row, n in rows} == EXPECTED
+    assert table.n_blank == 7
+    assert table.n_cases == len(ROWS) - 7
+
+
+@pytest.fixture(scope="module")
 def frame():
     return pd.DataFrame(ROWS, columns=NAMES, dtype="Int64").assign(id=range(100, 100 + len(ROWS)))
 
 
-def as_counter(histogram):
-    return Counter(
-        {
-            tuple(None if c < 0 else int(histogram.classes[c]) for c in row): n
-            for row, n in zip(histogram.codes.tolist(), histogram.weights.tolist(), strict=True)
-        }
-    )
-
-
-EXPECTED = Counter(row for row in ROWS if row != (None, None, None))
+@pytest.fixture(scope="module")
+def all_sources(frame, tmp_path_factory):
+    return sources(frame, tmp_path_factory.mktemp("logs"))
 
 
 def sources(frame, folder):
@@ -99,56 +103,44 @@ KINDS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def all_sources(tmp_path_factory):
-    table = pd.DataFrame(ROWS, columns=NAMES, dtype="Int64").assign(id=range(100, 100 + len(ROWS)))
-    return sources(table, tmp_path_factory.mktemp("logs"))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_source_gives_the_same_histogram(kind, all_sources):
     assert set(KINDS) == set(all_sources)
     source, options = all_sources[kind]
-    found = open_log(source, CASCADE, **options).table()
-    assert as_counter(found) == EXPECTED
-    assert found.n_blank == 7
-    assert found.n_cases == len(ROWS) - 7
+    assert_expected(open_log(source, CASCADE, **options).table())
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, bool, float, object, "U1"])
 def test_what_is_masked_is_missing(dtype):
     numbers = np.array([[0 if y is None else y for y in row] for row in ROWS]).astype(dtype)
     masked = np.ma.masked_array(numbers, mask=[[y is None for y in row] for row in ROWS])
-    found = open_log(masked, CASCADE).table()
-    assert as_counter(found) == EXPECTED
-    assert found.n_blank == 7
-    plain = open_log(np.ma.masked_array(numbers), CASCADE).table()
-    assert as_counter(plain) == as_counter(open_log(numbers, CASCADE).table())
+    assert_expected(open_log(masked, CASCADE).table())
+    unmasked = open_log(np.ma.masked_array(numbers), CASCADE).table()
+    assert_same(unmasked, open_log(numbers, CASCADE).table())
 
 
 def test_counts_of_pairs_are_those_of_the_cases():
-    found = open_log(np.array(ROWS, dtype=object), CASCADE).table()
+    table = open_log(np.array(ROWS, dtype=object), CASCADE).table()
     for i in range(3):
-        assert found.n_observed[i] == sum(row[i] is not None for row in ROWS)
+        assert table.n_observed[i] == sum(row[i] is not None for row in ROWS)
         for j in range(3):
             both = [(r[i], r[j]) for r in ROWS if r[i] is not None and r[j] is not None]
-            assert found.n_seen[i, j] == len(both)
-            assert found.n_disagreed[i, j] == sum(x != y for x, y in both)
-            assert found.disagreement[i, j] == sum(x != y for x, y in both) / len(both)
+            assert table.n_seen[i, j] == len(both)
+            assert table.n_disagreed[i, j] == sum(x != y for x, y in both)
+            assert table.disagreement[i, j] == sum(x != y for x, y in both) / len(both)
 
 
 def test_histograms_add_up():
-    first, second = (PatternTable.from_rows(ROWS[s], [1] * len(ROWS[s]), CASCADE)
-                     for s in (slice(0, 9), slice(9, None)))  # fmt: skip
-    total = first + second
-    assert as_counter(total) == EXPECTED
-    assert total.n_blank == 7
+    first, second = (
+        PatternTable.from_rows(rows, [1] * len(rows), CASCADE) for rows in (ROWS[:9], ROWS[9:])
+    )
+    assert_expected(first + second)
 
 
 def test_text_and_truth_values():
     rows = [("yes", "no"), ("no", "no"), ("yes", "yes")]
-    found = open_log(pd.DataFrame(rows, columns=["a", "b"]), Cascade([1, 2], names=["a", "b"]))
-    assert found.table().classes == ("no", "yes")
+    log = open_log(pd.DataFrame(rows, columns=["a", "b"]), Cascade([1, 2], names=["a", "b"]))
+    assert log.table().classes == ("no", "yes")
     mixed = pa.table({"a": [True, False, True], "b": [1, 0, 0]})
     histogram = open_log(mixed, Cascade([1, 2], names=["a", "b"])).table()
     assert histogram.n_disagreed[0, 1] == 1
@@ -156,9 +148,9 @@ def test_text_and_truth_values():
 
 def test_a_column_of_numbers_beside_one_of_text_is_no_trap_in_csv(tmp_path):
     (tmp_path / "log.csv").write_text("a,b\n1,none\n2,2\n1,1\n")
-    found = open_log(tmp_path / "log.csv", Cascade([1, 2], names=["a", "b"])).table()
-    check_log(found)
-    assert found.n_disagreed[0, 1] == 1
+    table = open_log(tmp_path / "log.csv", Cascade([1, 2], names=["a", "b"])).table()
+    check_log(table)
+    assert table.n_disagreed[0, 1] == 1
 
 
 @pytest.mark.parametrize(
@@ -175,44 +167,55 @@ def test_columns_that_are_not_there(frame, settings, match):
         open_log(frame, CASCADE, **settings)
 
 
-def test_files_that_cannot_be_read(tmp_path, frame):
+@pytest.mark.parametrize("name", ["nowhere.csv", "*.csv"])
+def test_files_that_are_not_there(name, tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
-        open_log(tmp_path / "nowhere.csv", CASCADE)
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        open_log(tmp_path / "*.csv", CASCADE)
-    (tmp_path / "log.parquet").write_bytes(b"PAR1 this is no parquet file PAR1")
-    with pytest.raises(LogError, match=r"log\.parquet cannot be read") as caught:
-        open_log(tmp_path / "log.parquet", CASCADE)
+        open_log(tmp_path / name, CASCADE)
+
+
+@pytest.mark.parametrize(
+    ("name", "match"),
+    [
+        ("bad.parquet", r"bad\.parquet cannot be read"),
+        ("cut.parquet", r"cut\.parquet cannot be read"),
+        ("log.xlsx", "CSV or Parquet"),
+    ],
+)
+def test_files_that_cannot_be_read(name, match, all_sources, tmp_path):
+    whole = all_sources["parquet"][0].read_bytes()
+    contents = {
+        "bad.parquet": b"PAR1 this is no parquet file PAR1",
+        "cut.parquet": whole[: len(whole) // 2],
+        "log.xlsx": b"PK",
+    }
+    (tmp_path / name).write_bytes(contents[name])
+    with pytest.raises(LogError, match=match) as caught:
+        open_log(tmp_path / name, CASCADE)
     assert "\n" not in str(caught.value)
-    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "cut.parquet")
-    whole = (tmp_path / "cut.parquet").read_bytes()
-    (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(LogError, match="cannot be read"):
-        open_log(tmp_path / "cut.parquet", CASCADE)
-    (tmp_path / "log.xlsx").write_bytes(b"PK")
-    with pytest.raises(LogError, match="CSV or Parquet"):
-        open_log(tmp_path / "log.xlsx", CASCADE)
-    with pytest.raises(LogError, match="got object"):
-        open_log(object(), CASCADE)
 
 
-def test_databases_that_do_not_fit(all_sources):
-    path, _ = all_sources["duckdb table"]
-    with pytest.raises(LogError, match=r"\['others', 'visits'\]"):
-        open_log(path, CASCADE)
-    with pytest.raises(LogError, match="did you mean 'visits'"):
-        open_log(path, CASCADE, table="visit")
-    with pytest.raises(LogError, match="cannot be read"):
-        open_log(path, CASCADE, query="selekt * from visits")
-    with pytest.raises(LogError, match="cannot be read"):
-        open_log(path, CASCADE, query="select * from nowhere")
-    with pytest.raises(LogError, match="not be given together"):
-        open_log(path, CASCADE, query="select 1", table="visits")
-    csv, _ = all_sources["csv"]
-    with pytest.raises(LogError, match="is none"):
-        open_log(csv, CASCADE, table="visits")
-    with pytest.raises(LogError, match="come with a file"):
-        open_log(pd.DataFrame(ROWS, columns=NAMES), CASCADE, table="visits")
+@pytest.mark.parametrize(
+    ("kind", "settings", "match"),
+    [
+        ("duckdb table", {}, r"\['others', 'visits'\]"),
+        ("duckdb table", {"table": "visit"}, "did you mean 'visits'"),
+        ("duckdb table", {"query": "selekt * from visits"}, "cannot be read"),
+        ("duckdb table", {"query": "select * from nowhere"}, "cannot be read"),
+        ("duckdb table", {"query": "select 1", "table": "visits"}, "not be given together"),
+        ("csv", {"table": "visits"}, "is none"),
+        ("pandas", {"table": "visits"}, "come with a file"),
+    ],
+)
+def test_databases_that_do_not_fit(kind, settings, match, all_sources):
+    with pytest.raises(LogError, match=match):
+        open_log(all_sources[kind][0], CASCADE, **settings)
+
+
+@pytest.mark.parametrize("source", [None, 5, object(), [[0, 1, 1]]])
+def test_what_is_no_table_is_named(source):
+    message = rf"log must be a path, an array, .* got {type(source).__name__}"
+    with pytest.raises(LogError, match=message):
+        open_log(source, CASCADE)
 
 
 @pytest.mark.parametrize("missing", ["duckdb", "ibis"])
@@ -241,27 +244,21 @@ def test_an_extra_that_is_not_installed_is_named(missing, monkeypatch, all_sourc
 def test_small_files_are_counted_as_the_engine_counts_them(text, tmp_path, monkeypatch):
     path = tmp_path / "log.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    found = []
+    results = []
     for size in (stopwise.reading.text.SMALL, 0):
         monkeypatch.setattr(stopwise.reading.text, "SMALL", size)
         try:
-            found.append(as_counter(open_log(path, CASCADE).table()))
+            results.append(patterns(open_log(path, CASCADE).table()))
         except LogError as error:
-            found.append(str(error))
-    assert found[0] == found[1]
+            results.append(str(error))
+    assert results[0] == results[1]
 
 
 def test_compressed_text(frame, tmp_path):
     path = tmp_path / "log.csv.zst"
     with pa.output_stream(path, compression="zstd") as stream:
         stream.write(frame.to_csv(index=False).encode())
-    assert as_counter(open_log(path, CASCADE).table()) == EXPECTED
-
-
-@pytest.mark.parametrize("source", [None, 5])
-def test_what_is_no_table_is_named(source):
-    with pytest.raises(LogError, match=r"log must be a path, an array, .* got (NoneType|int)"):
-        open_log(source, CASCADE)
+    assert_expected(open_log(path, CASCADE).table())
 
 
 @pytest.mark.parametrize(

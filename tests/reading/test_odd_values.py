@@ -48,8 +48,9 @@ def test_a_rare_value_like_another_and_a_word_for_a_gap():
     report = sw.audit(log_with("'cat", "cat.", n_classes=4, words=words), CASCADE)
     assert set(report.facts.odd_values) == {"'cat", "cat.", "none"}
     assert "'none' (" in odd_line(report)[0]
-    told = sw.audit(log_with(n_classes=4, words=words), CASCADE, assumptions=[NeverRight("none")])
-    assert told.facts.odd_values == ()
+    never = [NeverRight("none")]
+    report = sw.audit(log_with(n_classes=4, words=words), CASCADE, assumptions=never)
+    assert report.facts.odd_values == ()
 
 
 def test_many_odd_values_keep_to_one_line():
