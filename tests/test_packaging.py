@@ -43,15 +43,15 @@ HELP = "sys.argv = ['stopwise', '--help']\nfrom stopwise.cli import main\nmain()
 
 @pytest.mark.parametrize(("code", "needed"), [("import stopwise", set()), (HELP, {"typer"})])
 def test_import_and_help_load_nothing_heavy(code, needed):
-    shown = "atexit.register(lambda: print(json.dumps(list(sys.modules))))"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import atexit, json, sys; {shown}\n{code}"],
+    at_exit = "atexit.register(lambda: print(json.dumps(list(sys.modules))))"
+    process = subprocess.run(
+        [sys.executable, "-c", f"import atexit, json, sys; {at_exit}\n{code}"],
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    loaded = {name.partition(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+    loaded = {name.partition(".")[0] for name in json.loads(process.stdout.splitlines()[-1])}
     assert "stopwise" in loaded
     assert loaded & HEAVY <= needed
 
@@ -125,13 +125,13 @@ def test_what_is_built_has_what_users_and_developers_need(tmp_path):
     )
     (wheel,) = tmp_path.glob("*.whl")
     (source,) = tmp_path.glob("*.tar.gz")
-    with zipfile.ZipFile(wheel) as opened:
-        names = opened.namelist()
-        (about,) = (opened.read(name).decode() for name in names if name.endswith("/METADATA"))
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (about,) = (archive.read(name).decode() for name in names if name.endswith("/METADATA"))
     assert "stopwise/py.typed" in names
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"stopwise"}
     assert "Description-Content-Type: text/markdown" in about
-    with tarfile.open(source) as opened:
-        packed = {name.partition("/")[2] for name in opened.getnames()}
-    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert set(done.stdout.splitlines()) - packed <= {".gitignore"}
+    with tarfile.open(source) as archive:
+        files_of_source = {name.partition("/")[2] for name in archive.getnames()}
+    git = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(git.stdout.splitlines()) - files_of_source <= {".gitignore"}

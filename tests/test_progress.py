@@ -13,6 +13,12 @@ class Terminal(io.StringIO):
         return True
 
 
+def use_terminal(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    return terminal
+
+
 @pytest.fixture(autouse=True)
 def impatience(monkeypatch):
     monkeypatch.setattr(progress, "DELAY", 0.01)
@@ -20,7 +26,7 @@ def impatience(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
-def shown(monkeypatch, *, stderr, show=True, total=4, until="1/4"):
+def written_by(monkeypatch, *, stderr, show=True, total=4, until="1/4"):
     """What is written to stderr by work that lasts until a bar is there, or a moment."""
     patience = time.monotonic() + (20 if show and stderr.isatty() else 0.1)
     # Not in a fixture: pytest puts its own stderr in place when the test starts.
@@ -35,24 +41,22 @@ def shown(monkeypatch, *, stderr, show=True, total=4, until="1/4"):
 
 
 def test_long_work_shows_a_bar(monkeypatch):
-    written = shown(monkeypatch, stderr=Terminal())
-    assert "simulating" in written
-    assert "1/4" in written
-    assert "3/4" in written
+    text = written_by(monkeypatch, stderr=Terminal())
+    assert "simulating" in text
+    assert "1/4" in text
+    assert "3/4" in text
 
 
 def test_work_of_unknown_length_shows_a_spinner_and_removes_it(monkeypatch):
-    written = shown(monkeypatch, stderr=Terminal(), total=None, until="simulating")
-    assert "simulating" in written
-    assert "/" not in written
-    assert written.rstrip().endswith(
-        ("\x1b[2K", "\x1b[?25h")
-    )  # the line is erased, the cursor back
+    text = written_by(monkeypatch, stderr=Terminal(), total=None, until="simulating")
+    assert "simulating" in text
+    assert "/" not in text
+    # The line is erased, and the cursor is back.
+    assert text.rstrip().endswith(("\x1b[2K", "\x1b[?25h"))
 
 
 def test_an_error_goes_through_and_the_bar_ends(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    terminal = use_terminal(monkeypatch)
     with pytest.raises(ValueError, match="no"), Progress(None, "simulating"):  # noqa: PT012
         time.sleep(0.2)
         raise ValueError("no")
@@ -64,8 +68,7 @@ def test_an_error_goes_through_and_the_bar_ends(monkeypatch):
 
 def test_short_work_shows_nothing(monkeypatch):
     monkeypatch.setattr(progress, "DELAY", 60)
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    terminal = use_terminal(monkeypatch)
     with Progress(1, "simulating") as bar:
         bar.advance()
     assert terminal.getvalue() == ""
@@ -73,14 +76,13 @@ def test_short_work_shows_nothing(monkeypatch):
 
 @pytest.mark.parametrize(("stderr", "show"), [(Terminal(), False), (io.StringIO(), True)])
 def test_nothing_is_shown_where_unwanted_or_without_a_terminal(monkeypatch, stderr, show):
-    assert shown(monkeypatch, stderr=stderr, show=show) == ""
+    assert written_by(monkeypatch, stderr=stderr, show=show) == ""
 
 
 def test_rich_is_not_needed(monkeypatch):
     for name in ("rich.console", "rich.progress"):
         monkeypatch.setitem(sys.modules, name, None)
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
+    terminal = use_terminal(monkeypatch)
     with Progress(1, "simulating"):
         time.sleep(0.1)
     assert terminal.getvalue() == ""

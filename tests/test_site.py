@@ -30,19 +30,19 @@ def site(tmp_path_factory):
     """The folder of the built site and what the script says, which runs in this process."""
     pytest.importorskip("zensical")
     pytest.importorskip("msgspec")
-    folder, said = tmp_path_factory.mktemp("built") / "site", io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
+    folder, stdout = tmp_path_factory.mktemp("built") / "site", io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(stdout):
         patch.syspath_prepend(SCRIPT.parent)
         patch.setattr(sys, "argv", [str(SCRIPT), str(folder)])
         runpy.run_path(str(SCRIPT), run_name="__main__")
-    return folder, said.getvalue()
+    return folder, stdout.getvalue()
 
 
 def test_every_document_is_in_the_navigation(build):
-    listed = {page for pages in build.PARTS.values() for _, page in pages}
+    navigation = {page for pages in build.PARTS.values() for _, page in pages}
     documents = {p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md")}
-    written = {f"reference/{name}.md" for name in build.REFERENCE}
-    assert listed == documents | set(build.ABOVE.values()) | written
+    reference = {f"reference/{name}.md" for name in build.REFERENCE}
+    assert navigation == documents | set(build.ABOVE.values()) | reference
 
 
 def test_every_public_name_is_in_the_reference(site):
@@ -75,8 +75,8 @@ def test_what_is_said_of_states_and_answers_is_all_there_is(build):
     pages = importlib.import_module("json_pages")
     state = stopwise.Resolve(stopwise.Cascade([1, 2])).fork().to_state()
     assert set(state) == set(pages.STATE)
-    written = (ROOT / "src/stopwise/cli/run.py").read_text(encoding="utf-8")
-    assert [key for key in pages.ANSWER if f'"{key}": ' not in written] == []
+    source = (ROOT / "src/stopwise/cli/run.py").read_text(encoding="utf-8")
+    assert [key for key in pages.ANSWER if f'"{key}": ' not in source] == []
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_broken_links_and_files_from_elsewhere_are_found(build, tmp_path, body, 
 
 
 def test_the_site_is_built_and_searchable(site):
-    folder, said = site
-    assert "all links lead somewhere" in said
+    folder, printed = site
+    assert "all links lead somewhere" in printed
     assert "iframe-worker.js" in (folder / "index.html").read_text(encoding="utf-8")
     assert "BeliefStopping" in (folder / "search.json").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ reveal_type(sw.Resolve)
 """
 
 
-def checked(tmp_path, program):
+def run_mypy(tmp_path, program):
     (tmp_path / "program.py").write_text(program, encoding="utf-8")
     return subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "program.py"],
@@ -37,15 +37,13 @@ def checked(tmp_path, program):
 @pytest.mark.slow
 def test_a_program_of_a_user_is_checked(tmp_path):
     pytest.importorskip("mypy")
-    done = checked(tmp_path, PROGRAM)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "stopwise.policies.resolve.Resolve" in done.stdout
+    process = run_mypy(tmp_path, PROGRAM)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "stopwise.policies.resolve.Resolve" in process.stdout
 
 
 @pytest.mark.slow
 def test_a_wrong_type_is_found(tmp_path):
     pytest.importorskip("mypy")
-    done = checked(
-        tmp_path, "import stopwise as sw\n\nx: str = sw.Resolve(sw.Cascade([1])).ask()\n"
-    )
-    assert "Incompatible types in assignment" in done.stdout
+    program = "import stopwise as sw\n\nx: str = sw.Resolve(sw.Cascade([1])).ask()\n"
+    assert "Incompatible types in assignment" in run_mypy(tmp_path, program).stdout

@@ -25,9 +25,9 @@ def test_a_cascade_is_a_model_name(monkeypatch):
     provider = {"provider": "stopwise", "custom_handler": CascadeProvider({"triage": runtime})}
     litellm.custom_provider_map = [provider]
     with runtime:
-        found = litellm.completion(
+        response = litellm.completion(
             "stopwise/triage", messages=[{"role": "user", "content": "chest pain"}]
         )
-        assert found.choices[0].message.content == "urgent"
+        assert response.choices[0].message.content == "urgent"
         with pytest.raises(Exception, match="model must be one of triage"):
             litellm.completion("stopwise/other", messages=[{"role": "user", "content": "x"}])

@@ -46,25 +46,25 @@ OF_LABELS = dict.fromkeys(
 )
 
 
+SIGNS = CascadeClassifier([("first", Sign(0)), ("second", Sign(1))], [0, 0.1], policy="resolve")
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_the_checks_of_scikit_learn_that_need_no_labels():
-    models = [("first", Sign(0)), ("second", Sign(1))]
-    found = check_estimator(
-        CascadeClassifier(models, [0, 0.1], policy="resolve"),
+    checks = check_estimator(
+        clone(SIGNS),
         expected_failed_checks=OF_LABELS,
         on_skip=None,
         on_fail=None,
     )
-    failed = {check["check_name"] for check in found if check["status"] == "failed"}
-    assert failed == set()
-    assert sum(check["status"] == "passed" for check in found) >= 40
+    assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
+    assert sum(check["status"] == "passed" for check in checks) >= 40
 
 
-def test_features_are_remembered(world):
+def test_features_are_remembered():
     pd = pytest.importorskip("pandas")
-    models = [("first", Sign(0)), ("second", Sign(1))]
     frame = pd.DataFrame({"a": [1.0, -1.0], "b": [1.0, 1.0]})
-    cascade = CascadeClassifier(models, [0, 0.1], policy="resolve").fit(frame)
+    cascade = clone(SIGNS).fit(frame)
     assert cascade.feature_names_in_.tolist() == ["a", "b"]
     assert cascade.n_features_in_ == 2
     with pytest.raises(ValueError, match="feature names"):
@@ -113,7 +113,7 @@ def test_it_is_an_estimator_like_others(world):
         cascade.predict(X)
 
 
-def test_lists_and_frames(world):
+def test_lists_and_frames():
     pd = pytest.importorskip("pandas")
     first = DummyClassifier(strategy="constant", constant="a").fit([[0]], ["a"])
     second = DecisionTreeClassifier().fit([[0], [1]], ["a", "b"])
