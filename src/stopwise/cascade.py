@@ -254,7 +254,7 @@ def _checked_parents(parents: Sequence[Any], names: Sequence[str]) -> tuple[int 
         raise CascadeError(
             f"parents must start with None, the root, got {parents[0]!r} at stage 1 ({names[0]!r})"
         )
-    checked: list[int | None] = [None]
+    indices: list[int | None] = [None]
     for k, parent in enumerate(parents[1:], start=1):
         place = f"at stage {k + 1} ({names[k]!r})"
         if parent is None:
@@ -263,5 +263,5 @@ def _checked_parents(parents: Sequence[Any], names: Sequence[str]) -> tuple[int 
             raise CascadeError(f"parents must be indices, got {parent!r} {place}")
         if not 0 <= parent < k:
             raise CascadeError(f"parents must come earlier (0 to {k - 1}), got {parent} {place}")
-        checked.append(int(parent))
-    return tuple(checked)
+        indices.append(int(parent))
+    return tuple(indices)

@@ -99,11 +99,11 @@ def _add_labels_of_states(model: LatentClasses, law: FloatArray, joint: FloatArr
         return
     codes, weights, M = model.labels.codes, model.labels.weights, len(model.classes)
     for state in np.unique(codes[(codes == MISSING).any(axis=1)], axis=0):
-        shown = state != MISSING
-        ahead = (codes[:, shown] == state[shown]).all(axis=1)
+        was_run = state != MISSING
+        ahead = (codes[:, was_run] == state[was_run]).all(axis=1)
         here = (codes == state).all(axis=1)
         share = weights[here].sum() / weights[ahead].sum()
-        place = tuple(np.where(shown, state, M).tolist())
+        place = tuple(np.where(was_run, state, M).tolist())
         own = law[place] * model.posterior(state[None, :])[0]
         joint[place] = share * own + (1 - share) * joint[place]
 
