@@ -14,7 +14,6 @@ from stopwise.policies.exploration_phases import (
     EXPLOIT,
     PLAN,
     first_lacking,
-    gaps_below_best,
     informed_for,
     least_seen,
     phase,
@@ -76,7 +75,8 @@ class SideObservations:
         if unseen:
             rows = self.graph.neighbours
             return Choice(max(range(K), key=lambda k: len(unseen.intersection(rows[k]))), False)
-        gaps = gaps_below_best(means)
+        top = max(means)
+        gaps = [top - mean for mean in means]
         demands = raw_demands(gaps)
         rate = 4 * self.alpha * math.log(t)
         least = least_seen(observed)

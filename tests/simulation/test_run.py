@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stopwise as sw
-from stopwise.policies.optimism import FOREVER
+from stopwise.policies.compiled_rule import FOREVER
 from stopwise.problem.families import nested_errors, relaxed_errors
 from stopwise.simulation.run import checkpoint_rounds
 from tests.policies.helpers import FACTORIES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from stopwise.checks import whole_number
 from stopwise.counts import PairCounts, Totals
 from stopwise.errors import SettingError
 from stopwise.outputs import Outputs, Told, check_totals
+from stopwise.policies.compiled_rule import Tables, price_rows
 from stopwise.policies.learner import Learner
 from stopwise.policies.tally import EQUAL_THEMSELVES, MOST_WAITING, Inbox, Words
 
@@ -118,6 +120,25 @@ class Policy(Learner):
     @abstractmethod
     def _decide(self) -> tuple[int, int]:
         """Return the stage to play and for how many rounds that is certain, from the counts."""
+
+    @cached_property
+    def _prices(self) -> list[list[float]]:
+        return price_rows(self.cascade)
+
+    def _tables(self, settings: Any = ()) -> Tables:
+        """Return what a rule over pairs decides by, as lists; `pair_tables` returns arrays."""
+        counts, cascade = self._counts, self.cascade
+        branches = None if cascade.is_chain else cascade.branches
+        return Tables(
+            self._prices,
+            counts.seen,
+            counts.disagreed,
+            counts.stopped,
+            cascade.parents,
+            branches,
+            settings,
+            None,
+        )
 
     @property
     def counts(self) -> PairCounts:

@@ -11,11 +11,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stopwise.policies.optimism import price_rows
+from stopwise.cascade import Cascade
+
+# "As long as anyone will ever play": the largest whole number that a float holds exactly.
+FOREVER = 2**53
+# Where a number of rounds comes out of a formula, a hair less is claimed, against rounding.
+HAIR = 1 - 1e-12
+# No stage.
+NOTHING = -1
 
 
 class Tables(NamedTuple):
-    """What a rule over pairs decides by; pairs are indexed ``table[j, i]`` with i <= j."""
+    """What a rule over pairs decides by: lists in a learner, arrays in a simulation.
+
+    Pairs are indexed ``table[j][i]`` with i <= j.
+    """
 
     # C_j - C_i, how many cases showed i and j, and the sum that the rule averages over them.
     prices: Any
@@ -33,6 +43,11 @@ class Tables(NamedTuple):
         return Tables(*(table.copy() for table in self))
 
 
+def pair(tables: Tables, i: int, j: int) -> tuple[int, int, float]:
+    """Return how many cases showed i and j, the sum over them, and the price C_j - C_i."""
+    return tables.seen[j][i], tables.sums[j][i], tables.prices[j][i]
+
+
 class CompiledRule(NamedTuple):
     """A rule over pairs that numba compiles."""
 
@@ -43,7 +58,7 @@ class CompiledRule(NamedTuple):
     n_rounds: int  # how many cases it was told
     # Whether a case adds [i is wrong] - [j is wrong] to a sum, and not [i and j disagree].
     counts_errors: bool = False
-    # Whether the rule decides anew in nearly every round. On a tree all rules are played as if.
+    # Whether the rule decides anew in nearly every round. On a tree this holds for all rules.
     each_round: bool = False
 
 
@@ -55,10 +70,16 @@ class ContextualRule(NamedTuple):
     kind: int = 0  # which of the rules in this function; rules in one function share a kernel
 
 
+def price_rows(cascade: Cascade) -> list[list[float]]:
+    """Return C_j - C_i as plain floats: ``rows[j][i]`` for i <= j."""
+    C = cascade.cumulative_costs.tolist()
+    return [[C[j] - C[i] for i in range(j + 1)] for j in range(len(C))]
+
+
 def pair_tables(
     policy: Any, settings: list[float], *, sums: Any = None, memory: Any = None
 ) -> Tables:
-    """Return the tables of a policy; by default sums count disagreements."""
+    """Return the tables of a policy as arrays; by default sums count disagreements."""
     counts, cascade = policy.counts, policy.cascade
     K = cascade.n_stages
     prices = np.zeros((K, K))
@@ -69,7 +90,7 @@ def pair_tables(
         counts.n_seen.copy(),
         counts.n_disagreed.copy() if sums is None else sums,
         counts.n_stopped.copy(),
-        np.array([-1, *cascade.parents[1:]], dtype=np.int64),
+        np.array([NOTHING, *cascade.parents[1:]], dtype=np.int64),
         np.array(cascade.branches, dtype=np.int64),
         np.array(settings, dtype=np.float64),
         np.zeros((0, 0, 0)) if memory is None else memory,

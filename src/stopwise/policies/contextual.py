@@ -12,7 +12,7 @@ from stopwise.cascade import Cascade, FloatArray
 from stopwise.checks import finite_number, whole_number
 from stopwise.errors import ContextError, SettingError, StateError
 from stopwise.outputs import Outputs
-from stopwise.policies.compiled_rule import ContextualRule
+from stopwise.policies.compiled_rule import ContextualRule, price_rows
 from stopwise.policies.context_checks import (
     LARGEST,
     LARGEST_UNSCALED,
@@ -23,7 +23,6 @@ from stopwise.policies.context_checks import (
 from stopwise.policies.contextual_rules import BOUND, contextual_stage
 from stopwise.policies.learner import Learner
 from stopwise.policies.logistic import chances, log_odds
-from stopwise.policies.optimism import price_rows
 from stopwise.policies.pair_models import (
     MEMORY,
     UNSEEN,

@@ -5,16 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stopwise.policies.optimism import FOREVER, HAIR
+from stopwise.policies.compiled_rule import FOREVER, HAIR
 
 # What `phase` can say besides an arm that has to be seen.
 EXPLOIT, PLAN = -1, -2
-
-
-def gaps_below_best(means: Any) -> list[float]:
-    """Return how far each estimated mean is below the best one."""
-    top = max(means)
-    return [top - mean for mean in means]
 
 
 def least_seen(observed: Any) -> int:

@@ -11,7 +11,8 @@ from stopwise.checks import whole_number
 from stopwise.counts import PairCounts
 from stopwise.errors import SettingError, StateError
 from stopwise.policies.base import Policy
-from stopwise.policies.optimism import FOREVER, first_accepted, price_rows
+from stopwise.policies.compiled_rule import FOREVER
+from stopwise.policies.optimism import first_accepted
 
 
 class ExploreThenCommit(Policy):
@@ -42,7 +43,6 @@ class ExploreThenCommit(Policy):
     def __init__(self, cascade: Cascade, *, rounds: int) -> None:
         super().__init__(cascade)
         self.rounds = whole_number("rounds", rounds, SettingError, least=1)
-        self._prices = price_rows(cascade)
         # The cases that went to the end: what comes after the commitment must not sway it.
         self._stored["complete"] = PairCounts(cascade)
 
@@ -54,9 +54,9 @@ class ExploreThenCommit(Policy):
         return cls(cascade, rounds=number or math.isqrt(horizon - 1) + 1)
 
     def _recommend(self) -> int:
-        """Return the first stage that nothing beyond betters in the complete cases."""
         complete = self._statistics["complete"]
-        return first_accepted(self._prices, complete.seen, complete.disagreed, 0.0)
+        tables = self._tables()._replace(seen=complete.seen, sums=complete.disagreed)
+        return first_accepted(tables, 0.0)
 
     def _decide(self) -> tuple[int, int]:
         missing = self.rounds - self._statistics["complete"].n_rounds

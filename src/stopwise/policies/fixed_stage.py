@@ -8,7 +8,7 @@ from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
-from stopwise.policies.optimism import FOREVER
+from stopwise.policies.compiled_rule import FOREVER
 
 
 class FixedStage(Policy):
@@ -47,7 +47,6 @@ class FixedStage(Policy):
         return cls(cascade, stage=stage - 1)
 
     def _recommend(self) -> int:
-        """Return the stage."""
         return self.stage
 
     def _decide(self) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """The rule of Resolve: what looks best, what could overturn it, and where to buy the answer.
 
-Tables are indexed ``table[j][i]`` with i <= j, as in `optimism`: lists in a learner, arrays where
-numba compiles these same functions. ``zone`` is the width of indifference, see `indifference`.
+`Tables.sums` count disagreements. ``zone`` is the width of indifference, see `indifference`. These
+functions run in Python and are compiled as they are.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from stopwise.policies.compiled_rule import FOREVER, HAIR, NOTHING, Tables, pair
 from stopwise.policies.indifference import other_side_of, width, zone_until
-from stopwise.policies.optimism import FOREVER, HAIR, NOTHING
 from stopwise.theory.divergence import bernoulli_kl
 
 # The first epoch has so many rounds. With shorter ones a few cases would settle a comparison.
 FIRST_EPOCH = 1024
 # The weight of ln(1 + x) in `demanded_evidence`. At 0 some runs rest on a mistake for long.
 CAUTION = 0.5
-# What contradicts a stage counts for more than nothing, whatever rounding makes of it.
+# Evidence against a stage is never 0, even if it is rounded to 0.
 _LEAST = 1e-300
 
 
@@ -39,9 +39,10 @@ def demanded_evidence(horizon: int, n: int) -> float:
     return x + CAUTION * math.log1p(x)
 
 
-def pays(prices: Any, seen: Any, disagreed: Any, i: int, j: int, zone: float) -> bool:
+def pays(tables: Tables, i: int, j: int, zone: float) -> bool:
     """Whether going on from i to j looks worth its price; an unseen pair does not."""
-    return bool(disagreed[j][i] > seen[j][i] * (prices[j][i] + width(prices[j][i], zone) / 2))
+    n, d, price = pair(tables, i, j)
+    return bool(d > n * (price + width(price, zone) / 2))
 
 
 def evidence_in(n: int, d: int, price: float, zone: float) -> float:
@@ -50,13 +51,13 @@ def evidence_in(n: int, d: int, price: float, zone: float) -> float:
         return math.inf  # no test is worth more than a mistake
     if n == 0:
         return 0.0
-    other_side = other_side_of(n, d, price, zone)
-    return float(n * bernoulli_kl(d / n, other_side))
+    return float(n * bernoulli_kl(d / n, other_side_of(n, d, price, zone)))
 
 
-def evidence(prices: Any, seen: Any, disagreed: Any, i: int, j: int, zone: float) -> float:
+def evidence(tables: Tables, i: int, j: int, zone: float) -> float:
     """Return how far the data on i and j are from the other side of their price."""
-    return evidence_in(seen[j][i], disagreed[j][i], prices[j][i], zone)
+    n, d, price = pair(tables, i, j)
+    return evidence_in(n, d, price, zone)
 
 
 def settles(
@@ -68,164 +69,142 @@ def settles(
     return weight * evidence_in(n, d, price, zone) >= extra + demanded_evidence(horizon, n)
 
 
-def is_settled(
-    prices: Any, seen: Any, disagreed: Any, i: int, j: int, horizon: int, zone: float, extra: float
-) -> bool:
+def is_settled(tables: Tables, i: int, j: int, horizon: int, zone: float, extra: float) -> bool:
     """Whether the comparison of i and j is settled up to ``horizon``, with ``extra`` evidence."""
-    return settles(seen[j][i], disagreed[j][i], prices[j][i], 1.0, horizon, zone, extra)
+    n, d, price = pair(tables, i, j)
+    return settles(n, d, price, 1.0, horizon, zone, extra)
 
 
-def doubt(prices: Any, seen: Any, disagreed: Any, i: int, zone: float, most: float) -> float:
+def doubt(tables: Tables, i: int, zone: float, most: float) -> float:
     """Return the strongest evidence against stage i: its doubt L_i, 0 if nothing contradicts it.
 
     Stage i is contradicted by an earlier stage from which it does not pay, and by a later one that
     pays. From ``most`` on the exact number is not asked for.
     """
-    found = 0.0
-    for j in range(i + 1, len(prices)):
-        if pays(prices, seen, disagreed, i, j, zone):
-            found = max(found, evidence(prices, seen, disagreed, i, j, zone), _LEAST)
-            if found >= most:
-                return found
+    strongest = 0.0
+    for j in range(i + 1, len(tables.prices)):
+        if pays(tables, i, j, zone):
+            strongest = max(strongest, evidence(tables, i, j, zone), _LEAST)
+            if strongest >= most:
+                return strongest
     for m in range(i):
-        if not pays(prices, seen, disagreed, m, i, zone):
-            found = max(found, evidence(prices, seen, disagreed, m, i, zone))
-    return found
+        if not pays(tables, m, i, zone):
+            strongest = max(strongest, evidence(tables, m, i, zone))
+    return strongest
 
 
-def least_doubted(prices: Any, seen: Any, disagreed: Any, zone: float) -> tuple[int, float]:
+def least_doubted(tables: Tables, zone: float) -> tuple[int, float]:
     """Return the stage that looks best, the first of least doubt, and its doubt."""
     best, least = 0, math.inf
-    for i in range(len(prices)):
-        found = doubt(prices, seen, disagreed, i, zone, least)
-        if found < least:
-            best, least = i, found
+    for i in range(len(tables.prices)):
+        against = doubt(tables, i, zone, least)
+        if against < least:
+            best, least = i, against
         if least == 0:
             break
     return best, least
 
 
 def ruled_out_by(
-    prices: Any,
-    seen: Any,
-    disagreed: Any,
-    j: int,
-    best: int,
-    least: float,
-    horizon: int,
-    zone: float,
+    tables: Tables, j: int, best: int, least: float, horizon: int, zone: float
 ) -> tuple[int, int]:
     """Return the comparison that rules out the later stage j, (NOTHING, NOTHING) if none does.
 
-    The comparison with ``best`` itself, or any other one that contradicts j: it needs ln K more
-    evidence, since there are many. The doubt of ``best`` is asked for on top.
+    It is the comparison with ``best`` itself or any other one that contradicts j. Since there are
+    many others, they need ln K more evidence. The doubt of ``best`` is demanded on top.
     """
-    if not pays(prices, seen, disagreed, best, j, zone) and is_settled(
-        prices, seen, disagreed, best, j, horizon, zone, least
-    ):
+    if not pays(tables, best, j, zone) and is_settled(tables, best, j, horizon, zone, least):
         return best, j
-    extra = least + math.log(len(prices))
+    extra = least + math.log(len(tables.prices))
     for m in range(j):
-        if not pays(prices, seen, disagreed, m, j, zone) and is_settled(
-            prices, seen, disagreed, m, j, horizon, zone, extra
-        ):
+        if not pays(tables, m, j, zone) and is_settled(tables, m, j, horizon, zone, extra):
             return m, j
-    for m in range(j + 1, len(prices)):
-        if pays(prices, seen, disagreed, j, m, zone) and is_settled(
-            prices, seen, disagreed, j, m, horizon, zone, extra
-        ):
+    for m in range(j + 1, len(tables.prices)):
+        if pays(tables, j, m, zone) and is_settled(tables, j, m, horizon, zone, extra):
             return j, m
     return NOTHING, NOTHING
 
 
-def passed_over_by(
-    prices: Any, seen: Any, disagreed: Any, i: int, best: int, zone: float
-) -> tuple[int, int]:
-    """Return the comparison for which the earlier stage i is passed over: one shown, if any.
+def passed_over_by(tables: Tables, i: int, best: int, zone: float) -> tuple[int, int]:
+    """Return the comparison because of which the earlier stage i is passed over.
 
-    Of those that ``best`` does not show it is the one with the most evidence.
+    If ``best`` shows such a comparison, it is the first of these. Otherwise it is the one with the
+    most evidence.
     """
     for j in range(i + 1, best + 1):
-        if pays(prices, seen, disagreed, i, j, zone):
+        if pays(tables, i, j, zone):
             return i, j
     for m in range(i):
-        if (
-            not pays(prices, seen, disagreed, m, i, zone)
-            and evidence(prices, seen, disagreed, m, i, zone) > 0
-        ):
+        if not pays(tables, m, i, zone) and evidence(tables, m, i, zone) > 0:
             return m, i
-    strongest, found = 0.0, NOTHING
-    for j in range(best + 1, len(prices)):
-        if pays(prices, seen, disagreed, i, j, zone):
-            proof = evidence(prices, seen, disagreed, i, j, zone)
-            if found == NOTHING or proof > strongest:
-                strongest, found = proof, j
-    return i, found
+    strongest, witness = 0.0, NOTHING
+    for j in range(best + 1, len(tables.prices)):
+        if pays(tables, i, j, zone):
+            proof = evidence(tables, i, j, zone)
+            if witness == NOTHING or proof > strongest:
+                strongest, witness = proof, j
+    return i, witness
 
 
-def excess(prices: Any, seen: Any, disagreed: Any, m: int, best: int) -> float:
-    """Return what stopping at m seems to cost more than stopping at ``best``, which it shows."""
-    n = seen[m][best]
-    share = disagreed[m][best] / n if n > 0 else 0.0
-    return float(prices[m][best] - share)
+def excess(tables: Tables, m: int, best: int) -> float:
+    """Return how much more stopping at m seems to cost than stopping at ``best``, above it."""
+    n, d, price = pair(tables, best, m)
+    return float(price - (d / n if n > 0 else 0.0))
 
 
-def where_to_buy(prices: Any, seen: Any, disagreed: Any, j: int, best: int, zone: float) -> int:
-    """Return where to look at j: there, or in every other look at a later stage.
+def where_to_buy(tables: Tables, j: int, best: int, zone: float) -> int:
+    """Return where to observe j: at j itself or, every other time, at a later stage.
 
-    A later stage m can be the cheaper one only if going on from j to m pays. Whether it is nobody
-    can tell without labels, so j and the m that seems to cost least are taken in turn. Should m
-    really pay, that shows it, and j is ruled out.
+    A later stage m can be cheaper only if going on from j to m pays. Without labels nobody can tell
+    whether it is. So j and the m that seems to cost least take turns. If m really pays, this shows
+    it and rules out j.
     """
     cheapest = j
-    for m in range(j + 1, len(prices)):
-        if pays(prices, seen, disagreed, j, m, zone) and excess(
-            prices, seen, disagreed, m, best
-        ) < excess(prices, seen, disagreed, cheapest, best):
+    for m in range(j + 1, len(tables.prices)):
+        if pays(tables, j, m, zone) and excess(tables, m, best) < excess(tables, cheapest, best):
             cheapest = m
+    seen = tables.seen
     return cheapest if 2 * seen[cheapest][cheapest] <= seen[j][j] else j
 
 
-def resolving_choice(
-    prices: Any, seen: Any, disagreed: Any, n_rounds: int, zone: float
-) -> tuple[int, int]:
-    """Return the stage to play after ``n_rounds`` and for how many rounds that is certain."""
+def resolving_choice(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
+    """Return the stage to play after ``n_rounds`` and for how many rounds that is certain.
+
+    The setting is the zone, or a negative number if it vanishes.
+    """
     horizon = epoch_end(n_rounds)
-    zone = zone_until(zone, horizon)
-    own = len(prices) - 1
+    zone = zone_until(tables.settings[0], horizon)
+    own = len(tables.prices) - 1
     # While nothing can rule out the last stage, whatever looks best, there is no more to ask.
-    rounds = open_for(prices, seen, disagreed, own, NOTHING, horizon, zone)
+    rounds = open_for(tables, own, NOTHING, horizon, zone)
     if rounds > 0:
         return own, min(rounds, horizon - n_rounds)
-    best, least = least_doubted(prices, seen, disagreed, zone)
+    best, least = least_doubted(tables, zone)
     while own > best:
-        found, _ = ruled_out_by(prices, seen, disagreed, own, best, least, horizon, zone)
-        if found == NOTHING:
+        if ruled_out_by(tables, own, best, least, horizon, zone)[0] == NOTHING:
             break
         own -= 1
     deepest = own
     for i in range(best):
-        m, j = passed_over_by(prices, seen, disagreed, i, best, zone)
-        if j > deepest and not is_settled(prices, seen, disagreed, m, j, horizon, zone, 0.0):
+        m, j = passed_over_by(tables, i, best, zone)
+        if j > deepest and not is_settled(tables, m, j, horizon, zone, 0.0):
             deepest = j
     if deepest == best:
-        rounds = unchanged_for(prices, seen, disagreed, best, best, least, zone)
+        rounds = unchanged_for(tables, best, best, least, zone)
         return best, min(rounds, horizon - n_rounds)
-    stage = where_to_buy(prices, seen, disagreed, deepest, best, zone)
+    stage = where_to_buy(tables, deepest, best, zone)
     if stage != own:
         return stage, 1
-    rounds = unchanged_for(prices, seen, disagreed, own, best, least, zone)
+    rounds = unchanged_for(tables, own, best, least, zone)
     if rounds > 1:
-        rounds = min(rounds, open_for(prices, seen, disagreed, own, best, horizon, zone))
+        rounds = min(rounds, open_for(tables, own, best, horizon, zone))
     return stage, max(min(rounds, horizon - n_rounds), 1)
 
 
 # For how many rounds a decision is certain, whatever they show
 
 
-def unchanged_for(
-    prices: Any, seen: Any, disagreed: Any, stage: int, best: int, least: float, zone: float
-) -> int:
+def unchanged_for(tables: Tables, stage: int, best: int, least: float, zone: float) -> int:
     """Return for how many rounds at ``stage`` the same stage must look best, with equal doubt.
 
     That is so while ``best`` pays from every earlier stage, more clearly than it is in doubt, and
@@ -233,10 +212,10 @@ def unchanged_for(
     """
     rounds = FOREVER
     for i in range(best):
-        rounds = min(rounds, _pays_for(prices, seen, disagreed, i, best, least, zone))
+        rounds = min(rounds, _pays_for(tables, i, best, least, zone))
     for j in range(best + 1, stage + 1):
-        n, d, bar = seen[j][best], disagreed[j][best], prices[j][best]
-        bar += width(bar, zone) / 2
+        n, d, price = pair(tables, best, j)
+        bar = price + width(price, zone) / 2
         if d > n * bar:
             return 1  # it adds to the doubt
         if bar < 1:  # if all further cases disagree it pays as soon as d + m > (n + m) bar
@@ -246,11 +225,9 @@ def unchanged_for(
     return max(rounds, 1)
 
 
-def _pays_for(
-    prices: Any, seen: Any, disagreed: Any, i: int, j: int, least: float, zone: float
-) -> int:
+def _pays_for(tables: Tables, i: int, j: int, least: float, zone: float) -> int:
     """Return for how many rounds (i, j) must pay with more evidence than ``least``."""
-    n, d, price = seen[j][i], disagreed[j][i], prices[j][i]
+    n, d, price = pair(tables, i, j)
     bar = price + width(price, zone) / 2
     if d <= n * bar:
         return 1
@@ -262,27 +239,25 @@ def _pays_for(
         if d >= n or least == math.inf:
             return 1
         slope = math.log1p(-price) - math.log1p(-d / n)
-        spare = evidence(prices, seen, disagreed, i, j, zone) - least
+        spare = evidence(tables, i, j, zone) - least
         rounds = min(rounds, int(min(spare / slope * HAIR, FOREVER)))
     return int(max(rounds, 1))
 
 
-def open_for(
-    prices: Any, seen: Any, disagreed: Any, j: int, best: int, horizon: int, zone: float
-) -> int:
+def open_for(tables: Tables, j: int, best: int, horizon: int, zone: float) -> int:
     """Return for how many rounds j must be bought, and at j, if ``best`` is not in doubt.
 
     No pair (m, j) may rule it out, and no later stage may seem the cheaper one. If ``best`` is
     NOTHING it may be any stage; 0 if some pair has the evidence that one of them needs.
     """
     rounds = FOREVER
-    for m in range(j + 1, len(prices)):
-        if pays(prices, seen, disagreed, j, m, zone):
+    for m in range(j + 1, len(tables.prices)):
+        if pays(tables, j, m, zone):
             return 1
     for m in range(j):
-        extra = 0.0 if best in (m, NOTHING) else math.log(len(prices))
-        n, d, bar = seen[j][m], disagreed[j][m], prices[j][m]
-        bar += width(bar, zone)
+        extra = 0.0 if best in (m, NOTHING) else math.log(len(tables.prices))
+        n, d, price = pair(tables, m, j)
+        bar = price + width(price, zone)
         if bar >= 1:
             return 0
         if n == 0:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.errors import CascadeError, SettingError
 from stopwise.policies.base import Policy
 from stopwise.policies.certificate import Certificate, Comparison, Status, confidence_in
-from stopwise.policies.compiled_rule import CompiledRule, Tables, pair_tables
+from stopwise.policies.compiled_rule import NOTHING, CompiledRule, pair_tables
 from stopwise.policies.indifference import (
     VANISHING,
     VANISHING_SCALE,
@@ -18,7 +17,6 @@ from stopwise.policies.indifference import (
     width,
     zone_until,
 )
-from stopwise.policies.optimism import NOTHING, Rows, price_rows
 from stopwise.policies.resolution import (
     epoch_end,
     evidence_in,
@@ -29,11 +27,11 @@ from stopwise.policies.resolution import (
     settles,
 )
 from stopwise.policies.tree_resolution import (
-    held_against,
     leader,
     looks_best_on_tree,
     matters,
     resolving_walk,
+    rival_bar,
     witness_on_tree,
 )
 
@@ -94,7 +92,7 @@ class Resolve(Policy):
     ) -> None:
         super().__init__(cascade, memory=memory)
         self.memory = None if memory is None else int(memory)
-        self._prices = price_rows(cascade)
+        self._rule = resolving_choice if cascade.is_chain else resolving_walk
         if indifference == VANISHING:
             if not cascade.is_chain:
                 raise CascadeError(f"indifference={VANISHING!r} needs a chain, got {cascade!r}")
@@ -113,8 +111,8 @@ class Resolve(Policy):
     def _recommend(self) -> int:
         """Return the stage that looks best."""
         if self.cascade.is_chain:
-            return least_doubted(*self._tables(), self._zone)[0]
-        return looks_best_on_tree(self.cascade.branches, *self._tables(), self._zone)
+            return least_doubted(self._tables(), self._zone)[0]
+        return looks_best_on_tree(self._tables(), self._zone)
 
     def certificate(self, *, confidence: float = 0.95) -> Certificate:
         """Return what the recommended stage rests on: what is open, leaning and decided.
@@ -143,13 +141,13 @@ class Resolve(Policy):
     def _rests_on(self, level: float) -> tuple[int, list[Comparison]]:
         """Return what looks best and for each other stage the comparison that speaks against it."""
         tables, zone = self._tables(), self._zone
-        best, least = least_doubted(*tables, zone)
+        best, least = least_doubted(tables, zone)
         horizon = epoch_end(self._span)
         pairs = []
         for j in range(best + 1, self.cascade.n_stages):
-            i, k = ruled_out_by(*tables, j, best, least, horizon, zone)
+            i, k = ruled_out_by(tables, j, best, least, horizon, zone)
             pairs.append((best, j, least) if i == NOTHING else (i, k, 0.0))
-        pairs += [(*passed_over_by(*tables, i, best, zone), 0.0) for i in range(best)]
+        pairs += [(*passed_over_by(tables, i, best, zone), 0.0) for i in range(best)]
         distinct = {(i, j): extra for i, j, extra in reversed(pairs)}
         order = sorted(distinct, key=[(i, j) for i, j, _ in pairs].index)
         return best, [
@@ -158,35 +156,26 @@ class Resolve(Policy):
         ]
 
     def _rests_on_tree(self, level: float) -> tuple[int, list[Comparison]]:
-        best = self._recommend()
-        branches = self.cascade.branches
-        tables = (branches, *self._tables())
-        found = []
+        best, tables = self._recommend(), self._tables()
+        comparisons = []
         for i in (best, *self.cascade.paths[best][:-1]):
-            way = leader(*tables, i, best)
-            witness = witness_on_tree(*tables, i, best, self._zone)
-            found += [
-                self._compared(i, j, *held_against(*tables, i, j, best, way), way, level, 0.0)
+            way = leader(tables, i, best)
+            witness = witness_on_tree(tables, i, best, self._zone)
+            comparisons += [
+                self._compared(i, j, *rival_bar(tables, i, j, best, way), way, level, 0.0)
                 for j in self.cascade.descendants[i]
-                if matters(branches, i, j, best, witness)
+                if matters(tables, i, j, best, witness)
             ]
-        return best, found
+        return best, comparisons
 
     def compiled_rule(self) -> CompiledRule | None:
         """Return the rule as simulations compile it; none if counts fade."""
         if self.memory is not None:
             return None
-        choose = _choose_on_chain if self.cascade.is_chain else _choose_on_tree
-        return CompiledRule(choose, pair_tables(self, [self._width]), self.n_rounds)
+        return CompiledRule(self._rule, pair_tables(self, [self._width]), self.n_rounds)
 
     def _decide(self) -> tuple[int, int]:
-        if self.cascade.is_chain:
-            return resolving_choice(*self._tables(), self._span, self._width)
-        return resolving_walk(self.cascade.branches, *self._tables(), self._span, self._zone), 1
-
-    def _tables(self) -> tuple[list[list[float]], Rows, Rows]:
-        counts = self._counts
-        return self._prices, counts.seen, counts.disagreed
+        return self._rule(self._tables([self._width]), self._span, None)
 
     def _compared(
         self, i: int, j: int, bar: float, weight: float, way: int, level: float, extra: float
@@ -237,14 +226,3 @@ class Resolve(Policy):
             confidence_in(n_way, d_way, self._prices[way][i] + between, n_pairs),
         )
         return max(0.0, sum(parts) - 1)
-
-
-def _choose_on_chain(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
-    return resolving_choice(tables.prices, tables.seen, tables.sums, n_rounds, tables.settings[0])
-
-
-def _choose_on_tree(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
-    stage = resolving_walk(
-        tables.branches, tables.prices, tables.seen, tables.sums, n_rounds, tables.settings[0]
-    )
-    return stage, 1

@@ -10,9 +10,8 @@ from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError, SettingError, StateError
 from stopwise.outputs import Told, check_label
 from stopwise.policies.base import Case, Policy
-from stopwise.policies.compiled_rule import CompiledRule
-from stopwise.policies.optimism import Rows, price_rows
-from stopwise.policies.walk import best_by_averages, compiled_optimism, optimistic_stage
+from stopwise.policies.compiled_rule import CompiledRule, Tables, pair_tables
+from stopwise.policies.walk import best_by_averages, optimistic_rule
 
 
 class Supervised(Policy):
@@ -43,7 +42,8 @@ class Supervised(Policy):
     def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
         super().__init__(cascade)
         self.exploration = finite_number("exploration", exploration, SettingError, zero=False)
-        self._prices = price_rows(cascade)
+        self._rule = optimistic_rule(cascade)
+        self._rule_settings = [self.exploration, 1.0]
         # Cases in which the deeper test was right where the other was wrong, counted as disagreed.
         self._stored["mended"] = PairCounts(cascade)
 
@@ -51,29 +51,23 @@ class Supervised(Policy):
         """Refuse: how often outputs disagreed does not say which were right."""
         raise OutputsError("label must be given: this learner cannot be told disagreement alone")
 
-    def _recommend(self) -> int:
-        """Return the first stage that nothing beyond betters by the observed errors."""
-        return best_by_averages(self.cascade, self._prices, self._counts.seen, self._excess())
-
     def compiled_rule(self) -> CompiledRule:
         """Return the rule as simulations compile it."""
         sums = 2 * self._statistics["mended"].n_disagreed - self._counts.n_disagreed
-        return compiled_optimism(self, self.exploration, sums=sums)
+        tables = pair_tables(self, self._rule_settings, sums=sums)
+        return CompiledRule(self._rule, tables, self.n_rounds, counts_errors=True)
+
+    def _recommend(self) -> int:
+        return best_by_averages(self.cascade, self._tables())
 
     def _decide(self) -> tuple[int, int]:
-        seen, t = self._counts.seen, self._counts.n_rounds + 1
-        return optimistic_stage(
-            self.cascade, self._prices, seen, self._excess(), t, self.exploration, swing=1
-        )
+        return self._rule(self._tables(self._rule_settings), self._counts.n_rounds, None)
 
-    def _excess(self) -> Rows:
-        """Return how much oftener i was wrong than j in the cases that showed both, by row j."""
-        return [
-            [2 * m - d for m, d in zip(mended, differed, strict=True)]
-            for mended, differed in zip(
-                self._statistics["mended"].disagreed, self._counts.disagreed, strict=True
-            )
-        ]
+    def _tables(self, settings: Any = ()) -> Tables:
+        """Return the tables; their sums are how much oftener i was wrong than j."""
+        rows = zip(self._statistics["mended"].disagreed, self._counts.disagreed, strict=True)
+        sums = [[2 * m - d for m, d in zip(*row, strict=True)] for row in rows]
+        return super()._tables(settings)._replace(sums=sums)
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Case:
         """Return the stage and, in place of each output, whether it was right."""

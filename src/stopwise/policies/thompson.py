@@ -8,8 +8,7 @@ import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.policies.base import Policy
-from stopwise.policies.compiled_rule import CompiledRule, Tables, pair_tables
-from stopwise.policies.optimism import NOTHING, price_rows
+from stopwise.policies.compiled_rule import NOTHING, CompiledRule, Tables, pair, pair_tables
 from stopwise.policies.posterior_chances import chances_of_acceptance, choose_by_chances
 from stopwise.policies.walk import best_by_averages
 
@@ -38,13 +37,9 @@ class Thompson(Policy):
     def __init__(self, cascade: Cascade, *, seed: int | np.random.Generator) -> None:
         super().__init__(cascade)
         self.reseed(seed)
-        self._prices = price_rows(cascade)
 
     def _recommend(self) -> int:
-        """Return the first stage that nothing beyond betters by the observed disagreement."""
-        return best_by_averages(
-            self.cascade, self._prices, self._counts.seen, self._counts.disagreed
-        )
+        return best_by_averages(self.cascade, self._tables())
 
     def hold(self) -> int:
         """Return 1: every round draws anew."""
@@ -59,43 +54,43 @@ class Thompson(Policy):
         return CompiledRule(choose, tables, self.n_rounds, each_round=True)
 
     def _decide(self) -> tuple[int, int]:
-        seen, disagreed = self._counts.seen, self._counts.disagreed
-        if self.cascade.is_chain:
-            return sampled_choice(self._prices, seen, disagreed, self._rng), 0
-        branches = self.cascade.branches
-        return sampled_walk(branches, self._prices, seen, disagreed, self._rng), 0
+        sampled = sampled_choice if self.cascade.is_chain else sampled_walk
+        return sampled(self._tables(), self._rng), 0
 
 
-def sampled_choice(prices: Any, seen: Any, disagreed: Any, rng: Any) -> int:
+def sampled_gain(tables: Tables, i: int, j: int, rng: Any) -> float:
+    """Return a draw of p_ij less its price, C_j - C_i."""
+    n, d, price = pair(tables, i, j)
+    return float(rng.beta(1 + d, 1 + n - d) - price)
+
+
+def sampled_choice(tables: Tables, rng: Any) -> int:
     """Return the first stage i with C_j - C_i >= a draw of p_ij for all j > i, or the last."""
-    last = len(prices) - 1
+    last = len(tables.prices) - 1
     for i in range(last):
         j = last
-        while j > i and (
-            rng.beta(1 + disagreed[j][i], 1 + seen[j][i] - disagreed[j][i]) <= prices[j][i]
-        ):
+        while j > i and sampled_gain(tables, i, j, rng) <= 0:
             j -= 1
         if j == i:
             return i
     return last
 
 
-def sampled_walk(branches: Any, prices: Any, seen: Any, disagreed: Any, rng: Any) -> int:
+def sampled_walk(tables: Tables, rng: Any) -> int:
     """Return the end of a walk into the branch where p_ij - (C_j - C_i) is drawn largest."""
     node = 0
     while True:
         towards, most = NOTHING, 0.0
-        for j in range(node + 1, len(prices)):
-            if branches[node][j] == NOTHING:
+        for j in range(node + 1, len(tables.prices)):
+            if tables.branches[node][j] == NOTHING:
                 continue
-            d, n = disagreed[j][node], seen[j][node]
-            gain = rng.beta(1 + d, 1 + n - d) - prices[j][node]
+            gain = sampled_gain(tables, node, j, rng)
             if gain > most:
-                towards, most = branches[node][j], gain
+                towards, most = tables.branches[node][j], gain
         if towards == NOTHING:
             return node
         node = towards
 
 
 def _choose_on_tree(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
-    return sampled_walk(tables.branches, tables.prices, tables.seen, tables.sums, rng), 1
+    return sampled_walk(tables, rng), 1

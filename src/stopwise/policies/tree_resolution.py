@@ -1,16 +1,18 @@
 """The rule of Resolve on a tree: the same questions as in a chain, and one more about rivals.
 
-Tables are those of `walk`. Let b be what looks best, the end of the steepest walk.
+Let b be what looks best, the end of the steepest walk.
 
 1. Nothing below b may pay: (b, j) has to be settled for every j below b.
-2. Each test a above b was passed because something in b's branch pays. If that lies on the way to b
-   it is shown anyway; else the strongest such comparison has to be settled.
+2. Each test a above b was passed over because something in b's branch pays. If that lies on the way
+   to b, it is shown anyway. Otherwise the strongest such comparison has to be settled.
 3. A *rival* of b at a lies below a in another branch. It is never seen together with b, but both
-   are seen together with a: it has to be settled that it gains no more there than the way to b.
+   are seen together with a. So it has to be settled that the rival gains no more at a than the way
+   to b.
 
 Questions 1 and 3 are also answered if it is settled that j does not pay from some test above it, or
-that a test below j pays from it: it is not best then. The open question seen least is bought first,
-of equals the one about the last test, where `resolution.where_to_buy` would buy it.
+that a test below j pays from it: then j is not best. The open question that was seen least is bought
+first, of equals the one about the last test. As in `resolution.where_to_buy`, j is looked at there or
+in turn further down.
 """
 
 from __future__ import annotations
@@ -18,129 +20,119 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stopwise.policies.optimism import NOTHING
-from stopwise.policies.resolution import epoch_end, evidence, excess, pays, settles
+from stopwise.policies.compiled_rule import NOTHING, Tables, pair
+from stopwise.policies.resolution import epoch_end, evidence, excess, is_settled, pays, settles
 from stopwise.policies.walk import steepest_walk
 
 
-def looks_best_on_tree(branches: Any, prices: Any, seen: Any, disagreed: Any, zone: float) -> int:
+def looks_best_on_tree(tables: Tables, zone: float) -> int:
     """Return the end of the steepest walk, for which an unseen pair gains nothing."""
-    return steepest_walk(branches, prices, seen, disagreed, zone / 2, -math.inf)
+    return steepest_walk(tables, zone / 2, -math.inf)
 
 
-def leads_to(branches: Any, i: int, best: int) -> bool:
-    """Whether i lies on the way to ``best``, which is the end of it."""
-    return bool(i == best or branches[i][best] != NOTHING)
+def is_below(tables: Tables, j: int, i: int) -> bool:
+    """Whether test j lies below test i."""
+    return bool(tables.branches[i][j] != NOTHING)
 
 
-def leader(branches: Any, prices: Any, seen: Any, disagreed: Any, a: int, best: int) -> int:
+def leads_to(tables: Tables, i: int, best: int) -> bool:
+    """Whether i lies on the way to ``best``, its end included."""
+    return i == best or is_below(tables, best, i)
+
+
+def leader(tables: Tables, a: int, best: int) -> int:
     """Return what seems to gain most on the way from ``a`` to ``best``, NOTHING if nothing does."""
-    found, most = NOTHING, 0.0
+    strongest, most = NOTHING, 0.0
     for j in range(a + 1, best + 1):
-        if branches[a][j] == NOTHING or not leads_to(branches, j, best):
-            continue
-        gain = -excess(prices, seen, disagreed, j, a)
-        if gain > most:
-            found, most = j, gain
-    return found
+        if is_below(tables, j, a) and leads_to(tables, j, best) and -excess(tables, j, a) > most:
+            strongest, most = j, -excess(tables, j, a)
+    return strongest
 
 
-def witness_on_tree(
-    branches: Any, prices: Any, seen: Any, disagreed: Any, a: int, best: int, zone: float
-) -> int:
-    """Return the test because of which ``a`` is passed: one on the way to ``best``, if any."""
-    strongest, found = -1.0, NOTHING
-    for j in range(a + 1, len(prices)):
-        if branches[a][j] != branches[a][best] or not pays(prices, seen, disagreed, a, j, zone):
+def witness_on_tree(tables: Tables, a: int, best: int, zone: float) -> int:
+    """Return the test because of which ``a`` is passed over: one on the way to ``best``, if any."""
+    strongest, witness = -1.0, NOTHING
+    for j in range(a + 1, len(tables.prices)):
+        if tables.branches[a][j] != tables.branches[a][best] or not pays(tables, a, j, zone):
             continue
-        if leads_to(branches, j, best):
+        if leads_to(tables, j, best):
             return j
-        proof = evidence(prices, seen, disagreed, a, j, zone)
+        proof = evidence(tables, a, j, zone)
         if proof > strongest:
-            strongest, found = proof, j
-    return found
+            strongest, witness = proof, j
+    return witness
 
 
-def matters(branches: Any, i: int, j: int, best: int, witness: int) -> bool:
+def matters(tables: Tables, i: int, j: int, best: int, witness: int) -> bool:
     """Whether ``best`` rests on the comparison of i, on the way to it, with j."""
-    if branches[i][j] == NOTHING:
-        return False
-    return bool(i == best or j == witness or is_rival(branches, i, j, best))
+    return is_below(tables, j, i) and (i == best or j == witness or is_rival(tables, i, j, best))
 
 
-def is_rival(branches: Any, i: int, j: int, best: int) -> bool:
+def is_rival(tables: Tables, i: int, j: int, best: int) -> bool:
     """Whether j, below i, lies in another branch than ``best`` does."""
-    return bool(i != best and branches[i][j] != branches[i][best])
+    return bool(i != best and tables.branches[i][j] != tables.branches[i][best])
 
 
-def held_against(
-    branches: Any, prices: Any, seen: Any, disagreed: Any, i: int, j: int, best: int, way: int
-) -> tuple[float, float]:
-    """Return what the disagreement of i and j is held against, and what the evidence then weighs.
+def rival_bar(tables: Tables, i: int, j: int, best: int, way: int) -> tuple[float, float]:
+    """Return the bar that the disagreement of i and j has to exceed, and the weight of evidence.
 
-    It is the price and, for a rival, what the `leader` of the way seems to gain. That was observed
-    as well, n_way times: a difference has the variance 1/n + 1/n_way in place of 1/n.
+    The bar is the price and, for a rival, what the `leader` of the way seems to gain. The leader
+    was observed too, n_way times: a difference has the variance 1/n + 1/n_way in place of 1/n.
     """
-    price = float(prices[j][i])
-    if way == NOTHING or not is_rival(branches, i, j, best):
-        return price, 1.0
-    n_way = seen[way][i]
-    return price - excess(prices, seen, disagreed, way, i), n_way / (n_way + seen[j][i])
+    n, _, price = pair(tables, i, j)
+    if way == NOTHING or not is_rival(tables, i, j, best):
+        return float(price), 1.0
+    n_way = tables.seen[way][i]
+    return price - excess(tables, way, i), n_way / (n_way + n)
 
 
-def is_ruled_out(
-    branches: Any, prices: Any, seen: Any, disagreed: Any, j: int, horizon: int, zone: float
-) -> bool:
+def is_ruled_out(tables: Tables, j: int, horizon: int, zone: float) -> bool:
     """Whether it is settled that j does not pay from a test above it, or one below pays from it.
 
     There are many such comparisons, so each needs ln K more evidence.
     """
-    extra = math.log(len(prices))
-    for other in range(len(prices)):
+    extra = math.log(len(tables.prices))
+    for other in range(len(tables.prices)):
         above, below = min(other, j), max(other, j)
-        if branches[above][below] == NOTHING:
-            continue
-        n, d, price = seen[below][above], disagreed[below][above], prices[below][above]
-        contradicts = pays(prices, seen, disagreed, above, below, zone) == (above == j)
-        if contradicts and settles(n, d, price, 1.0, horizon, zone, extra):
+        if (
+            is_below(tables, below, above)
+            and pays(tables, above, below, zone) == (above == j)
+            and is_settled(tables, above, below, horizon, zone, extra)
+        ):
             return True
     return False
 
 
-def resolving_walk(
-    branches: Any, prices: Any, seen: Any, disagreed: Any, n_rounds: int, zone: float
-) -> int:
-    """Return the test to stop at after ``n_rounds``."""
-    best = looks_best_on_tree(branches, prices, seen, disagreed, zone)
-    horizon = epoch_end(n_rounds)
-    chosen, least = NOTHING, 0
+def resolving_walk(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
+    """Return the test to stop at after ``n_rounds``, for one round; the setting is the zone."""
+    zone, horizon = tables.settings[0], epoch_end(n_rounds)
+    best = looks_best_on_tree(tables, zone)
+    question, least = NOTHING, 0
     for i in range(best + 1):
-        if not leads_to(branches, i, best):
+        if not leads_to(tables, i, best):
             continue
-        way = leader(branches, prices, seen, disagreed, i, best)
-        witness = witness_on_tree(branches, prices, seen, disagreed, i, best, zone)
-        for j in range(i + 1, len(prices)):
-            if not matters(branches, i, j, best, witness) or leads_to(branches, j, best):
+        way = leader(tables, i, best)
+        witness = witness_on_tree(tables, i, best, zone)
+        for j in range(i + 1, len(tables.prices)):
+            if not matters(tables, i, j, best, witness) or leads_to(tables, j, best):
                 continue
-            n, d = seen[j][i], disagreed[j][i]
-            bar, weight = held_against(branches, prices, seen, disagreed, i, j, best, way)
+            n, d, _ = pair(tables, i, j)
+            bar, weight = rival_bar(tables, i, j, best, way)
             if settles(n, d, bar, weight, horizon, zone, 0.0):
                 continue
-            if j != witness and is_ruled_out(branches, prices, seen, disagreed, j, horizon, zone):
+            if j != witness and is_ruled_out(tables, j, horizon, zone):
                 continue
-            # Of a rival and the way that it is held against the less seen one is looked at.
-            bought = best if weight < 0.5 else j
-            looks = seen[way][i] if bought == best else n
-            if chosen == NOTHING or looks < least or (looks == least and bought > chosen):
-                chosen, least = bought, looks
-    if chosen in (NOTHING, best):
-        return best
-    return where_to_buy_on_tree(branches, prices, seen, disagreed, chosen, best, zone)
+            # Of a rival and the way that it is compared with, look at the one that was seen less.
+            test = best if weight < 0.5 else j
+            looks = tables.seen[way][i] if test == best else n
+            if question == NOTHING or looks < least or (looks == least and test > question):
+                question, least = test, looks
+    if question in (NOTHING, best):
+        return best, 1
+    return where_to_buy_on_tree(tables, question, best, zone), 1
 
 
-def where_to_buy_on_tree(
-    branches: Any, prices: Any, seen: Any, disagreed: Any, j: int, best: int, zone: float
-) -> int:
+def where_to_buy_on_tree(tables: Tables, j: int, best: int, zone: float) -> int:
     """Return where to look at j: there, or in turn at a test below it that pays from it.
 
     Of these it is the one that seems to cost the least more than ``best``, and less than j. They
@@ -148,15 +140,12 @@ def where_to_buy_on_tree(
     """
     common = 0
     for i in range(best + 1):
-        if branches[i][j] != NOTHING and leads_to(branches, i, best):
+        if is_below(tables, j, i) and leads_to(tables, i, best):
             common = i
     cheapest = j
-    for m in range(j + 1, len(prices)):
-        if (
-            branches[j][m] != NOTHING
-            and pays(prices, seen, disagreed, j, m, zone)
-            and excess(prices, seen, disagreed, m, common)
-            < excess(prices, seen, disagreed, cheapest, common)
-        ):
+    for m in range(j + 1, len(tables.prices)):
+        is_cheaper = excess(tables, m, common) < excess(tables, cheapest, common)
+        if is_below(tables, m, j) and pays(tables, j, m, zone) and is_cheaper:
             cheapest = m
+    seen = tables.seen
     return cheapest if 2 * seen[cheapest][cheapest] <= seen[j][j] else j

@@ -6,9 +6,8 @@ from stopwise.cascade import Cascade
 from stopwise.checks import finite_number
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
-from stopwise.policies.compiled_rule import CompiledRule
-from stopwise.policies.optimism import price_rows
-from stopwise.policies.walk import best_by_averages, compiled_optimism, optimistic_stage
+from stopwise.policies.compiled_rule import CompiledRule, pair_tables
+from stopwise.policies.walk import best_by_averages, optimistic_rule
 
 
 class WeakDominance(Policy):
@@ -37,21 +36,15 @@ class WeakDominance(Policy):
     def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
         super().__init__(cascade)
         self.exploration = finite_number("exploration", exploration, SettingError, zero=False)
-        self._prices = price_rows(cascade)
-
-    def _recommend(self) -> int:
-        """Return the first stage that nothing beyond betters by the observed disagreement."""
-        return best_by_averages(
-            self.cascade, self._prices, self._counts.seen, self._counts.disagreed
-        )
+        self._rule = optimistic_rule(cascade)
+        self._rule_settings = [self.exploration, 0.0]
 
     def compiled_rule(self) -> CompiledRule:
         """Return the rule as simulations compile it."""
-        return compiled_optimism(self, self.exploration)
+        return CompiledRule(self._rule, pair_tables(self, self._rule_settings), self.n_rounds)
+
+    def _recommend(self) -> int:
+        return best_by_averages(self.cascade, self._tables())
 
     def _decide(self) -> tuple[int, int]:
-        counts = self._counts
-        seen, disagreed, t = counts.seen, counts.disagreed, counts.n_rounds + 1
-        return optimistic_stage(
-            self.cascade, self._prices, seen, disagreed, t, self.exploration, swing=0
-        )
+        return self._rule(self._tables(self._rule_settings), self._counts.n_rounds, None)

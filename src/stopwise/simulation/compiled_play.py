@@ -7,8 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from stopwise.cascade import IntArray
-from stopwise.policies.compiled_rule import CompiledRule
-from stopwise.policies.optimism import NOTHING
+from stopwise.policies.compiled_rule import NOTHING, CompiledRule
 from stopwise.simulation import kernels
 from stopwise.simulation.compiled import kernel
 from stopwise.simulation.draws import row_key
