@@ -1,8 +1,10 @@
 """Every policy in several settings, and what the tests of all of them need."""
 
+import copy
 from functools import partial
 
 import stopwise as sw
+from stopwise.policies.compiled_rule import Tables, price_rows
 from stopwise.policies.contract import (  # noqa: F401
     CHAIN,
     LONG,
@@ -15,7 +17,7 @@ from stopwise.policies.contract import (  # noqa: F401
 )
 from stopwise.policies.registry import POLICIES, policy_class
 
-TREE = sw.Cascade([0, 0.125, 0.125, 0.25], parents=[None, 0, 0, 1])
+TREE = sw.Cascade([0.0, 0.1, 0.05, 0.15, 0.1, 0.2], parents=[None, 0, 0, 1, 2, 2])
 
 # Every stage policy of the registry with its defaults: name -> factory(cascade). A new policy is
 # covered as soon as it has an entry there. Further settings are added by hand.
@@ -79,8 +81,28 @@ def order_free(policy):
     return state
 
 
-def resolve_told(costs, rows, **given):
+def altered(state, path, value):
+    """A copy of a state with one entry, given by the keys to it, set or (...) left out."""
+    state = copy.deepcopy(state)
+    inner = state
+    for key in path[:-1]:
+        inner = inner[key]
+    if value is ...:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return state
+
+
+def tables(counts, *settings):
+    """What a rule over pairs decides by, from pair counts."""
+    c, prices = counts.cascade, price_rows(counts.cascade)
+    pairs = prices, counts.seen, counts.disagreed, counts.stopped
+    return Tables(*pairs, c.parents, c.branches, settings, None)
+
+
+def resolve_told(costs, rows, **settings):
     """A Resolve that has been told rows as often as they say."""
-    policy = sw.Resolve(sw.Cascade(costs), **given)
+    policy = sw.Resolve(sw.Cascade(costs), **settings)
     policy.tell_many(rows)
     return policy

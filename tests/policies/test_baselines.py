@@ -6,7 +6,6 @@ import pytest
 import stopwise as sw
 from paper.random_instances import random_weak
 from stopwise.cascade import Cascade
-from stopwise.problem.families import nested_errors
 from tests.policies.helpers import draw_cases, play, sample_cases
 
 CHAIN = Cascade([0, 0.25, 0.25])
@@ -92,11 +91,3 @@ def test_a_complete_case_with_a_missing_output_is_a_round():
     assert policy.ask() == 2  # the last test was never seen: nothing can be said of it
     policy.tell([0, 0, 0])
     assert policy.ask() == 0
-
-
-def test_it_finds_the_best_stage():
-    instance = nested_errors(Cascade([0, 0.1, 0.1]))
-    stages = play(
-        sw.ExploreThenCommit(instance.cascade, rounds=400), sample_cases(instance, 2_000, 0)
-    )
-    assert stages[400:] == [instance.best_stage] * 1_600

@@ -1,6 +1,5 @@
 """What every policy keeps: each law over each policy."""
 
-import copy
 import gc
 import json
 import types
@@ -18,6 +17,7 @@ from tests.policies.helpers import (
     CHAIN,
     FACTORIES,
     LONG,
+    TREE,
     Case,
     draw_cases,
     order_free,
@@ -25,38 +25,43 @@ from tests.policies.helpers import (
     tell,
     told_as,
     twin,
+    without,
 )
 
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
+# On chains and, where a policy makes sense there, on a tree.
+shaped = pytest.mark.parametrize(
+    ("make", "cascade"),
+    [
+        pytest.param(make, cascade, id=f"{name}-{shape}")
+        for name, make in FACTORIES.items()
+        for shape, cascade in (("chain", CHAIN), ("long", LONG), ("tree", TREE))
+        if cascade.is_chain or name != "ExploreThenCommit"
+    ],
+)
 unlabelled = pytest.mark.parametrize(
     "make", [pytest.param(f, id=n) for n, f in FACTORIES.items() if "Supervised" not in n]
 )
 
 
-def scattered(policy, cases, seed):
-    """The cases as told by someone who stopped each at any stage."""
-    stages = np.random.default_rng(seed).integers(policy.cascade.n_stages, size=len(cases))
-    return [case.told(policy, stage) for case, stage in zip(cases, stages.tolist(), strict=True)]
-
-
 # Asking
 
 
-@every
-@pytest.mark.parametrize("seed", range(3))
-def test_looking_changes_nothing(make, seed):
-    watched, left_alone = make(CHAIN), make(CHAIN)
-    for case in draw_cases(3, 300, seed):
+@shaped
+def test_looking_changes_nothing(make, cascade):
+    watched, other, stages = make(cascade), make(cascade), []
+    for case in draw_cases(cascade.n_stages, 300, 0, missing=0.1):
         if not watched.draws:
             watched.ask_many(2)
         assert watched.hold() >= 1
-        assert watched.recommend() in range(3)
+        assert watched.recommend() in range(cascade.n_stages)
         _ = watched.counts, watched.n_rounds, repr(watched), json.dumps(watched.to_state())
-        stage = left_alone.ask()
-        assert watched.ask() == stage
-        tell(watched, case.told(watched, stage))
-        tell(left_alone, case.told(left_alone, stage))
-    assert watched.to_state() == left_alone.to_state()
+        stages.append(other.ask())
+        assert watched.ask() == stages[-1]
+        tell(watched, case.told(watched, stages[-1]))
+        tell(other, case.told(other, stages[-1]))
+    assert watched.to_state() == other.to_state()
+    assert watched.counts.stopped == np.bincount(stages, minlength=cascade.n_stages).tolist()
 
 
 @every
@@ -86,12 +91,13 @@ def test_counts_are_a_copy(make):
 # Telling
 
 
-@every
-@pytest.mark.parametrize("seed", range(3))
-def test_order_and_batches_do_not_matter(make, seed):
-    rng = np.random.default_rng(seed)
-    told = scattered(make(LONG), draw_cases(5, 100, rng, missing=0.1), rng)
-    one, other, mapped = make(LONG), make(LONG), make(LONG)
+@shaped
+def test_order_and_batches_do_not_matter(make, cascade):
+    rng = np.random.default_rng(0)
+    one, other, mapped, first, second = (make(cascade) for _ in range(5))
+    cases = draw_cases(cascade.n_stages, 200, rng, missing=0.1)
+    stages = rng.integers(cascade.n_stages, size=200).tolist()
+    told = [case.told(one, stage) for case, stage in zip(cases, stages, strict=True)]
     for case in told:
         tell(one, case)
     for k in rng.permutation(len(told)):
@@ -103,16 +109,19 @@ def test_order_and_batches_do_not_matter(make, seed):
     if not isinstance(one, sw.StrongDominance):
         assert one.ask() == other.ask() == mapped.ask()
         assert one.recommend() == other.recommend()
+        first.tell_many(told[:90])
+        second.tell_many(told[90:])
+        merged = first.merge(second).to_state()
+        assert without(merged, "generator") == without(mapped.to_state(), "generator")
 
 
-@every
-@pytest.mark.parametrize(("seed", "missing"), [(0, 0.0), (1, 0.15)])
-def test_decisions_depend_on_what_was_told_alone(make, seed, missing):
+@shaped
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+def test_decisions_depend_on_what_was_told_alone(make, cascade, missing):
     """Late, repeated and out-of-order tells: at any time a rebuilt policy would decide the same."""
-    policy = make(CHAIN)
-    rng = np.random.default_rng(seed)
-    late = []
-    for case in draw_cases(3, 400, seed, missing=missing):
+    policy, late = make(cascade), []
+    rng = np.random.default_rng(1)
+    for case in draw_cases(cascade.n_stages, 400, 1, missing=missing):
         stage = twin(policy).ask()
         assert policy.ask() == stage
         if rng.random() < 0.2:
@@ -122,42 +131,12 @@ def test_decisions_depend_on_what_was_told_alone(make, seed, missing):
         if rng.random() < 0.05:
             tell(policy, case.told(policy, stage))  # once more
         if rng.random() < 0.05:
-            tell(policy, case.told(policy, int(rng.integers(3))))  # of another stage
+            tell(policy, case.told(policy, int(rng.integers(cascade.n_stages))))
+        if rng.random() < 0.02:
+            policy.tell_many({case.told(policy, stage): 37})  # which may be more than it holds
         if late and rng.random() < 0.05:
             policy.tell_many(late[::-1])
             late = []
-
-
-@every
-@pytest.mark.parametrize("seed", range(2))
-def test_a_late_tell_ends_a_hold(make, seed):
-    """A policy that is told of another stage in mid-decision goes on as one that starts there."""
-    policy = make(CHAIN)
-    cases = draw_cases(3, 900, seed)
-    held = 0
-    for case, late in zip(cases[:300], cases[300:600], strict=True):
-        stage = policy.ask()
-        tell(policy, case.told(policy, stage))
-        if policy.hold() > 2 and held < 10:
-            stage = policy.ask()
-            tell(policy, case.told(policy, stage))
-            tell(policy, late.told(policy, (stage + 1 + held) % 3))
-            fresh = twin(policy)
-            assert play(copy.deepcopy(policy), cases[600:]) == play(fresh, cases[600:])
-            held += 1
-    assert held > 0 or policy.hold() == 1
-
-
-@every
-def test_a_batch_larger_than_the_hold_ends_it(make):
-    policy = make(CHAIN)
-    cases = draw_cases(3, 300, 5)
-    play(policy, cases[:100])
-    for case in cases[100:120]:
-        stage = policy.ask()
-        policy.tell_many({case.told(policy, stage): 37})
-        assert twin(policy).ask() == policy.ask()
-    assert policy.n_rounds == 100 + 20 * 37
 
 
 @unlabelled

@@ -1,6 +1,5 @@
 """Algorithm 1, round by round, as it stands and as a bandit algorithm through the reduction."""
 
-import json
 import math
 
 import numpy as np
@@ -13,7 +12,7 @@ from paper.side_observation import SideObservationPolicy
 from stopwise.cascade import Cascade
 from stopwise.problem.families import nested_errors
 from stopwise.theory.plan import cheapest_plan
-from tests.policies.helpers import play, sample_cases, twin
+from tests.policies.helpers import play, sample_cases
 
 LITERAL_TRAP = Cascade([0, 0.2, 0.02])
 
@@ -242,31 +241,6 @@ def test_the_first_of_tied_best_stages_is_played():
 # State, phases and late tells
 
 
-def test_settings_travel_with_the_state():
-    policy = sw.StrongDominance(
-        Cascade([0, 0.1]), alpha=3, beta=sw.PowerLaw(0.25, 0.75), literal=True
-    )
-    state = json.loads(json.dumps(policy.to_state()))
-    assert state["settings"] == {
-        "alpha": 3.0,
-        "beta": {"scale": 0.25, "exponent": 0.75},
-        "literal": True,
-    }
-    restored = sw.policy_from_state(state)
-    assert (restored.alpha, restored.beta, restored.literal) == (3.0, sw.PowerLaw(0.25, 0.75), True)
-
-
-def test_a_saved_run_explores_on():
-    instance = nested_errors(Cascade([0, 0.25, 0.1]))
-    cases = sample_cases(instance, 1_500, 3)
-    policy = sw.StrongDominance(instance.cascade, alpha=0.1)
-    play(policy, cases[:700])
-    restored = twin(policy)
-    assert 0 < policy.to_state()["n_explored"] < 700
-    assert play(restored, cases[700:]) == play(policy, cases[700:])
-    assert restored.to_state() == policy.to_state()
-
-
 def test_a_late_tell_counts_towards_the_phase_in_which_it_is_told():
     policy = sw.StrongDominance(Cascade([0, 0, 0]))
     policy.tell([0, 0, 0])
@@ -282,11 +256,3 @@ def test_stage_one_is_held_once_it_is_known():
     assert policy.ask() == 0
     assert policy.hold() > 100
     assert sw.StrongDominance(instance.cascade, alpha=0.05, literal=True).hold() == 1
-
-
-def test_it_finds_the_best_stage():
-    instance = nested_errors(Cascade([0, 0.1, 0.4]))
-    policy = sw.StrongDominance(instance.cascade, alpha=0.5)
-    stages = play(policy, sample_cases(instance, 10_000, 0))
-    assert instance.best_stage == policy.recommend() == 1
-    assert np.mean(np.array(stages[-1_000:]) == 1) > 0.9

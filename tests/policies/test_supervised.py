@@ -9,8 +9,8 @@ import stopwise as sw
 from paper.random_instances import random_costs, random_instance
 from stopwise.cascade import Cascade
 from stopwise.errors import OutputsError
-from stopwise.problem.families import complement, nested_errors
-from tests.policies.helpers import Case, draw_cases, play, regret, sample_cases, tell
+from stopwise.problem.families import complement
+from tests.policies.helpers import Case, draw_cases, play, sample_cases, tell
 
 
 def labelled_algorithm_2(C, cases, exploration=1.5):
@@ -108,10 +108,3 @@ def test_a_missing_output_is_neither_right_nor_wrong():
     state = policy.to_state()
     assert state["statistics"]["pairs"]["seen"] == [[2], [1, 1], [2, 1, 2]]
     assert state["statistics"]["mended"]["disagreed"] == [[0], [1, 0], [1, 0, 0]]
-
-
-def test_labels_make_it_better():
-    instance = nested_errors(Cascade([0, 0.1, 0.2]))
-    assert regret(sw.Supervised(instance.cascade), instance, 5_000, 0) < 5_000 * 0.15 * 0.5
-    stages = play(sw.Supervised(instance.cascade), sample_cases(instance, 20_000, 1))
-    assert np.mean(np.array(stages[-1_000:]) == instance.best_stage) > 0.9

@@ -1,7 +1,5 @@
 """Thompson sampling: its draws have the law of the posterior."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -82,20 +80,3 @@ def test_a_policy_that_does_not_draw_has_no_seed(make):
     before = policy.to_state()
     policy.reseed(3)
     assert policy.to_state() == before
-
-
-def test_the_generator_travels_with_the_state():
-    policy = sw.Thompson(Cascade([0, 0.2, 0.2]), seed=9)
-    policy.ask_many(17)
-    saved = json.dumps(policy.to_state())
-    assert sw.policy_from_state(json.loads(saved)).ask_many(300) == policy.ask_many(300)
-
-
-@pytest.mark.parametrize(("costs", "best"), [((0, 0.1, 0.1), 1), ((0, 0.2, 0.02), 2)])
-def test_it_finds_the_best_stage(costs, best):
-    instance = nested_errors(Cascade(costs))
-    assert instance.best_stage == best
-    policy = sw.Thompson(instance.cascade, seed=0)
-    stages = play(policy, sample_cases(instance, 5_000, 0))
-    assert np.mean(np.array(stages[-1_000:]) == best) > 0.9
-    assert policy.recommend() == best

@@ -12,7 +12,7 @@ import stopwise as sw
 from paper.random_instances import random_tree, random_weak_tree
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
-from stopwise.policies.optimism import first_accepted, price_rows
+from stopwise.policies.optimism import first_accepted
 from stopwise.policies.resolution import epoch_end, settles
 from stopwise.policies.tree_resolution import (
     resolving_walk,
@@ -20,6 +20,7 @@ from stopwise.policies.tree_resolution import (
     witness_on_tree,
 )
 from stopwise.policies.walk import optimistic_walk, steepest_walk
+from tests.policies.helpers import tables
 from tests.strategies import seeds
 
 
@@ -43,10 +44,6 @@ def scrambled_counts(rng, cascade):
             counts.seen[j][i] = int(rng.choice([0, 3, 20, 300]))
             counts.disagreed[j][i] = int(rng.integers(counts.seen[j][i] + 1))
     return counts
-
-
-def tables(counts):
-    return price_rows(counts.cascade), counts.seen, counts.disagreed
 
 
 def shares(counts):
@@ -175,8 +172,7 @@ def test_algorithm_2_by_a_slow_reading(seed):
     rng = np.random.default_rng(seed)
     counts = random_counts(rng, random_tree(rng, int(rng.integers(2, 8))))
     width = float(rng.choice([0.0, 0.01, 0.3, 4.0]))
-    walk = optimistic_walk(counts.cascade.branches, *tables(counts), width)
-    assert walk == slow_algorithm_2(counts, width)
+    assert optimistic_walk(tables(counts), width) == slow_algorithm_2(counts, width)
 
 
 @settings(max_examples=250)
@@ -188,10 +184,8 @@ def test_resolve_by_a_slow_reading(seed, zone, scrambled):
         counts = scrambled_counts(rng, tree)
     else:
         counts = random_counts(rng, tree, most=int(rng.choice([8, 60, 300])))
-    branches = counts.cascade.branches
-    assert resolving_walk(branches, *tables(counts), counts.n_rounds, zone) == slow_resolve(
-        counts, zone
-    )
+    walk = resolving_walk(tables(counts, zone), counts.n_rounds, None)
+    assert walk == (slow_resolve(counts, zone), 1)
 
 
 def told_shares(cascade, shares):
@@ -216,7 +210,7 @@ def told_shares(cascade, shares):
 def test_a_test_is_passed_because_of_the_strongest_witness(shares, witness):
     tree = Cascade([0, 0.1, 0.1, 0.1, 0.1], parents=[None, 0, 1, 1, 0])
     counts = told_shares(tree, shares)
-    assert witness_on_tree(tree.branches, *tables(counts), 0, 1, 0.0) == witness
+    assert witness_on_tree(tables(counts), 0, 1, 0.0) == witness
 
 
 def test_a_question_is_bought_in_turn_where_it_is_cheapest_from_where_the_ways_part():
@@ -226,7 +220,7 @@ def test_a_question_is_bought_in_turn_where_it_is_cheapest_from_where_the_ways_p
     def bought(shares, n_shown):
         counts = told_shares(tree, shares)
         counts.seen[4][4], counts.seen[5][5] = 100, n_shown
-        return where_to_buy_on_tree(tree.branches, *tables(counts), 4, 3, 0.0)
+        return where_to_buy_on_tree(tables(counts), 4, 3, 0.0)
 
     assert bought(pays | {(2, 5): 30}, 50) == 5  # at the fork it is the cheaper one
     assert bought(pays | {(2, 5): 30}, 51) == 4  # in turn
@@ -256,13 +250,9 @@ def test_on_a_chain_the_walks_end_where_its_rules_do(seed, width):
     rng = np.random.default_rng(seed)
     chain = Cascade(rng.random(int(rng.integers(1, 7))) * 0.2)
     counts = random_counts(rng, chain)
-    branches = chain.branches
-    assert optimistic_walk(branches, *tables(counts), width) == first_accepted(
-        *tables(counts), width
-    )
-    assert steepest_walk(branches, *tables(counts), 0.0, math.inf) == first_accepted(
-        *tables(counts), 0.0
-    )
+    pairs = tables(counts)
+    assert optimistic_walk(pairs, width) == first_accepted(pairs, width)
+    assert steepest_walk(pairs, 0.0, math.inf) == first_accepted(pairs, 0.0)
 
 
 def test_thompson_follows_its_draws():

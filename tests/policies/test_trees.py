@@ -1,4 +1,4 @@
-"""Policies on trees: the laws of chains, the theorem, and what is learned."""
+"""Policies on trees: what is refused, the theorem, and what is learned."""
 
 import json
 import math
@@ -12,69 +12,18 @@ import stopwise as sw
 from paper.random_instances import random_strong_tree, random_tree, random_weak_tree
 from paper.triage_tree import worlds
 from stopwise.cascade import Cascade
+from stopwise.counts import PairCounts
 from stopwise.errors import OutputsError
 from stopwise.policies.certificate import Status
-from stopwise.policies.optimism import price_rows
 from stopwise.policies.resolution import demanded_evidence
 from stopwise.policies.walk import steepest_walk
 from stopwise.problem.families import nested_errors
 from stopwise.problem.instance import Instance
 from stopwise.theory.divergence import bernoulli_kl
-from tests.policies.helpers import (
-    FACTORIES,
-    draw_cases,
-    order_free,
-    play,
-    sample_cases,
-    tell,
-    twin,
-    without,
-)
+from tests.policies.helpers import FACTORIES, TREE, draw_cases, play, sample_cases, tables
 from tests.strategies import instances, seeds
 
-TREE = Cascade([0.0, 0.1, 0.05, 0.15, 0.1, 0.2], parents=[None, 0, 0, 1, 2, 2])
 GROWN = {name: make for name, make in FACTORIES.items() if name != "ExploreThenCommit"}
-every = pytest.mark.parametrize("make", GROWN.values(), ids=GROWN)
-# What every policy keeps
-
-
-@every
-def test_asking_saving_and_holding(make):
-    policy, rng = make(TREE), np.random.default_rng(7)
-    cases = draw_cases(6, 300, 2, missing=0.1)
-    stages = play(policy, cases[:150])
-    assert all(type(stage) is int and 0 <= stage < 6 for stage in stages)
-    assert policy.counts.n_stopped.tolist() == np.bincount(stages, minlength=6).tolist()
-    other, before = twin(policy), policy.to_state()
-    policy.ask_many(0 if policy.draws else 5)
-    assert 0 <= policy.recommend() < 6
-    assert policy.to_state() == before
-    assert play(policy, cases[150:]) == play(other, cases[150:])
-    assert policy.to_state() == other.to_state()
-    for _ in range(80):
-        stage, rounds = policy.ask(), policy.hold()
-        assert rounds >= 1
-        for case in draw_cases(6, min(rounds, 3), int(rng.integers(2**32))):
-            assert isinstance(policy, sw.Thompson) or twin(policy).ask() == stage
-            tell(policy, case.told(policy, stage))
-
-
-@every
-def test_tells_come_in_any_order_in_batches_and_from_two_learners(make):
-    one, other, batch, left, right = (make(TREE) for _ in range(5))
-    cases = draw_cases(6, 200, 3, missing=0.1)
-    stages = np.random.default_rng(3).integers(6, size=200).tolist()
-    told = [case.told(one, stage) for case, stage in zip(cases, stages, strict=True)]
-    for case, opposite in zip(told, reversed(told), strict=True):
-        tell(one, case)
-        tell(other, opposite)
-    batch.tell_many(told)
-    assert order_free(one) == order_free(other) == order_free(batch)
-    if not one.merge_refusal:
-        left.tell_many(told[:90])
-        right.tell_many(told[90:])
-        merged = left.merge(right).to_state()
-        assert without(merged, "generator") == without(batch.to_state(), "generator")
 
 
 BAD = [  # no stage, no such stage, too few or too many outputs, no outputs
@@ -83,7 +32,7 @@ BAD = [  # no stage, no such stage, too few or too many outputs, no outputs
 ]  # fmt: skip
 
 
-@every
+@pytest.mark.parametrize("make", GROWN.values(), ids=GROWN)
 def test_a_bad_case_is_refused_and_nothing_changed(make):
     policy = make(TREE)
     play(policy, draw_cases(6, 30, 5))
@@ -121,9 +70,10 @@ def test_a_chain_may_be_told_its_stage():
 
 def walk_on(truth):
     """Where the walk ends if the disagreement is known."""
-    cascade, K = truth.cascade, truth.cascade.n_stages
-    once, p = [[1] * (j + 1) for j in range(K)], truth.disagreement.tolist()
-    return steepest_walk(cascade.branches, price_rows(cascade), once, p, 1e-12, math.inf)
+    counts = PairCounts(truth.cascade)
+    counts.seen = [[1] * len(row) for row in counts.seen]
+    counts.disagreed = truth.disagreement.tolist()
+    return steepest_walk(tables(counts), 1e-12, math.inf)
 
 
 @settings(max_examples=300)

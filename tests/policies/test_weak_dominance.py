@@ -10,7 +10,7 @@ import stopwise as sw
 from paper.random_instances import random_costs, random_instance, random_weak
 from stopwise.cascade import Cascade
 from stopwise.problem.families import nested_errors, relaxed_errors
-from tests.policies.helpers import play, regret, sample_cases
+from tests.policies.helpers import play, sample_cases
 
 
 def algorithm_2(C, stream, exploration=1.5):
@@ -126,11 +126,3 @@ def test_it_recommends_what_the_averages_say():
     assert policy.recommend() == 1
     policy.tell_many({(0, 1, 0): 4})
     assert policy.recommend() == 2
-
-
-def test_it_finds_the_best_stage():
-    instance = nested_errors(Cascade([0, 0.1, 0.2]))
-    stages = play(sw.WeakDominance(instance.cascade), sample_cases(instance, 20_000, 0))
-    assert instance.best_stage == 1
-    assert np.mean(np.array(stages[-1_000:]) == 1) > 0.9
-    assert regret(sw.WeakDominance(instance.cascade), instance, 20_000, 0) < 0.1 * 20_000 * 0.15
