@@ -1,4 +1,4 @@
-"""Certificates: what is decided is right as often as promised, however often one looks."""
+"""Certificates: what the choice rests on, and that confidence is right however often one looks."""
 
 import json
 import math
@@ -10,15 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stopwise as sw
+from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
 from stopwise.policies.certificate import Status, confidence_in
-from stopwise.theory.divergence import log_e_value
-
-
-def told(costs, cases, **given):
-    policy = sw.Resolve(sw.Cascade(costs), **given)
-    policy.tell_many(cases)
-    return policy
+from stopwise.theory.divergence import bernoulli_kl, log_e_value
+from tests.policies.helpers import draw_cases, play, resolve_told
 
 
 @given(n=st.integers(0, 60), q=st.floats(0.01, 0.99))
@@ -60,7 +56,7 @@ def test_a_policy_under_continuous_monitoring_keeps_its_promise():
     rng = np.random.default_rng(4)
     wrong = hasty = 0
     for _ in range(120):
-        policy, erred, rash = sw.Resolve(sw.Cascade(costs)), False, False
+        policy, erred, rash = sw.Resolve(Cascade(costs)), False, False
         for _ in range(100):
             flips = np.cumsum(rng.random((40, 2)) < rates, axis=1) % 2
             stage = policy.ask()
@@ -77,18 +73,18 @@ def test_a_policy_under_continuous_monitoring_keeps_its_promise():
 
 def test_what_is_settled_for_now_is_not_sold_as_sure():
     """Near the price a comparison was "settled" with a confidence of 0.0027."""
-    certificate = told([0, 0.2], {(0, 0): 808, (0, 1): 192}).certificate()
+    certificate = resolve_told([0, 0.2], {(0, 0): 808, (0, 1): 192}).certificate()
     (comparison,) = certificate.comparisons
     assert comparison.is_settled
     assert comparison.confidence == 0.0
     assert comparison.status is certificate.status is Status.LEANING
-    sure = told([0, 0.2], {(0, 0): 460, (0, 1): 40})
+    sure = resolve_told([0, 0.2], {(0, 0): 460, (0, 1): 40})
     assert sure.certificate().status is Status.DECIDED
     assert sure.certificate(confidence=1 - 1e-12).status is Status.LEANING
 
 
 def test_missing_outputs_are_in_it():
-    policy = told([0, 0.2], {(0, 0): 300, (0, 1): 10, (0, None): 90})
+    policy = resolve_told([0, 0.2], {(0, 0): 300, (0, 1): 10, (0, None): 90})
     certificate = policy.certificate()
     (comparison,) = certificate.comparisons
     assert certificate.missing == pytest.approx((0.0, 90 / 400))
@@ -96,19 +92,19 @@ def test_missing_outputs_are_in_it():
     assert comparison.status is Status.DECIDED
     assert comparison.confidence_with_gaps < 0.95 < comparison.confidence
     assert "missing by chance" in str(certificate)
-    few = told([0, 0.2], {(0, 0): 300, (0, 1): 10, (0, None): 2}).certificate()
+    few = resolve_told([0, 0.2], {(0, 0): 300, (0, 1): 10, (0, None): 2}).certificate()
     assert few.warnings == ()  # it holds whatever was missing
 
 
 @pytest.mark.parametrize("cases", [{}, {(0, 1, 1): 3, (0, 0): 50}, {(None, None, None): 4}])
 def test_it_is_valid_json(cases):
-    certificate = told([0, 0.3, 0.9], cases).certificate()
+    certificate = resolve_told([0, 0.3, 0.9], cases).certificate()
     text = json.dumps(certificate.to_dict(), allow_nan=False)
     assert json.loads(text)["stage"] == certificate.stage
 
 
 def test_on_a_tree_the_way_taken_is_uncertain_too():
-    tree = sw.Cascade([0, 0.1, 0.1], parents=[None, 0, 0])
+    tree = Cascade([0, 0.1, 0.1], parents=[None, 0, 0])
     cases = {((0, 1), 1): 60, ((0, 0), 1): 40, ((0, 1), 2): 40, ((0, 0), 2): 60}
     policy = sw.Resolve(tree)
     policy.tell_many(cases)
@@ -122,4 +118,100 @@ def test_on_a_tree_the_way_taken_is_uncertain_too():
 @pytest.mark.parametrize("bad", [0, 1, 1.5, -0.1, math.nan, "much", None])
 def test_a_confidence_lies_between_0_and_1(bad):
     with pytest.raises(SettingError, match="confidence must"):
-        told([0, 0.1], {}).certificate(confidence=bad)
+        resolve_told([0, 0.1], {}).certificate(confidence=bad)
+
+
+# What it says
+
+
+def test_a_certificate_says_what_the_choice_rests_on():
+    policy = resolve_told([0, 0.1, 0.2], {(0, 0, 0): 70, (0, 1, 1): 25, (0, 1, 0): 5, (0, 1): 100})
+    certificate = policy.certificate()
+    assert certificate.stage == policy.recommend() == 1
+    deeper, passed = certificate.comparisons
+    assert (deeper.shallow, deeper.deep, deeper.n_seen, deeper.pays) == (1, 2, 100, False)
+    assert (deeper.disagreement, deeper.price) == (0.05, pytest.approx(0.2))
+    assert deeper.evidence == pytest.approx(100 * bernoulli_kl(0.05, 0.2))
+    assert deeper.confidence == pytest.approx(0.99684, abs=1e-5)  # 1 - 3 / E, three pairs
+    assert (passed.shallow, passed.deep, passed.n_seen, passed.pays) == (0, 1, 200, True)
+    assert passed.disagreement == 130 / 200
+    assert passed.evidence == pytest.approx(200 * bernoulli_kl(0.65, 0.1))
+    assert certificate.settled == (deeper, passed)
+    assert certificate.open == ()
+    assert str(certificate) == (
+        "stage 2: 2 decided, 0 leaning, 0 open at confidence 0.95\n"
+        "  2 -> 3 does not pay (decided): disagreement 0.0500 against price 0.2000 in 100 cases, "
+        f"confidence {deeper.confidence:.4f}\n"
+        "  1 -> 2 pays (decided): disagreement 0.6500 against price 0.1000 in 200 cases, "
+        "confidence 1.0000"
+    )
+
+
+def test_a_certificate_says_what_is_open():
+    policy = resolve_told([0, 0.1, 0.2], {(0, 0, 0): 11, (0, 0, 1): 2, (0,): 500})
+    certificate = policy.certificate()
+    assert certificate.stage == 0
+    x = math.log(1024 / 13)
+    assert 13 * bernoulli_kl(2 / 13, 0.3) < x + math.log(1 + x) / 2
+    assert [(c.shallow, c.deep, c.is_settled) for c in certificate.comparisons] == [
+        (0, 1, False),
+        (0, 2, False),
+    ]
+    assert certificate.settled == ()
+    assert (
+        "1 -> 3 does not pay (open): disagreement 0.1538 against price 0.3000 in 13 cases"
+        in str(certificate)
+    )
+    assert str(certificate).startswith("stage 1: 0 decided, 0 leaning, 2 open at")
+
+
+def test_a_certificate_is_settled_exactly_when_nothing_is_bought():
+    rng = np.random.default_rng(6)
+    kinds = set()
+    for seed in range(40):
+        policy = sw.Resolve(Cascade([0.0, *(rng.random(2) * 0.4)]))
+        play(policy, draw_cases(3, 60 + seed, seed))
+        certificate = policy.certificate()
+        later = [c for c in certificate.comparisons if c.shallow == certificate.stage]
+        if not all(c.is_settled for c in later):
+            assert policy.ask() > certificate.stage
+        elif not certificate.open:
+            assert policy.ask() == certificate.stage
+        kinds.add(bool(certificate.open))
+    assert kinds == {False, True}
+
+
+def test_a_certificate_of_nothing():
+    policy = sw.Resolve(Cascade([0, 0.3, 0.8]))
+    certificate = policy.certificate()
+    nearer, dearer = certificate.comparisons
+    assert certificate.open == (nearer,)
+    assert (nearer.n_seen, nearer.evidence, nearer.confidence) == (0, 0.0, 0.0)
+    assert math.isnan(nearer.disagreement)
+    assert (dearer.evidence, dearer.confidence, dearer.is_settled) == (math.inf, 1.0, True)
+    assert sw.Resolve(Cascade([0.3])).certificate().comparisons == ()
+
+
+def test_a_certificate_within_the_indifference_does_not_say_that_it_pays():
+    policy = resolve_told([0, 0.1], {(0, 0): 8_900, (0, 1): 1_100}, indifference=0.05)
+    (comparison,) = policy.certificate().comparisons
+    assert not comparison.pays
+    assert comparison.is_settled
+    assert comparison.evidence == pytest.approx(10_000 * bernoulli_kl(0.11, 0.15))
+    assert "1 -> 2 does not pay (decided): disagreement 0.1100 against price 0.1000" in str(
+        policy.certificate()
+    )
+
+
+def test_the_confidence_of_a_wrong_comparison_is_seldom_high():
+    """If the disagreement is at the price, data of confidence 1 - δ have a chance of at most δ."""
+    rng = np.random.default_rng(0)
+    high = 0
+    for d in rng.binomial(200, 0.3, size=400).tolist():
+        policy = resolve_told(
+            [0, 0.3], {row: n for row, n in {(0, 1): d, (0, 0): 200 - d}.items() if n}
+        )
+        (comparison,) = policy.certificate().comparisons
+        high += comparison.confidence > 0.99 and not comparison.pays
+    # At most 4 are expected; 20 or more have a chance below 1e-6.
+    assert high < 20

@@ -10,7 +10,7 @@ import pytest
 import stopwise as sw
 from stopwise.errors import ContextError, OutputsError, SettingError, StateError
 from tests.policies.contextual_helpers import FACTORIES, draw_cases, play
-from tests.policies.helpers import CHAIN, twin
+from tests.policies.helpers import CHAIN, altered, twin
 
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 
@@ -147,15 +147,6 @@ def test_pairs_learned_at_once_are_those_learned_one_by_one(missing, monkeypatch
 # Saving
 
 
-def spoilt(state, *path, value):
-    state = copy.deepcopy(state)
-    place = state
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    return state
-
-
 @every
 def test_damaged_states_are_refused(make):
     policy = make(CHAIN, 2)
@@ -183,19 +174,18 @@ def test_damaged_states_are_refused(make):
         (("cascade", "costs"), []),
     ]:
         with pytest.raises(StateError):
-            sw.policy_from_state(spoilt(state, *path, value=value))
+            sw.policy_from_state(altered(state, path, value))
 
 
 def test_damaged_held_cases_are_refused():
     state = sw.ContextualResolve(CHAIN, 2, warm_up=3).to_state()
-    with pytest.raises(StateError, match="held_pairs"):
-        sw.policy_from_state(spoilt(state, "statistics", "model", "held_pairs", 0, 0, value=2))
-    with pytest.raises(StateError, match="held_contexts must hold numbers in"):
-        sw.policy_from_state(
-            spoilt(state, "statistics", "model", "held_contexts", 0, 0, value=1e200)
-        )
-    with pytest.raises(StateError, match="must have learned from at most 0 cases"):
-        sw.policy_from_state(spoilt(state, "statistics", "model", "seen", 0, value=1))
+    for path, value, message in [
+        (("held_pairs", 0, 0), 2, "held_pairs"),
+        (("held_contexts", 0, 0), 1e200, "held_contexts must hold numbers in"),
+        (("seen", 0), 1, "must have learned from at most 0 cases"),
+    ]:
+        with pytest.raises(StateError, match=message):
+            sw.policy_from_state(altered(state, ("statistics", "model", *path), value))
 
 
 @pytest.mark.parametrize(("regularisation", "size"), [(1e-6, 900.0), (1e6, 900.0), (1e-6, 1e-3)])

@@ -1,6 +1,5 @@
 """Damaged states, strangers in a merge and bad settings are refused, for every policy."""
 
-import copy
 from functools import partial
 
 import numpy as np
@@ -10,26 +9,13 @@ import stopwise as sw
 from stopwise.cascade import Cascade
 from stopwise.counts import PairCounts
 from stopwise.errors import CascadeError, SettingError, StateError
-from tests.policies.helpers import CHAIN, FACTORIES, TREE, draw_cases, play
+from tests.policies.helpers import CHAIN, FACTORIES, TREE, altered, draw_cases, play
 from tests.policies.test_every_policy import EVERY
 
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 merging = pytest.mark.parametrize(
     "make", [pytest.param(f, id=n) for n, f in FACTORIES.items() if "Strong" not in n]
 )
-
-
-def altered(state, path, value):
-    """A copy of a state with one entry, given by the keys to it, set or (...) left out."""
-    state = copy.deepcopy(state)
-    inner = state
-    for key in path[:-1]:
-        inner = inner[key]
-    if value is ...:
-        del inner[path[-1]]
-    else:
-        inner[path[-1]] = value
-    return state
 
 
 DAMAGES = [
@@ -47,7 +33,19 @@ DAMAGES = [
     (["statistics", "pairs", "seen", 1], [1.5, 5]),
     (["statistics", "pairs", "stopped"], [True, 0, 9]),
     (["statistics", "pairs", "disagreed", 2], [10**6, 0, 0]),
+    (["statistics", "pairs", "stopped"], [2**60, 0, 0]),
+    (["statistics", "pairs", "colour"], 1),
 ]
+# Counts that no cases can have left.
+IMPOSSIBLE = {
+    "seen though never run": {"stopped": [9, 0, 0], "seen": [[9], [5, 5], [0, 0, 0]]},
+    "a pair without its output": {"stopped": [0, 9, 0], "seen": [[9], [5, 4], [0, 0, 0]]},
+    "a triangle": {
+        "stopped": [0, 0, 9],
+        "seen": [[9], [9, 9], [9, 9, 9]],
+        "disagreed": [[0], [1, 0], [8, 1, 0]],
+    },
+}
 
 
 @every
@@ -59,6 +57,11 @@ def test_a_damaged_state_is_refused(make):
         with pytest.raises(StateError):
             sw.policy_from_state(altered(state, path, value))
     sw.policy_from_state(state)
+    empty = make(CHAIN).to_state()
+    for damage in IMPOSSIBLE.values():
+        pairs = {**empty["statistics"]["pairs"], **damage}
+        with pytest.raises(StateError):
+            sw.policy_from_state(altered(empty, ["statistics", "pairs"], pairs))
 
 
 @every
@@ -101,6 +104,20 @@ def test_damage_to_what_one_policy_keeps_is_refused(name, path, value):
     full = policy.to_state()
     with pytest.raises(StateError):
         sw.policy_from_state(altered(full, path, value))
+
+
+@pytest.mark.parametrize(
+    ("policy", "path", "value", "message"),
+    [
+        (sw.ExploreThenCommit(CHAIN, rounds=5), ["complete", "stopped"], [0, 0, 2], "went to the"),
+        (sw.Supervised(CHAIN), ["mended", "disagreed", 2], [1, 1, 0], "mended must be at most"),
+        (sw.Supervised(CHAIN), ["mended", "stopped"], [0, 0, 2], "mended must be of the same"),
+    ],
+)
+def test_further_counts_have_to_fit(policy, path, value, message):
+    policy.tell([0, 1, 1], label=1 if policy.needs_label else None)
+    with pytest.raises(StateError, match=message):
+        sw.policy_from_state(altered(policy.to_state(), ["statistics", *path], value))
 
 
 @pytest.mark.parametrize("state", [None, [], "state", 3, {}, {"version": 1}])

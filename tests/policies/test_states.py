@@ -8,7 +8,7 @@ import pytest
 import stopwise as sw
 from stopwise.errors import SettingError, StateError
 from stopwise.policies.registry import POLICIES
-from tests.policies.helpers import CHAIN, FACTORIES, draw_cases, tell, twin
+from tests.policies.helpers import CHAIN, FACTORIES, draw_cases, play, twin
 
 # Written by the last release of version 1: a state, and what the policy was then asked and said.
 OLD = sorted((Path(__file__).parent / "states_v1").glob("*.json"))
@@ -50,22 +50,17 @@ def test_policies_of_others_are_read_by_their_class():
 MERGING = [n for n in FACTORIES if "Strong" not in n]
 
 
-def told(policy, cases):
-    for case in cases:
-        tell(policy, case.told(policy, policy.ask()))
-
-
 @pytest.mark.parametrize("name", MERGING)
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_two_workers_of_one_parent_count_each_case_once(name, order):
     """Ten cases of the parent, twenty and thirty of the workers, ten more of the parent: 70."""
     cases = draw_cases(3, 70, 0)
     parent = FACTORIES[name](CHAIN)
-    told(parent, cases[:10])
+    play(parent, cases[:10])
     workers = [twin(parent.fork()) for _ in range(2)]
-    told(workers[0], cases[10:30])
-    told(workers[1], cases[30:60])
-    told(parent, cases[60:])
+    play(workers[0], cases[10:30])
+    play(workers[1], cases[30:60])
+    play(parent, cases[60:])
     merged = parent
     for k in order:
         merged = merged.merge(workers[k])

@@ -223,14 +223,6 @@ def test_all_tied_means_explore():
         assert policy.to_state()["n_explored"] == k  # the first round is not exploration
 
 
-def test_a_single_test_is_tied_with_nothing():
-    policy = sw.StrongDominance(Cascade([0.5]))
-    for _ in range(20):
-        assert policy.ask() == 0
-        policy.tell([1])
-    assert policy.to_state()["n_explored"] == 0
-
-
 def test_the_first_of_tied_best_stages_is_played():
     """C_k - p̂_k is the same for stages 1 and 2 and known to be more for 3."""
     policy = sw.StrongDominance(Cascade([0, 0.25, 0.5]), alpha=1e-3)

@@ -201,7 +201,7 @@ class Policy(Learner):
     def _use_up(self, stage: int, times: int) -> None:
         """Take ``times`` rounds from the decision in force; another stage ends it."""
         inbox = self._inbox
-        inbox.left = inbox.left - times if stage == inbox.stage and times <= inbox.left else 0
+        inbox.left = inbox.left - times if stage == inbox.stage else 0
 
     def _absorb(self, stage: int, told: Told, times: int) -> None:
         self._add(stage, lambda table: table.add_checked(stage, told, times))
