@@ -47,10 +47,10 @@ def algorithm_1(C, stream, *, alpha, beta, literal=False):
     K = len(C)
     N, seen, gamma = [0] * K, [0] * K, [0.0] * K
     totals = [0] * K
-    n_e, played = 0, []
+    n_e, stages = 0, []
     for t, Y in enumerate(stream, start=1):
         if t == 1:
-            chosen = K - 1
+            stage = K - 1
         else:
             cost = [C[k] - gamma[k] for k in range(K)]
             gaps = [c - min(cost) for c in cost]
@@ -58,22 +58,22 @@ def algorithm_1(C, stream, *, alpha, beta, literal=False):
             rate = 4 * alpha * math.log(t)
             b = demands_of(gaps)
             if K == 1 or (b is not None and all(m[j] >= rate * b[j] for j in range(K))):
-                chosen = cost.index(min(cost))
+                stage = cost.index(min(cost))
             else:
                 if N[K - 1] < beta(n_e) / K or b is None:
-                    chosen = K - 1
+                    stage = K - 1
                 else:
                     u = plan_of(gaps)
-                    chosen = next((i for i in range(K) if N[i] < u[i] * rate), K - 1)
+                    stage = next((i for i in range(K) if N[i] < u[i] * rate), K - 1)
                 n_e += 1
-        N[chosen] += 1
-        for i in range(chosen + 1):
+        N[stage] += 1
+        for i in range(stage + 1):
             differs = int(Y[0] != Y[i])
             seen[i] += 1
             totals[i] += differs
             gamma[i] = gamma[i] + (differs - gamma[i]) / t if literal else totals[i] / seen[i]
-        played.append(chosen)
-    return played, n_e
+        stages.append(stage)
+    return stages, n_e
 
 
 SETTINGS = [
@@ -84,53 +84,51 @@ SETTINGS = [
 ]
 
 
+def assert_plays_algorithm_1(instance, cases, **settings):
+    """Compare a run, and return the stages and how many rounds explored."""
+    C = instance.cascade.cumulative_costs.tolist()
+    stages, n_e = algorithm_1(C, [case.outputs for case in cases], **settings)
+    policy = sw.StrongDominance(instance.cascade, **settings)
+    assert play(policy, cases) == stages
+    assert policy.n_explored == n_e
+    return stages, n_e
+
+
 @pytest.mark.parametrize("literal", [False, True])
-@pytest.mark.parametrize("given", SETTINGS)
+@pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("n_stages", [1, 2, 3, 5])
-def test_it_plays_algorithm_1(n_stages, given, literal):
+def test_it_plays_algorithm_1(n_stages, settings, literal):
     rng = np.random.default_rng(n_stages)
     for seed in range(2):
         instance = random_strong(rng, n_stages)
         if seed % 2:
             instance = random_instance(rng, instance.cascade)
         cases = sample_cases(instance, 600, seed)
-        expected, n_e = algorithm_1(
-            instance.cascade.cumulative_costs.tolist(),
-            [case.outputs for case in cases],
-            literal=literal,
-            **given,
-        )
-        policy = sw.StrongDominance(instance.cascade, literal=literal, **given)
-        assert play(policy, cases) == expected
-        assert policy.to_state()["n_explored"] == n_e
+        assert_plays_algorithm_1(instance, cases, literal=literal, **settings)
 
 
 def test_it_plays_algorithm_1_for_long():
     instance = nested_errors(Cascade([0, 0.35, 0.1]))
     cases = sample_cases(instance, 20_000, 1)
-    given = {"alpha": 0.2, "beta": sw.PowerLaw(0.5, 0.6)}
-    C = instance.cascade.cumulative_costs.tolist()
-    expected, n_e = algorithm_1(C, [c.outputs for c in cases], **given)
-    policy = sw.StrongDominance(instance.cascade, **given)
-    assert play(policy, cases) == expected
-    assert len(set(expected)) == 3
-    assert 0 < n_e == policy.to_state()["n_explored"] < 20_000
+    settings = {"alpha": 0.2, "beta": sw.PowerLaw(0.5, 0.6)}
+    stages, n_e = assert_plays_algorithm_1(instance, cases, **settings)
+    assert set(stages) == {0, 1, 2}
+    assert 0 < n_e < 20_000
 
 
-@pytest.mark.parametrize("given", SETTINGS)
-def test_forced_exploration_goes_to_the_end(given):
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_forced_exploration_goes_to_the_end(settings):
     """Line 10: I_t = K, also where test K has been seen as often as the one before it."""
-    policy = sw.StrongDominance(Cascade([0.0, 0.4, 0.3]), **given)
-    state = policy.to_state()
-    state["statistics"]["pairs"]["stopped"] = [10**6, 0, 2]
-    state["statistics"]["pairs"]["seen"] = [[10**6 + 2], [2, 2], [2, 2, 2]]
-    state["statistics"]["pairs"]["disagreed"] = [[0], [1, 0], [1, 0, 0]]
-    state["n_explored"] = 10**6
-    policy = sw.policy_from_state(state)
-    before = policy.to_state()["n_explored"]
+    state = sw.StrongDominance(Cascade([0.0, 0.4, 0.3]), **settings).to_state()
+    pairs = {
+        "stopped": [10**6, 0, 2],
+        "seen": [[10**6 + 2], [2, 2], [2, 2, 2]],
+        "disagreed": [[0], [1, 0], [1, 0, 0]],
+    }
+    policy = sw.policy_from_state({**state, "statistics": {"pairs": pairs}, "n_explored": 10**6})
     assert policy.ask() == 2
     policy.tell([0, 0, 0])
-    assert policy.to_state()["n_explored"] == before + 1
+    assert policy.n_explored == 10**6 + 1
 
 
 # The reduction as code
@@ -220,7 +218,7 @@ def test_all_tied_means_explore():
         assert policy.ask() == 2
         assert policy.hold() == 1
         policy.tell([1, 1, 1])
-        assert policy.to_state()["n_explored"] == k  # the first round is not exploration
+        assert policy.n_explored == k  # the first round is not exploration
 
 
 def test_the_first_of_tied_best_stages_is_played():
@@ -230,7 +228,7 @@ def test_the_first_of_tied_best_stages_is_played():
     assert policy.ask() == policy.recommend() == 0
 
 
-# State, phases and late tells
+# Phases and late tells
 
 
 def test_a_late_tell_counts_towards_the_phase_in_which_it_is_told():
@@ -238,7 +236,7 @@ def test_a_late_tell_counts_towards_the_phase_in_which_it_is_told():
     policy.tell([0, 0, 0])
     for k in range(5):  # it explores, whatever stage the late cases come from
         policy.tell([0])
-        assert policy.to_state()["n_explored"] == k + 1
+        assert policy.n_explored == k + 1
 
 
 def test_stage_one_is_held_once_it_is_known():
