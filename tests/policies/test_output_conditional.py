@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stopwise as sw
-from stopwise.errors import OutputsError, OutputsWarning, StateError
+from stopwise.errors import StateError
 from tests.policies.helpers import CHAIN, LONG, draw_cases, play, twin
 
 FACTORIES = {
@@ -137,62 +137,6 @@ def test_learners_of_sixty_values_are_merged():
     merged = workers[0].merge(workers[1])
     assert merged.n_rounds == 6_000
     assert sum(merged.outlook([y]).n_followed for y in range(60)) == 6_000
-
-
-def test_what_cannot_be_saved_is_refused_at_once():
-    """An Enum or a tuple would be counted, and the state refused a week later."""
-    policy = sw.OutputConditional(CHAIN)
-    for output in (sw.Decision.STOP, ("a", 1), frozenset()):
-        with pytest.raises(OutputsError, match="to be saved, got"):
-            policy.tell([0, output])
-    FACTORIES["agreement"](CHAIN).tell([sw.Decision.STOP, ("a", 1)])  # which counts no outputs
-
-
-@pytest.mark.parametrize("kind", [sw.OutputConditional, sw.BeliefStopping])
-def test_whether_a_last_test_was_run_has_to_be_said(kind):
-    many = kind(CHAIN)
-    many.tell_many({(0, None, None): 2})  # whoever has counted knows what was run
-    with pytest.warns(OutputsWarning, match="outputs end with None"):
-        many.tell_many(iter([[0], [0, None, None]]))
-    many.tell_many([[0, None, None]])  # warned once
-    assert many.n_stopped == (1, 0, 4)
-    policy = kind(CHAIN)
-    with pytest.warns(OutputsWarning, match="outputs end with None"):
-        policy.tell([0, None, None])
-    policy.tell([0, None, None])  # warned once
-    policy.tell([0, None, None], stage=2)
-    policy.tell([0])
-    assert policy.n_stopped == (1, 0, 3)
-
-
-BAD = [
-    ((), "the first 1 to 3 tests, got 0"),
-    ((0, 1, 0, 1), "the first 1 to 3 tests, got 4"),
-    ("ab", "must be a sequence"),
-    ({0: 1}, "must be a sequence"),
-    (7, "must be a sequence"),
-    ((0, math.nan), r"must equal themselves, got nan at stage 2 \('slow'\): use None"),
-    ((0, [1]), "must be hashable labels"),
-]
-
-
-@pytest.mark.parametrize(("outputs", "message"), BAD)
-def test_bad_outputs_are_refused_and_nothing_changes(outputs, message):
-    policy = told(sw.OutputConditional, [(0, 1), (1, None, 1)])
-    before = policy.to_state()
-    for method in (policy.tell, policy.next, policy.recommend, policy.outlook):
-        with pytest.raises(OutputsError, match=message):
-            method(outputs)
-    if outputs != ():
-        with pytest.raises(OutputsError, match=message):
-            policy.ask(outputs)
-    with pytest.raises(OutputsError, match=message + ".*; it is case 2 of the batch"):
-        policy.tell_many([(0, 0), outputs])
-    with pytest.raises(OutputsError, match="times must be a whole number >= 1, got 0"):
-        policy.tell_many({(0, 0): 0})
-    with pytest.raises(OutputsError, match="batch must be cases"):
-        policy.tell_many(3)
-    assert policy.to_state() == before
 
 
 def test_arrays_are_taken():

@@ -84,23 +84,16 @@ def test_next_goes_by_the_upper_bound_when_there_is_more_to_come(
 
 
 def test_the_bound_is_where_the_evidence_is_what_resolve_demands():
-    policy = told(sw.OutputConditional, {(0, 0): 45, (0, 1): 5, (1,): 50}, sw.Cascade([0, 0.3]))
-    highest = policy.outlook([0]).high + 0.3
-    demand = demanded_evidence(epoch_end(100), 50)
-    assert 50 * bernoulli_kl(0.1, highest) == pytest.approx(demand)
-    lowest = policy.outlook([0]).low + 0.3
-    assert 50 * bernoulli_kl(0.1, lowest) == pytest.approx(demand)
-    assert policy.next([0]) is (sw.Decision.STOP if highest <= 0.3 else sw.Decision.CONTINUE)
+    cases = {(0, 0): 45, (0, 1): 5, (1,): 50}
+    outlook = told(sw.OutputConditional, cases, sw.Cascade([0, 0.3])).outlook([0])
+    highest, demand = outlook.high + 0.3, demanded_evidence(epoch_end(100), 50)
+    for chance in (outlook.low + 0.3, highest):
+        assert 50 * bernoulli_kl(0.1, chance) == pytest.approx(demand)
+    assert outlook.is_settled == (highest <= 0.3)
     # The price at which it would just stop.
-    for price, expected in (
-        (highest + 0.01, sw.Decision.STOP),
-        (highest - 0.01, sw.Decision.CONTINUE),
-    ):
-        other = told(
-            sw.OutputConditional, {(0, 0): 45, (0, 1): 5, (1,): 50}, sw.Cascade([0, price])
-        )
-        assert other.next([0]) is expected
-    assert not policy.outlook([0]).is_settled or highest <= 0.3
+    for price, decision in ((0.01, sw.Decision.STOP), (-0.01, sw.Decision.CONTINUE)):
+        policy = told(sw.OutputConditional, cases, sw.Cascade([0, highest + price]))
+        assert policy.next([0]) is decision
 
 
 def test_a_missing_output_leaves_the_answer_standing():

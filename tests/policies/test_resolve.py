@@ -180,42 +180,34 @@ def test_demanded_evidence_falls_with_what_was_seen():
     assert demands == sorted(demands, reverse=True)
 
 
-# The three things that can be wrong with what looks best
-
-
-def test_a_later_stage_may_pay_after_all():
-    policy = resolve_told([0, 0.3, 0.3], {(0, 0, 0): 1, (0,): 30})
-    assert policy.recommend() == 0
-    assert policy.ask() == 2  # the deepest question first: it shows the other as well
-
-
-def test_a_pair_that_the_best_stage_shows_is_not_bought():
+# (1, 3) pays at .62 with p̂ = 1 in 3 cases; (1, 2) is near its price; (2, 3) is settled by far.
+DEEPER = {(0, 1, 1): 3, (0, 1): 14, (0, 0): 43, (None, 0, 0): 400}
+EXAMPLES = {  # costs, rows, what looks best, what is played
+    "a later stage may pay: the deepest question shows the others as well": (
+        ([0, 0.3, 0.3], {(0, 0, 0): 1, (0,): 30}, 0, 2)
+    ),
     # Stage 1 is passed over for stage 2; (2, 3) is settled; (1, 2) is near its price.
-    policy = resolve_told([0, 0.3, 0.5], {(0, 0, 0): 66, (0, 1, 1): 34})
-    assert policy.recommend() == policy.ask() == 1
-
-
-def test_a_deeper_pair_that_rules_out_an_earlier_stage_is_bought():
-    # (1, 3) pays at .62 with p̂ = 1 in 3 cases; (1, 2) is near its price; (2, 3) is settled by far.
-    rows = {(0, 1, 1): 3, (0, 1): 14, (0, 0): 43, (None, 0, 0): 400}
-    policy = resolve_told([0, 0.3, 0.32], rows)
-    assert policy.recommend() == 1
-    assert policy.ask() == 2
-    # Many more of the kind settle it.
-    policy.tell_many({(0, 0, 1): 60, (None, 0, 0): 400})
-    assert policy.recommend() == policy.ask() == 1
-
-
-def test_a_question_is_bought_where_it_seems_to_cost_the_least():
+    "a pair that the best stage shows is not bought": (
+        ([0, 0.3, 0.5], {(0, 0, 0): 66, (0, 1, 1): 34}, 1, 1)
+    ),
+    "a deeper pair that rules out an earlier stage is bought": ([0, 0.3, 0.32], DEEPER, 1, 2),
+    "until many more cases settle it": (
+        ([0, 0.3, 0.32], {**DEEPER, (0, 0, 1): 60, (None, 0, 0): 800}, 1, 1)
+    ),
     # What has to be known is (1, 2). Stage 3 shows it too and disagrees with stage 1 by its price.
-    rows = {(0, 0, 1): 9, (0, 0, 0): 11, (0, 0): 3, (0,): 10**6}
-    near = resolve_told([0, 0.3, 0.19], rows)
-    assert near.recommend() == 0
-    assert near.ask() == 2
-    # With a dear stage 3 that is settled, stage 2 is where to buy.
-    far = resolve_told([0, 0.3, 0.7], {(0, 0, 0): 23, (0,): 10**6})
-    assert far.recommend() == 0
-    assert far.ask() == 1
+    "a question is bought where it seems to cost the least": (
+        ([0, 0.3, 0.19], {(0, 0, 1): 9, (0, 0, 0): 11, (0, 0): 3, (0,): 10**6}, 0, 2)
+    ),
+    "with a dear stage 3 that is settled, that is stage 2": (
+        ([0, 0.3, 0.7], {(0, 0, 0): 23, (0,): 10**6}, 0, 1)
+    ),
+}
+
+
+@pytest.mark.parametrize(("costs", "rows", "best", "stage"), EXAMPLES.values(), ids=EXAMPLES)
+def test_what_can_be_wrong_with_the_best_stage_is_bought(costs, rows, best, stage):
+    policy = resolve_told(costs, rows)
+    assert (policy.recommend(), policy.ask()) == (best, stage)
 
 
 # Indifference
@@ -252,12 +244,11 @@ def test_indifference_costs_no_more_than_itself(zone):
         assert instance.gaps[stages[2_000:]].mean() <= zone + 0.01
 
 
-def test_half_the_indifference_decides_what_looks_best():
+@pytest.mark.parametrize(("zone", "best"), [(0.0, 1), (0.019, 1), (0.021, 0)])
+def test_half_the_indifference_decides_what_looks_best(zone, best):
     """p̂ = .11 at a price of .1: it pays, unless the zone is wider than .02."""
-    rows = {(0, 0): 89, (0, 1): 11}
-    assert resolve_told([0, 0.1], rows).recommend() == 1
-    assert resolve_told([0, 0.1], rows, indifference=0.019).recommend() == 1
-    assert resolve_told([0, 0.1], rows, indifference=0.021).recommend() == 0
+    policy = resolve_told([0, 0.1], {(0, 0): 89, (0, 1): 11}, indifference=zone)
+    assert policy.recommend() == best
 
 
 def test_a_zone_that_vanishes_bounds_the_worst_case():
