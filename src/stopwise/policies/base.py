@@ -1,4 +1,4 @@
-"""Ask and tell: a stage before each case, so that a policy file holds its rule alone."""
+"""Ask and tell: the base of policies that choose a stage before each case."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Policy(Learner):
     def __init__(self, cascade: Cascade, *, memory: int | None = None) -> None:
         super().__init__(cascade)
         self._keep("pairs", PairCounts(cascade), memory)
-        # To look up the word of a case and to append it to the inbox of the stage in force is all
-        # that a usual tell has to do.
+        # A usual tell only looks up the word of a case and appends it to the inbox of the stage in
+        # force.
         self._words = Words(cascade.n_stages)
         self._inbox = self._words.inboxes[0]
-        # On a tree nothing is looked up by its outputs alone: they do not tell the stage.
+        # On a tree no case is looked up by its outputs: they do not determine the stage.
         self._has_words = self.takes_totals and cascade.is_chain
 
     def ask(self) -> int:
@@ -97,18 +97,18 @@ class Policy(Learner):
     def hold(self) -> int:
         """Return for how many rounds `ask` is certain to return the same stage (>= 1).
 
-        Whatever these rounds show, as long as they play that stage. A case from another stage that
-        is told in between, a late one say, ends the guarantee.
+        This holds whatever these rounds show, as long as they play that stage. If a case from
+        another stage is told in between, for example a late one, the guarantee ends.
         """
         self.ask()
         inbox = self._inbox
         return max(inbox.left - len(inbox.waiting), 1)
 
     def recommend(self) -> int:
-        """Return the stage that looks best now, with no regard for what is still to be learned.
+        """Return the stage that looks best now, without regard to what is still to be learned.
 
-        Before anything is told that is where the rule starts from: the end for those that stop
-        early only if sure, the beginning for those that go on only for a reason.
+        Before anything is told, this is where the rule starts: the last stage for rules that stop
+        early only if sure, the first for rules that go on only for a reason.
         """
         with self._lock:
             return self._recommend()
@@ -178,36 +178,32 @@ class Policy(Learner):
         return PairCounts.from_state(saved, self.cascade)
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Case:
-        """Return the stage of a case and what it showed, or raise."""
         return self._checked_outputs(outputs, stage, label)
 
     def _take(self, case: Case, times: int) -> None:
-        stage, told = case
+        stage, outputs = case
         inbox = self._inbox
-        waits = times == 1 and stage == inbox.stage and self._has_words and None not in told
+        waits = times == 1 and stage == inbox.stage and self._has_words and None not in outputs
         if not waits or len(inbox.waiting) >= inbox.room:
             self._settle()
         if waits:
-            inbox.waiting.append(self._words.word(told))
+            inbox.waiting.append(self._words.word(outputs))
         else:
             self._use_up(stage, times)
-            self._absorb(stage, told, times)
+            self._absorb(stage, outputs, times)
 
     def _take_totals(self, stage: int, times: int, disagreed: Totals) -> None:
-        """Do as `tell_totals`, unchecked: in a simulation the check would take the longest."""
+        """Do as `tell_totals`, unchecked: the check would take most of a simulation's time."""
         self._use_up(stage, times)
-        self._absorb_totals(stage, times, disagreed)
+        self._add(stage, lambda table: table.add_totals(stage, times, disagreed))
 
     def _use_up(self, stage: int, times: int) -> None:
         """Take ``times`` rounds from the decision in force; another stage ends it."""
         inbox = self._inbox
         inbox.left = inbox.left - times if stage == inbox.stage else 0
 
-    def _absorb(self, stage: int, told: Told, times: int) -> None:
-        self._add(stage, lambda table: table.add_checked(stage, told, times))
-
-    def _absorb_totals(self, stage: int, times: int, disagreed: Totals) -> None:
-        self._add(stage, lambda table: table.add_totals(stage, times, disagreed))
+    def _absorb(self, stage: int, outputs: Told, times: int) -> None:
+        self._add(stage, lambda table: table.add_checked(stage, outputs, times))
 
     def _add(self, stage: int, how: Callable[[PairCounts], None]) -> None:
         self._count(how)
@@ -215,10 +211,10 @@ class Policy(Learner):
 
     def _renew(self) -> int:
         with self._lock:
-            self._settle()  # what waits counts, and belongs to the stage in force
-            stage, left = self._decide()
+            self._settle()  # waiting cases count, and belong to the stage in force
+            stage, rounds = self._decide()
             block = self._left_of_block
             self._inbox.left = 0
             self._inbox = inbox = self._words.inboxes[stage]
-            inbox.left, inbox.room = min(left, block), min(block, MOST_WAITING)
+            inbox.left, inbox.room = min(rounds, block), min(block, MOST_WAITING)
             return stage

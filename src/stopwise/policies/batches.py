@@ -9,8 +9,8 @@ from typing import Any
 from stopwise.checks import whole_number
 from stopwise.errors import InputError, OutputsError
 
-PARTS = 256  # in which a batch is told, about
-GOLDEN = 0.618034  # multiples of it are spread evenly, modulo 1
+PARTS = 256  # about how many parts a batch without order is cut into
+GOLDEN = 0.618034  # its multiples modulo 1 are spread evenly
 
 
 def checked_batch(
@@ -20,19 +20,19 @@ def checked_batch(
     if isinstance(batch, (str, bytes)) or not isinstance(batch, Iterable):
         raise OutputsError(f"batch must be cases, or a mapping from cases, got {batch!r}")
     cases = batch.items() if isinstance(batch, Mapping) else ((case, 1) for case in batch)
-    checked = []
+    counts = []
     for number, (case, times) in enumerate(cases, start=1):
         try:
             count = whole_number("times", times, OutputsError, least=1)
-            checked.append((check(case), count))
+            counts.append((check(case), count))
         except InputError as error:
             form = "" if names == ("outputs",) else f"; a case is ({', '.join(names)})"
             raise type(error)(f"{error}; it is case {number} of the batch{form}") from None
-    return checked
+    return counts
 
 
 def mixed(batch: list[tuple[Any, int]]) -> list[tuple[Any, int]]:
-    """Return the cases of a batch that has no order with each case spread evenly over it.
+    """Return a batch that has no order with each of its cases spread evenly over it.
 
     >>> mixed([("a", 4), ("b", 2)])
     [('a', 1), ('a', 1), ('b', 1), ('a', 1), ('a', 1), ('b', 1)]
@@ -40,12 +40,12 @@ def mixed(batch: list[tuple[Any, int]]) -> list[tuple[Any, int]]:
     if len(batch) == 1:
         return batch
     size = -(-sum(times for _, times in batch) // PARTS)
-    placed = []
+    steps = []
     for number, (case, times) in enumerate(batch):
         n, shift = -(-times // size), number * GOLDEN % 1
-        placed += [((i + shift) / n, case, times * (i + 1) // n - times * i // n) for i in range(n)]
-    placed.sort(key=itemgetter(0))
-    return [(case, times) for _, case, times in placed]
+        steps += [((i + shift) / n, case, times * (i + 1) // n - times * i // n) for i in range(n)]
+    steps.sort(key=itemgetter(0))
+    return [(case, times) for _, case, times in steps]
 
 
 def parts(case: Any, names: tuple[str, ...]) -> dict[str, Any]:

@@ -21,8 +21,8 @@ Case = tuple[Told, Hashable]
 class CaseCounts:
     """How often each case was told: its outputs, as far as it was run, and its label or ``None``.
 
-    At most ``max_patterns`` different ones are kept, with at most `MAX_LETTERS` letters of text.
-    Cases beyond them are counted in ``n_other`` by how far they were run, and nothing is learned
+    The table holds at most ``max_patterns`` different cases, with at most `MAX_LETTERS` letters of
+    text. Cases beyond that are counted in ``n_other`` by how far they were run. Nothing is learned
     from them.
 
     >>> counts = CaseCounts(Cascade(costs=[1, 2]), max_patterns=100)
@@ -65,7 +65,6 @@ class CaseCounts:
         self.n_rounds += times
 
     def _has_room(self, case: Case) -> bool:
-        """Whether one more case may be kept."""
         fits = self._letters + _letters(case) <= MAX_LETTERS
         return fits and len(self.table) < self.max_patterns
 
@@ -73,29 +72,27 @@ class CaseCounts:
     def n_stopped(self) -> tuple[int, ...]:
         """For each number of tests, from 1 on, how many cases were run so far."""
         stopped = list(self.n_other)
-        for (told, _), times in self.table.items():
-            stopped[len(told) - 1] += times
+        for (outputs, _), times in self.table.items():
+            stopped[len(outputs) - 1] += times
         return tuple(stopped)
 
     def scaled(self, weight: float) -> CaseCounts:
         """Return the counts times ``weight``: no whole numbers any more."""
-        total = CaseCounts(self.cascade, max_patterns=self.max_patterns)
-        total.n_other = [weight * n for n in self.n_other]  # type: ignore[misc]
-        total.n_rounds = sum(total.n_other)
+        total = self._beginning_with([weight * n for n in self.n_other])
         for case, times in self.table.items():
             total.add(case, weight * times)  # type: ignore[arg-type]
         return total
 
     def comparisons(self) -> dict[Told, tuple[int, int]]:
-        """Return for each prefix how often the next output changed the answer, and was shown."""
-        found: dict[Told, tuple[int, int]] = {}
-        for (told, _), times in self.table.items():
-            for k in range(1, len(told)):
-                prefix, answer = told[:k], standing_answer(told[:k])
-                if answer is not None and told[k] is not None:
-                    changed, shown = found.get(prefix, (0, 0))
-                    found[prefix] = changed + times * (told[k] != answer), shown + times
-        return found
+        """Return for each prefix how often the next output changed the answer, of how many."""
+        shares: dict[Told, tuple[int, int]] = {}
+        for (outputs, _), times in self.table.items():
+            for k in range(1, len(outputs)):
+                prefix, answer = outputs[:k], standing_answer(outputs[:k])
+                if answer is not None and outputs[k] is not None:
+                    changed, n = shares.get(prefix, (0, 0))
+                    shares[prefix] = changed + times * (outputs[k] != answer), n + times
+        return shares
 
     def copy(self) -> CaseCounts:
         """Return the same counts in a table of their own."""
@@ -113,24 +110,28 @@ class CaseCounts:
         return rest
 
     def _combined(self, other: CaseCounts, operation: Callable[[int, int], int]) -> CaseCounts:
-        total = CaseCounts(self.cascade, max_patterns=self.max_patterns)
-        total.n_other = list(map(operation, self.n_other, other.n_other))
-        total.n_rounds = sum(total.n_other)
+        total = self._beginning_with(list(map(operation, self.n_other, other.n_other)))
         table = dict(self.table)
         for case, times in other.table.items():
             table[case] = operation(table.get(case, 0), times)
-        kept = [(case, times) for case, times in table.items() if times]
-        if len(kept) > self.max_patterns or sum(_letters(case) for case, _ in kept) > MAX_LETTERS:
-            kept.sort(key=lambda row: (-row[1], repr(row[0])))
-        for case, times in kept:
+        rows = [(case, times) for case, times in table.items() if times]
+        if len(rows) > self.max_patterns or sum(_letters(case) for case, _ in rows) > MAX_LETTERS:
+            rows.sort(key=lambda row: (-row[1], repr(row[0])))
+        for case, times in rows:
             total.add(case, times)
         return total
+
+    def _beginning_with(self, n_other: list[Any]) -> CaseCounts:
+        """Return counts with these limits and nothing in the table yet."""
+        counts = CaseCounts(self.cascade, max_patterns=self.max_patterns)
+        counts.n_other, counts.n_rounds = n_other, sum(n_other)
+        return counts
 
     def to_state(self) -> dict[str, Any]:
         """Return the counts as plain data for JSON; the outputs must be JSON values themselves."""
         rows = [
-            [[*map(plain_output, told)], plain_output(label), _whole_if_so(times)]
-            for (told, label), times in self.table.items()
+            [[*map(plain_output, outputs)], plain_output(label), _whole_if_so(times)]
+            for (outputs, label), times in self.table.items()
         ]
         return {"cases": sorted(rows, key=json.dumps), "other": [*map(_whole_if_so, self.n_other)]}
 
@@ -140,9 +141,8 @@ class CaseCounts:
     ) -> CaseCounts:
         """Build the counts that `to_state` described, or raise `StateError`.
 
-        ``check`` is what checks the outputs and the label of a case that is told.
+        ``check`` checks the outputs and the label of a case, as when it is told.
         """
-        counts = cls(cascade, max_patterns=max_patterns)
         K = cascade.n_stages
         match state:
             case {"cases": [*cases], "other": [*other]} if len(state) == 2 and len(other) == K:
@@ -150,18 +150,19 @@ class CaseCounts:
             case _:
                 raise StateError(f"case counts must be 'cases' and {K} numbers of 'other'")
         whole = partial(whole_number, "case counts", error=StateError)
-        counts.n_other = [whole(n, least=0) for n in other]
-        counts.n_rounds = sum(counts.n_other)
+        empty = cls(cascade, max_patterns=max_patterns)
+        counts = empty._beginning_with([whole(n, least=0) for n in other])
         for i, row in enumerate(cases):
             try:
                 outputs, label, times = row
-                told, times = check(outputs, label=label), whole(times, least=1)
+                key, times = check(outputs, label=label), whole(times, least=1)
             except (InputError, TypeError, ValueError) as error:
-                said = f"case counts must be [outputs, label, times], got {row!r} at {i}: {error}"
-                raise StateError(said) from None
-            if told in counts.table or not counts._has_room(told):
+                raise StateError(
+                    f"case counts must be [outputs, label, times], got {row!r} at {i}: {error}"
+                ) from None
+            if key in counts.table or not counts._has_room(key):
                 raise StateError(f"case counts must be of at most {max_patterns} different cases")
-            counts.add(told, times)
+            counts.add(key, times)
         return counts
 
 
@@ -170,5 +171,5 @@ def _whole_if_so(value: float) -> float:
 
 
 def _letters(case: Case) -> int:
-    told, label = case
-    return n_letters((*told, label))
+    outputs, label = case
+    return n_letters((*outputs, label))

@@ -25,12 +25,11 @@ from stopwise.policies.state import STATE_VERSION
 class Learner(ABC):
     """A rule over additive statistics of what was told: the base of every policy.
 
-    A subclass keeps its statistics in `_stored`, by name. Each can be added, subtracted and written
-    with ``to_state()``; `_read_statistic` reads one back. The subclass says how a case is checked,
-    `_checked`, and how it is counted, `_take`. Batches, merging, forks and states follow.
+    A subclass keeps its statistics in `_stored`, by name. They can be added, subtracted and written
+    with ``to_state()``; `_read_statistic` reads one back. The subclass checks a case in `_checked`
+    and counts it in `_take`. Batches, merging, forks and states follow.
 
-    A learner may be shared by threads: one lock guards everything that looks at the statistics or
-    changes them.
+    Threads may share a learner: one lock guards everything that reads or changes the statistics.
 
     Parameters
     ----------
@@ -85,8 +84,8 @@ class Learner(ABC):
         return cls(cascade, **({"seed": 0} if cls.draws else {}))
 
     def __repr__(self) -> str:
-        given = "".join(f", {name}={getattr(self, name)!r}" for name in self.settings)
-        return f"{type(self).__name__}({self.cascade!r}{given})"
+        settings = "".join(f", {name}={getattr(self, name)!r}" for name in self.settings)
+        return f"{type(self).__name__}({self.cascade!r}{settings})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
@@ -103,17 +102,17 @@ class Learner(ABC):
     def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
         """Take in many cases at once, in any order, or a mapping from cases to how often.
 
-        A case is what `tell` takes: outputs alone, or a tuple of outputs and what else is needed:
-        label, context, stage on a tree, in this order. If one of them is refused none is taken.
+        A case is its outputs, or a tuple of outputs and what else `tell` needs: label, context,
+        stage on a tree, in this order. If one case is refused, none is counted.
         """
         names = self._case_names()
-        checked = checked_batch(batch, names, lambda case: self._checked(**parts(case, names)))
+        cases = checked_batch(batch, names, lambda case: self._checked(**parts(case, names)))
         with self._lock:
-            self._check_room(sum(count for _, count in checked))
+            self._check_room(sum(times for _, times in cases))
             if "recent" in self._stored and isinstance(batch, Mapping):
-                checked = mixed(checked)  # or its order would look like a change
-            for case, count in checked:
-                self._take(case, count)
+                cases = mixed(cases)  # or its order would look like a change
+            for case, times in cases:
+                self._take(case, times)
 
     def _case_names(self) -> tuple[str, ...]:
         """Return what a case of a batch consists of, by the names of `_checked`."""
@@ -122,22 +121,22 @@ class Learner(ABC):
 
     @abstractmethod
     def _checked(self, *args: Any, **kwargs: Any) -> Any:
-        """Return one case as `_take` counts it, or raise; nothing may change before."""
+        """Return one case as `_take` counts it, or raise; change nothing."""
 
     @abstractmethod
     def _take(self, case: Any, times: int) -> None:
         """Count a checked case ``times`` times; called with the lock held."""
 
     def _keep(self, name: str, empty: Any, memory: int | None = None) -> None:
-        """Keep counts under ``name``, and with ``memory`` recent ones, which the rule goes by."""
+        """Keep counts under ``name``; with ``memory``, the rule uses recent counts instead."""
         self._stored[name] = empty
         if memory is not None:
             self._stored["recent"] = Recent(empty, memory)
 
     def _count(self, how: Callable[[Any], Any]) -> Any:
-        """Count with ``how``, which adds to a table; return what it returns for the rule's one."""
-        found = how(next(iter(self._stored.values())))
-        return self._stored["recent"].count(how) if "recent" in self._stored else found
+        """Count with ``how``, which adds to a table; return its result for the rule's table."""
+        result = how(next(iter(self._stored.values())))
+        return self._stored["recent"].count(how) if "recent" in self._stored else result
 
     @property
     def _left_of_block(self) -> int:
@@ -146,7 +145,7 @@ class Learner(ABC):
 
     @property
     def _span(self) -> int:
-        """The number of cases on which what the rule goes by rests."""
+        """The number of cases behind the counts that the rule uses."""
         tables = self._statistics
         return int(tables["recent"].span if "recent" in tables else self._told.n_rounds)
 
@@ -157,19 +156,19 @@ class Learner(ABC):
 
     @property
     def _counts(self) -> Any:
-        """What the rule goes by: everything told so far, or recent counts."""
+        """The counts that the rule uses: of everything told so far, or recent ones."""
         tables = self._statistics
         return tables["recent"].faded if "recent" in tables else next(iter(tables.values()))
 
     def _checked_outputs(
         self, outputs: Any, stage: int | None = None, label: Any = None
     ) -> tuple[int, Told]:
-        """Return the stage of a case and its outputs, or raise; pass on no label that is used."""
+        """Return the stage of a case and its outputs, or raise; policies with labels pass none."""
         if label is not None:
             raise OutputsError(f"label must be left out: {type(self).__name__} learns from none")
-        played, told = check_outputs(outputs, self.cascade, stage)
-        self._spelling.watch(told)
-        return played, told
+        case = check_outputs(outputs, self.cascade, stage)
+        self._spelling.watch(case[1])
+        return case
 
     def _check_room(self, times: int) -> None:
         if self._told.n_rounds + times > MOST_CASES:
@@ -177,38 +176,37 @@ class Learner(ABC):
 
     @property
     def n_rounds(self) -> int:
-        """The number of cases told; nobody waits for it while a model is fitted."""
+        """The number of cases told; available while a model is fitted."""
         return int(self._told.n_rounds)
 
     # Workers
 
     def fork(self) -> Self:
-        """Return a worker that starts with what this learner knows, and remembers that it did.
+        """Return a worker that starts with what this learner knows, and remembers its start.
 
-        `merge` then counts only what the worker was told itself, however much this learner has
+        `merge` then counts only what the worker itself was told, however much this learner has
         learned meanwhile. The worker's state carries its start to another machine and back. A
-        policy that draws needs ``worker.reseed(…)``, or all its workers draw alike.
+        policy that draws needs ``worker.reseed(…)``, or all its workers draw the same numbers.
         """
         with self._lock:
-            worker = type(self)._rebuilt({**self.to_state(), "start": None})
+            worker = self._twin()
             worker._start = self._copied_tables()
         return worker
 
     def merge(self, other: Self) -> Self:
         """Return a learner that knows what both know; neither is changed.
 
-        Of a worker that `fork` made, only the cases told to it since then are added, so each case
-        counts once. Fork workers anew after a merge. Cases that two other learners have both been
-        told count twice.
+        Of a worker from `fork`, only the cases told to it since the fork are added, so each case
+        counts once. Fork new workers after a merge. If two other learners have been told the same
+        case, it counts twice.
         """
         if self.merge_refusal:
             raise SettingError(f"{type(self).__name__} cannot be merged: {self.merge_refusal}")
         if type(other) is not type(self) or self._described() != other._described():
-            raise SettingError(
-                f"merge needs learners of equal settings, got {self!r} and {other!r}"
-            )
+            pair = f"{self!r} and {other!r}"
+            raise SettingError(f"merge needs learners of equal settings, got {pair}")
         with self._lock:
-            merged = type(self)._rebuilt({**self.to_state(), "start": None})
+            merged = self._twin()
             ours, our_start = self._copied_tables(), self._start
         with other._lock:
             theirs, their_start = other._copied_tables(), other._start
@@ -222,6 +220,10 @@ class Learner(ABC):
             new = theirs[name] - their_start[name] if their_start is not None else theirs[name]
             merged._stored[name] = table + new
         return merged
+
+    def _twin(self) -> Self:
+        """Return a copy of this learner, without a start."""
+        return type(self)._rebuilt({**self.to_state(), "start": None})
 
     def _copied_tables(self) -> dict[str, Any]:
         """Return the statistics, up to date, as tables that nobody else changes."""
@@ -241,10 +243,10 @@ class Learner(ABC):
                 "policy": type(self).__name__,
                 "version": STATE_VERSION,
                 **self._described(),
-                "statistics": _written(self._statistics),
+                "statistics": _state_of(self._statistics),
                 **self._extra_state(),
             }
-            return state if self._start is None else {**state, "start": _written(self._start)}
+            return state if self._start is None else {**state, "start": _state_of(self._start)}
 
     def _described(self) -> dict[str, Any]:
         """Return cascade and settings as plain data: what has to be equal for a merge."""
@@ -256,8 +258,8 @@ class Learner(ABC):
         """Return the learner that a state describes, or raise any `InputError` or `KeyError`."""
         seed = {"seed": 0} if cls.draws else {}
         policy = cls(Cascade.from_state(state["cascade"]), **state["settings"], **seed)
-        known = {"policy", "version", "cascade", "settings", "statistics", "start"}
-        unknown = set(state) - known - set(policy._extra_state())
+        keys = {"policy", "version", "cascade", "settings", "statistics", "start"}
+        unknown = set(state) - keys - set(policy._extra_state())
         if unknown:
             raise StateError(f"state must have known keys only, got {sorted(unknown)}")
         policy._stored = policy._read(state["statistics"])
@@ -294,5 +296,5 @@ class Learner(ABC):
             self._rng = generator_from_state(state["generator"])
 
 
-def _written(tables: dict[str, Any]) -> dict[str, Any]:
+def _state_of(tables: dict[str, Any]) -> dict[str, Any]:
     return {name: table.to_state() for name, table in tables.items()}

@@ -1,4 +1,4 @@
-"""What became of each sequence of outputs: how often one went on, and how often that changed it."""
+"""Counts by prefix: how often cases went on from it, and how often that changed the answer."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ NEVER = Followed()
 
 
 class Place(NamedTuple):
-    """Under which name a prefix is counted: its first outputs, and which of all outputs agree.
+    """The key under which a prefix is counted: its first outputs, and which of all outputs agree.
 
-    A prefix with counts of its own has all its outputs in ``known``. Of a pooled one they are those
-    of the longest prefix that has counts of its own, so a place tells all places on the way to it.
+    For a prefix with counts of its own, ``known`` has all its outputs. For a pooled one, ``known``
+    is the longest prefix of it that has counts of its own. So a place determines all places on the
+    way to it.
     """
 
     known: Pattern
@@ -58,15 +59,15 @@ class PrefixCounts:
     """How often each prefix of outputs was followed, and how often that changed the answer.
 
     The first ``max_prefixes`` prefixes that were followed have counts of their own, unless their
-    texts have more than `MAX_LETTERS` letters. Those that go beyond one of them are pooled by which
-    of their outputs agree, in at most ``max_places`` places; what goes beyond these is not counted.
-    A place tells all places on the way to it: so which cases come to it depends on nothing that is
-    hidden in it.
+    texts have more than `MAX_LETTERS` letters. Longer prefixes are pooled by which of their outputs
+    agree, in at most ``max_places`` places; what goes beyond these is not counted. A place
+    determines all places on the way to it. So which cases reach it does not depend on outputs that
+    it does not record.
 
-    Counts of two machines add up, in any order, if together they have no more than ``max_prefixes``
-    of their own. Otherwise the most frequent prefixes stay, and a pool is left out where the sum
-    pools other prefixes than it did: what it hides cannot be told apart any more, and may have
-    decided which cases were stopped before it. What is left out is learned anew.
+    Counts of two machines add up, in any order, if together they have at most ``max_prefixes``
+    prefixes with counts of their own. Otherwise the most frequent of these stay. A pool is dropped
+    if the sum pools other prefixes than it did: its prefixes cannot be separated any more, and may
+    have decided which cases stopped before it. Dropped counts are learned anew.
 
     >>> counts = PrefixCounts(Cascade(costs=[1, 2, 3]), max_prefixes=100)
     >>> places = counts.add((0, 1, 1), 3)
@@ -82,7 +83,7 @@ class PrefixCounts:
         self.n_stopped = [0] * cascade.n_stages
         self.table: dict[Place, Followed] = {}
         self._exact: dict[Pattern, Place] = {}
-        # Which places were seen to follow, so that one can look ahead.
+        # The places that follow each place, to look ahead.
         self._children: dict[Place, list[Place]] = {}
 
     def __repr__(self) -> str:

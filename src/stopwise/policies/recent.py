@@ -13,26 +13,26 @@ from stopwise.checks import whole_number
 from stopwise.errors import InputError, SettingError, StateError
 from stopwise.theory.e_values import log_e_values
 
-# The memory is cut into so many blocks; after each, what was counted before fades.
+# The memory is divided into so many blocks; after each block, older counts fade.
 PARTS = 16
 FADING = 15 / 16
-# So many blocks count for the rule; older ones only help to notice a change.
+# The rule uses so many blocks; older ones only help to notice a change.
 MOST_BLOCKS = 48
-# A change is looked for so often in the course of a block, if so many cases were told meanwhile.
+# How often a block is tested for a change, and the least number of cases between two tests.
 LOOKS = 4
 LEAST_LOOK = 16
-# The chance that a given cut of time is ever taken for a change if nothing changes.
+# The chance that a given point in time is ever mistaken for a change if nothing changes.
 FALSE_ALARM = 1e-5
-# Weights are multiples of 1 / GRAIN, so that sums are exact in whatever order they are taken.
+# Weights are multiples of 1 / GRAIN, so that sums are exact in any order.
 GRAIN = 1024
 
 
 class Recent:
-    """What was told lately, in blocks of ``memory`` / 16 cases; a block counts 15/16 of the next.
+    """Recent counts, in blocks of ``memory`` / 16 cases; a block has 15/16 the weight of the next.
 
     At the end of a block, and three times before, each comparison is tested for a change at each
     cut between two blocks: `stopwise.theory.e_values`. If an e-value reaches 10⁵ times the number
-    of comparisons, everything before that cut is forgotten, and the block after it as well: the
+    of comparisons, everything before that cut is forgotten. So is the block after it, since the
     change may lie within it.
 
     Parameters
@@ -62,7 +62,7 @@ class Recent:
 
     @property
     def span(self) -> int:
-        """The number of cases on which what is known rests, at most about ``memory``."""
+        """The number of cases behind the faded counts, at most about ``memory``."""
         weight: float = self.faded.n_rounds
         return max(min(self.n_rounds, self.memory), math.ceil(weight))
 
@@ -82,10 +82,10 @@ class Recent:
         return max(-(-self._size // LOOKS), min(self._size, LEAST_LOOK))
 
     def count(self, how: Callable[[Any], Any]) -> Any:
-        """Count with ``how``, which adds to a table; return what it returns for the faded one."""
+        """Count with ``how``, which adds to a table; return its result for the faded table."""
         before = self.blocks[-1].n_rounds
         how(self.blocks[-1])
-        found = how(self.faded)
+        result = how(self.faded)
         now = self.blocks[-1].n_rounds
         is_full = now >= self._size
         if is_full or now // self._look > before // self._look:
@@ -96,7 +96,7 @@ class Recent:
                 self.older = self.older + self.blocks.pop(0)
                 self.first += 1
             self._fade()
-        return found
+        return result
 
     def _fade(self) -> None:
         """Add up the blocks, each with its weight."""
@@ -112,15 +112,14 @@ class Recent:
         streams = list(dict.fromkeys(key for table in tables for key in table))
         if not streams:
             return
-        found = np.array([[table.get(key, (0, 0)) for key in streams] for table in tables])
-        evidence = log_e_values(found[..., 0], found[..., 1]).max(axis=1)
+        counts = np.array([[table.get(key, (0, 0)) for key in streams] for table in tables])
+        evidence = log_e_values(counts[..., 0], counts[..., 1]).max(axis=1)
         cut = int(evidence.argmax())
         if evidence[cut] < math.log(len(streams) / FALSE_ALARM):
             return
-        kept = self.blocks[cut + 1 :]
         self.since = self.first = self.first + cut + 1
         self.older = self._empty.copy()
-        self.blocks = kept or [self._empty.copy()]
+        self.blocks = self.blocks[cut + 1 :] or [self._empty.copy()]
         self._fade()
 
     # Workers and states
@@ -130,7 +129,7 @@ class Recent:
         return self + Recent(self._empty, self.memory)
 
     def __add__(self, other: Recent) -> Recent:
-        """Return what both were told, block by block; a change that one noticed is one for both."""
+        """Return what both were told, block by block; a change noticed by one counts for both."""
         return self._combined(other, add, max(self.since, other.since))
 
     def __sub__(self, other: Recent) -> Recent:

@@ -22,7 +22,7 @@ class Spelling:
         self._is_over = False
 
     def knows(self, told: Told) -> bool:
-        """Whether nothing is left to look at."""
+        """Whether none of these outputs has to be compared any more."""
         return self._is_over or self._met.issuperset(told)
 
     def watch(self, told: Told) -> None:

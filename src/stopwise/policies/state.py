@@ -38,20 +38,21 @@ def policy_from_state(state: Any, *, classes: tuple[type, ...] = ()) -> Any:
     try:
         if type(version) is not int or not 1 <= version <= STATE_VERSION:
             raise StateError(f"state must have version 1 to {STATE_VERSION}, got {version!r}")
-        own = {cls.__name__: cls for cls in classes}
-        kind: Any = own[name] if isinstance(name, str) and name in own else policy_class(name)
+        others = {cls.__name__: cls for cls in classes}
+        is_other = isinstance(name, str) and name in others
+        kind: Any = others[name] if is_other else policy_class(name)
         return kind._rebuilt(_from_version_1(state) if version == 1 else state)
     except StateError:
         raise
     except RecursionError:
         raise StateError("state cannot be read: it is nested too deeply") from None
     except (InputError, AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-        shown = name if isinstance(name, str) else "a policy"
-        raise StateError(f"state of {shown} cannot be read: {error!r}") from error
+        subject = name if isinstance(name, str) else "a policy"
+        raise StateError(f"state of {subject} cannot be read: {error!r}") from error
 
 
 def _from_version_1(state: dict[str, Any]) -> dict[str, Any]:
-    """Return a state of version 1 as one of version 2: statistics were spread over three keys."""
+    """Return a state of version 1, with statistics in three keys, as one of version 2."""
     rest = {key: value for key, value in state.items() if key not in ("counts", "further", "model")}
     module = POLICIES[state["policy"]].module if state["policy"] in POLICIES else ""
     if "model" in state:

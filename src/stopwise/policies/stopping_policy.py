@@ -57,8 +57,8 @@ class StoppingPolicy(Learner):
     def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
         """Take in many cases at once, in any order, or a mapping from cases to how often.
 
-        All or nothing: if one of them is refused none is taken. Of rows, but not of a mapping that
-        somebody has counted, a ``None`` at the end gets the warning of `tell`.
+        If one case is refused, none is counted. A ``None`` at the end gets the warning of `tell`,
+        except in a mapping: whoever has counted cases knows which tests were run.
         """
         if isinstance(batch, Iterator):
             batch = list(batch)

@@ -15,16 +15,16 @@ _MOST_ADDED = 255
 
 EQUAL_THEMSELVES = frozenset((bool, int, str))
 """The types of outputs that need no check."""
-_KEPT = EQUAL_THEMSELVES | {float}
+_SMALL_TYPES = EQUAL_THEMSELVES | {float}
 
 MOST_WAITING = 250
-"""So many cases may wait to be counted; threads that tell at once may add a few more."""
+"""At most so many cases wait to be counted; threads that tell at once may add a few more."""
 
-# Bytes, about, that the words of known patterns may take, and how many patterns are known; beyond
-# that the first outputs stay known and the table of words by agreement starts anew.
+# About how many bytes the words of known patterns may take, and how many patterns are known. Beyond
+# that, known outputs stay known and the table of words by agreement starts anew.
 WORD_MEMORY = 4_000_000
 MOST_KNOWN = 1_000
-# Bytes of an output that is kept, at most: a text of about fifty letters.
+# The most bytes of an output that is looked up: a text of about fifty letters.
 _LARGEST = 100
 
 
@@ -33,7 +33,8 @@ class Inbox:
 
     ``known`` maps outputs to their words and ``waiting`` has a word for each case. Both are used
     without a lock: looking up in a dictionary and appending to a list cannot be interrupted.
-    ``left`` is for how many rounds the stage was in force when none waited, ``room`` how many may.
+    ``left`` is for how many rounds the stage is certain, the waiting cases included; ``room`` is
+    how many cases may wait.
     """
 
     __slots__ = ("_rows", "known", "left", "room", "stage", "waiting")
@@ -55,10 +56,10 @@ class Inbox:
 
 
 class Words:
-    """The tally of one case, its *word*, found by its outputs or by which of them agree.
+    """The tally of one case, its *word*, looked up by its outputs or by which of them agree.
 
-    Only short outputs are kept, in the inbox of their stage, so that texts of any length take no
-    memory; all others are found by who agrees with whom.
+    Only short outputs are remembered, in the inbox of their stage, so that long texts take no
+    memory. All other cases are looked up by which outputs agree.
     """
 
     def __init__(self, n_stages: int) -> None:
@@ -82,7 +83,7 @@ class Words:
             if len(self._by_agreement) >= self._most_words:
                 self._by_agreement.clear()
             self._by_agreement[key] = word = tally_word(key)
-        if self._keeps and all(type(y) in _KEPT and getsizeof(y) <= _LARGEST for y in first):
+        if self._keeps and all(type(y) in _SMALL_TYPES and getsizeof(y) <= _LARGEST for y in first):
             self._n_known += 1
             self._keeps = self._n_known < self._most_known
             self.inboxes[len(outputs) - 1].known[outputs] = word
