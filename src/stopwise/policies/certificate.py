@@ -37,19 +37,19 @@ class Comparison:
     n_seen, n_missing
         How many cases showed both outputs, and how many ran both tests and lack one.
     disagreement, price
-        The share of cases in which they disagreed, NaN if none was seen, and what it is held
-        against. On a tree, where ``deep`` lies in another branch than the recommended test, it has
-        to pay by more than ``lead``, which the way taken seems to gain: read price + lead.
+        The share of cases in which they disagreed, NaN if none was seen, and the price that it has
+        to exceed. On a tree, if ``deep`` lies in another branch than the recommended test, the
+        share has to exceed price + ``lead``, what the way taken seems to gain.
     pays
-        What it looks like.
+        Whether going on seems to pay.
     evidence
-        n·kl(observed disagreement, price): what the policy goes by.
+        n·kl(observed disagreement, price): what the policy decides by.
     confidence
-        One minus the largest chance that any comparison of the cascade is ever shown with such a
+        One minus the largest chance that any comparison of the cascade is ever reported with this
         confidence or more on the wrong side of its price, at whatever time one looks.
     confidence_with_gaps
-        The same if all missing outputs spoke against it. Where this is lower, ``confidence`` takes
-        it that outputs are missing by chance.
+        The same if all missing outputs spoke against it. If this is lower, ``confidence`` assumes
+        that outputs are missing by chance.
     status
         Open, leaning or decided.
     """
@@ -75,11 +75,11 @@ class Comparison:
     def __str__(self) -> str:
         verdict = "pays" if self.pays else "does not pay"
         rival = f" + {self.lead:.4f}, the gain of the way taken," if self.lead else ""
-        lost = f" and {self.n_missing} with a missing output" if self.n_missing else ""
+        gaps = f" and {self.n_missing} with a missing output" if self.n_missing else ""
         return (
             f"{self.shallow + 1} -> {self.deep + 1} {verdict}{' more' if self.lead else ''} "
             f"({self.status.value}): disagreement {self.disagreement:.4f} against price "
-            f"{self.price:.4f}{rival} in {self.n_seen} cases{lost}, "
+            f"{self.price:.4f}{rival} in {self.n_seen} cases{gaps}, "
             f"confidence {self.confidence:.4f}"
         )
 
@@ -125,7 +125,7 @@ class Certificate:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the confidence takes for granted."""
+        """What the confidence assumes."""
         if all(
             c.confidence_with_gaps >= self.level
             for c in self.comparisons
@@ -148,14 +148,14 @@ class Certificate:
 
     def __str__(self) -> str:
         n = {s: sum(c.status is s for c in self.comparisons) for s in Status}
-        counted = ", ".join(f"{n[s]} {s.value}" for s in reversed(Status))
-        head = f"stage {self.stage + 1}: {counted} at confidence {self.level:g}"
-        warned = (f"  warning: {text}" for text in self.warnings)
-        return "\n".join([head, *(f"  {c}" for c in self.comparisons), *warned])
+        totals = ", ".join(f"{n[s]} {s.value}" for s in reversed(Status))
+        head = f"stage {self.stage + 1}: {totals} at confidence {self.level:g}"
+        warnings = (f"  warning: {text}" for text in self.warnings)
+        return "\n".join([head, *(f"  {c}" for c in self.comparisons), *warnings])
 
 
 def confidence_in(n: int, d: int, bar: float, n_pairs: int) -> float:
-    """Return how sure ``d`` disagreements in ``n`` cases make it on which side of ``bar`` they are.
+    """Return how sure ``d`` disagreements in ``n`` cases are on their side of ``bar``.
 
     1 - m / E with the e-value of `log_e_value` and m = ``n_pairs`` comparisons that may err. By
     Ville's inequality the chance that this ever exceeds 1 - α on the wrong side, for any of them,

@@ -7,7 +7,7 @@ from typing import Any
 
 from stopwise.policies.compiled_rule import FOREVER, HAIR
 
-# What `phase` can say besides an arm that has to be seen.
+# What `phase` returns other than an arm that has to be seen.
 EXPLOIT, PLAN = -1, -2
 
 
@@ -21,9 +21,9 @@ def least_seen(observed: Any) -> int:
 
 
 def phase(observed: Any, demands: Any, rate: float, forced: float, least: int) -> int:
-    """Return EXPLOIT if all was seen often enough, PLAN, or an arm that has to be seen first.
+    """Return EXPLOIT if all arms were seen often enough, else PLAN or ``least``.
 
-    That is ``least``, the one seen least.
+    ``least`` is the arm seen least; it is returned if it has to be seen before there is a plan.
     """
     enough = True
     for k in range(len(observed)):

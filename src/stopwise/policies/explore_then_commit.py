@@ -1,4 +1,4 @@
-"""Run everything for a while, then settle: what a practitioner would write in an afternoon."""
+"""Run all tests for a while, then commit to one stage: a simple baseline."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from stopwise.policies.optimism import first_accepted
 class ExploreThenCommit(Policy):
     """Run all tests on the first cases, then stop where their disagreement says.
 
-    After ``rounds`` complete cases: the first stage i with C_j - C_i >= p̂_ij for all j > i, by
-    complete cases alone, so that shallower ones cannot sway it any more. It is the learner in the
-    proof of Proposition 1 with rounds = ⌈sqrt(T)⌉.
+    After ``rounds`` complete cases it plays the first stage i with C_j - C_i >= p̂_ij for all j > i.
+    The shares p̂_ij are those of complete cases, so shallower ones cannot change the choice. It is
+    the learner in the proof of Proposition 1 with rounds = ⌈sqrt(T)⌉.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ExploreThenCommit(Policy):
     def __init__(self, cascade: Cascade, *, rounds: int) -> None:
         super().__init__(cascade)
         self.rounds = whole_number("rounds", rounds, SettingError, least=1)
-        # The cases that went to the end: what comes after the commitment must not sway it.
+        # The cases that went to the end: later ones must not change the commitment.
         self._stored["complete"] = PairCounts(cascade)
 
     @classmethod
@@ -63,7 +63,7 @@ class ExploreThenCommit(Policy):
         if missing > 0:
             return self.cascade.n_stages - 1, missing
         stage = self._recommend()
-        # Playing the last stage brings complete cases, so the choice may still move.
+        # Playing the last stage brings complete cases, so the choice may still change.
         return stage, 1 if stage == self.cascade.n_stages - 1 else FOREVER
 
     def _add(self, stage: int, how: Callable[[PairCounts], None]) -> None:

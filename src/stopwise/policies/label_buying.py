@@ -1,4 +1,4 @@
-"""Buy labels on line: where an open comparison of two stages shows, and until it is settled."""
+"""Buy labels online, of cases on which two stages differ whose comparison is still open."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from stopwise.outputs import Outputs
 from stopwise.policies.resolution import demanded_evidence, epoch_end
 from stopwise.theory.divergence import bernoulli_kl, edge_of_ball
 
-# Labels may cost so much of what the choice of a stage may have lost so far. A half is worse for
-# stopping by belief, which loses far less than all that labels leave possible.
+# Labels may cost this share of what the choice of a stage may have lost so far. A half is worse for
+# stopping by belief, which loses far less than the most that labels leave possible.
 SHARE = 0.1
 # Two stages that differ by less, in mistakes a case, are not told apart by labels.
 INDIFFERENCE = 0.005
-# Questions are put anew when the number of cases has grown by this factor, and after each label.
+# Questions are renewed when the number of cases has grown by this factor, and after each label.
 GROWTH = 1.1
 
 Pair = tuple[int, int]
@@ -28,14 +28,14 @@ class LabelBuying:
     """Say which cases are worth a label, whoever decides where they stop.
 
     Going on from stage i to j gains p·r, with p how often the two differ and r how much oftener j
-    is right than i where they do. Outputs show p, labels of such cases show w = (1 + r) / 2, the
-    mean of 1, ½ and 0 for "j is right", neither and "i is right". Where p is below the price the
-    step cannot pay, and no label is asked for. Else the pair is an open question until
-    m·kl(ŵ, w₀) reaches `resolution.demanded_evidence`, w₀ = (1 + price / p̂) / 2, after m labels.
-    A stage that a settled question speaks against is asked about no more.
+    is right than i where they do. Outputs show p. Labels of such cases show w = (1 + r) / 2, the
+    mean of 1, ½ and 0 for "j is right", neither and "i is right". If p is below the price, the step
+    cannot pay and no label is asked for. Otherwise the pair is an open question until m·kl(ŵ, w₀)
+    reaches `resolution.demanded_evidence`, w₀ = (1 + price / p̂) / 2, after m labels. A stage that a
+    settled question refutes is not asked about any more.
 
-    A case is worth its label if a pair that is open differs on it, and if all labels cost at most
-    a tenth of what the choice may have lost so far, by what labels leave possible.
+    A case is worth its label if an open pair differs on it, and if all labels cost at most a tenth
+    of the most that the choice may have lost so far, given the labels.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ class LabelBuying:
         self.possible_loss += self._loss[len(outputs) - 1]
         if self._counts.n_rounds >= self._due:
             self.renew()
-        if not (self.affords and self._shown(outputs)):
+        if not (self.affords and self._questions_of(outputs)):
             return False
         self.n_bought += 1
         return True
 
     def take(self, outputs: Outputs, label: Hashable) -> None:
         """Take in the label of a case that was asked for."""
-        for i, j in self._shown(outputs):
+        for i, j in self._questions_of(outputs):
             self._labelled[j][i] += 1
             self._points[j][i] += (1 + (outputs[j] == label) - (outputs[i] == label)) / 2
         self.renew()
@@ -103,12 +103,12 @@ class LabelBuying:
         self.n_bought -= 1
 
     def gain(self, i: int, j: int) -> float:
-        """Return what stage j is estimated to mend of stage i; without labels all that differs."""
+        """Return the estimated gain of going on from i to j; without labels all that differs."""
         n, m = self._counts.seen[j][i], self._labelled[j][i]
         share = self._counts.disagreed[j][i] / n if n else 1.0
         return share * (2 * self._points[j][i] / m - 1 if m else 1.0)
 
-    def _shown(self, outputs: Outputs) -> list[Pair]:
+    def _questions_of(self, outputs: Outputs) -> list[Pair]:
         """Return the open questions that a case bears on."""
         return [
             (i, j)
@@ -118,7 +118,7 @@ class LabelBuying:
         ]
 
     def renew(self) -> None:
-        """Put the questions anew; done by itself when cases have grown by a tenth."""
+        """Renew the questions; `wants` does it when the number of cases has grown by a tenth."""
         counts, K = self._counts, self.cascade.n_stages
         self._due = GROWTH * counts.n_rounds
         refuted, may_lose = [False] * K, {}

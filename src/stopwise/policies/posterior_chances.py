@@ -1,4 +1,4 @@
-"""Thompson sampling on a chain without drawing a beta: the same law from one uniform a stage.
+"""Thompson sampling on a chain without beta draws: the same law from one uniform per stage.
 
 A draw p_ij ~ Beta(a, b) is at most the price x with probability I_x(a, b), the regularised
 incomplete beta function, and all draws of a round are independent: stage i is accepted with
@@ -22,8 +22,8 @@ from stopwise.policies.compiled_rule import Tables
 # T is kept as T · UNIT^n, so that it neither underflows nor is lost; it matters where n = 0.
 UNIT = 2.0**512
 HALF_UNIT = 2.0**256
-# What the memory holds for each pair: I, T, n, and how many of the cases so far disagreed. On the
-# diagonal of n: how many cases are in it.
+# The memory has for each pair: I, T, n, and how many of the cases so far disagreed. On the
+# diagonal of n: the number of cases that it includes.
 CHANCE, TERM, UNITS, KNOWN = 0, 1, 2, 3
 
 
@@ -73,7 +73,7 @@ def learn(prices: Any, seen: Any, sums: Any, memory: Any) -> None:
     for j in range(1, len(prices)):
         new = int(seen[j, j] - memory[UNITS, j, j])
         if new == 0:
-            return  # nothing went so far, nor beyond
+            return  # no case went this far or further
         memory[UNITS, j, j] = seen[j, j]
         for i in range(j):
             x, d = prices[j, i], memory[KNOWN, j, i]

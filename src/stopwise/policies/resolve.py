@@ -41,34 +41,34 @@ class Resolve(Policy):
 
     A stage is contradicted by an earlier one from which it does not seem to pay, and by a later one
     that seems to pay. The stage i that *looks best* is the one with the least evidence against it.
-    Three things can be wrong with it, and each has its answer:
+    It can be wrong in three ways:
 
     1. some j > i may be best after all: it is not seen while i is played, so it has to be bought
-       until what contradicts it has the evidence n·kl(p̂, price) that is demanded
+       until what contradicts it has the demanded evidence n·kl(p̂, price)
        (`resolution.demanded_evidence`);
     2. an earlier stage was passed over because of a pair that i shows anyway: nothing to buy;
     3. an earlier stage was passed over because of a deeper pair only: that is bought like 1.
 
     The deepest open comparison is bought first, at the stage that shows it and looks cheapest. On a
-    tree the other branches are held against the way taken as well: `tree_resolution`.
+    tree the other branches are also compared with the way taken: `tree_resolution`.
 
     Evidence is demanded for whole epochs, t rounded up to a power of two, at least 1,024, so that
-    the stage changes rarely and `hold` is long. ``docs/resolve.md`` says why this cannot get stuck
-    and what its regret is.
+    the stage changes rarely and `hold` is long. ``docs/resolve.md`` explains why this cannot get
+    stuck and what its regret is.
 
     Parameters
     ----------
     cascade
         The tests and their prices.
     indifference
-        What a case may cost more than it had to, in the unit of the costs: comparisons closer than
-        that are not looked into any further. ``"vanishing"``: 3 (q² (1 - q))^(1/3) H^(-1/3) for a
-        price q, H the end of the epoch, which bounds the worst case over hard instances by about
-        T^(2/3); where a later stage is best by ε it costs about ε⁻² more. In a chain only.
+        How much more than necessary a case may cost, in the unit of the costs: closer comparisons
+        are not looked into any further. ``"vanishing"``, in a chain only: 3 (q² (1 - q))^(1/3)
+        H^(-1/3) for a price q, H the end of the epoch. It bounds the worst case over hard instances
+        by about T^(2/3); if a later stage is best by ε, it costs about ε⁻² more.
     memory
-        For about how many cases to remember, at least 16, if the world may change; ``None`` for
-        ever. After every ``memory`` / 16 cases all counts are multiplied by 15/16, so that evidence
-        fades and is bought anew, and when a pair is seen to have changed the counts start anew:
+        About how many cases to remember, at least 16, if the world may change; ``None`` for all.
+        After every ``memory`` / 16 cases all counts are multiplied by 15/16, so that evidence fades
+        and is bought anew. When a pair is seen to have changed, the counts start anew:
         `stopwise.policies.recent`. A certificate then holds at each time, not at all times at once.
 
     >>> policy = Resolve(Cascade(costs=[0.0, 0.5]))
@@ -99,9 +99,9 @@ class Resolve(Policy):
             self.indifference: float | str = VANISHING
             self._width = -VANISHING_SCALE
             return
-        most = finite_number("indifference", indifference, SettingError, zero=True)
-        self.indifference = most
-        self._width = most / cascade.mistake_cost
+        excess = finite_number("indifference", indifference, SettingError, zero=True)
+        self.indifference = excess
+        self._width = excess / cascade.mistake_cost
 
     @property
     def _zone(self) -> float:
@@ -109,7 +109,6 @@ class Resolve(Policy):
         return zone_until(self._width, epoch_end(self._span))
 
     def _recommend(self) -> int:
-        """Return the stage that looks best."""
         if self.cascade.is_chain:
             return least_doubted(self._tables(), self._zone)[0]
         return looks_best_on_tree(self._tables(), self._zone)
@@ -130,16 +129,14 @@ class Resolve(Policy):
             return self._certificate(float(confidence))
 
     def _certificate(self, level: float) -> Certificate:
-        if self.cascade.is_chain:
-            best, found = self._rests_on(level)
-        else:
-            best, found = self._rests_on_tree(level)
-        runs, shown = self._counts.n_run, self._counts.n_observed
-        missing = tuple((1 - n / m) if m else 0.0 for n, m in zip(shown, runs, strict=True))
-        return Certificate(best, tuple(found), level, tuple(map(float, missing)))
+        is_chain = self.cascade.is_chain
+        best, comparisons = (self._on_chain if is_chain else self._on_tree)(level)
+        outputs_and_runs = zip(self._counts.n_observed, self._counts.n_run, strict=True)
+        missing = tuple(float(1 - n / runs) if runs else 0.0 for n, runs in outputs_and_runs)
+        return Certificate(best, tuple(comparisons), level, missing)
 
-    def _rests_on(self, level: float) -> tuple[int, list[Comparison]]:
-        """Return what looks best and for each other stage the comparison that speaks against it."""
+    def _on_chain(self, level: float) -> tuple[int, list[Comparison]]:
+        """Return what looks best and, for each other stage, the comparison against it."""
         tables, zone = self._tables(), self._zone
         best, least = least_doubted(tables, zone)
         horizon = epoch_end(self._span)
@@ -155,7 +152,7 @@ class Resolve(Policy):
             for i, j in order
         ]
 
-    def _rests_on_tree(self, level: float) -> tuple[int, list[Comparison]]:
+    def _on_tree(self, level: float) -> tuple[int, list[Comparison]]:
         best, tables = self._recommend(), self._tables()
         comparisons = []
         for i in (best, *self.cascade.paths[best][:-1]):
@@ -184,10 +181,10 @@ class Resolve(Policy):
         n, d = counts.seen[j][i], counts.disagreed[j][i]
         n_missing = counts.n_run[j] - n
         pays = d > n * (bar + width(bar, self._zone) / 2)
-        sure = self._sureness(i, j, bar, way, n, d)
-        # All that is missing speaks against: it agrees where going on pays, else it disagrees.
-        least = self._sureness(i, j, bar, way, n + n_missing, d if pays else d + n_missing)
-        if sure >= level:
+        confidence = self._confidence(i, j, bar, way, n, d)
+        # All missing outputs speak against: they agree if going on pays, else they disagree.
+        least = self._confidence(i, j, bar, way, n + n_missing, d if pays else d + n_missing)
+        if confidence >= level:
             status = Status.DECIDED
         elif settles(n, d, bar, weight, epoch_end(self._span), self._zone, extra):
             status = Status.LEANING
@@ -202,13 +199,13 @@ class Resolve(Policy):
             price=price,
             pays=pays,
             evidence=weight * evidence_in(n, d, bar, self._zone),
-            confidence=sure,
-            confidence_with_gaps=min(sure, least),
+            confidence=confidence,
+            confidence_with_gaps=min(confidence, least),
             status=status,
             lead=bar - price,
         )
 
-    def _sureness(self, i: int, j: int, bar: float, way: int, n: int, d: int) -> float:
+    def _confidence(self, i: int, j: int, bar: float, way: int, n: int, d: int) -> float:
         """Return the confidence that the disagreement of i and j is on its side of ``bar``."""
         K, zone = self.cascade.n_stages, self._zone
         n_pairs = max(K * (K - 1) // 2, 1)

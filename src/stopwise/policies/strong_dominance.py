@@ -31,8 +31,8 @@ class StrongDominance(Policy):
     Under strong dominance those rewards rank the stages as cost + error does, so the algorithm
     for bandits with side observations finds the best stage (Algorithm 1).
 
-    How many rounds were spent exploring depends on the order of events; two learners therefore
-    cannot be merged, and tells that come late count towards the phase in which they are told.
+    The number of exploring rounds depends on the order of events. Therefore two learners cannot be
+    merged, and a late tell counts towards the phase in which it is told.
 
     Parameters
     ----------
@@ -78,7 +78,6 @@ class StrongDominance(Policy):
         self._printed = [0.0] * cascade.n_stages
 
     def _recommend(self) -> int:
-        """Return the arm with the best estimate."""
         means = self._means()
         return means.index(max(means))
 
@@ -91,11 +90,8 @@ class StrongDominance(Policy):
         """Return the mean of each reward 1{Y^1 ≠ Y^k} - C_k, taken as -C_k where none was seen."""
         if self.literal:
             return [p - c for p, c in zip(self._printed, self._offsets, strict=True)]
-        shares = [
-            row[0] / n[0] if n[0] else 0.0
-            for row, n in zip(self._counts.disagreed, self._counts.seen, strict=True)
-        ]
-        return [p - c for p, c in zip(shares, self._offsets, strict=True)]
+        rows = zip(self._counts.disagreed, self._counts.seen, self._offsets, strict=True)
+        return [(d[0] / n[0] if n[0] else 0.0) - c for d, n, c in rows]
 
     def compiled_rule(self) -> CompiledRule:
         """Return the rule as simulations compile it."""
@@ -123,16 +119,15 @@ class StrongDominance(Policy):
 
     def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
         """Take in counted cases of the decision in force; others would blur the phases."""
-        played, count, rows = check_totals(stage, times, disagreed, self.cascade)
+        stage, times, disagreed = check_totals(stage, times, disagreed, self.cascade)
         with self._lock:
-            if played != self.ask() or count > self._inbox.left:
-                stage, left = self._inbox.stage + 1, self._inbox.left
+            if stage != self.ask() or times > self._inbox.left:
                 raise OutputsError(
-                    f"times must be at most hold() = {left} at stage {stage}, "
-                    f"got {count} at stage {played + 1}"
+                    f"times must be at most hold() = {self._inbox.left} at stage "
+                    f"{self._inbox.stage + 1}, got {times} at stage {stage + 1}"
                 )
-            self._n_explored += count * self._explores
-            super().tell_totals(played, count, rows)
+            self._n_explored += times * self._explores
+            super().tell_totals(stage, times, disagreed)
 
     def _take(self, case: Case, times: int) -> None:
         while times > 0:
@@ -142,16 +137,16 @@ class StrongDominance(Policy):
             super()._take(case, step)
             times -= step
 
-    def _absorb(self, stage: int, told: Told, times: int) -> None:
-        for _ in range(times if self.literal else 0):
-            t = self._counts.n_rounds + 1
-            for k, output in zip(self.cascade.paths[stage], told, strict=True):
-                if output is None or told[0] is None:
-                    continue
-                self._printed[k] += (float(output != told[0]) - self._printed[k]) / t
-            super()._absorb(stage, told, 1)
+    def _absorb(self, stage: int, outputs: Told, times: int) -> None:
         if not self.literal:
-            super()._absorb(stage, told, times)
+            super()._absorb(stage, outputs, times)
+            return
+        for _ in range(times):
+            t = self._counts.n_rounds + 1
+            for k, output in zip(self.cascade.paths[stage], outputs, strict=True):
+                if output is not None and outputs[0] is not None:
+                    self._printed[k] += (float(output != outputs[0]) - self._printed[k]) / t
+            super()._absorb(stage, outputs, 1)
 
     def _described(self) -> dict[str, Any]:
         described = super()._described()
@@ -180,9 +175,9 @@ def cascade_choice(
 ) -> tuple[int, bool, int]:
     """Return the stage to play in round ``t``, whether to explore, and for how long at least.
 
-    `SideObservations` where playing a stage shows the path to it: the first stage to show test k is
-    k itself, and the plan needs no linear program. ``forced`` is β(n_e). ``room`` has six rows: the
-    means, which become gaps, how often each test was seen, and four to work in.
+    The bandit algorithm where playing a stage shows the path to it: the first stage to show test k
+    is k itself, and the plan needs no linear program. ``forced`` is β(n_e). ``room`` has six rows:
+    the means, which become gaps, how often each test was seen, and four to work in.
     """
     gaps, observed, demands, wanted = room[0], room[1], room[2], room[3]
     K = len(gaps)
@@ -197,15 +192,15 @@ def cascade_choice(
         gaps[k] = top - gaps[k]
     write_demands(gaps, demands)
     rate = 4 * alpha * math.log(t)
-    found = phase(observed, demands, rate, forced / K, least)
-    if found == EXPLOIT:
-        # At the root nothing new is shown and the estimates stay; elsewhere any case can move them.
+    arm = phase(observed, demands, rate, forced / K, least)
+    if arm == EXPLOIT:
+        # At the root nothing new is shown and the estimates stay; elsewhere any case changes them.
         return best, False, informed_for(observed, demands, alpha, t) if best == 0 else 1
-    if found == PLAN:
+    if arm == PLAN:
         write_plan(demands, gaps, parents, wanted, room[4], room[5])
         lacking = first_lacking(plays, wanted, rate)
         return lacking if lacking >= 0 else least, True, 1
-    return found, True, 1
+    return arm, True, 1
 
 
 def _choose(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
@@ -221,13 +216,13 @@ def _choose(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
         settings[3] += n_rounds - settings[5]
         settings[6] = settings[1] * settings[3] ** settings[2]
     for k in range(len(tables.stopped)):
-        seen, differed = tables.seen[k, 0], tables.sums[k, 0]
+        seen, total = tables.seen[k, 0], tables.sums[k, 0]
         if is_literal:
             if seen > room[1, k]:
-                room[8, k] += (differed - room[7, k] - room[8, k]) / n_rounds
-            room[7, k] = differed
+                room[8, k] += (total - room[7, k] - room[8, k]) / n_rounds
+            room[7, k] = total
         else:
-            room[8, k] = differed / max(seen, 1)
+            room[8, k] = total / max(seen, 1)
         room[0, k], room[1, k] = room[8, k] - room[6, k], seen
     stage, explores, rounds = cascade_choice(
         room, tables.stopped, n_rounds + 1, settings[0], settings[6], tables.parents
@@ -237,13 +232,13 @@ def _choose(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
 
 
 def _most_unseen(observed: Any, parents: Any) -> int:
-    """Return the first stage that shows the most tests of which nothing is known."""
-    chosen, most = 0, 0
+    """Return the first stage that shows the most tests that were never seen."""
+    best, most = 0, 0
     for stage in range(len(observed)):
         node, unseen = stage, int(observed[stage] == 0)
         while node > 0:
             node = parents[node]
             unseen += int(observed[node] == 0)
         if unseen > most:
-            chosen, most = stage, unseen
-    return chosen
+            best, most = stage, unseen
+    return best

@@ -1,4 +1,4 @@
-"""Algorithm 2 for a learner who is told the right answer: Section 7's comparison."""
+"""Algorithm 2 with labels: the comparison of Section 7."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from stopwise.policies.walk import best_by_averages, optimistic_rule
 
 
 class Supervised(Policy):
-    """Algorithm 2 with the observed drop in error where it has the observed disagreement.
+    """Algorithm 2 with the observed drop in error in place of the observed disagreement.
 
-    U_ij = (γ̂_i - γ̂_j) + sqrt(exploration · ln t / n_ij), with both error rates taken over the n_ij
-    cases that showed i and j. It sees the label of every case it plays, so it tells what labels
-    would be worth. Its counts are of right and wrong answers, not of outputs.
+    U_ij = (γ̂_i - γ̂_j) + sqrt(exploration · ln t / n_ij), with both error rates over the n_ij cases
+    that showed i and j. It sees the label of every case, so it shows what labels would be worth. It
+    counts right and wrong answers, not outputs.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ class Supervised(Policy):
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Case:
         """Return the stage and, in place of each output, whether it was right."""
-        played, told = self._checked_outputs(outputs, stage)
+        stage, outputs = self._checked_outputs(outputs, stage)
         if label is None:
             raise OutputsError("label must be given: this learner is told the right answer")
         right = check_label(label)
-        return played, tuple(None if output is None else bool(output == right) for output in told)
+        return stage, tuple(None if y is None else bool(y == right) for y in outputs)
 
     def _read_statistic(self, name: str, saved: Any) -> PairCounts:
         return PairCounts.from_state(saved, self.cascade, counts_disagreement=name == "pairs")
@@ -89,9 +89,9 @@ class Supervised(Policy):
             raise StateError("mended must be at most what disagreed, for each pair")
         return tables
 
-    def _absorb(self, stage: int, told: Told, times: int) -> None:
-        super()._absorb(stage, told, times)
+    def _absorb(self, stage: int, outputs: Told, times: int) -> None:
+        super()._absorb(stage, outputs, times)
         mended = [
-            [times * (x is False and y is True) for x in told[:b]] for b, y in enumerate(told)
+            [times * (x is False and y is True) for x in outputs[:b]] for b, y in enumerate(outputs)
         ]
         self._stored["mended"].add_totals(stage, times, mended)

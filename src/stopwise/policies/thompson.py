@@ -14,11 +14,11 @@ from stopwise.policies.walk import best_by_averages
 
 
 class Thompson(Policy):
-    """Stop at the first stage that nothing beyond betters in a draw from the posterior.
+    """Stop at the first stage that no later one improves on in a draw from the posterior.
 
     In each round draw p_ij ~ Beta(1 + d_ij, 1 + n_ij - d_ij) for each pair, d_ij disagreements in
     n_ij cases, and play the first stage i with C_j - C_i >= p_ij for all j > i. On a tree walk down
-    from the root, each step into the branch whose draws gain most, until nothing below gains.
+    from the root. Each step goes into the branch whose draws gain most, until nothing below gains.
 
     Parameters
     ----------

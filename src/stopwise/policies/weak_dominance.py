@@ -11,11 +11,11 @@ from stopwise.policies.walk import best_by_averages, optimistic_rule
 
 
 class WeakDominance(Policy):
-    """Stop at the first stage that surely nothing beyond can better; else go to the end.
+    """Stop at the first stage that surely no later one improves on; else go to the end.
 
     In round t play the first stage i with C_j - C_i >= U_ij for all j > i, the last stage if there
-    is none, where U_ij = p̂_ij + sqrt(exploration · ln t / n_ij) and p̂_ij is the share of the n_ij
-    cases that showed both in which i and j disagreed (Algorithm 2). On a tree: `optimistic_walk`.
+    is none. Here U_ij = p̂_ij + sqrt(exploration · ln t / n_ij), and p̂_ij is the share of
+    disagreement in the n_ij cases that showed i and j (Algorithm 2). On a tree: `optimistic_walk`.
 
     Parameters
     ----------
