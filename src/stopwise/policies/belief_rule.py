@@ -1,6 +1,6 @@
-"""The rule that `BeliefStopping` has in force: a model fitted to what was told, and what follows.
+"""The rule in force in `BeliefStopping`: a model fitted to the counts, and its decisions.
 
-The rule is a function of the counts and the settings, so whoever restores them has the same rule.
+The rule is a function of the counts and the settings, so restoring them restores the rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from stopwise.policies.case_counts import CaseCounts
 from stopwise.policies.value_codes import ValueCodes
 
 MOST_KNOWN = 100_000
-"""So many sequences of outputs keep their decision; that of others is worked out each time."""
+"""The most sequences of outputs whose decision is remembered; others are computed each time."""
 
 
 class Entry(NamedTuple):
@@ -36,8 +36,8 @@ class Entry(NamedTuple):
     further: int | None  # the test that is run if the case goes on, ``None`` if all were
     answer: Hashable  # the answer if one stops
     error: float  # the chance, as believed, that it is wrong
-    # Whether the rule never comes here: someone ran on so as to learn, and runs to the end. Never
-    # so without exploration.
+    # Whether the rule itself never comes here: the case runs on to learn, and runs to the end.
+    # False without exploration.
     explores: bool
 
 
@@ -54,11 +54,12 @@ def left_to_run(outputs: Told, n_tests: int, *, skip: bool) -> list[int]:
 
 def run_to_the_end(outputs: Told, n_tests: int, *, skip: bool) -> Entry:
     """Return what to do before there is a rule: run all tests, in order."""
-    left, answer = left_to_run(outputs, n_tests, skip=skip), standing_answer(outputs)
+    further = next(iter(left_to_run(outputs, n_tests, skip=skip)), None)
+    answer = standing_answer(outputs)
     error = 1.0 if answer is None else math.nan
-    further = left[0] if left else None
-    test = STOP if further is None else further
-    return Entry(test, float(bool(left)), further, answer, error, False)
+    if further is None:
+        return Entry(STOP, 0.0, None, answer, error, False)
+    return Entry(further, 1.0, further, answer, error, False)
 
 
 class BeliefRule(ABC):
@@ -71,14 +72,14 @@ class BeliefRule(ABC):
     ) -> None:
         self.costs = cascade.costs
         self.answer: Answer = answer
-        self._spent_on_learning = exploration / np.sqrt(counts.n_rounds)  # a case
-        values = {y for told, label in counts.table for y in (*told, label) if y is not None}
+        self._learning_cost = exploration / np.sqrt(counts.n_rounds)  # a case, at most
+        values = {y for outputs, label in counts.table for y in (*outputs, label)} - {None}
         self._codes = ValueCodes(values, n_tests=cascade.n_stages)
         self.known: dict[Told, Entry] = {}
         self._cases = self._coded(counts)
         codes, weights = self._cases_to_fit()
-        shown = (codes != MISSING).any(axis=1)
-        table = PatternTable(codes[shown], weights[shown], self._codes.classes, cascade)
+        rows = (codes != MISSING).any(axis=1)
+        table = PatternTable(codes[rows], weights[rows], self._codes.classes, cascade)
         self.model = LatentClasses.fit(table, labels=self._labels(counts))
 
     def _cases_to_fit(self) -> tuple[IntArray, IntArray]:
@@ -97,47 +98,46 @@ class BeliefRule(ABC):
 
     def after(self, outputs: Told) -> Entry:
         """Return what to do after outputs that have been checked."""
-        found = self.known.get(outputs)
-        if found is None:
-            found = self._worked_out(outputs)
+        entry = self.known.get(outputs)
+        if entry is None:
+            entry = self._compute(outputs)
             if len(self.known) < MOST_KNOWN:
-                self.known[outputs] = found
-        return found
+                self.known[outputs] = entry
+        return entry
 
-    def _worked_out(self, outputs: Told) -> Entry:
+    def _compute(self, outputs: Told) -> Entry:
         codes = self._codes.of(outputs)
         is_new = any(c == MISSING and y is not None for c, y in zip(codes, outputs, strict=True))
         test, answer, error = self._as_usual(outputs) if is_new else self._decide(codes)
-        spent = self._spent_on_learning
-        explores = spent > 0 and not is_new and self._explores(outputs, codes)
+        budget = self._learning_cost
+        explores = budget > 0 and not is_new and self._explores(outputs, codes)
         if explores and self.answer == "last" and not self.skips:
             answer, error = self._more_believed(outputs, codes)
-        left = left_to_run(outputs, len(self.costs), skip=self.skips)
+        tests = left_to_run(outputs, len(self.costs), skip=self.skips)
         value = self._value(answer, outputs, codes)
-        if not left:
+        if not tests:
             return Entry(test, 0.0, None, value, error, explores)
         if test >= 0 and not explores:
             return Entry(test, 1.0, test, value, error, explores)
-        price = float(self.costs[left].sum())
-        chance = 1.0 if explores or price <= spent else float(spent / price)
-        return Entry(test, chance, left[0], value, error, explores)
+        price = float(self.costs[tests].sum())
+        chance = 1.0 if explores or price <= budget else float(budget / price)
+        return Entry(test, chance, tests[0], value, error, explores)
 
     def _more_believed(self, outputs: Told, codes: list[int]) -> tuple[int, float]:
-        """Return the output at which the rule stopped, or the last one if that is believed more.
+        """Return the output at which the rule stopped, or the last one if it is believed more.
 
-        With its chance to be wrong. What is run so as to learn must not spoil an answer.
+        The second value is its chance to be wrong. Running on to learn must not spoil an answer.
         """
         n = next(n for n in range(1, len(codes)) if self.after(outputs[:n]).test == STOP)
         belief = self.model.posterior(np.array([self._row(codes)]))[0]
-        shown = [[c for c in part if c != MISSING] for part in (codes[:n], codes)]
-        said = [part[-1] for part in shown if part]
-        if not said:
+        answers = [_last(part) for part in (codes[:n], codes) if _last(part) != MISSING]
+        if not answers:
             return MISSING, 1.0
-        answer = max(said, key=lambda code: float(belief[code]))
+        answer = max(answers, key=lambda code: float(belief[code]))
         return answer, 1 - float(belief[answer])
 
     def _as_usual(self, outputs: Told) -> Choice:
-        """Return what to do after a value never seen: its test errs as it does on the whole."""
+        """Return what to do after a value never seen, by the overall error rate of its test."""
         last = max(k for k, y in enumerate(outputs) if y is not None)
         errors = np.where(np.isnan(self.model.error_rates), 1.0, self.model.error_rates)
         totals = np.cumsum(self.costs) + errors
@@ -154,8 +154,8 @@ class BeliefRule(ABC):
 
     def _coded(self, counts: CaseCounts) -> ToldCases:
         total: dict[tuple[int, ...], list[int]] = {}
-        for (told, label), times in counts.table.items():
-            row = total.setdefault(tuple(self._codes.of(told)), [0, 0])
+        for (outputs, label), times in counts.table.items():
+            row = total.setdefault(tuple(self._codes.of(outputs)), [0, 0])
             row[0] += times
             row[1] += times * (label is not None)
         codes = np.array([self._row(list(row)) for row in total], dtype=np.int64)
@@ -165,17 +165,15 @@ class BeliefRule(ABC):
 
     def _labels(self, counts: CaseCounts) -> list[tuple[Told, Hashable, int]]:
         rows: list[tuple[Told, Hashable, int]] = []
-        for (told, label), times in counts.table.items():
+        for (outputs, label), times in counts.table.items():
             if label is None:
                 continue
+            values: Told = (*outputs, label)
             if self._codes.is_pooled:  # a label is a class beside the outputs of its own case
-                codes = self._codes.of((*told, label))
-                right: Hashable = codes.pop()
-                shown: Told = tuple(None if c == MISSING else c for c in codes)
-            else:
-                shown, right = told, label
+                values = tuple(None if c == MISSING else c for c in self._codes.of(values))
+            gaps = (None,) * (len(self.costs) - len(outputs))
             whole = max(round(times), 1)  # labels that fade count as whole ones
-            rows.append(((*shown, *(None,) * (len(self.costs) - len(told))), right, whole))
+            rows.append(((*values[:-1], *gaps), values[-1], whole))
         return rows
 
     def _row(self, codes: list[int]) -> list[int]:
@@ -191,16 +189,15 @@ class BeliefRule(ABC):
         first = decisions[0]
         shares = first.level.weights / first.level.weights.sum()
         start = float(self.costs[0] + shares @ first.values)
-        decided: dict[tuple[int, ...], tuple[Choice, float]] = {}
-        decided[()] = (Choice(0, MISSING, 1.0), start)
+        rule: dict[tuple[int, ...], tuple[Choice, float]] = {(): (Choice(0, MISSING, 1.0), start)}
         for k, level in enumerate(decisions):
             columns = (level.level.codes, level.stops, level.answers, level.errors, level.values)
-            for codes, stops, given, error, value in zip(
+            for codes, stops, answer, error, value in zip(
                 *(column.tolist() for column in columns), strict=True
             ):
-                choice = Choice(STOP if stops else k + 1, given, error)
-                decided[tuple(codes)] = (choice, value)
-        return decided
+                choice = Choice(STOP if stops else k + 1, answer, error)
+                rule[tuple(codes)] = (choice, value)
+        return rule
 
 
 class ChainRule(BeliefRule):
@@ -210,7 +207,7 @@ class ChainRule(BeliefRule):
 
     def __init__(self, cascade: Cascade, counts: CaseCounts, **settings: Any) -> None:
         super().__init__(cascade, counts, **settings)
-        self._decided = self._in_order()
+        self._rule = self._in_order()
 
     def _cases_to_fit(self) -> tuple[IntArray, IntArray]:
         return representative_cases(prefix_levels(self._cases, len(self._codes.classes)))
@@ -218,16 +215,12 @@ class ChainRule(BeliefRule):
     def _decide(self, codes: list[int]) -> Choice:
         if not codes:
             return Choice(0, MISSING, 1.0)  # nothing was run: there is no answer yet
-        known = self._decided.get(tuple(codes))
-        if known is not None:
-            return known[0]
+        if tuple(codes) in self._rule:
+            return self._rule[tuple(codes)][0]
         k = len(codes) - 1
         pattern = np.array([self._row(codes)])
         belief = self.model.posterior(pattern)
-        if self.answer == "last":
-            answer = next((c for c in reversed(codes) if c != MISSING), MISSING)
-        else:
-            answer = int(belief[0].argmax())
+        answer = _last(codes) if self.answer == "last" else int(belief[0].argmax())
         error = 1 - float(belief[0, answer]) if answer != MISSING else 1.0
         if k + 1 == len(self.costs):
             return Choice(STOP, answer, error)
@@ -272,8 +265,8 @@ class SkipRule(BeliefRule):
         if self.is_exact:
             place, rule = tuple(self._row(codes)), self._rule  # -1, the last index: not run
             return Choice(*(part[place].item() for part in (rule.tests, rule.answers, rule.errors)))
-        known = self._chain.get(tuple(codes))
-        chain = None if known is None else (known[0].test, known[1])
+        entry = self._chain.get(tuple(codes))
+        chain = None if entry is None else (entry[0].test, entry[1])
         seen = np.array(self._row(codes))
         return look_ahead(self.model, seen, self.costs, answer=self.answer, chain=chain)
 
@@ -288,11 +281,16 @@ class SkipRule(BeliefRule):
         return self.is_exact and not bool(self._rule.is_reached[tuple(self._row(codes))])
 
 
+def _last(codes: list[int]) -> int:
+    """Return the last code that is not missing, `MISSING` if there is none."""
+    return next((c for c in reversed(codes) if c != MISSING), MISSING)
+
+
 def belief_rule(
     cascade: Cascade, counts: CaseCounts, *, answer: Answer, skip: bool, exploration: float
 ) -> ChainRule | SkipRule | None:
     """Return the rule that follows from the counts; ``None`` if no test ever gave an output."""
-    if not any(y is not None for told, _ in counts.table for y in told):
+    if not any(y is not None for outputs, _ in counts.table for y in outputs):
         return None
     kind = SkipRule if skip else ChainRule
     return kind(cascade, counts, answer=answer, exploration=exploration)

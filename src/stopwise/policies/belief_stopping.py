@@ -1,4 +1,4 @@
-"""Stop by belief: after each output, go on or not by what a model expects, learned unlabelled."""
+"""Stop by belief: after each output, a model learned without labels decides whether to go on."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ GROWTH = 1.5  # of the number of cases, or of labels, after which the model is f
 class BeliefStopping(StoppingPolicy):
     """Run test after test on a case and stop once going on is not believed to pay.
 
-    A `LatentClasses` model is fitted to all outputs told, without labels or with a few. After each
-    output the case stops or goes on by the dynamic programme of `stopping_rule`: whichever has the
-    lower expected cost + error. The model is fitted again when the number of cases has grown by
-    half. Where the rule stops, a case is run to the end with a chance that makes this cost at most
-    ``exploration`` / √t mistakes a case after t cases: √t as much in all, and learning never ends.
+    A `LatentClasses` model is fitted to all outputs told, with no labels or a few. After each
+    output the dynamic programme of `stopping_rule` stops or goes on, whichever has the lower
+    expected cost + error. The model is fitted again when the number of cases has grown by half.
+    Where the rule stops, a case is run to the end with some chance, so that learning never ends.
+    After t cases this costs at most ``exploration`` / √t mistakes a case: √t as much in all.
 
-    Two tests alone do not identify the model. Then the later output is taken to be right, and the
-    rule stops where going on cannot pay whatever is right.
+    Two tests alone do not identify the model. Then the later output is assumed to be right, and the
+    rule stops where going on cannot pay, whatever is right.
 
     Parameters
     ----------
     cascade
         The tests and their prices; a chain.
     answer
-        ``"last"``: the answer is the output at which the rule stops. A case that runs on so as to
-        learn gets that or the last one, whichever is believed more. ``"believed"``: the value
-        believed most.
+        ``"last"``: the answer is the output at which the rule stops. A case that runs on to learn
+        gets that or the last one, whichever is believed more. ``"believed"``: the value believed
+        most.
     skip
         Tests may be run in any order, each at its own price: ask `choose` which to run next. The
         answer ``"last"`` is then the output of the last test, in the order of the cascade.
     exploration
-        What running on so as to learn may cost, in mistakes: this much over √t a case.
+        What running on to learn may cost, in mistakes: this much over √t a case.
     max_patterns
-        So many different sequences of outputs are counted; nothing is learned from others.
+        How many different sequences of outputs are counted; nothing is learned from others.
     memory
-        For about how many cases to remember, at least 256, if the world may change; see `Resolve`.
+        About how many cases to remember, at least 256, if the world may change; see `Resolve`.
         Not with ``skip``: a change of the rule would look like a change of the world.
     seed
         A seed or a generator for exploration.
@@ -160,8 +160,8 @@ class BeliefStopping(StoppingPolicy):
 
     def hold(self) -> int:
         """Return for how many more cases without labels the rule stays as it is (>= 1)."""
-        left: int = math.ceil(self._next_fit - self._counts.n_rounds)
-        return max(1, min(left, self._left_of_block))
+        rounds: int = math.ceil(self._next_fit - self._counts.n_rounds)
+        return max(1, min(rounds, self._left_of_block))
 
     @property
     def model(self) -> LatentClasses | None:
@@ -171,7 +171,7 @@ class BeliefStopping(StoppingPolicy):
 
     @property
     def exploration_cost(self) -> float:
-        """What running on so as to learn costs a case now, at most, in the unit of the costs."""
+        """The most that running on to learn costs a case now, in the unit of the costs."""
         worth = self.exploration * self.cascade.mistake_cost
         return float(worth / math.sqrt(max(self._fitted.n_rounds, 1)))
 
@@ -182,14 +182,14 @@ class BeliefStopping(StoppingPolicy):
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Case:
         """Return the outputs of a case and its label, or raise."""
-        _, told = self._checked_outputs(outputs, stage)
+        _, outputs = self._checked_outputs(outputs, stage)
         if label is not None:
             label = check_label(label)
             self._spelling.watch((label,))
             plain_output(label, name="label")
-        for value in told:  # they have to be saved
-            plain_output(value)
-        return self._stripped(told), label
+        for output in outputs:  # they have to be saved
+            plain_output(output)
+        return self._stripped(outputs), label
 
     def tell(self, outputs: Outputs, *, stage: int | None = None, label: Any = None) -> None:
         """Take in a case as every policy does; one like it that was told before is not checked."""
@@ -236,12 +236,15 @@ class BeliefStopping(StoppingPolicy):
         return self._rule
 
     def _fit_to(self, counts: CaseCounts) -> None:
-        """Make the rule that follows from ``counts``, which are these or what they were."""
+        """Make the rule that follows from ``counts``: the present or earlier ones."""
         self._rule = None
         if counts.n_rounds >= FIRST_FIT:
-            spent, skip = self.exploration, self.skip
             self._rule = belief_rule(
-                self.cascade, counts, answer=self.answer, skip=skip, exploration=spent
+                self.cascade,
+                counts,
+                answer=self.answer,
+                skip=self.skip,
+                exploration=self.exploration,
             )
         self._fitted = counts.copy()
         self._source, self._turn_fitted = self._stored["cases"], self._turn
@@ -253,13 +256,13 @@ class BeliefStopping(StoppingPolicy):
         if rule is not None and type(outputs_so_far) in (tuple, list):  # else it is checked first
             try:
                 return rule.known[tuple(outputs_so_far)]
-            except (KeyError, TypeError):  # not worked out yet, or not hashable: refused below
+            except (KeyError, TypeError):  # not computed yet, or not hashable: refused below
                 pass
-        told = self._prefix(outputs_so_far)
+        prefix = self._prefix(outputs_so_far)
         if rule is None:
-            return run_to_the_end(told, self.cascade.n_stages, skip=self.skip)
+            return run_to_the_end(prefix, self.cascade.n_stages, skip=self.skip)
         with self._lock:
-            return rule.after(told)
+            return rule.after(prefix)
 
     def _choose_without(self, outputs_so_far: Outputs, failed: Any) -> int | None:
         """Choose by looking one test ahead, where some tests are not to be run again."""
@@ -268,22 +271,22 @@ class BeliefStopping(StoppingPolicy):
             return self.choose(outputs_so_far)
         if not self.skip:
             raise SettingError("skip must be true for tests to be left out as failed")
-        rule, told = self._rule_in_force(), self._prefix(outputs_so_far)
+        rule, prefix = self._rule_in_force(), self._prefix(outputs_so_far)
         if isinstance(rule, SkipRule):
-            test = rule.without(told, tests).test
+            test = rule.without(prefix, tests).test
             return None if test < 0 else test
-        left = left_to_run(told, self.cascade.n_stages, skip=True)
-        return next((k for k in left if k not in tests), None)
+        others = left_to_run(prefix, self.cascade.n_stages, skip=True)
+        return next((k for k in others if k not in tests), None)
 
     def _prefix(self, outputs_so_far: Any) -> Told:
-        told = self._stripped(super()._prefix(outputs_so_far))
-        return () if self.skip and told == (None,) else told
+        prefix = self._stripped(super()._prefix(outputs_so_far))
+        return () if self.skip and prefix == (None,) else prefix
 
-    def _stripped(self, told: Told) -> Told:
+    def _stripped(self, outputs: Told) -> Told:
         """Return what is counted: with ``skip`` a missing output at the end says nothing."""
-        while self.skip and len(told) > 1 and told[-1] is None:
-            told = told[:-1]
-        return told
+        while self.skip and len(outputs) > 1 and outputs[-1] is None:
+            outputs = outputs[:-1]
+        return outputs
 
     def _read_statistic(self, name: str, saved: Any) -> CaseCounts:
         return CaseCounts.from_state(saved, self.cascade, self.max_patterns, self._checked)

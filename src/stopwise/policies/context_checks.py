@@ -1,4 +1,4 @@
-"""Contexts, batches and saved models as they come in: read, checked, and told what is amiss."""
+"""Checks of contexts and of saved models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stopwise.checks import LARGEST_FEATURE
 from stopwise.errors import ContextError, StateError
 from stopwise.policies.pair_models import CUT, UNSEEN
 
-# Without a learned scale far smaller features are too large.
+# The largest feature, and the largest one if no scale is learned.
 LARGEST = LARGEST_FEATURE
 LARGEST_UNSCALED = 1e3
 
@@ -29,7 +29,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "held_pairs": (UNSEEN, 1),
     "counts": (0, _MOST),
 }
-# What rounding may add up to, as a share of what a model began with.
+# How far rounding may add up, as a share of the values at the start.
 _SLACK = 1e-9
 
 
@@ -53,12 +53,14 @@ def check_context(context: Any, n_features: int, largest: float = LARGEST) -> li
                 if -LARGEST <= value <= LARGEST
                 else f"finite, at most {LARGEST:g} in size"
             )
-            raise ContextError(f"context must be {rule}, got {_shown(value)} at feature {k + 1}")
+            raise ContextError(
+                f"context must be {rule}, got {_short_repr(value)} at feature {k + 1}"
+            )
     return [float(value) for value in values]
 
 
-def _shown(value: Any) -> str:
-    # A number of thousands of digits would be refused by repr, or fill the page.
+def _short_repr(value: Any) -> str:
+    # repr would refuse a number of thousands of digits, or fill the page with it.
     return "a larger number" if isinstance(value, int) and abs(value) > LARGEST else repr(value)
 
 
@@ -73,17 +75,19 @@ def checked_memory(name: str, values: Any, like: Any) -> Any:
     low, high = _RANGES[name]
     if not low <= values <= high or (name in _WHOLE and not isinstance(values, int)):
         kind = "whole numbers" if name in _WHOLE else "numbers"
-        raise StateError(f"{name} must hold {kind} in {low:g} to {high:g}, got {_shown(values)}")
+        raise StateError(
+            f"{name} must hold {kind} in {low:g} to {high:g}, got {_short_repr(values)}"
+        )
     return values if name in _WHOLE else float(values)
 
 
 def check_memory(memory: dict[str, Any], warm_up: int, regularisation: float) -> None:
-    """Raise `StateError` if no cases can have left these numbers, each possible by itself."""
+    """Raise `StateError` if no cases can lead to these numbers together."""
     n_rounds, n_cut = memory["counts"]
-    learned = n_rounds if n_rounds >= warm_up else 0
-    if n_cut > learned or max(memory["seen"], default=0) > learned:
+    most = n_rounds if n_rounds >= warm_up else 0
+    if n_cut > most or max(memory["seen"], default=0) > most:
         raise StateError(
-            f"model must have learned from at most {learned} cases, got seen {memory['seen']} "
+            f"model must have learned from at most {most} cases, got seen {memory['seen']} "
             f"and {n_cut} that were cut"
         )
     for p, seen in enumerate(memory["seen"]):

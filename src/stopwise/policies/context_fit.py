@@ -1,4 +1,4 @@
-"""Whether features carry the logistic model of contextual policies, and richer features."""
+"""A test of the logistic model of contextual policies, and richer features."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from stopwise.outputs import check_outputs
 from stopwise.policies.context_checks import check_context
 from stopwise.policies.logistic import chances
 
-# Newton's steps of a fit, and the least that coefficients are drawn to 0, so that it ends.
+# Newton steps of a fit, and the ridge penalty with which it converges.
 STEPS = 25
 RIDGE = 1e-3
-# Fewer cases say too little.
+# With fewer cases a pair is left out.
 CASES_A_COEFFICIENT = 10
 
 
@@ -39,7 +39,7 @@ class PairFit:
 def context_misfit(cases: Iterable[tuple[Any, Any]], cascade: Cascade) -> tuple[PairFit, ...]:
     """Test whether P(Y^i ≠ Y^j | x) = σ(θ_ij·x) for each pair, against squares and products.
 
-    A small p-value says that the features do not carry the model: give the policy
+    A small p-value says that the model does not fit with these features: give the policy
     `quadratic_features`, or other features. Cases have to be stopped by their features or at
     random, not by their outputs. Pairs with too few cases are left out.
 
@@ -65,28 +65,28 @@ def context_misfit(cases: Iterable[tuple[Any, Any]], cascade: Cascade) -> tuple[
     """
     from scipy.special import chdtrc  # the chance that χ² exceeds a value
 
-    told: list[Any] = []
+    rows: list[Any] = []
     contexts: list[list[float]] = []
     for outputs, context in cases:
-        told.append(check_outputs(outputs, cascade)[1])
+        rows.append(check_outputs(outputs, cascade)[1])
         contexts.append(check_context(context, len(contexts[0] if contexts else context)))
-    x = np.array(contexts, dtype=np.float64).reshape(len(told), len(contexts[0]) if told else 0)
+    x = np.array(contexts, dtype=np.float64).reshape(len(rows), len(contexts[0]) if rows else 0)
     pairs = list(combinations(range(cascade.n_stages), 2))
-    found = []
+    fits = []
     for i, j in pairs:
-        shown = [r for r, row in enumerate(told) if j < len(row) and None not in (row[i], row[j])]
+        both = [r for r, row in enumerate(rows) if j < len(row) and None not in (row[i], row[j])]
         d = x.shape[1]
-        if len(shown) < CASES_A_COEFFICIENT * (1 + d * (d + 3) // 2):
+        if len(both) < CASES_A_COEFFICIENT * (1 + d * (d + 3) // 2):
             continue
-        features = _scaled(x[shown])
+        features = _scaled(x[both])
         more = _independent(_scaled(quadratic_features(features)[:, d:]))
         if not more.shape[1]:
             continue
-        disagreed = np.array([float(told[r][i] != told[r][j]) for r in shown])
+        disagreed = np.array([float(rows[r][i] != rows[r][j]) for r in both])
         statistic = _score(disagreed, features, more)
         chance = float(chdtrc(more.shape[1], max(statistic, 0.0))) * len(pairs)
-        found.append(PairFit(i, j, len(shown), statistic, more.shape[1], min(chance, 1.0)))
-    return tuple(found)
+        fits.append(PairFit(i, j, len(both), statistic, more.shape[1], min(chance, 1.0)))
+    return tuple(fits)
 
 
 def quadratic_features(contexts: Any) -> FloatArray:
@@ -117,12 +117,12 @@ def _scaled(x: FloatArray) -> FloatArray:
 
 def _independent(columns: FloatArray) -> FloatArray:
     """Leave out columns that are constant or follow from those before them."""
-    kept: list[int] = []
+    basis: list[int] = []
     for k in range(columns.shape[1]):
-        part = columns[:, [*kept, k]]
-        if np.linalg.matrix_rank(part, tol=1e-6 * max(len(part), 1) ** 0.5) == len(kept) + 1:
-            kept.append(k)
-    return columns[:, kept]
+        part = columns[:, [*basis, k]]
+        if np.linalg.matrix_rank(part, tol=1e-6 * max(len(part), 1) ** 0.5) == len(basis) + 1:
+            basis.append(k)
+    return columns[:, basis]
 
 
 def _score(y: FloatArray, features: FloatArray, more: FloatArray) -> float:

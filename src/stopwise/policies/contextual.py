@@ -1,4 +1,4 @@
-"""Ask and tell with a context: what every contextual policy does beside its rule."""
+"""Ask and tell with a context: the base of policies that look at features."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from stopwise.policies.pair_models import (
     scale_features,
 )
 
-# Below this rounding would eat up what is learned.
+# Below this, rounding errors would be larger than what is learned.
 LEAST_REGULARISATION = 1e-6
 # A model of all pairs takes 8 bytes a number at least.
 MOST_NUMBERS = 20_000_000
@@ -42,10 +42,10 @@ class ContextualPolicy(Learner):
     """A learner that says where to stop a case of which some features are known beforehand.
 
     It models P(Y^i ≠ Y^j | x) as σ(θ_ij·x) for each pair of stages, and learns θ_ij online from the
-    cases that showed both; memory and work a round do not grow. Features are shifted and scaled by
-    the mean and standard deviation of the first ``warm_up`` cases, fixed from then on; until then
-    every case goes to the last stage. What is learned depends on the order of the cases, if ever
-    so little, so there is no `merge`.
+    cases that showed both. Memory and work a round do not grow. Features are shifted and scaled by
+    the mean and standard deviation of the first ``warm_up`` cases, fixed from then on. Until then
+    every case goes to the last stage. What is learned depends slightly on the order of the cases,
+    so there is no `merge`.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class ContextualPolicy(Learner):
     exploration
         How many squared standard deviations a bound is away, per ln t; more goes deep for longer.
     regularisation
-        λ: how strongly coefficients are drawn to 0, in units of one case at p = 1/2 times 4; at
+        λ: how strongly coefficients are shrunk to 0, in units of one case at p = 1/2 times 4; at
         least 1e-6.
     intercept
         Whether to add a constant feature. Without it features are not shifted, only divided.
@@ -122,14 +122,14 @@ class ContextualPolicy(Learner):
 
     def ask_many(self, contexts: Iterable[Any]) -> list[int]:
         """Return the stages for cases that start now, before any of them is told."""
-        checked = self._checked_contexts(contexts)
+        rows = self._checked_contexts(contexts)
         with self._lock:
-            return [self._choose(context) for context in checked]
+            return [self._choose(features) for features in rows]
 
     def recommend(self, context: Any) -> int:
-        """Return the stage that looks best for this context, with no regard for what is unknown.
+        """Return the stage that looks best for this context, without regard to uncertainty.
 
-        The last one before anything is known.
+        Before anything is known it is the last stage.
         """
         features = self._checked_context(context)
         with self._lock:
@@ -169,8 +169,8 @@ class ContextualPolicy(Learner):
         self, outputs: Any, *, context: Any, stage: int | None = None, label: Any = None
     ) -> tuple[list[float], Any]:
         """Return the features of a case and which pairs disagreed, or raise."""
-        _, told = self._checked_outputs(outputs, stage, label)
-        return self._checked_context(context), self._pairs(told)
+        _, outputs = self._checked_outputs(outputs, stage, label)
+        return self._checked_context(context), self._pairs(outputs)
 
     def _take(self, case: tuple[list[float], Any], times: int) -> None:
         for _ in range(times):
@@ -227,16 +227,16 @@ class ContextualPolicy(Learner):
             deviations=np.zeros(P),
         )
 
-    def _pairs(self, told: tuple[Hashable, ...]) -> Any:
+    def _pairs(self, outputs: tuple[Hashable, ...]) -> Any:
         """Return for each pair of tests that were run 1 if it disagreed, 0 if not, or `UNSEEN`."""
         first: dict[Hashable, int] = {None: UNSEEN}
-        codes = [first.setdefault(y, len(first)) for y in told]
+        codes = [first.setdefault(y, len(first)) for y in outputs]
         if type(self._model.x) is list:
             both = ((codes[i], codes[j]) for j in range(len(codes)) for i in range(j))
             return [UNSEEN if a < 0 or b < 0 else int(a != b) for a, b in both]
         n_pairs = len(codes) * (len(codes) - 1) // 2
-        known = np.array(codes, dtype=np.int64)
-        earlier, later = known.take(self._earlier[:n_pairs]), known.take(self._later[:n_pairs])
+        array = np.array(codes, dtype=np.int64)
+        earlier, later = array.take(self._earlier[:n_pairs]), array.take(self._later[:n_pairs])
         pairs = (earlier != later).view(np.int8)
         if min(codes) < 0:
             pairs[(earlier < 0) | (later < 0)] = UNSEEN
@@ -247,16 +247,16 @@ class ContextualPolicy(Learner):
 
     @property
     def _largest(self) -> float:
-        """The largest size of a feature that is taken."""
+        """The largest size of a feature that is accepted."""
         return LARGEST if self.warm_up else LARGEST_UNSCALED
 
     def _checked_contexts(self, contexts: Any) -> list[list[float]]:
         if isinstance(contexts, (str, bytes)) or not isinstance(contexts, Iterable):
             raise ContextError(f"contexts must be a sequence of contexts, got {contexts!r}")
-        checked = []
+        rows = []
         for number, context in enumerate(contexts, start=1):
             try:
-                checked.append(self._checked_context(context))
+                rows.append(self._checked_context(context))
             except ContextError as error:
                 raise ContextError(f"{error}; it is context {number}") from None
-        return checked
+        return rows

@@ -1,4 +1,4 @@
-"""With contexts, play what is known to be best, or what settles the first open question."""
+"""With contexts, play the stage that is known to be best, or settle the first open question."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class ContextualResolve(ContextualPolicy):
     For a case with features x and each pair, θ̂_ij·x ± sqrt(exploration · ln(1 + t) · xᵀ H_ij⁻¹ x)
     bounds the log odds of disagreement. A stage is refuted if for some later one the price is below
     the lower bound, accepted if for all later ones it is above the upper bound. Play the first
-    stage that is not refuted if it is accepted, else the deepest test on which that hangs: every
-    undecided round shows what it is undecided about, so nothing stays open for want of looking.
+    stage that is not refuted if it is accepted, else the deepest test that it depends on. So every
+    undecided round shows what it is undecided about, and no question stays open unobserved.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Which stage to play for a context: the rules of all contextual policies, in one function.
 
-It runs in Python and is compiled alike, once for all of them: a kernel for each rule would take
-numba three times as long. The price of pair (i, j) *covers* it where C_j - C_i >= U_ij(x), an upper
-bound on P(Y^i ≠ Y^j | x): surely i need not go on to j. All is compared in log odds, so that the
-bound is θ_ij·x + sqrt(bonus · xᵀ H_ij⁻¹ x).
+It runs in Python and is compiled once for all of them: a kernel for each rule would take numba
+three times as long. The price of pair (i, j) *covers* it if C_j - C_i >= U_ij(x), an upper bound on
+P(Y^i ≠ Y^j | x): then going on from i to j surely does not pay. Everything is compared in log odds,
+so the bound is θ_ij·x + sqrt(bonus · xᵀ H_ij⁻¹ x).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def contextual_stage(
 ) -> int:
     """Return the stage that a rule plays; the last one while features have no scale.
 
-    A bound is sqrt(bonus) standard deviations away. The bonus grows with the rounds; where θ_ij·x
-    is drawn, normal with mean θ̂_ij·x and variance bonus · xᵀ H_ij⁻¹ x, it does not.
+    A bound is sqrt(bonus) standard deviations away, and the bonus grows with the rounds. It does
+    not grow if θ_ij·x is drawn, normal with mean θ̂_ij·x and variance bonus · xᵀ H_ij⁻¹ x.
     """
     if not is_warm(model):
         return n_stages - 1
@@ -41,7 +41,7 @@ def covered_stage(
 ) -> int:
     """Return the first stage i whose prices cover all pairs (i, j), j > i; the last if none does.
 
-    A bound on a pair that was never seen covers nothing. A draw stands in place of the bound.
+    A bound on a pair that was never seen covers nothing. A draw takes the place of the bound.
     """
     last = n_stages - 1
     for i in range(last):

@@ -11,7 +11,7 @@ from stopwise.policies.contextual_rules import DRAWN, contextual_stage
 
 
 class ContextualThompson(ContextualPolicy):
-    """Stop a case at the first stage that nothing beyond betters in a draw from the posterior.
+    """Stop a case at the first stage that no later one improves on in a draw from the posterior.
 
     In each round draw θ_ij·x ~ N(θ̂_ij·x, exploration · xᵀ H_ij⁻¹ x) for each pair (Laplace's
     approximation), and play the first stage i with C_j - C_i >= σ(θ_ij·x) for all j > i.

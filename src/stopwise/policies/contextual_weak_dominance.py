@@ -8,13 +8,13 @@ from stopwise.policies.contextual_rules import BOUND, contextual_stage
 
 
 class ContextualWeakDominance(ContextualPolicy):
-    """Stop a case at the first stage that surely nothing beyond can better for cases like it.
+    """Stop a case at the first stage that surely no later one improves on for cases like it.
 
     In round t, for a case with features x, play the first stage i with
     C_j - C_i >= σ(θ̂_ij·x + sqrt(exploration · ln(1 + t) · xᵀ H_ij⁻¹ x)) for all j > i, the last
     stage if there is none. H_ij = λI + Σ σ'(θ̂_ij·x) x xᵀ over the cases that showed both i and j.
-    Like Algorithm 2 it can get stuck: a stage may be played that never shows what an earlier one
-    waits for. `ContextualResolve` does not.
+    Like Algorithm 2 it can get stuck at a stage that never shows what an earlier stage waits for.
+    `ContextualResolve` cannot.
 
     Parameters
     ----------

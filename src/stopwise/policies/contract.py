@@ -1,6 +1,6 @@
-"""The laws of a policy, as tests to run on your own.
+"""The laws of a policy, as tests that you can run on your own policies.
 
-Derive a test class and say how a policy is made; pytest finds the laws in it::
+Derive a test class and define how a policy is made; pytest finds the laws in it::
 
     class TestMyPolicy(PolicyContract):
         @pytest.fixture
@@ -43,19 +43,19 @@ class Case(NamedTuple):
 
     def told(self, policy: Any, stage: int) -> Any:
         """Return the case as ``policy`` is told it when it was stopped at ``stage``."""
-        shown = tuple(self.outputs[test] for test in policy.cascade.path(stage))
-        return told_as(policy, shown, self.label, stage, self.context)
+        outputs = tuple(self.outputs[test] for test in policy.cascade.path(stage))
+        return told_as(policy, outputs, self.label, stage, self.context)
 
 
 def told_as(
-    policy: Any, shown: Any, label: Any = 1, stage: int | None = None, context: Any = (0.0,)
+    policy: Any, outputs: Any, label: Any = 1, stage: int | None = None, context: Any = (0.0,)
 ) -> Any:
     """Return outputs as a case of ``policy``: with the label, features and stage that it needs."""
-    known = {"outputs": shown, "label": label, "stage": stage}
+    values = {"outputs": outputs, "label": label, "stage": stage}
     if isinstance(policy, ContextualPolicy):
-        known["context"] = features(policy, context)
-    case = tuple(known[name] for name in policy._case_names())
-    return case if len(case) > 1 else shown
+        values["context"] = features(policy, context)
+    case = tuple(values[name] for name in policy._case_names())
+    return case if len(case) > 1 else outputs
 
 
 def features(policy: Any, context: Any) -> tuple[float, ...]:
@@ -65,10 +65,11 @@ def features(policy: Any, context: Any) -> tuple[float, ...]:
 
 def tell(policy: Any, case: Any) -> None:
     """Tell what `told_as` made."""
-    given = parts(case, policy._case_names())
-    if isinstance(policy, StoppingPolicy) and isinstance(given["outputs"], tuple):
-        given["stage"] = len(given["outputs"]) - 1 if given["outputs"] else None
-    policy.tell(**given)
+    values = parts(case, policy._case_names())
+    outputs = values["outputs"]
+    if isinstance(policy, StoppingPolicy) and isinstance(outputs, tuple):
+        values["stage"] = len(outputs) - 1 if outputs else None
+    policy.tell(**values)
 
 
 def ask(policy: Any, case: Case) -> int:
@@ -106,11 +107,11 @@ def draw_cases(n_stages: int, n: int, seed: Any, *, missing: float = 0.0) -> lis
     errors = np.sort(rng.random(n_stages) * 0.6)[::-1]
     labels = rng.integers(2, size=n)
     outputs = labels[:, None] ^ (rng.random((n, n_stages)) < errors)
-    gone = rng.random((n, n_stages)) < missing
+    gaps = rng.random((n, n_stages)) < missing
     contexts = np.column_stack([labels, outputs[:, 0]]) + rng.normal(size=(n, 2))
     return [
-        Case(tuple(None if g else int(y) for y, g in zip(row, lost, strict=True)), int(y), tuple(x))
-        for row, lost, y, x in zip(outputs, gone, labels, contexts.tolist(), strict=True)
+        Case(tuple(None if g else int(y) for y, g in zip(row, gap, strict=True)), int(y), tuple(x))
+        for row, gap, y, x in zip(outputs, gaps, labels, contexts.tolist(), strict=True)
     ]
 
 
@@ -199,21 +200,19 @@ class PolicyContract:
         policy = make(CHAIN)
         play(policy, draw_cases(3, 50, 12))
         state = policy.to_state()
-        kept, again = copy.deepcopy(state), policy_from_state(state, classes=(type(policy),))
+        before, again = copy.deepcopy(state), policy_from_state(state, classes=(type(policy),))
         play(policy, draw_cases(3, 30, 13))
         play(again, draw_cases(3, 30, 14))
-        assert state == kept
+        assert state == before
 
     def test_a_damaged_state_is_refused(self, make: Make) -> None:
         policy = make(CHAIN)
         play(policy, draw_cases(3, 50, 15))
         state, classes = policy.to_state(), (type(policy),)
-        damages: list[dict[str, Any]] = [
-            {k: v for k, v in state.items() if k != name}
-            for name in ("policy", "version", "cascade", "settings", "statistics")
-        ]
+        damages: list[dict[str, Any]] = []
         values: list[Any] = [None, [], "much", -1, True]
         for name in ("policy", "version", "cascade", "settings", "statistics"):
+            damages.append({k: v for k, v in state.items() if k != name})
             damages += [{**state, name: value} for value in values]
         damages += [{**state, "colour": 1}, {**state, "settings": {"colour": "red"}}]
         damages += [{**state, "version": 3}, {**state, "cascade": Cascade([0.0, 1.0]).to_state()}]
@@ -279,12 +278,12 @@ def _counted(policy: Any) -> dict[str, Any]:
 
 
 def _refused(policy: Any, error: type[Exception], act: Callable[..., Any]) -> str:
-    """Assert that ``act`` raises ``error`` and leaves the policy as it was; return what it says."""
-    before, said = policy.to_state(), None
+    """Assert that ``act`` raises ``error`` and leaves the policy as it was; return the message."""
+    before, message = policy.to_state(), None
     try:
         act()
     except error as refusal:
-        said = str(refusal)
-    assert said is not None, f"{error.__name__} was not raised"
+        message = str(refusal)
+    assert message is not None, f"{error.__name__} was not raised"
     assert policy.to_state() == before
-    return said
+    return message

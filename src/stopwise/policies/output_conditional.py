@@ -1,4 +1,4 @@
-"""Stop after seeing outputs: each case goes on until going on cannot pay, whatever is right."""
+"""Stop after seeing outputs, once going on cannot pay, whatever answer is right."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from stopwise.theory.gain import gain_of_going_on
 
 @dataclass(frozen=True)
 class Outlook:
-    """The most that going on from a prefix can gain, in mistakes a case, labels unknown."""
+    """The most that going on from a prefix can gain without labels, in mistakes a case."""
 
     n_followed: int  # how many cases went on from there
     estimate: float  # by the observed shares; NaN if there are none
-    # What the evidence that `Resolve` would demand leaves possible.
+    # The bounds by the evidence that `Resolve` would demand.
     low: float
     high: float
 
@@ -43,27 +43,27 @@ class OutputConditional(StoppingPolicy):
     After a prefix s of outputs the next test changes the standing answer with chance h(s). The most
     that going on can gain is G(s) = h - c + (1 - h) max(0, G(s, same again)), with c the price of
     the next test: see `stopwise.theory.gain`. The policy stops where an upper bound of G(s) is
-    at most 0. The bound has in place of each h the highest chance that n·kl(ĥ, h) <= the evidence
-    demanded by `Resolve` leaves possible, so a prefix about which little is known goes on and is
-    learned about; since the demand grows with t no prefix stays unexplored for ever.
+    at most 0. The bound replaces each h by the largest h with n·kl(ĥ, h) <= the evidence demanded
+    by `Resolve`. So a case goes on from a prefix about which little is known. Since the demand
+    grows with t, no prefix stays unexplored for ever.
 
-    The rule that it comes to is the best where *conditional weak dominance* holds, and never costs
-    more than the last test for every case; so `Cascade.cut` the cascade at the stage you would use
-    for all. On the way it may for a while stop where going on pays. ``docs/contexts.md`` says what
-    is proved.
+    In the limit the rule is the best one where *conditional weak dominance* holds, and never costs
+    more than running all tests on every case. So `Cascade.cut` the cascade at the stage that you
+    would use for all. Before that it may stop for a while where going on pays. ``docs/contexts.md``
+    says what is proved.
 
     Parameters
     ----------
     cascade
         The tests and their prices; a chain.
     indifference
-        What a case may cost more than it had to, in the unit of the costs.
+        How much more than necessary a case may cost, in the unit of the costs.
     max_prefixes
-        So many sequences of outputs have counts of their own; others, and all if it is 0, are
-        pooled by which of their outputs agree. 0 is right for outputs of very many values.
+        How many sequences of outputs have counts of their own. Others, and all if it is 0, are
+        pooled by which of their outputs agree. Use 0 for outputs of very many values.
     memory
-        For about how many cases to remember if the world may change; see `Resolve`. The shares that
-        are watched are how often the next test changes the answer after each prefix.
+        About how many cases to remember if the world may change; see `Resolve`. After each prefix,
+        the share of cases in which the next test changes the answer is tested for a change.
 
     >>> policy = OutputConditional(Cascade(costs=[0.0, 0.2]))
     >>> for outputs in [("well", "well"), ("ill", "well"), ("ill", "ill")] * 30:
@@ -90,7 +90,7 @@ class OutputConditional(StoppingPolicy):
         self._costs: list[float] = cascade.costs.tolist()
         self._keep("prefixes", PrefixCounts(cascade, max_prefixes=self.max_prefixes), memory)
         self.memory = None if memory is None else int(memory)
-        # What was worked out since the last tell that concerns it.
+        # Results that are valid until the next tell that concerns their place.
         self._valid_for: tuple[Any, ...] = ()
         self._verdicts: dict[Place, Any] = {}
         self._highest: dict[Place, Any] = {}
@@ -117,34 +117,34 @@ class OutputConditional(StoppingPolicy):
         place = self._counts.place(prefix) if prefix else ROOT
         if prefix and not self._goes_on(place):
             return len(prefix) - 1
-        # An output not met before goes on if the next test costs less than a mistake.
+        # After a new output a case goes on if the next test costs less than a mistake.
         last = len(self._costs) - 1
         dear = (s for s in range(len(prefix), last) if self._costs[s + 1] + self._zone >= 1)
         return min(next(dear, last), self._first_stop_below(place))
 
     def _first_stop_below(self, place: Place) -> int:
-        """Return the first stage at which a case from here may be stopped, by what was met."""
-        found = self._first_stops.get(place)
-        if found is None:
-            found = len(self._costs)
+        """Return the first stage at which a case from here may be stopped, by the outputs met."""
+        stage = self._first_stops.get(place)
+        if stage is None:
+            stage = len(self._costs)
             for child in self._counts.children(place):
                 if not self._goes_on(child):
-                    found = len(place.pattern)
+                    stage = len(place.pattern)
                     break
-                found = min(found, self._first_stop_below(child))
-            self._first_stops[place] = found
-        return found
+                stage = min(stage, self._first_stop_below(child))
+            self._first_stops[place] = stage
+        return stage
 
     def _forget_if_outdated(self) -> None:
         """Forget all verdicts when more evidence is demanded, or other prefixes are pooled."""
         valid_for = (epoch_end(self._span), self._counts.is_full, self._turn)
         if valid_for != self._valid_for:
             self._valid_for = valid_for
-            for found in (self._verdicts, self._highest, self._first_stops):
-                found.clear()
+            for results in (self._verdicts, self._highest, self._first_stops):
+                results.clear()
 
     def recommend(self, outputs_so_far: Outputs) -> Decision:
-        """Say what looks best after the outputs so far, with no regard for what is to be learned.
+        """Say what looks best after the outputs so far, without regard to what is to be learned.
 
         ``Decision.UNDECIDED`` if nobody ever went on from there.
         """
@@ -168,18 +168,17 @@ class OutputConditional(StoppingPolicy):
             return Outlook(round(n), estimate, self._gain(place, 0.0), self._gain(place, 1.0))
 
     def _checked(self, outputs: Any, *, stage: int | None = None, label: Any = None) -> Told:
-        """Return what a case showed, or raise."""
-        _, told = self._checked_outputs(outputs, stage, label)
+        case = self._checked_outputs(outputs, stage, label)[1]
         if self.max_prefixes:  # they have to be saved
-            for output in told:
+            for output in case:
                 plain_output(output)
-        return told
+        return case
 
     def _take(self, case: Told, times: int) -> None:
-        # A verdict rests on a place and those after it: only those on the way of the case change.
+        # A verdict rests on a place and those after it, so only places on the case's way change.
         for place in (ROOT, *self._count(lambda table: table.add(case, times))):
-            for found in (self._verdicts, self._highest, self._first_stops):
-                found.pop(place, None)
+            for results in (self._verdicts, self._highest, self._first_stops):
+                results.pop(place, None)
         self._forget_if_outdated()
 
     def _read_statistic(self, name: str, saved: Any) -> PrefixCounts:
@@ -187,18 +186,17 @@ class OutputConditional(StoppingPolicy):
 
     def _goes_on(self, place: Place) -> bool:
         """Whether the upper bound of the gain exceeds the zone."""
-        found = self._verdicts.get(place)
-        if found is None:
-            found = self._verdicts[place] = self._works_out_to_go_on(place)
-        return bool(found)
+        if place not in self._verdicts:
+            self._verdicts[place] = self._may_gain(place)
+        return bool(self._verdicts[place])
 
-    def _works_out_to_go_on(self, place: Place) -> bool:
-        """Return what `_goes_on` does, without working out the bound."""
+    def _may_gain(self, place: Place) -> bool:
+        """Return whether the upper bound exceeds the zone, without computing the bound."""
         stage = len(place.pattern) - 1
         if stage == len(self._costs) - 1:
             return False
         n, changed, missing = self._counts.of(place)
-        most = self._costs[stage + 1] + self._zone  # what one may pay for the next test
+        most = self._costs[stage + 1] + self._zone  # the price of the next test and the zone
         if most >= 1 or changed > n * most or not n:
             return most < 1
         later = self._later(place, n - changed, missing, 1.0)
@@ -218,7 +216,7 @@ class OutputConditional(StoppingPolicy):
             return 0.0
         n, changed, missing = self._counts.of(place)
         price = self._costs[stage + 1]
-        if not n:  # all is possible; by the observed shares nothing ever changes
+        if not n:  # any gain is possible; the estimate is that nothing ever changes
             return gain_of_going_on(0.0 if end is None else end, price, 0.0)
         share = changed / n
         chance = share if end is None else edge_of_ball(share, end, self._demand(n) / n)
@@ -228,9 +226,9 @@ class OutputConditional(StoppingPolicy):
 
     def _later(self, place: Place, unchanged: int, missing: int, end: float | None) -> float:
         """Return what can be gained after an output that confirms the answer or is missing."""
-        lost = missing / unchanged if unchanged else 0.0
+        gap = missing / unchanged if unchanged else 0.0
         later = 0.0
-        for confirmed, share in ((True, 1 - lost), (False, lost)):
+        for confirmed, share in ((True, 1 - gap), (False, gap)):
             if share:
                 then = self._counts.next_place(place, confirmed=confirmed)
                 gain = self._highest.get(then) if end == 1.0 else None

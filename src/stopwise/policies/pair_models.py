@@ -1,9 +1,9 @@
-"""What a contextual learner knows: one logistic model a pair of stages, and the features' scale.
+"""What a contextual learner knows: a logistic model for each pair of stages, and the scale.
 
-Everything is in `Model`, which functions change in place. They run in Python and are compiled
-alike, but for those in `LOOPS`: the pairs of a large model go through NumPy at once, those of a
-small one, kept in lists, one after the other, as in machine code. The pair (i, j), i < j, has the
-number j (j - 1) / 2 + i.
+Everything is in `Model`, which functions change in place. They run in Python and are compiled as
+they are, except those in `LOOPS`. In Python, NumPy handles all pairs of a large model at once; a
+small model is kept in lists and its pairs are handled one by one, as in compiled code. The pair
+(i, j), i < j, has the number j (j - 1) / 2 + i.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 from stopwise.policies.logistic import dot, learn, spread, step_sizes
 
-# Scaled features are cut at so many standard deviations: one wild value must not move everything.
+# Scaled features are cut at so many standard deviations: one outlier must not change everything.
 CUT = 10.0
 # A pair of outputs that a case did not show.
 UNSEEN = -1
-# A model with so many numbers in ``inverse`` is faster in lists than in arrays.
+# Up to so many numbers in ``inverse``, a model is faster in lists than in arrays.
 MOST_LISTED = 250
 
 # What a learner remembers, by the names of `Model`.
@@ -121,10 +121,10 @@ def learn_case(model: Model, context: Any, pairs: Any) -> None:
 
 
 def fix_scale(model: Model) -> None:
-    """Fix the scale at what was seen so far, and learn from the cases held back for it.
+    """Fix the scale by the cases of the warm-up, and learn from them.
 
-    Without a constant feature a shift would change what the model can say: then features are only
-    divided, by their root mean square.
+    Without a constant feature a shift would change the model. Then features are only divided, by
+    their root mean square.
     """
     shifts = len(model.x) > len(model.scale)
     for k in range(len(model.scale)):
@@ -133,19 +133,19 @@ def fix_scale(model: Model) -> None:
             variance += model.centre[k] ** 2
             model.centre[k] = 0.0
         deviation = math.sqrt(variance)
-        # One that moved by rounding only has not moved: its size is all that is known of its scale.
+        # A feature that varies only by rounding is constant: it is scaled by its size.
         size = abs(model.centre[k])
-        moved = deviation > 1e-9 * size
-        model.scale[k] = deviation if moved else (size if size > 0 else 1.0)
+        varies = deviation > 1e-9 * size
+        model.scale[k] = deviation if varies else (size if size > 0 else 1.0)
     for n in range(len(model.held_contexts)):
         model.counts[1] += scale_features(model, model.held_contexts[n])
         learn_pairs(model, model.held_pairs[n])
 
 
 def outlook(model: Model, context: Any, bonus: float) -> tuple[Any, Any]:
-    """Return for each pair what its price spares, log odds less θ̂·x, and how far θ·x may be off.
+    """Return for each pair the log odds of its price less θ̂·x, and sqrt(bonus · xᵀ H⁻¹ x).
 
-    That is sqrt(bonus · xᵀ H⁻¹ x).
+    The second number is how far θ·x may be off.
     """
     if type(model.x) is list:
         return outlook_by_pair(model, context, bonus)
@@ -192,25 +192,25 @@ def scale_by_feature(model: Model, context: Any) -> int:
 
 
 def learn_pairs(model: Model, pairs: Any) -> None:
-    """Move the model of every pair that was seen, by the features in ``model.x``; see `learn`."""
+    """Update the model of every pair that was seen, by the features in ``model.x``; see `learn`."""
     if type(model.x) is list:
         learn_by_pair(model, pairs)
         return
-    shown: Any = np.flatnonzero(pairs != UNSEEN)
-    if not len(shown):
+    place: Any = np.flatnonzero(pairs != UNSEEN)
+    if not len(place):
         return
-    if len(shown) == len(pairs):
-        shown = slice(len(pairs))
-    x, theta, inverse = model.x, model.theta.T[:, shown], model.inverse.T[:, :, shown]
+    if len(place) == len(pairs):
+        place = slice(len(pairs))
+    x, theta, inverse = model.x, model.theta.T[:, place], model.inverse.T[:, :, place]
     direction = x @ inverse
     q = np.maximum(x @ direction, 0.0)
-    s, variance = step_sizes(x @ theta, q, pairs[shown])
-    shrunk = np.sqrt(variance / (1 + variance * q)) * direction
+    s, variance = step_sizes(x @ theta, q, pairs[place])
+    root = np.sqrt(variance / (1 + variance * q)) * direction
     theta += s * direction
-    inverse -= shrunk[:, None] * shrunk
-    if type(shown) is not slice:  # not views but copies
-        model.theta.T[:, shown], model.inverse.T[:, :, shown] = theta, inverse
-    model.seen[shown] += 1
+    inverse -= root[:, None] * root
+    if type(place) is not slice:  # not views but copies
+        model.theta.T[:, place], model.inverse.T[:, :, place] = theta, inverse
+    model.seen[place] += 1
 
 
 def learn_by_pair(model: Model, pairs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Outputs as codes of classes: each value its own class, or pooled where there are very many."""
+"""Outputs as codes of classes: each value is a class, or values are pooled if there are many."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ N_POOLS = 16
 
 
 class ValueCodes:
-    """Which class each output of a case stands for.
+    """The class of each output of a case.
 
-    Up to `MOST_VALUES` values are classes of their own. More, free text say, are pooled: a value
-    belongs to one of `N_POOLS` classes by its checksum, or to the next one that is free if another
-    value of the same case has that. So which outputs of a case agree is kept, and nothing else.
+    Up to `MOST_VALUES` values are classes of their own. More values, for example free text, are
+    pooled: a value belongs to one of `N_POOLS` classes by its checksum, or to the next free class
+    if another value of the same case has that one. So codes show which outputs of a case agree,
+    and nothing else.
 
     >>> codes = ValueCodes(["no", "yes"], n_tests=3)
     >>> codes.of(("yes", None, "no")), codes.of(("maybe",))
@@ -30,21 +31,22 @@ class ValueCodes:
     """
 
     def __init__(self, values: Iterable[Hashable], *, n_tests: int) -> None:
-        known = sorted(set(values), key=rank)
-        self.is_pooled = len(known) > MOST_VALUES
+        ranked = sorted(set(values), key=rank)
+        self.is_pooled = len(ranked) > MOST_VALUES
         self.n_pools = max(N_POOLS, 2 * n_tests)
-        self.classes: tuple[Hashable, ...] = tuple(range(self.n_pools) if self.is_pooled else known)
+        classes = range(self.n_pools) if self.is_pooled else ranked
+        self.classes: tuple[Hashable, ...] = tuple(classes)
         self._code = {value: code for code, value in enumerate(self.classes)}
 
     def of(self, outputs: Pattern) -> list[int]:
         """Return the codes of outputs in their order, -1 for ``None`` and for unknown values."""
         if not self.is_pooled:
             return [self._code.get(y, MISSING) for y in outputs]
-        found: dict[Hashable, int] = {None: MISSING}
+        codes: dict[Hashable, int] = {None: MISSING}
         for y in outputs:
-            if y not in found:
+            if y not in codes:
                 code = crc32(repr(present(y)).encode()) % self.n_pools
-                while code in found.values():
+                while code in codes.values():
                     code = (code + 1) % self.n_pools
-                found[y] = code
-        return [found[y] for y in outputs]
+                codes[y] = code
+        return [codes[y] for y in outputs]
