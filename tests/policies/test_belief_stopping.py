@@ -29,7 +29,7 @@ def cases(n, seed=0, *, errors=(0.3, 0.15, 0.05), n_values=2):
     return [tuple(row) for row in outputs.tolist()], right.tolist()
 
 
-def taught(n=400, seed=0, **settings):
+def learner(n=400, seed=0, **settings):
     policy = BeliefStopping(CASCADE, **settings)
     policy.tell_many(cases(n, seed)[0])
     return policy
@@ -76,7 +76,7 @@ def test_counted_cases_are_remembered_like_cases_in_any_order():
 
 
 def test_it_follows_the_rule_of_its_model():
-    policy = taught(exploration=0)
+    policy = learner(exploration=0)
     rule = policy._rule
     decided = stopping_rule(policy.model, rule._cases, CASCADE.costs)
     for level in decided:
@@ -105,14 +105,14 @@ def test_it_comes_near_the_best_rule_that_knows_the_truth():
 
 
 def test_lists_tuples_and_arrays_are_the_same_outputs_each_time():
-    policy = taught(exploration=0)
+    policy = learner(exploration=0)
     for outputs in ((0,), (0, 1), (1, 1)):
         forms = [outputs, [*outputs], np.array(outputs)]
         assert len({policy.next(form) for form in forms * 20}) == 1
 
 
 def test_ask_says_how_far_to_run():
-    policy = taught(exploration=0)
+    policy = learner(exploration=0)
     assert policy.ask() == 0
     for first in (0, 1):
         stage = policy.ask([first])
@@ -121,7 +121,7 @@ def test_ask_says_how_far_to_run():
 
 
 def test_a_value_never_seen_is_decided_by_what_its_test_does_on_the_whole():
-    policy = taught(exploration=0)
+    policy = learner(exploration=0)
     errors = policy.model.error_rates
     answer, error = policy.conclude(["new"])
     assert (answer, error) == ("new", pytest.approx(errors[0]))
@@ -186,19 +186,19 @@ def test_before_the_first_output_the_first_test_is_run():
 
 def test_the_model_is_fitted_again_as_cases_grow_by_half():
     policy = BeliefStopping(CASCADE)
-    fits, held = [], []
+    fits, holds = [], []
     for row in cases(200)[0]:
         before = policy.model
-        held.append(policy.hold())
+        holds.append(policy.hold())
         policy.tell(row)
         if policy.model is not before:
             fits.append(policy.n_rounds)
     assert fits == [16, 24, 36, 54, 81, 122, 183]
-    assert held[:3] == [16, 15, 14]
+    assert holds[:3] == [16, 15, 14]
 
 
 def test_labels_bring_the_next_fit_forward():
-    policy = taught(400)
+    policy = learner(400)
     before = policy.model
     policy.tell([0, 1, 1], label=0)
     assert policy.model is not before
@@ -207,7 +207,7 @@ def test_labels_bring_the_next_fit_forward():
 
 def test_labels_turn_the_rule():
     """The last test is wrong wherever it differs from the second: labels find out."""
-    policy = taught(400, exploration=0)
+    policy = learner(400, exploration=0)
     assert policy.conclude([0, 0, 1])[1] < 0.6
     for outputs, label in (((0, 0, 1), 0), ((1, 1, 0), 1)):
         for _ in range(40):
@@ -271,7 +271,7 @@ def test_a_restored_policy_goes_on_as_if_nothing_had_happened(skip):
 
 
 def test_what_was_told_since_the_fit_must_be_part_of_the_counts():
-    policy = taught(20)
+    policy = learner(20)
     state = policy.to_state()
     state["since_fit"]["cases"] = [[["other"], None, 1]]
     with pytest.raises(StateError, match="cannot be read"):

@@ -54,9 +54,9 @@ def test_what_comes_next_is_said_without_drawing():
     before = policy.to_state()
     for state in ((), (0,), (None, 1), (0, 1, 1)):
         chance, test = policy.chance_to_go_on(state), policy.test_if_going_on(state)
-        named = {policy.fork().choose(state) for _ in range(3)}
-        assert named <= {test, None}
-        assert named == {test} or chance < 1
+        tests = {policy.fork().choose(state) for _ in range(3)}
+        assert tests <= {test, None}
+        assert tests == {test} or chance < 1
     assert policy.to_state() == before
 
 

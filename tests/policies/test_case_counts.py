@@ -15,10 +15,10 @@ CASCADE = Cascade(costs=[0, 0.1, 0.1])
 
 
 def counts(*cases, most=100):
-    found = CaseCounts(CASCADE, max_patterns=most)
+    table = CaseCounts(CASCADE, max_patterns=most)
     for told, label, times in cases:
-        found.add((told, label), times)
-    return found
+        table.add((told, label), times)
+    return table
 
 
 def read(state, most=100):

@@ -11,7 +11,7 @@ from stopwise.policies.context_fit import context_misfit, quadratic_features
 CHAIN = Cascade(costs=[0, 0.1, 0.2])
 
 
-def drawn(log_odds, n, seed):
+def logistic_cases(log_odds, n, seed):
     """Cases of two features in which tests 1 and 2 disagree with these log odds, 2 and 3 never."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, 2)) * [1.0, 30.0]
@@ -23,7 +23,9 @@ def test_p_values_are_uniform_or_larger_where_the_model_holds():
     """120 worlds: 10 % and four standard errors of them may be below .1 (one in 30,000)."""
     values = []
     for seed in range(120):
-        fits = context_misfit(drawn(lambda a, b: -1 + a - b, 400, seed), Cascade(costs=[0, 0.1, 1]))
+        fits = context_misfit(
+            logistic_cases(lambda a, b: -1 + a - b, 400, seed), Cascade(costs=[0, 0.1, 1])
+        )
         values.append(fits[0].p_value / 3)  # of a single pair, times the number of pairs
     assert np.mean(np.array(values) < 0.1) < 0.1 + 4 * (0.09 / 120) ** 0.5
     assert np.mean(np.array(values) < 0.3) > 0.15  # and it has not gone to sleep
@@ -35,7 +37,7 @@ def test_p_values_are_uniform_or_larger_where_the_model_holds():
     ids=["product", "square"],
 )
 def test_it_is_loud_where_features_do_not_carry_the_model(log_odds):
-    cases = drawn(log_odds, 3_000, 1)
+    cases = logistic_cases(log_odds, 3_000, 1)
     first, second, third = context_misfit(cases, CHAIN)
     assert [(f.shallow, f.deep) for f in (first, second, third)] == [(0, 1), (0, 2), (1, 2)]
     assert first.p_value < 1e-6
@@ -47,7 +49,10 @@ def test_it_is_loud_where_features_do_not_carry_the_model(log_odds):
 
 
 def test_what_was_not_shown_is_left_out():
-    cases = [(y[: 2 if k % 2 else 3], x) for k, (y, x) in enumerate(drawn(lambda a, b: a, 300, 2))]
+    cases = [
+        (y[: 2 if k % 2 else 3], x)
+        for k, (y, x) in enumerate(logistic_cases(lambda a, b: a, 300, 2))
+    ]
     cases[0] = ((0, None, 1), cases[0][1])
     fits = context_misfit(cases, CHAIN)
     assert [f.n_seen for f in fits] == [299, 150, 149]

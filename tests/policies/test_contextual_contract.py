@@ -139,9 +139,9 @@ def test_pairs_learned_at_once_are_those_learned_one_by_one(missing, monkeypatch
         assert at_once.recommend(context) == one_by_one.recommend(context)
         for policy in (at_once, one_by_one):
             policy.tell(outputs[: 1 + n % 10], context)
-    for name, found in at_once.to_state()["statistics"]["model"].items():
+    for name, values in at_once.to_state()["statistics"]["model"].items():
         expected = one_by_one.to_state()["statistics"]["model"][name]
-        np.testing.assert_allclose(np.array(found), np.array(expected), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(np.array(values), np.array(expected), rtol=1e-6, atol=1e-9)
 
 
 # Saving

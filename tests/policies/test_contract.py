@@ -173,9 +173,9 @@ def test_outputs_are_any_hashable_labels(make, naming):
 CONTAINERS = {
     "list": list,
     "array": np.array,
-    "array of objects": lambda shown: np.array(shown, dtype=object),
+    "array of objects": lambda outputs: np.array(outputs, dtype=object),
     "iterator": iter,
-    "list of NumPy scalars": lambda shown: [np.int64(y) for y in shown],
+    "list of NumPy scalars": lambda outputs: [np.int64(y) for y in outputs],
 }
 
 
@@ -187,8 +187,8 @@ def test_lists_tuples_and_arrays_are_equal(make, container):
         stage = other.ask()
         assert policy.ask() == stage
         tell(other, case.told(other, stage))
-        shown = container(case.outputs[: stage + 1])
-        tell(policy, told_as(policy, shown, case.label))
+        outputs = container(case.outputs[: stage + 1])
+        tell(policy, told_as(policy, outputs, case.label))
     assert policy.to_state() == other.to_state()
 
 
@@ -202,10 +202,10 @@ def test_a_missing_output_is_missing_in_mid_decision(make):
     for case in draw_cases(5, 300, 10, missing=0.2):
         stage = policy.ask()
         tell(policy, case.told(policy, stage))
-        shown = case.outputs[: stage + 1]
+        outputs = case.outputs[: stage + 1]
         if policy.needs_label:  # it counts where right and wrong differ
-            shown = tuple(None if y is None else y == case.label for y in shown)
-        expected.add(shown)
+            outputs = tuple(None if y is None else y == case.label for y in outputs)
+        expected.add(outputs)
     assert policy.counts == expected
 
 

@@ -160,8 +160,8 @@ def test_learners_of_other_settings_are_not_merged(make):
 @pytest.mark.parametrize("make", EVERY.values(), ids=EVERY)
 def test_a_policy_needs_a_cascade_and_some_need_a_chain(make):
     policy = make(CHAIN)
-    given = {name: getattr(policy, name) for name in policy.settings}
-    again = partial(type(policy), **given, **({"seed": 0} if policy.draws else {}))
+    settings = {name: getattr(policy, name) for name in policy.settings}
+    again = partial(type(policy), **settings, **({"seed": 0} if policy.draws else {}))
     with pytest.raises(CascadeError, match="cascade must be a Cascade"):
         again([0, 1])
     if policy.needs_chain:
@@ -170,7 +170,7 @@ def test_a_policy_needs_a_cascade_and_some_need_a_chain(make):
 
 
 @pytest.mark.parametrize(
-    ("policy", "given", "message"),
+    ("policy", "settings", "message"),
     [
         *(
             (cls, {"exploration": value}, "exploration must be > 0 and finite")
@@ -215,6 +215,6 @@ def test_a_policy_needs_a_cascade_and_some_need_a_chain(make):
         ),
     ],
 )
-def test_bad_settings_are_refused(policy, given, message):
+def test_bad_settings_are_refused(policy, settings, message):
     with pytest.raises(SettingError, match=message):
-        policy(CHAIN, **given)
+        policy(CHAIN, **settings)

@@ -168,9 +168,9 @@ def test_threads_neither_lose_nor_invent_cases(make):
     def work():
         for case in cases:
             stage = policy.ask(*[case.outputs[:1]] * isinstance(policy, sw.StoppingPolicy))
-            shown = case.outputs[: stage + 1]
-            told.append(shown)
-            tell(policy, shown)
+            outputs = case.outputs[: stage + 1]
+            told.append(outputs)
+            tell(policy, outputs)
 
     switch = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -182,8 +182,8 @@ def test_threads_neither_lose_nor_invent_cases(make):
         sys.setswitchinterval(switch)
     assert policy.n_rounds == 1_200
     assert twin(policy).to_state() == policy.to_state()
-    for shown in told:
-        tell(alone, shown)
+    for outputs in told:
+        tell(alone, outputs)
     main = next(iter(policy.to_state()["statistics"]))  # what depends on no order
     assert policy.to_state()["statistics"][main] == alone.to_state()["statistics"][main]
 

@@ -179,10 +179,10 @@ def test_no_adversary_refutes_a_hold(name, scale):
         refute(random_learner(rng, LEARNERS[name], labelled=name == "Supervised"), rng)
         for _ in range(tried)
     ]
-    held = sum(h > 1 for h in promised)
+    n_holds = sum(h > 1 for h in promised)
     # Enough of them promised something for the test to mean something.
     share = {"StrongDominance": 0.05, "StrongDominance-literal": 0.0}.get(name, 0.3)
-    assert held >= share * tried
+    assert n_holds >= share * tried
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -230,11 +230,11 @@ def test_a_purchase_is_held_no_longer_than_a_later_stage_is_out_of_question():
     assert policy.recommend() == 0
     assert policy.ask() == 2
     assert policy.hold() == 1
-    asked = []
+    stages = []
     for _ in range(6):
-        asked.append(policy.ask())
-        policy.tell([0, 0, 1][: asked[-1] + 1])
-    assert set(asked) == {1, 2}
+        stages.append(policy.ask())
+        policy.tell([0, 0, 1][: stages[-1] + 1])
+    assert set(stages) == {1, 2}
 
 
 def test_thompson_holds_for_one_round():
@@ -244,14 +244,14 @@ def test_thompson_holds_for_one_round():
 
 
 def count_decisions(policy, cases):
-    """How often a policy has to decide, if it is asked again only when its hold is over."""
-    decisions, left, stage = 0, 0, 0
+    """How often a policy has to decide, if it is stages again only when its hold is over."""
+    decisions, rounds, stage = 0, 0, 0
     for case in cases:
-        if left == 0:
-            stage, left = policy.ask(), policy.hold()
+        if rounds == 0:
+            stage, rounds = policy.ask(), policy.hold()
             decisions += 1
         tell(policy, case.told(policy, stage))
-        left -= 1
+        rounds -= 1
     return decisions
 
 

@@ -26,7 +26,7 @@ several = st.lists(
 )
 
 
-def told(make, cases, cascade=CHAIN):
+def learner(make, cases, cascade=CHAIN):
     policy = make(cascade)
     for case, times in Counter(cases).items():
         for _ in range(times):
@@ -52,7 +52,7 @@ def test_cases_are_followed_and_stopped(make, cascade):
 @given(cases=several, prefix=st.lists(st.sampled_from([0, 1, "b", None]), max_size=2).map(tuple))
 @settings(max_examples=60)
 def test_ask_says_how_far_next_is_certain_to_go_on(make, cases, prefix):
-    policy = told(make, cases)
+    policy = learner(make, cases)
     stage = policy.ask(prefix)
     reached = len(prefix) - 1
     if prefix:
@@ -98,7 +98,7 @@ def test_what_was_worked_out_before_is_forgotten_in_time(make, cases):
 @settings(max_examples=80)
 def test_merging_full_tables_keeps_what_was_counted_alike(ours, theirs):
     make = FACTORIES["few"]
-    one, other, both = told(make, ours), told(make, theirs), told(make, ours + theirs)
+    one, other, both = learner(make, ours), learner(make, theirs), learner(make, ours + theirs)
     own = {p.known for q in (one, other) for p in q._counts.table if not p.is_pooled}
     merged = one.merge(other)
     assert merged.n_rounds == both.n_rounds
@@ -115,15 +115,17 @@ def test_merging_full_tables_keeps_what_was_counted_alike(ours, theirs):
 
 def test_what_one_learner_pooled_is_not_mixed_with_what_another_told_apart():
     few = FACTORIES["few"]
-    start = told(few, [("a", "a"), ("b", "b"), ("c", "c")])
+    start = learner(few, [("a", "a"), ("b", "b"), ("c", "c")])
     one, other = start.fork(), start.fork()
     one.tell_many({("a", "b"): 5, ("d", "a"): 2})
     other.tell_many({("a", "a"): 3, ("e", "e"): 4})
     merged = start.merge(one).merge(other)
     assert merged.outlook(["a"]).n_followed == 9
     assert merged.outlook(["new"]).n_followed == 6
-    apart = told(lambda c: sw.OutputConditional(c, max_prefixes=1), {("a", "a"): 5})
-    pooled = told(lambda c: sw.OutputConditional(c, max_prefixes=1), {("b", "a"): 5, ("a", "b"): 3})
+    apart = learner(lambda c: sw.OutputConditional(c, max_prefixes=1), {("a", "a"): 5})
+    pooled = learner(
+        lambda c: sw.OutputConditional(c, max_prefixes=1), {("b", "a"): 5, ("a", "b"): 3}
+    )
     merged = apart.merge(pooled)  # of ("a",) and ("b",) one has room, and both pools hid the other
     assert sorted(merged.outlook([s]).n_followed for s in "abc") == [0, 0, 5]
     assert merged.n_rounds == 13
@@ -170,7 +172,7 @@ def test_arrays_are_taken():
     ],
 )
 def test_damaged_states_are_refused(spoil):
-    state = told(sw.OutputConditional, [(0, 1), (1, None, 1)]).to_state()
+    state = learner(sw.OutputConditional, [(0, 1), (1, None, 1)]).to_state()
     spoil(state["statistics"]["prefixes"])
     with pytest.raises(StateError):
         sw.policy_from_state(state)

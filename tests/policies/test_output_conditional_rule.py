@@ -15,7 +15,7 @@ from stopwise.problem.families import nested_errors
 from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.theory.divergence import bernoulli_kl
 from tests.policies.helpers import CHAIN, LONG, draw_cases, play, sample_cases
-from tests.policies.test_output_conditional import FACTORIES, every, several, told
+from tests.policies.test_output_conditional import FACTORIES, every, learner, several
 from tests.strategies import hoeffding, seeds, told_cases
 
 # The rule
@@ -41,7 +41,7 @@ def ran_until_changed(cases, costs, prefix):
 def test_the_estimate_is_that_of_the_best_way_to_wait_for_a_change(seed, n):
     cases = [tuple(case.outputs) for case in draw_cases(4, n, seed)]
     costs = np.random.default_rng(seed).choice([0.0, 0.05, 0.2, 0.4], size=4).tolist()
-    policy = told(sw.OutputConditional, cases, sw.Cascade(costs))
+    policy = learner(sw.OutputConditional, cases, sw.Cascade(costs))
     for prefix in {case[:k] for case in cases for k in (1, 2, 3)}:
         expected = ran_until_changed(cases, costs, prefix)
         outlook = policy.outlook(prefix)
@@ -60,7 +60,7 @@ def test_the_estimate_is_that_of_the_best_way_to_wait_for_a_change(seed, n):
 @settings(max_examples=60)
 def test_next_goes_by_the_upper_bound(make, cases, scale, price):
     cascade = sw.Cascade([0, price, 0.1])
-    policy = told(make, Counter(cases * scale), cascade)
+    policy = learner(make, Counter(cases * scale), cascade)
     for prefix in [(0,), (1,), (None,), (0, 0), (0, 1), (None, 0), ("a", None)]:
         high = policy.outlook(prefix).high
         if abs(high - policy.indifference) > 1e-9:
@@ -71,13 +71,19 @@ def test_next_goes_by_the_upper_bound(make, cases, scale, price):
 few, many = st.integers(1, 20), st.integers(1, 200)
 
 
-@given(changed=few, kept=many, turned=few, confirmed=few, price=st.integers(1, 30), idle=many)
+@given(changed=few, unchanged=many, turned=few, confirmed=few, price=st.integers(1, 30), idle=many)
 def test_next_goes_by_the_upper_bound_when_there_is_more_to_come(
-    changed, kept, turned, confirmed, price, idle
+    changed, unchanged, turned, confirmed, price, idle
 ):
     """Where going on pays, if at all, because of the test after the next."""
-    cases = {(0, 1): changed, (0, 0): kept, (0, 0, 1): turned, (0, 0, 0): confirmed, (1,): idle}
-    policy = told(sw.OutputConditional, cases, sw.Cascade([0, price / 50, 0.3]))
+    cases = {
+        (0, 1): changed,
+        (0, 0): unchanged,
+        (0, 0, 1): turned,
+        (0, 0, 0): confirmed,
+        (1,): idle,
+    }
+    policy = learner(sw.OutputConditional, cases, sw.Cascade([0, price / 50, 0.3]))
     high = policy.outlook([0]).high
     if abs(high) > 1e-9:
         assert (policy.next([0]) is sw.Decision.CONTINUE) == (high > 0)
@@ -85,20 +91,20 @@ def test_next_goes_by_the_upper_bound_when_there_is_more_to_come(
 
 def test_the_bound_is_where_the_evidence_is_what_resolve_demands():
     cases = {(0, 0): 45, (0, 1): 5, (1,): 50}
-    outlook = told(sw.OutputConditional, cases, sw.Cascade([0, 0.3])).outlook([0])
+    outlook = learner(sw.OutputConditional, cases, sw.Cascade([0, 0.3])).outlook([0])
     highest, demand = outlook.high + 0.3, demanded_evidence(epoch_end(100), 50)
     for chance in (outlook.low + 0.3, highest):
         assert 50 * bernoulli_kl(0.1, chance) == pytest.approx(demand)
     assert outlook.is_settled == (highest <= 0.3)
     # The price at which it would just stop.
     for price, decision in ((0.01, sw.Decision.STOP), (-0.01, sw.Decision.CONTINUE)):
-        policy = told(sw.OutputConditional, cases, sw.Cascade([0, highest + price]))
+        policy = learner(sw.OutputConditional, cases, sw.Cascade([0, highest + price]))
         assert policy.next([0]) is decision
 
 
 def test_a_missing_output_leaves_the_answer_standing():
     cases = {(0, None, 1): 30, (0, None, 0): 10, (0, 0, 0): 40, (0, 1, 1): 20}
-    policy = told(sw.OutputConditional, cases, sw.Cascade([0, 0.1, 0.2]))
+    policy = learner(sw.OutputConditional, cases, sw.Cascade([0, 0.1, 0.2]))
     # After a missing test 2 the answer is still that of test 1, and test 3 changes it in 3/4.
     assert policy.outlook([0, None]).estimate == pytest.approx(0.75 - 0.2)
     assert policy.outlook([0, 0]).estimate == pytest.approx(-0.2)
@@ -107,7 +113,7 @@ def test_a_missing_output_leaves_the_answer_standing():
 
 def test_with_no_answer_at_all_going_on_is_worth_the_chance_of_one():
     cases = {(None, None, 1): 30, (None, 0, 0): 50, (None, None, None): 20}
-    policy = told(sw.OutputConditional, cases, sw.Cascade([0, 0.1, 0.2]))
+    policy = learner(sw.OutputConditional, cases, sw.Cascade([0, 0.1, 0.2]))
     assert policy.outlook([None, None]).estimate == pytest.approx(0.6 - 0.2)
     assert policy.outlook([None]).estimate == pytest.approx(0.5 - 0.1 + 0.5 * 0.4)
 
@@ -193,11 +199,11 @@ def test_counts_are_those_of_the_cases(data):
     for prefix in {outputs[:k] for _, outputs, _ in cases for k in range(1, len(outputs))}:
         later = [(o, n) for _, o, n in cases if len(o) > len(prefix) and o[: len(prefix)] == prefix]
         answer = next((y for y in prefix[::-1] if y is not None), None)
-        found = counts.of(counts.place(prefix))
-        assert found.times == sum(n for _, n in later)
+        followed = counts.of(counts.place(prefix))
+        assert followed.times == sum(n for _, n in later)
         after = [(o[len(prefix)], n) for o, n in later]
-        assert found.missing == sum(n for y, n in after if y is None)
-        assert found.changed == sum(n for y, n in after if y is not None and y != answer)
+        assert followed.missing == sum(n for y, n in after if y is None)
+        assert followed.changed == sum(n for y, n in after if y is not None and y != answer)
 
 
 # Learning

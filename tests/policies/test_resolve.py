@@ -137,7 +137,7 @@ def test_it_plays_as_described(n_stages, zone):
 def test_it_decides_as_described_whatever_was_told(zone):
     """From tells of any stage: states that no run of its own would come to."""
     rng = np.random.default_rng(7)
-    asked = set()
+    pairs = set()
     for _ in range(250):
         K = int(rng.integers(2, 6))
         cascade = odd_prices(rng, K, rng.choice([0.02, 0.2, 0.5]))
@@ -150,20 +150,20 @@ def test_it_decides_as_described_whatever_was_told(zone):
             policy.tell_many({outputs: times})
             described.history += [outputs] * times
         assert policy.ask() == described.ask()
-        asked.add((policy.ask(), policy.recommend()))
-    assert {(i, j) for i in range(3) for j in range(3) if i >= j} <= asked
+        pairs.add((policy.ask(), policy.recommend()))
+    assert {(i, j) for i in range(3) for j in range(3) if i >= j} <= pairs
 
 
 def test_two_stages_by_hand():
     """Price 1/2 and no disagreement: n ln 2 against x + ½ ln(1 + x), x = ln(H / n)."""
     policy = sw.Resolve(Cascade([0, 0.5]))
-    asked = []
+    stages = []
     for _ in range(1100):
-        asked.append(policy.ask())
-        policy.tell([0, 0][: asked[-1] + 1])
+        stages.append(policy.ask())
+        policy.tell([0, 0][: stages[-1] + 1])
     # H=1024: n=8, x=4.85, 5.73 > 5.55; n=9, x=4.73, 5.61 < 6.24.
     # H=2048: n=9, x=5.43, 6.36 > 6.24; n=10, x=5.32, 6.24 < 6.93.
-    assert asked == [1] * 9 + [0] * 1015 + [1] + [0] * 75
+    assert stages == [1] * 9 + [0] * 1015 + [1] + [0] * 75
 
 
 def test_epochs_end_at_powers_of_two():

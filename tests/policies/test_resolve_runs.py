@@ -55,11 +55,11 @@ def test_a_stage_that_only_looks_cheap_is_not_bought_for_long(margin, on_tree):
 def test_it_buys_again_in_a_later_epoch():
     """Evidence that stands still is not enough for ever: the demand grows with the epoch."""
     policy = resolve_told([0, 0.5], {(0, 0): 9})
-    asked = set()
+    stages = set()
     for _ in range(20):
-        asked.add(policy.ask())
+        stages.add(policy.ask())
         policy.tell_many({(0,): policy.n_rounds})  # someone else plays stage 1 until the next one
-    assert asked == {0, 1}
+    assert stages == {0, 1}
 
 
 # Extremes

@@ -13,7 +13,7 @@ from stopwise.policies.tally import MOST_WAITING, Words, tally_word
 CHAIN = sw.Cascade(costs=[0.0, 0.1, 0.3])
 
 
-def counted(cases):
+def counts_of(cases):
     counts = PairCounts(CHAIN)
     for case, times in cases:
         counts.add(case, times=times)
@@ -29,7 +29,7 @@ def test_a_case_told_while_the_stage_changes_counts_for_its_own_stage():
     assert policy.ask() == 1
     inbox.waiting.append(inbox.known[0, 1, 1])
     policy.tell([0, 1])
-    assert policy.counts == counted([([0, 1, 1], 2), ([0, 0, 0], 1), ([0, 1], 1)])
+    assert policy.counts == counts_of([([0, 1, 1], 2), ([0, 0, 0], 1), ([0, 1], 1)])
 
 
 def test_more_cases_may_wait_than_a_byte_can_count():
@@ -38,7 +38,7 @@ def test_more_cases_may_wait_than_a_byte_can_count():
     counts = PairCounts(CHAIN)
     while inbox.waiting:
         counts.add_totals(1, *inbox.take_out())
-    assert counts == counted([([0, 1], 300), ([0, 0], 1)])
+    assert counts == counts_of([([0, 1], 300), ([0, 0], 1)])
 
 
 @pytest.mark.parametrize("n", [MOST_WAITING - 1, MOST_WAITING, 3 * MOST_WAITING + 1])
@@ -48,7 +48,7 @@ def test_cases_are_counted_however_many_are_told_without_a_question(n):
         policy.tell([0, 1])
         policy.tell(["a", "b", "a"])
     assert policy.n_rounds == 2 * n
-    assert policy.counts == counted([([0, 1], n), ([0, 1, 0], n)])
+    assert policy.counts == counts_of([([0, 1], n), ([0, 1, 0], n)])
 
 
 def test_nobody_waits_for_the_number_of_cases_while_a_model_is_fitted():

@@ -11,7 +11,7 @@ from tests.policies.helpers import play, sample_cases
 from tests.strategies import FALSE_ALARM, hoeffding
 
 
-def drawn(seed, told, steps=16):
+def draw(seed, told, steps=16):
     """The disagreement that a learner draws, found from the prices at which it stops at stage 1."""
     low, high = 0.0, 1.0
     for _ in range(steps):
@@ -25,7 +25,7 @@ def drawn(seed, told, steps=16):
 @pytest.mark.parametrize(("n", "d"), [(0, 0), (1, 0), (7, 3), (50, 48)])
 def test_a_draw_has_the_law_of_the_posterior(n, d):
     told = {outputs: times for outputs, times in {(0, 0): n - d, (0, 1): d}.items() if times}
-    sample = [drawn(seed, told) for seed in range(400)]
+    sample = [draw(seed, told) for seed in range(400)]
     assert stats.kstest(sample, stats.beta(1 + d, 1 + n - d).cdf).pvalue > FALSE_ALARM
 
 

@@ -76,34 +76,34 @@ def slow_walk(counts, gain_of, margin=0.0):
 
 def slow_algorithm_2(counts, width):
     cascade, node, seen = counts.cascade, 0, counts.n_seen
-    found = shares(counts)
+    gains = shares(counts)
     while True:
         upper, lower = {}, {}
         for j in cascade.descendants[node]:
-            gain = found[node, j]
+            gain = gains[node, j]
             half = math.sqrt(width / seen[node, j]) if gain is not None else math.inf
             upper[j] = math.inf if gain is None else gain + half
             lower[j] = -math.inf if gain is None else gain - half
         sure = max([0.0, *lower.values()])
-        left = [j for j, most in upper.items() if most > 0 and most >= sure - 1e-15]
-        if not left:
+        open_tests = [j for j, most in upper.items() if most > 0 and most >= sure - 1e-15]
+        if not open_tests:
             return node
-        branches = {branch_of(cascade, node, j) for j in left}
+        branches = {branch_of(cascade, node, j) for j in open_tests}
         if len(branches) > 1:
-            return min(left, key=lambda j: (seen[node, j], -j))
+            return min(open_tests, key=lambda j: (seen[node, j], -j))
         (node,) = branches
 
 
 def slow_resolve(counts, zone):
     """Docs/trees.md, sentence by sentence."""
     cascade, seen, differed = counts.cascade, counts.n_seen, counts.n_disagreed
-    C, found = cascade.cumulative_costs, shares(counts)
+    C, gains = cascade.cumulative_costs, shares(counts)
 
     def gain(i, j):
-        return -math.inf if found[i, j] is None else found[i, j]
+        return -math.inf if gains[i, j] is None else gains[i, j]
 
     def gain_or_price(i, j):
-        return C[i] - C[j] if found[i, j] is None else found[i, j]
+        return C[i] - C[j] if gains[i, j] is None else gains[i, j]
 
     best = slow_walk(counts, gain, zone / 2)
     path = cascade.path(best)
@@ -154,16 +154,15 @@ def slow_resolve(counts, zone):
         looks.append((n_other, -best) if n_other < n else (n, -j))
     if not looks:
         return best
-    chosen = -min(looks)[1]
-    if chosen == best:
+    question = -min(looks)[1]
+    if question == best:
         return best
-    common = max(set(path).intersection(cascade.path(chosen)))
-    paying = [m for m in cascade.descendants[chosen] if gain(chosen, m) > zone / 2]
-    cheapest = max([chosen, *paying], key=lambda m: gain_or_price(common, m))
+    common = max(set(path).intersection(cascade.path(question)))
+    paying = [m for m in cascade.descendants[question] if gain(question, m) > zone / 2]
+    cheapest = max([question, *paying], key=lambda m: gain_or_price(common, m))
     # Every other look is at the test below.
-    return (
-        cheapest if 2 * counts.seen[cheapest][cheapest] <= counts.seen[chosen][chosen] else chosen
-    )
+    n_cheapest, n_question = (counts.seen[k][k] for k in (cheapest, question))
+    return cheapest if 2 * n_cheapest <= n_question else question
 
 
 @settings(max_examples=150)
@@ -232,14 +231,14 @@ def test_a_question_is_bought_in_turn_where_it_is_cheapest_from_where_the_ways_p
 def test_recommended_is_the_steepest_walk(seed):
     rng = np.random.default_rng(seed)
     counts = random_counts(rng, random_tree(rng, int(rng.integers(2, 8))))
-    found = shares(counts)
+    gains = shares(counts)
     for policy, unseen in [(sw.WeakDominance, math.inf), (sw.Resolve, -math.inf)]:
         if policy is sw.Resolve and counts.cascade.is_chain:
             continue  # in a chain it goes by the doubts
         learner = policy(counts.cascade)
         learner._stored["pairs"] = counts
         expected = slow_walk(
-            counts, lambda i, j, u=unseen: u if found[i, j] is None else found[i, j]
+            counts, lambda i, j, u=unseen: u if gains[i, j] is None else gains[i, j]
         )
         assert learner.recommend() == expected
 

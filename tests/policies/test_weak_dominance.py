@@ -50,11 +50,11 @@ def algorithm_2(C, stream, exploration=1.5):
     return played
 
 
-def assert_plays_algorithm_2(instance, horizon, seed, **given):
+def assert_plays_algorithm_2(instance, horizon, seed, **settings):
     cases = sample_cases(instance, horizon, seed)
     C = instance.cascade.cumulative_costs.tolist()
-    expected = algorithm_2(C, [case.outputs for case in cases], **given)
-    policy = sw.WeakDominance(instance.cascade, **given)
+    expected = algorithm_2(C, [case.outputs for case in cases], **settings)
+    policy = sw.WeakDominance(instance.cascade, **settings)
     assert play(policy, cases) == expected
     return set(expected)
 
