@@ -47,12 +47,9 @@ def test_the_stages_have_the_law_of_the_rule():
     assert min(shares) > 4 * hoeffding(n, 3) > 0
 
 
-def test_prices_of_one_and_more_are_never_paid():
-    assert set(sw.Thompson(Cascade([0, 1.0, 1.0]), seed=0).ask_many(100)) == {0}
-
-
-def test_free_tests_are_run():
-    assert set(sw.Thompson(Cascade([0, 0.0, 0.0]), seed=0).ask_many(100)) == {2}
+@pytest.mark.parametrize(("price", "stage"), [(1.0, 0), (0.0, 2)])
+def test_prices_of_one_are_never_paid_and_free_tests_are_run(price, stage):
+    assert set(sw.Thompson(Cascade([0, price, price]), seed=0).ask_many(100)) == {stage}
 
 
 def test_a_seed_fixes_the_run():

@@ -129,16 +129,8 @@ class Policy(Learner):
         """Return what a rule over pairs decides by, as lists; `pair_tables` returns arrays."""
         counts, cascade = self._counts, self.cascade
         branches = None if cascade.is_chain else cascade.branches
-        return Tables(
-            self._prices,
-            counts.seen,
-            counts.disagreed,
-            counts.stopped,
-            cascade.parents,
-            branches,
-            settings,
-            None,
-        )
+        pairs = self._prices, counts.seen, counts.disagreed, counts.stopped
+        return Tables(*pairs, cascade.parents, branches, settings, None)
 
     @property
     def counts(self) -> PairCounts:
