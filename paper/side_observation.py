@@ -10,14 +10,7 @@ import numpy as np
 
 from paper.monitoring import FeedbackGraph
 from stopwise.cascade import TOLERANCE
-from stopwise.policies.exploration_phases import (
-    EXPLOIT,
-    PLAN,
-    first_lacking,
-    informed_for,
-    least_seen,
-    phase,
-)
+from stopwise.policies import exploration_phases as phases
 from stopwise.theory.bounds import PowerLaw
 from stopwise.theory.plan import Numbers, raw_demands
 
@@ -79,13 +72,14 @@ class SideObservations:
         gaps = [top - mean for mean in means]
         demands = raw_demands(gaps)
         rate = 4 * self.alpha * math.log(t)
-        least = least_seen(observed)
+        least = phases.least_seen(observed)
         # The phase, or the arm that has to be seen.
-        step = phase(observed, demands, rate, self.beta(n_explored) / K, least)
-        if step == EXPLOIT:
-            return Choice(gaps.index(0.0), False, informed_for(observed, demands, self.alpha, t))
-        if step == PLAN:
-            arm = first_lacking(plays, self._plan(demands, gaps), rate)
+        step = phases.phase(observed, demands, rate, self.beta(n_explored) / K, least)
+        if step == phases.EXPLOIT:
+            rounds = phases.informed_for(observed, demands, self.alpha, t)
+            return Choice(gaps.index(0.0), False, rounds)
+        if step == phases.PLAN:
+            arm = phases.first_lacking(plays, self._plan(demands, gaps), rate)
             return Choice(arm if arm >= 0 else self._arm_showing(least), True)
         return Choice(self._arm_showing(step), True)
 

@@ -239,12 +239,9 @@ class BeliefStopping(StoppingPolicy):
         """Make the rule that follows from ``counts``: the present or earlier ones."""
         self._rule = None
         if counts.n_rounds >= FIRST_FIT:
+            answer, skip = self.answer, self.skip
             self._rule = belief_rule(
-                self.cascade,
-                counts,
-                answer=self.answer,
-                skip=self.skip,
-                exploration=self.exploration,
+                self.cascade, counts, answer=answer, skip=skip, exploration=self.exploration
             )
         self._fitted = counts.copy()
         self._source, self._turn_fitted = self._stored["cases"], self._turn
