@@ -152,7 +152,7 @@ def test_a_certificate_says_what_is_open():
     certificate = policy.certificate()
     assert certificate.stage == 0
     x = math.log(1024 / 13)
-    assert 13 * bernoulli_kl(2 / 13, 0.3) < x + math.log(1 + x) / 2
+    assert 13 * bernoulli_kl(2 / 13, 0.3) < x + math.log(1 + x) / 4
     assert [(c.shallow, c.deep, c.is_settled) for c in certificate.comparisons] == [
         (0, 1, False),
         (0, 2, False),

@@ -56,7 +56,7 @@ class Transcription:
             return self.price(i, j) >= 1
         H = max(1024, 2 ** math.ceil(math.log2(len(self.history) + 1)))
         x = math.log(H / n)
-        return self.evidence(i, j) >= extra + x + math.log(1 + x) / 2
+        return self.evidence(i, j) >= extra + x + math.log(1 + x) / 4
 
     def against(self, k):
         """The comparisons that contradict stage k."""
@@ -161,9 +161,9 @@ def test_two_stages_by_hand():
     for _ in range(1100):
         stages.append(policy.ask())
         policy.tell([0, 0][: stages[-1] + 1])
-    # H=1024: n=8, x=4.85, 5.73 > 5.55; n=9, x=4.73, 5.61 < 6.24.
-    # H=2048: n=9, x=5.43, 6.36 > 6.24; n=10, x=5.32, 6.24 < 6.93.
-    assert stages == [1] * 9 + [0] * 1015 + [1] + [0] * 75
+    # H=1024: n=7, x=4.99, 5.43 > 4.85; n=8, x=4.85, 5.29 < 5.55.
+    # H=2048: n=8, x=5.55, 6.02 > 5.55; n=9, x=5.43, 5.89 < 6.24.
+    assert stages == [1] * 8 + [0] * 1016 + [1] + [0] * 75
 
 
 def test_epochs_end_at_powers_of_two():
@@ -175,7 +175,7 @@ def test_epochs_end_at_powers_of_two():
 
 def test_demanded_evidence_falls_with_what_was_seen():
     assert demanded_evidence(64, 64) == 0
-    assert demanded_evidence(64, 32) == pytest.approx(math.log(2) + math.log(1 + math.log(2)) / 2)
+    assert demanded_evidence(64, 32) == pytest.approx(math.log(2) + math.log(1 + math.log(2)) / 4)
     demands = [demanded_evidence(1024, n) for n in range(1, 1025)]
     assert demands == sorted(demands, reverse=True)
 

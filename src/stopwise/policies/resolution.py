@@ -16,7 +16,7 @@ from stopwise.theory.divergence import bernoulli_kl
 # The first epoch has so many rounds. With shorter ones a few cases would settle a comparison.
 FIRST_EPOCH = 1024
 # The weight of ln(1 + x) in `demanded_evidence`. At 0 some runs rest on a mistake for long.
-CAUTION = 0.5
+CAUTION = 0.25
 # Evidence against a stage is never 0, even if it is rounded to 0.
 _LEAST = 1e-300
 
@@ -32,7 +32,7 @@ def epoch_end(n_rounds: int) -> int:
 def demanded_evidence(horizon: int, n: int) -> float:
     """Return the evidence that ``n`` cases must hold to settle a comparison up to ``horizon``.
 
-    x + ½ ln(1 + x) with x = ln(horizon / n): a comparison seen in nearly every round needs little,
+    x + ¼ ln(1 + x) with x = ln(horizon / n): a comparison seen in nearly every round needs little,
     since a mistake would soon be noticed; one that is no longer seen needs about ln t.
     """
     x = math.log(horizon / n)

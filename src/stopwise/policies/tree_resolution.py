@@ -9,10 +9,10 @@ Let b be what looks best, the end of the steepest walk.
    are seen together with a. So it has to be settled that the rival gains no more at a than the way
    to b.
 
-Questions 1 and 3 are also answered if it is settled that j does not pay from some test above it, or
-that a test below j pays from it: then j is not best. The open question that was seen least is bought
-first, of equals the one about the last test. As in `resolution.where_to_buy`, j is looked at there or
-in turn further down.
+Questions 1 and 3 are also answered if it is settled that j does not pay from some test above it,
+or that a test below j pays from it: then j is not best. The open question that was seen least is
+bought first, of equals the one about the last test. As in `resolution.where_to_buy`, the look is
+taken there or, in turn, further down.
 """
 
 from __future__ import annotations
