@@ -216,17 +216,17 @@ def test_a_settled_stage_is_held_no_longer_than_its_witness():
 def test_a_purchase_is_held_no_longer_than_a_later_stage_is_out_of_question():
     """Stage 1 is in question; stage 3 is bought to show it, until stage 2 is enough.
 
-    By the counts (1, 2) pays, 27 of 45 for .5, which is the doubt of stage 1, .91. (1, 3) does not,
-    16 of 19 for .99, by 5.69. That is .91 and less than the demand of 4.79 more: stage 3 is not out
+    By the counts (1, 2) pays, 32 of 54 for .5, which is the doubt of stage 1, .93. (1, 3) does not,
+    21 of 24 for .99, by 4.98. That is .93 and less than the demand of 4.14 more: stage 3 is not out
     yet. A case (0, 0, 1) lowers the doubt, so that one such case may rule it out and hold is 1.
     """
-    doubt, against = 45 * bernoulli_kl(27 / 45, 0.5), 19 * bernoulli_kl(16 / 19, 0.99)
-    demand = demanded_evidence(1024, 19)
-    assert (round(doubt, 2), round(against, 2), round(demand, 2)) == (0.91, 5.69, 4.79)
+    doubt, against = 54 * bernoulli_kl(32 / 54, 0.5), 24 * bernoulli_kl(21 / 24, 0.99)
+    demand = demanded_evidence(1024, 24)
+    assert (round(doubt, 2), round(against, 2), round(demand, 2)) == (0.93, 4.98, 4.14)
     assert against < doubt + demand
     policy = sw.Resolve(Cascade([0, 0.5, 0.49]))
-    policy.tell_many({(0, 0, 1): 13, (0, 1, 1): 3, (0, 0, 0): 3})
-    policy.tell_many({(0, 1): 24, (0, 0): 2, (0,): 60})
+    policy.tell_many({(0, 0, 1): 17, (0, 1, 1): 4, (0, 0, 0): 3})
+    policy.tell_many({(0, 1): 28, (0, 0): 2, (0,): 60})
     assert policy.recommend() == 0
     assert policy.ask() == 2
     assert policy.hold() == 1

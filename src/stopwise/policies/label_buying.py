@@ -51,7 +51,7 @@ class LabelBuying:
     ...     if buying.wants([0, case % 2]):
     ...         buying.take([0, 1], label=1)  # the second test is right: it pays
     >>> buying.n_bought, buying.questions, buying.refuted
-    (11, (), (True, False))
+    (10, (), (True, False))
     """
 
     def __init__(self, cascade: Cascade, *, label_cost: float, share: float = SHARE) -> None:

@@ -78,7 +78,7 @@ class Resolve(Policy):
     (0, 1004)
     >>> print(policy.certificate())  # doctest: +ELLIPSIS
     stage 1: 1 decided, 0 leaning, 0 open at confidence 0.95
-      1 -> 2 does not pay (decided): disagreement 0.0000 against price 0.5000 in 9 cases, ...
+      1 -> 2 does not pay (decided): disagreement 0.0000 against price 0.5000 in 8 cases, ...
     """
 
     settings = ("indifference", "memory")
