@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from stopwise.theory.regret_limit import weak_dominance_limit
 
 ALL = ("StrongDominance", "WeakDominance", "Thompson", "Resolve")
 SCALES = np.geomspace(0.01, 10, 25).tolist()
-NEAR_TIES = "Near ties"  # in fifteen times the runs, which differ most there
+NEAR_TIES = "Near ties"  # in three times the runs, which differ most there
+AGAIN = 5  # so many of the worst near ties are measured again, in 100 times the runs
 MOST_STAGES_OF_LIMIT = 5  # of more it takes too long
 # Mean regret of an independent prototype over 20 runs, in the order of `synthetic()`.
 REFERENCE = {
@@ -130,16 +132,19 @@ def verdicts(rows: list[Row], ratios: dict[str, float], bars: Bars) -> None:
     bars.at_most("Runs above 2 % of linear at the end, margin >= .05", stuck, 0, "")
 
 
-def ties(rows: list[Row], bars: Bars) -> None:
-    """Print how Resolve does near ties; `bench_frontier` says what can be had there."""
+def ties(rows: list[Row], again: Callable[[str], Row], bars: Bars) -> None:
+    """Print how Resolve does near ties; `bench_frontier` says what can be had there.
+
+    The largest of many ratios is large by chance, too, so those few are measured again.
+    """
     settings = [r for r in rows if r.margin < math.inf and r.better >= 5]
     ratios = [r.mean("Resolve") / r.better for r in settings]
-    worst = settings[int(np.argmax(ratios))]
-    note = (
-        f"{worst.name}: {worst.mean('Resolve'):.0f} and {worst.better:.0f}; geometric mean "
-        f"{math.exp(np.mean(np.log(ratios))):.2f} over {len(ratios)}"
-    )
-    bars.at_most("Near ties: Resolve / the better of the two, worst", max(ratios), 2.0, note)
+    print(f"Near ties: geometric mean {math.exp(np.mean(np.log(ratios))):.2f} of {len(ratios)}")
+    largest = np.argsort(ratios)[-AGAIN:].tolist()
+    for row in (again(settings[k].name) for k in largest):
+        note = f"{row.name}: {row.mean('Resolve'):.0f} and {row.better:.0f}"
+        ratio = row.mean("Resolve") / row.better
+        bars.at_most("Near tie: Resolve / the better of Algorithm 2 and Thompson", ratio, 2.0, note)
     last = [r for r in rows if r.margin == math.inf]
     for policy in ("Resolve", "Thompson"):
         mean = np.mean([r.mean(policy) for r in last])
@@ -186,7 +191,7 @@ def main() -> None:
             rows[title] = []
             for name, law in laws.items():
                 policies = ALL if title == "Synthetic" else ALL[1:]
-                runs = args.runs * (15 if title == NEAR_TIES else 1)
+                runs = args.runs * (3 if title == NEAR_TIES else 1)
                 rows[title].append(measure(name, law, policies, args.horizon, runs))
                 progress.advance()
             if rows[title]:
@@ -194,7 +199,11 @@ def main() -> None:
     reference(rows["Synthetic"])
     print()
     bars = Bars()
-    ties(rows.pop(NEAR_TIES), bars)
+    ties(
+        rows.pop(NEAR_TIES),
+        lambda name: measure(name, groups[NEAR_TIES][name], ALL[1:], args.horizon, 100 * args.runs),
+        bars,
+    )
     ratios = {title: summary(title, group) for title, group in rows.items() if group}
     print()
     verdicts([row for group in rows.values() for row in group], ratios, bars)
