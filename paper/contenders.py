@@ -19,7 +19,7 @@ from stopwise.policies import (
 )
 from stopwise.problem.instance import Instance
 from stopwise.simulation import Trace, simulate
-from stopwise.simulation.run import Environment
+from stopwise.simulation.simulator import Environment
 from stopwise.simulation.trace import half_width_of
 
 CHECKPOINTS = 60

@@ -12,7 +12,7 @@ from paper.sensors import HEART, PIMA, Sensors, out_of_fold
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.policies import ContextualResolve
 from stopwise.problem.contextual_recording import ContextualRecording
-from stopwise.simulation.run import prepare_job
+from stopwise.simulation.simulator import prepare_job
 
 # For each data set the weights of a dollar between which the best fixed stage changes.
 DATA = {"PIMA": (PIMA, (5e-4, 1.5e-2)), "Heart": (HEART, (3e-5, 3e-3))}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from stopwise.policies.registry import POLICIES
 
 if TYPE_CHECKING:
+    from stopwise.auditing.pipeline import audit as audit
     from stopwise.auditing.report import AuditReport as AuditReport
-    from stopwise.auditing.run import audit as audit
     from stopwise.beliefs.model import LatentClasses as LatentClasses
     from stopwise.cascade import Cascade as Cascade
     from stopwise.client import Client as Client
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from stopwise.problem.instance import Instance as Instance
     from stopwise.problem.recording import Recording as Recording
     from stopwise.runtime.runtime import Runtime as Runtime
-    from stopwise.simulation.run import simulate as simulate
+    from stopwise.simulation.simulator import simulate as simulate
     from stopwise.simulation.sweep import Sweep as Sweep
     from stopwise.simulation.sweep import sweep as sweep
     from stopwise.simulation.trace import Trace as Trace
@@ -74,9 +74,9 @@ _HOME = {
     "StoppingPolicy": "policies.stopping_policy",
     "Sweep": "simulation.sweep",
     "Trace": "simulation.trace",
-    "audit": "auditing.run",
+    "audit": "auditing.pipeline",
     "policy_from_state": "policies.state",
-    "simulate": "simulation.run",
+    "simulate": "simulation.simulator",
     "sound_stage": "disagreement",
     "sweep": "simulation.sweep",
 } | {name: f"policies.{entry.module}" for name, entry in POLICIES.items()}

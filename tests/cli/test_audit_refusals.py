@@ -2,7 +2,7 @@
 
 import pytest
 
-from stopwise.cli.numbers import number
+from stopwise.cli.number_options import number
 from tests.cli.test_audit import ARGUMENTS
 
 REFUSED = {

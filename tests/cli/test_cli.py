@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import stopwise as sw
-from stopwise.cli.app import COMMANDS, app, load
+from stopwise.cli.commands import COMMANDS, app, load
 from stopwise.problem.families import nested_errors
 from stopwise.simulation.names import FAMILIES, POLICIES
 

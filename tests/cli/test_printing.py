@@ -73,9 +73,9 @@ def test_a_plain_locale_reads_and_writes_all_names(tmp_path):
 def test_ctrl_c_while_modules_are_loaded(main, monkeypatch):
     class Interrupt:
         def find_spec(self, name, *_):
-            if name == "stopwise.cli.app":
+            if name == "stopwise.cli.commands":
                 raise KeyboardInterrupt
 
-    monkeypatch.delitem(sys.modules, "stopwise.cli.app", raising=False)
+    monkeypatch.delitem(sys.modules, "stopwise.cli.commands", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
     assert main("audit") == (130, "", "")

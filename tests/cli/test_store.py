@@ -4,7 +4,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from stopwise.cli.app import app
+from stopwise.cli.commands import app
 from stopwise.errors import InputError
 from stopwise.store import Row, Worker, open_store, totals
 

@@ -21,5 +21,5 @@ def assert_same(table, other):
 
 def limit_patterns(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Let a log have at most so many patterns of values."""
-    for module in ("checks", "counting", "log", "parquet", "text"):
+    for module in ("counting", "log", "log_checks", "parquet", "text"):
         monkeypatch.setattr(f"stopwise.reading.{module}.MAX_PATTERNS", most)

@@ -12,7 +12,7 @@ from stopwise.auditing.advice import WarningKind
 from stopwise.errors import LogError
 from stopwise.patterns import agreement
 from stopwise.reading import open_log
-from stopwise.reading.checks import check_log, odd_values
+from stopwise.reading.log_checks import check_log, odd_values
 from tests.reading.tables import limit_patterns, patterns
 
 NAMES = ["a", "b", "c"]

@@ -17,7 +17,7 @@ from stopwise.cascade import Cascade
 from stopwise.errors import LogError, MissingExtraError
 from stopwise.patterns import PatternTable
 from stopwise.reading import open_log
-from stopwise.reading.checks import check_log
+from stopwise.reading.log_checks import check_log
 from tests.reading.tables import assert_same, patterns
 
 NAMES = ["a", "b", "c"]

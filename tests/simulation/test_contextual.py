@@ -12,10 +12,10 @@ from stopwise.policies.compiled_rule import declared_rule
 from stopwise.policies.pair_models import MEMORY
 from stopwise.problem.contextual_instance import ContextualCases
 from stopwise.problem.contextual_laws import NestedErrors
-from stopwise.simulation import cases as contextual
 from stopwise.simulation import compiled
-from stopwise.simulation.cases import CasePlay, CompiledContextual, asked_stages
+from stopwise.simulation import contextual_play as contextual
 from stopwise.simulation.compiled_play import CompiledPlay
+from stopwise.simulation.contextual_play import CasePlay, CompiledContextual, asked_stages
 from tests.policies.contextual_helpers import FACTORIES, nested_world, pairs_world
 from tests.policies.helpers import FACTORIES as PLAIN
 

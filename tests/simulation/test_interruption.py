@@ -11,7 +11,7 @@ import pytest
 
 import stopwise as sw
 from tests.policies.contextual_helpers import nested_world
-from tests.simulation.test_run import CASCADE, Custom, run
+from tests.simulation.test_simulator import CASCADE, Custom, run
 
 
 class Answers(Custom):

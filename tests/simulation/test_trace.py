@@ -13,7 +13,7 @@ from scipy import stats
 
 import stopwise as sw
 from stopwise.problem.families import relaxed_errors
-from stopwise.simulation.files import ABOUT
+from stopwise.simulation.trace_files import ABOUT
 
 CASCADE = sw.Cascade(costs=[0, 10, 10], mistake_cost=100, names=["a", "b", "c"])
 WORLD = relaxed_errors(CASCADE)

@@ -11,8 +11,8 @@ from stopwise.auditing.assumptions import (
     UnseenLabel,
 )
 from stopwise.auditing.facts import Facts
+from stopwise.auditing.pipeline import audit
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.run import audit
 
 __all__ = [
     "Advice",

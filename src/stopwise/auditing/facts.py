@@ -18,16 +18,16 @@ from stopwise.auditing.evidence.missing import MissingOutputs, missing_outputs
 from stopwise.auditing.evidence.pair_bounds import DisagreementBounds
 from stopwise.auditing.evidence.verdict import Verdict, judge
 from stopwise.auditing.interval import Interval
-from stopwise.auditing.labels.cases import LabelledCase, LabelledCases
 from stopwise.auditing.labels.label_evidence import LabelEvidence, label_evidence
 from stopwise.auditing.labels.label_plan import LabelPlan, disputed, plan_labels
+from stopwise.auditing.labels.labelled_cases import LabelledCase, LabelledCases
 from stopwise.auditing.labels.skipped import is_drawn_by_agreement, skipped_by_truth
 from stopwise.auditing.plain import plain
 from stopwise.auditing.price_map import PriceBand, price_map
 from stopwise.auditing.rules import Choice, choices
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.patterns import PatternTable
-from stopwise.reading.checks import odd_values
+from stopwise.reading.log_checks import odd_values
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from stopwise.auditing.advice import Certainty, LabelOutlook, Payoff, Step, break_even, corrected
 from stopwise.auditing.evidence.belief import Belief
 from stopwise.auditing.facts import Facts, alpha_of_each
-from stopwise.auditing.labels.cases import level_of_each
+from stopwise.auditing.labels.labelled_cases import level_of_each
 
 OUTLOOKS = (20, 50, 200)  # numbers of labels whose effect the report forecasts
 CLEAR = 1.5  # standard deviations from the break-even share that settle it with a model

@@ -17,8 +17,8 @@ from stopwise.beliefs.explain import explanation
 from stopwise.beliefs.fitting import best_fit, choose_fit, later_is_right, votes_and_others
 from stopwise.beliefs.hidden import Hidden
 from stopwise.beliefs.intervals import Z, spreads
+from stopwise.beliefs.label_update import LabelUpdate
 from stopwise.beliefs.labelled_patterns import LabelledPatterns
-from stopwise.beliefs.labels import LabelUpdate
 from stopwise.beliefs.misfit import UNTESTABLE, Misfit, independence
 from stopwise.cascade import FloatArray, IntArray, read_only
 from stopwise.checks import whole_number

@@ -8,7 +8,7 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line."""
     try:
-        from stopwise.cli.app import run
+        from stopwise.cli.commands import run
 
         run()
     except KeyboardInterrupt:  # while modules are loaded: later the command sees to it

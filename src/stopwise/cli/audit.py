@@ -25,11 +25,11 @@ from stopwise.auditing.labels.sheet import (
     sheet_json,
     sheet_jsonl,
 )
+from stopwise.auditing.pipeline import audit as run_audit
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.run import audit as run_audit
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
-from stopwise.cli.numbers import number, numbers, share
+from stopwise.cli.number_options import number, numbers, share
 from stopwise.cli.printing import say, visible
 from stopwise.errors import InputError, SettingError
 from stopwise.files import check_target, draft

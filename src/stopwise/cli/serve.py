@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from stopwise.cli.numbers import numbers
+from stopwise.cli.number_options import numbers
 from stopwise.errors import SettingError
 from stopwise.extras import load_extra
 

@@ -15,7 +15,7 @@ import typer
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.cli import INTERRUPTED
-from stopwise.cli.numbers import numbers
+from stopwise.cli.number_options import numbers
 from stopwise.cli.printing import say
 from stopwise.errors import InputError, SettingError
 from stopwise.extras import load_extra

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stopwise.cascade import Cascade, IntArray
 from stopwise.patterns import PatternTable
-from stopwise.reading.checks import MAX_PATTERNS
+from stopwise.reading.log_checks import MAX_PATTERNS
 
 WORD = 64  # bits
 MAX_CODES = 1 << 16  # of one column

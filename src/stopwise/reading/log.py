@@ -15,9 +15,9 @@ from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import LogError
 from stopwise.patterns import MISSING, PatternTable
-from stopwise.reading.checks import MAX_PATTERNS, check_no_scores
 from stopwise.reading.counting import count_array
-from stopwise.reading.engine import (
+from stopwise.reading.log_checks import MAX_PATTERNS, check_no_scores
+from stopwise.reading.query_engines import (
     IbisRows,
     Rows,
     arrow_table,

@@ -11,8 +11,8 @@ import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.patterns import PatternTable
-from stopwise.reading.checks import MAX_PATTERNS
 from stopwise.reading.counting import MAX_CODES, Codes, WordCounts
+from stopwise.reading.log_checks import MAX_PATTERNS
 
 TEXT_BITS = 8  # of a column of text; the engine counts columns with more values
 BATCH = 1 << 17  # rows read at once: fewer cost more calls, more leave the cache

@@ -12,7 +12,8 @@ from stopwise.checks import known_name
 from stopwise.errors import LogError
 from stopwise.extras import load_extra
 from stopwise.outputs import present
-from stopwise.reading.engine import (
+from stopwise.reading.parquet import count_parquet
+from stopwise.reading.query_engines import (
     DuckRows,
     IbisRows,
     Rows,
@@ -25,7 +26,6 @@ from stopwise.reading.engine import (
     quoted,
     quoted_name,
 )
-from stopwise.reading.parquet import count_parquet
 from stopwise.reading.text import COMPRESSED, Cells, TextFiles, escaped
 
 WILD = set("*?[")

@@ -18,8 +18,8 @@ from stopwise.cascade import Cascade
 from stopwise.errors import LogError
 from stopwise.extras import load_extra
 from stopwise.patterns import PatternTable
-from stopwise.reading.checks import MAX_PATTERNS
-from stopwise.reading.engine import check_names, load_duckdb, quoted, quoted_name
+from stopwise.reading.log_checks import MAX_PATTERNS
+from stopwise.reading.query_engines import check_names, load_duckdb, quoted, quoted_name
 
 # These mean "not run or failed" in a text file; `none` does not, because some tests answer it.
 # Spreadsheets write those with # into cells that they could not compute.

@@ -1,7 +1,7 @@
 """Run a cascade in production: stages, retries, shadow cases, drift, labels."""
 
 from stopwise.runtime.chat_model import by_tokens, chat
-from stopwise.runtime.labels import LabelSettings
+from stopwise.runtime.label_queue import LabelSettings
 from stopwise.runtime.normalisers import choices, json_fields, numbers, text
 from stopwise.runtime.result import Failure, Result
 from stopwise.runtime.runtime import Runtime

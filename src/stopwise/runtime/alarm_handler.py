@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from stopwise.errors import StoreError
 from stopwise.monitor import Alarm, Monitor, MonitorSettings
 from stopwise.patterns import Pattern
-from stopwise.runtime.case_counts import case_texts
+from stopwise.runtime.case_patterns import case_texts
 from stopwise.runtime.engine import Engine
 from stopwise.runtime.event_log import EventLog
 from stopwise.runtime.learning import Learning

@@ -42,7 +42,7 @@ from stopwise.monitor import MonitorSettings
 from stopwise.runtime import normalisers
 from stopwise.runtime.caller import error_text
 from stopwise.runtime.chat_model import by_tokens, chat
-from stopwise.runtime.labels import LabelSettings
+from stopwise.runtime.label_queue import LabelSettings
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
 

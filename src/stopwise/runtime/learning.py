@@ -13,7 +13,7 @@ from stopwise.checks import known_name
 from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
 from stopwise.patterns import Pattern
 from stopwise.policies.registry import policy_class
-from stopwise.runtime.case_counts import case_texts, for_stages
+from stopwise.runtime.case_patterns import case_texts, for_stages
 from stopwise.runtime.engine import StoppingRule
 from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
 

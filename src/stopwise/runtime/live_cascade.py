@@ -15,7 +15,7 @@ from stopwise.monitor import Alarm, MonitorSettings
 from stopwise.outputs import check_outputs
 from stopwise.patterns import Pattern
 from stopwise.runtime.alarm_handler import AlarmHandler
-from stopwise.runtime.case_counts import to_table
+from stopwise.runtime.case_patterns import to_table
 from stopwise.runtime.engine import Engine
 from stopwise.runtime.event_log import EventLog
 from stopwise.runtime.learning import Learning
@@ -79,7 +79,7 @@ class LiveCascade:
 
     def report(self, **settings: Any) -> AuditReport:
         """Return the audit of the current epoch; settings are those of `audit`."""
-        from stopwise.auditing.run import audit
+        from stopwise.auditing.pipeline import audit
 
         patterns = self.learning.patterns()
         for k, name in enumerate(self.cascade.names):

@@ -14,10 +14,10 @@ from stopwise.errors import OutputsError, SettingError, StageError, StoreError
 from stopwise.monitor import Alarm, MonitorSettings
 from stopwise.reading import open_log
 from stopwise.runtime.caller import Caller, Outcome
-from stopwise.runtime.case_counts import from_table
+from stopwise.runtime.case_patterns import from_table
 from stopwise.runtime.concurrency import Background, LoopThread, run_many
 from stopwise.runtime.engine import Engine, StoppingRule, learnable_outputs
-from stopwise.runtime.labels import Labels, LabelSettings
+from stopwise.runtime.label_queue import Labels, LabelSettings
 from stopwise.runtime.learning import Learning, policy_maker
 from stopwise.runtime.live_cascade import LiveCascade
 from stopwise.runtime.normalisers import Normalise, plain_value

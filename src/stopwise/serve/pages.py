@@ -89,7 +89,7 @@ def _page(html: str) -> Response:
 def _audit(
     body: bytes, costs: str, mistake_cost: str, tests: str, name: str
 ) -> tuple[str, dict[str, Any]]:
-    from stopwise.auditing.run import audit
+    from stopwise.auditing.pipeline import audit
     from stopwise.auditing.words.wording import box
     from stopwise.reading import open_log
 

@@ -8,7 +8,7 @@ from typing import Any
 from stopwise.beliefs.stages import stage_costs
 from stopwise.cascade import Cascade
 from stopwise.disagreement import sound_stage
-from stopwise.runtime.case_counts import to_table
+from stopwise.runtime.case_patterns import to_table
 from stopwise.runtime.runtime import Runtime
 from stopwise.serve.host import runs_here
 from stopwise.store import Store, read_case

@@ -1,6 +1,6 @@
 """Policies played in worlds whose truth is known."""
 
-from stopwise.simulation.run import simulate
+from stopwise.simulation.simulator import simulate
 from stopwise.simulation.sweep import Sweep, sweep
 from stopwise.simulation.trace import Trace
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from stopwise.cascade import IntArray
-from stopwise.simulation.cases import CasePlay, CaseWorld
 from stopwise.simulation.compiled_play import CompiledPlay
+from stopwise.simulation.contextual_play import CasePlay, CaseWorld
 from stopwise.simulation.events import EventPlay
 from stopwise.simulation.stopping import StoppingPlay, StoppingWorld
 from stopwise.simulation.trace import Trace

@@ -12,7 +12,12 @@ from stopwise.problem.contextual_instance import ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
 from stopwise.problem.recording import Recording
-from stopwise.simulation.run import Environment, PolicyOrFactory, check_environment, prepare_job
+from stopwise.simulation.simulator import (
+    Environment,
+    PolicyOrFactory,
+    check_environment,
+    prepare_job,
+)
 from stopwise.simulation.trace import Trace
 from stopwise.simulation.workers import play_jobs
 

@@ -179,14 +179,14 @@ class Trace:
 
     def save(self, path: str | Path) -> None:
         """Write the trace to a ``.npz`` or ``.parquet`` file that `load` reads back."""
-        from stopwise.simulation.files import save_trace
+        from stopwise.simulation.trace_files import save_trace
 
         save_trace(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:
         """Read a trace that `save` wrote, or raise `StateError`."""
-        from stopwise.simulation.files import load_trace
+        from stopwise.simulation.trace_files import load_trace
 
         return load_trace(Path(path))
 

@@ -8,8 +8,8 @@ import pytest
 
 import stopwise as sw
 from stopwise.auditing.bounds.identify import IdentifiedSet
-from stopwise.auditing.labels.cases import LabelledCases
 from stopwise.auditing.labels.label_plan import draw_cases, plan_labels
+from stopwise.auditing.labels.labelled_cases import LabelledCases
 from stopwise.cascade import Cascade
 from stopwise.patterns import MISSING, agreement
 from stopwise.reading import open_log

@@ -10,7 +10,7 @@ import numpy as np
 
 from stopwise.auditing.evidence.per_case import MAX_SIZE, PerCase, per_case_rule
 from stopwise.auditing.interval import Interval
-from stopwise.auditing.labels.cases import LabelledCase
+from stopwise.auditing.labels.labelled_cases import LabelledCase
 from stopwise.beliefs.model import LatentClasses
 from stopwise.beliefs.stages import hedged
 from stopwise.cascade import Cascade, FloatArray, read_only

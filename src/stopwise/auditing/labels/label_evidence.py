@@ -12,7 +12,7 @@ from stopwise.auditing.assumptions import Assumption, RateBounds
 from stopwise.auditing.bounds.regrets import possible_stages
 from stopwise.auditing.evidence.verdict import Verdict
 from stopwise.auditing.interval import Interval
-from stopwise.auditing.labels.cases import LabelledCases, level_of_each
+from stopwise.auditing.labels.labelled_cases import LabelledCases, level_of_each
 from stopwise.cascade import Cascade, FloatArray, read_only
 from stopwise.disagreement import dominated_pairs
 

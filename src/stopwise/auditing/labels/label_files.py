@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stopwise.auditing.assumptions import LabelSpace
-from stopwise.auditing.labels.cases import LabelledCase
+from stopwise.auditing.labels.labelled_cases import LabelledCase
 from stopwise.auditing.labels.sheet import FORMULA, JSON, read_jsonl
 from stopwise.errors import LogError
 from stopwise.outputs import matching, present
 from stopwise.patterns import PatternTable
 from stopwise.reading import Log, open_log
-from stopwise.reading.engine import engine_errors, memtable
+from stopwise.reading.query_engines import engine_errors, memtable
 
 CASE = "case"  # the column of ids where the log has none
 

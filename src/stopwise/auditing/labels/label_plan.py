@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from stopwise.auditing.bounds.regrets import TINY, possible_stages
-from stopwise.auditing.labels.cases import LabelledCases, level_of_each
+from stopwise.auditing.labels.labelled_cases import LabelledCases, level_of_each
 from stopwise.cascade import BoolArray, FloatArray
 from stopwise.errors import LogError
 from stopwise.patterns import MISSING, Blocks, PatternTable, agreement
 from stopwise.reading import Log
-from stopwise.reading.engine import engine_errors, load_ibis
 from stopwise.reading.log import agreement_column
+from stopwise.reading.query_engines import engine_errors, load_ibis
 
 
 @dataclass(frozen=True)

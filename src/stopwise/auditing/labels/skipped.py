@@ -9,7 +9,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from stopwise.auditing.evidence.dependence import Cells, chi_square_p_value
-from stopwise.auditing.labels.cases import LabelledCases
+from stopwise.auditing.labels.labelled_cases import LabelledCases
 from stopwise.cascade import BoolArray, IntArray
 from stopwise.patterns import PatternTable, agreement_of_rows
 

@@ -6,7 +6,7 @@ import pytest
 import stopwise as sw
 from stopwise.policies.compiled_rule import FOREVER
 from stopwise.problem.families import nested_errors, relaxed_errors
-from stopwise.simulation.run import checkpoint_rounds
+from stopwise.simulation.simulator import checkpoint_rounds
 from tests.policies.helpers import FACTORIES
 from tests.strategies import hoeffding
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from stopwise.auditing.labels.cases import LabelledCases
+from stopwise.auditing.labels.labelled_cases import LabelledCases
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
 from tests.auditing.worlds import draw, histogram_of, labelled

@@ -9,7 +9,7 @@ from stopwise.cascade import Cascade
 from stopwise.errors import LogError
 from stopwise.outputs import looks_like
 from stopwise.reading import open_log
-from stopwise.reading.checks import check_log
+from stopwise.reading.log_checks import check_log
 from tests.reading.tables import limit_patterns
 
 

@@ -18,7 +18,7 @@ from stopwise.errors import LogError, SettingError
 from stopwise.pattern_counts import PatternCounts
 from stopwise.patterns import PatternTable
 from stopwise.reading import open_log
-from stopwise.reading.checks import check_log, own_words
+from stopwise.reading.log_checks import check_log, own_words
 
 
 def audit(  # noqa: PLR0913  # all but two have defaults and names

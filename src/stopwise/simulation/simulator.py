@@ -17,8 +17,8 @@ from stopwise.problem.contextual_instance import ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
 from stopwise.problem.recording import Recording
-from stopwise.simulation.cases import CaseWorld
 from stopwise.simulation.compiled import warn_if_slow
+from stopwise.simulation.contextual_play import CaseWorld
 from stopwise.simulation.job import AnyWorld, Job
 from stopwise.simulation.stopping import StoppingWorld
 from stopwise.simulation.trace import Trace
