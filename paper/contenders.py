@@ -21,6 +21,7 @@ from stopwise.problem.instance import Instance
 from stopwise.simulation import Trace, simulate
 from stopwise.simulation.simulator import Environment
 from stopwise.simulation.trace import half_width_of
+from stopwise.theory.bounds import PowerLaw
 
 CHECKPOINTS = 60
 # "Sublinear" is judged by the slope of log regret against log t over the last decade: a straight
@@ -38,11 +39,18 @@ class Contender:
     make: Callable[[Cascade], Any]
 
 
-ALGORITHM_1 = Contender("Algorithm 1", "StrongDominance", StrongDominance)
+# Algorithm 1 has two parameters that the paper leaves open: α > 2, and β(n) = a n^b with a <= 1/2.
+ALPHA, BETA = 2.1, PowerLaw()
+OPEN = f"Algorithm 1 with α = {ALPHA:g}, β(n) = √n / 2"
+ALGORITHM_1 = Contender(
+    "Algorithm 1",
+    "StrongDominance",
+    lambda cascade: StrongDominance(cascade, alpha=ALPHA, beta=BETA),
+)
 AS_PRINTED = Contender(
     "Algorithm 1 as printed",
     "StrongDominance as printed",
-    lambda cascade: StrongDominance(cascade, literal=True),
+    lambda cascade: StrongDominance(cascade, alpha=ALPHA, beta=BETA, literal=True),
 )
 ALGORITHM_2 = Contender("Algorithm 2", "WeakDominance", WeakDominance)
 SUPERVISED = Contender("Algorithm 2 with labels", "Supervised", Supervised)
@@ -115,6 +123,12 @@ def slope_interval(curve: JSON) -> Interval:
         return slope, slope
     half = float(half_width_of((late / late.mean() - early / early.mean())[:, None], 0.95)[0])
     return slope - half / np.log(10), slope + half / np.log(10)
+
+
+def mean_interval(runs: FloatArray) -> Interval:
+    """Return a 95 % interval for the mean of independent runs."""
+    mean, half = float(runs.mean()), float(half_width_of(runs[:, None], 0.95)[0])
+    return mean - half, mean + half
 
 
 def ratio_interval(ours: FloatArray, theirs: FloatArray) -> tuple[float, Interval]:

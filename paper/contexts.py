@@ -177,6 +177,7 @@ def check(result: Result) -> list[Claim]:
         all_of(above(slope_interval(curves[label]), 0.9) for label in PLAIN),
         _curves_text(curves, PLAIN),
         source="docs/contexts.md",
+        choices="the synthetic world, Algorithm 2 and Resolve; linear: slope above .9",
     )
     docket.judge(
         "With a logistic model of disagreement regret is sublinear",

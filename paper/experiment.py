@@ -106,15 +106,48 @@ def above(interval: Interval, threshold: float) -> Verdict:
     return below((-interval[1], -interval[0]), -threshold)
 
 
+def near(interval: Interval, value: float, distance: float) -> Verdict:
+    """Judge "it is within a distance of the value" by a confidence interval.
+
+    >>> near((0.9, 1.0), 0.95, 0.1).value, near((0.8, 1.0), 0.95, 0.1).value
+    ('holds', 'undecided')
+    """
+    return all_of([above(interval, value - distance), below(interval, value + distance)])
+
+
+def larger(one: Interval, other: Interval) -> Verdict:
+    """Judge "the first is larger" by two confidence intervals; where they meet it is undecided.
+
+    >>> larger((0.5, 0.6), (0.1, 0.2)).value, larger((0.5, 0.6), (0.55, 0.7)).value
+    ('holds', 'undecided')
+    """
+    if one[0] > other[1]:
+        return Verdict.HOLDS
+    return Verdict.FAILS if one[1] < other[0] else Verdict.UNDECIDED
+
+
 def all_of(verdicts: Iterable[Verdict | bool]) -> Verdict:
     """Judge a claim that has several parts: one failure is enough.
 
     >>> all_of([True, Verdict.UNDECIDED]).value, all_of([Verdict.UNDECIDED, False]).value
     ('undecided', 'fails')
     """
-    parts = {_verdict(verdict) for verdict in verdicts}
-    worst = (Verdict.FAILS, Verdict.UNDECIDED)
-    return next((verdict for verdict in worst if verdict in parts), Verdict.HOLDS)
+    return _first_of((Verdict.FAILS, Verdict.UNDECIDED, Verdict.HOLDS), verdicts)
+
+
+def any_of(verdicts: Iterable[Verdict | bool]) -> Verdict:
+    """Judge that something exists: one case of it is enough.
+
+    >>> any_of([False, Verdict.UNDECIDED]).value, any_of([Verdict.UNDECIDED, True]).value
+    ('undecided', 'holds')
+    """
+    return _first_of((Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS), verdicts)
+
+
+def _first_of(order: tuple[Verdict, ...], verdicts: Iterable[Verdict | bool]) -> Verdict:
+    """Return the first verdict of the order that was given, the last one if none was."""
+    given = {_verdict(verdict) for verdict in verdicts}
+    return next((verdict for verdict in order if verdict in given), order[-1])
 
 
 def _verdict(verdict: Verdict | bool) -> Verdict:
@@ -141,6 +174,9 @@ class Claim:
         The numbers.
     choices
         The choices of ours that the verdict depends on.
+    is_exact
+        Whether the numbers follow from a given law or from given cases, without sampling: there is
+        no interval then, and short runs decide as well.
     """
 
     text: str
@@ -148,7 +184,8 @@ class Claim:
     is_ours: bool
     verdict: Verdict
     evidence: str
-    choices: str = ""
+    choices: str
+    is_exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -182,15 +219,16 @@ class Docket:
         verdict: Verdict | bool,
         evidence: str,
         *,
+        choices: str,
         source: str = "ours",
-        choices: str = "",
-        at_any_scale: bool = False,
+        is_exact: bool = False,
         is_ours: bool = False,
     ) -> None:
-        """Add a claim with its verdict."""
-        is_decided = at_any_scale or self.result.parameters["scale"] == "full"
+        """Add a claim with its verdict; a plain yes or no, without an interval, has to be exact."""
+        assert isinstance(verdict, Verdict) or is_exact, f"judged by points: {text}"
+        is_decided = is_exact or self.result.parameters["scale"] == "full"
         final = _verdict(verdict) if is_decided else Verdict.UNDECIDED
-        self.claims.append(Claim(text, source, is_ours, final, evidence, choices))
+        self.claims.append(Claim(text, source, is_ours, final, evidence, choices, is_exact))
 
     judge_ours = partialmethod(judge, is_ours=True)
 

@@ -1,13 +1,23 @@
-"""The two instances of Theorem 3's proof, and what no learner can avoid on them."""
+"""The two instances of Theorem 3's proof: what learners pay, and what none can avoid."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from stopwise.cascade import IntArray
+from paper.contenders import Contender, mean_interval, play
+from paper.experiment import JSON, Scale
+from stopwise.cascade import FloatArray, IntArray
 from stopwise.problem.families import indistinguishable_pair
 from stopwise.problem.instance import Instance
+from stopwise.simulation import Trace
 from stopwise.theory.divergence import bernoulli_kl
+
+WORST_OVER = tuple(np.geomspace(0.01, 0.3, 8).round(4).tolist())
+MARGIN = 0.5
+RUNS_OF_RULE = 5  # times the usual number, since its runs are fast
+KEYS = ("worse", "low", "high")  # of the worse of two regrets: mean and 95 % band
 
 
 def hidden_pair(epsilon: float) -> tuple[Instance, Instance]:
@@ -35,8 +45,8 @@ def lower_bound(n: int, epsilon: float) -> float:
 
 def staying_regrets(
     n: int, epsilon: float, *, margin: float, runs: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Return the mean regrets on θ and θ' of a rule that attains the order of Theorem 3's bound.
+) -> tuple[FloatArray, FloatArray]:
+    """Return the regrets on θ and θ', run by run, of a rule of the order of Theorem 3's bound.
 
     Play stage 2 for n^(2/3) rounds, and on as long as p̂ > 1/4 + A n^(−1/3); then always stage 1.
 
@@ -52,8 +62,59 @@ def staying_regrets(
         How many runs, and where chance comes from.
     """
     edge = 0.25 + margin * n ** (-1 / 3)
-    at_two = [_rounds_at_two(n, p, edge, runs, rng).mean() for p in (0.25, 0.25 + epsilon)]
-    return float(at_two[0] / 4), float(epsilon * (n - at_two[1]))
+    first, second = (_rounds_at_two(n, p, edge, runs, rng) for p in (0.25, 0.25 + epsilon))
+    return first / 4, epsilon * (n - second)
+
+
+def worse_of_pair(contender: Contender, epsilon: float, scale: Scale, rounds: list[int]) -> JSON:
+    """Return the worse of a learner's two regrets with its band, and both of them."""
+    traces = [_play(world, contender, scale, rounds) for world in hidden_pair(epsilon)]
+    return {
+        "rounds": rounds,
+        "theta": traces[0].mean_regret().tolist(),
+        "theta_prime": traces[1].mean_regret().tolist(),
+        **_largest(traces),
+        "final_stops": [trace.stops[:, -1].sum(axis=0).tolist() for trace in traces],
+    }
+
+
+def worst_of(contender: Contender, scale: Scale, horizons: list[int]) -> JSON:
+    """Return the worse regret at the worst ε for each horizon; θ is the same for every ε."""
+    pairs = [hidden_pair(epsilon) for epsilon in WORST_OVER]
+    worlds = [pairs[0][0], *(second for _, second in pairs)]
+    return _largest([_play(world, contender, scale, horizons) for world in worlds])
+
+
+def worst_of_rule(horizons: list[int], scale: Scale) -> JSON:
+    """Return the worst regret over ε of the rule of order n^(2/3) for each horizon."""
+    rng, runs = np.random.default_rng(0), RUNS_OF_RULE * scale.replications
+    worst = []
+    for n in horizons:
+        pairs = (staying_regrets(n, e, margin=MARGIN, runs=runs, rng=rng) for e in WORST_OVER)
+        bands = [(float(r.mean()), *mean_interval(r)) for pair in pairs for r in pair]
+        worst.append(np.max(bands, axis=0))
+    return dict(zip(KEYS, np.transpose(worst).tolist(), strict=True))
+
+
+def _largest(traces: list[Trace]) -> JSON:
+    """Return the largest of the regrets with a band: it lies between the largest of the ends."""
+    bands = [(trace.mean_regret(), *trace.interval(0.95)) for trace in traces]
+    return dict(zip(KEYS, np.max(bands, axis=0).tolist(), strict=True))
+
+
+def exactly(values: list[float]) -> JSON:
+    """Return what is known without sampling in the form of a band."""
+    return dict.fromkeys(KEYS, values)
+
+
+def joined(cells: Iterable[JSON]) -> JSON:
+    """Return several bands as one."""
+    cells = list(cells)
+    return {key: [value for cell in cells for value in cell[key]] for key in KEYS}
+
+
+def _play(world: Instance, contender: Contender, scale: Scale, rounds: list[int]) -> Trace:
+    return play(world, contender, scale, horizon=rounds[-1], checkpoints=rounds)
 
 
 def _rounds_at_two(n: int, p: float, edge: float, runs: int, rng: np.random.Generator) -> IntArray:

@@ -23,7 +23,9 @@ CAPTIONS = {
     "table1": "Table 1, drawn",
     "fig-sd": "Figure 3",
     "fig-sd-tied": "Corollary 5 with two best stages; no figure of the paper",
+    "fig-sd-open": "Figure 3 over α; no figure of the paper",
     "fig-wd": "Figure 4",
+    "fig-wd-slips": "Algorithm 1 over the slips of the relaxed data; no figure of the paper",
     "pima": "Figure 5, top left, and what it depends on",
     "heart": "Figure 6, top left, and what it depends on",
     "nonuniform": "Theorem 3; no figure of the paper",
@@ -91,8 +93,9 @@ def _story(finished: Sequence[Finished], scale: Scale) -> list[str]:
         "was right, and answers by how often the tests disagree. "
         f"Of its claims that can be computed here, {tally(finished, is_ours=False)}; of claims of "
         f"our own, which stand apart, {tally(finished, is_ours=True)}. "
-        "A claim is undecided where its confidence interval contains the threshold, and every "
-        "verdict names the choices of ours that it depends on."
+        "A claim is undecided where its confidence interval contains the threshold; what is "
+        "computed without sampling has no interval and says so. Every verdict names the choices of "
+        "ours that it depends on."
     )
     quick = (
         "<p><strong>Quick scale.</strong> These runs are too short for a verdict about rates: "
@@ -170,7 +173,8 @@ def _claims(heading: str, claims: Sequence[Claim]) -> str:
 
 
 def _choices(claim: Claim) -> str:
-    return f" <em>Depends on:</em> {escape(_sentence(claim.choices))}" if claim.choices else ""
+    exact = " Exact: computed without sampling." if claim.is_exact else ""
+    return f"{exact} <em>Depends on:</em> {escape(_sentence(claim.choices))}"
 
 
 def _sentence(text: str) -> str:

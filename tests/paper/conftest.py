@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from paper import EXPERIMENTS, QUICK, Result, runner
+from paper import EXPERIMENTS, QUICK, Result, Verdict, runner
 from paper.drawing import new_figure
 from paper.experiment import Docket, Table
 from paper.runner import run_into, writable_directory
@@ -50,8 +50,8 @@ def experiment(name, runs):
 
     def check(result):
         docket = Docket(result)
-        docket.judge("1 < 2 & so on", True, "seen", source="<here>", at_any_scale=True)
-        docket.judge_ours("rates", False, "too short", choices="<T>")
+        docket.judge("1 < 2", True, "seen", choices="&", source="<here>", is_exact=True)
+        docket.judge_ours("rates", Verdict.FAILS, "too short", choices="<T>")
         return docket.claims
 
     return SimpleNamespace(
