@@ -54,13 +54,8 @@ NAMES = {**TITLES, "nested": "synthetic, nested errors", "relaxed": "synthetic, 
 
 def run(scale: Scale) -> Result:
     """Let every method name a stage on every data set and for every λ."""
-    numbers = {}
-    for name, span in LAMBDAS.items():
-        truth = _truth(name)
-        numbers[name] = _compare(name, truth, seen, span, scale)
-    parameters = {**scale.parameters(), "seed": 0, "fold_seed": 0}
-    parameters["synthetic_cases"] = SYNTHETIC_CASES
-    return Result(NAME, parameters, numbers)
+    numbers = {name: _compare(name, _truth(name), span, scale) for name, span in LAMBDAS.items()}
+    return Result(NAME, {**scale.parameters(), "fold_seed": 0}, numbers)
 
 
 @styled

@@ -23,6 +23,7 @@ ORACLE = "after seeing, best (labels)"
 OURS = "after seeing, no labels"
 CUT = "after seeing, no labels, cut off"
 ONE = "one stage for all, no labels"
+SAVED = "saved by looking, with labels"
 LEARNER = Contender("learner", "OutputConditional", OutputConditional)
 # The learner is played at every sixth λ, for a tenth of the rounds.
 STRIDE = 6
@@ -41,7 +42,7 @@ def priced(sensors: Sensors, scale: Scale) -> JSON:
         "conditionally_dominant": [],
         **{label: [] for label in (FIXED, ORACLE, OURS, CUT, ONE)},
         "learned": {"places": places, "horizon": horizon, "cost": []},
-        "held_out": {"places": held_places, FIXED: [], ORACLE: [], OURS: []},
+        "held_out": {"places": held_places, FIXED: [], ORACLE: [], OURS: [], SAVED: []},
     }
     recording = sensors.recording(turney=scale.turney_costs)
     pairs = halves(recording.instance, len(recording), scale.fold_seeds)
@@ -92,15 +93,21 @@ def halves(world: Instance, n_cases: int, n_splits: int) -> list[tuple[Instance,
     return pairs
 
 
-def held_out(pairs: list[tuple[Instance, Instance]], cascade: Cascade) -> dict[str, float]:
-    """Return what rules cost on the half of the cases that did not choose them, on average."""
+def held_out(pairs: list[tuple[Instance, Instance]], cascade: Cascade) -> JSON:
+    """Return what rules cost on the half of the cases that did not choose them, on average.
+
+    What looking saves with labels has an interval: two standard deviations over the cuts.
+    """
     costs: dict[str, list[float]] = {FIXED: [], ORACLE: [], OURS: []}
     for pair in pairs:
         own, other = (StoppingProblem(half.with_cascade(cascade)) for half in pair)
         costs[FIXED].append(float(other.instance.total_costs[own.instance.best_stage]))
         costs[ORACLE].append(other.cost(_or_stop(own, own.stops_at_best)))
         costs[OURS].append(other.cost(_or_stop(own, own.stops_without_labels)))
-    return {label: float(np.mean(values)) for label, values in costs.items()}
+    means = {label: float(np.mean(values)) for label, values in costs.items()}
+    saved = np.subtract(costs[FIXED], costs[ORACLE]) / means[FIXED]
+    spread = 2 * saved.std()
+    return {**means, SAVED: [saved.mean() - spread, saved.mean() + spread]}
 
 
 def _or_stop(own: StoppingProblem, stops: Callable[[Pattern], bool]) -> Callable[[Pattern], bool]:

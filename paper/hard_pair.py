@@ -63,7 +63,7 @@ def staying_regrets(
     """
     edge = 0.25 + margin * n ** (-1 / 3)
     first, second = (_rounds_at_two(n, p, edge, runs, rng) for p in (0.25, 0.25 + epsilon))
-    return first / 4, epsilon * (n - second)
+    return first / 4, np.multiply(epsilon, n - second)
 
 
 def worse_of_pair(contender: Contender, epsilon: float, scale: Scale, rounds: list[int]) -> JSON:

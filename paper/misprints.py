@@ -223,9 +223,7 @@ def _exponents(scale: Scale) -> JSON:
     """Return the slope of log regret over the last decade for each cost of test 3."""
     long = replace(scale, replications=MORE * scale.replications)
     horizon = LONGER * scale.horizon
-    cells: JSON = {
-        c.label: {"slope": [], "low": [], "high": []} for c in (ALGORITHM_2, RESOLVE)
-    }
+    cells: JSON = {c.label: {"slope": [], "low": [], "high": []} for c in (ALGORITHM_2, RESOLVE)}
     for contender in (ALGORITHM_2, RESOLVE):
         for third in THIRD_COSTS:
             world = nested_errors(Cascade(costs=(*STUCK_COSTS[:2], third)), _RATES)

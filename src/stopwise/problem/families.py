@@ -44,14 +44,13 @@ def relaxed_errors(
     cascade: Cascade,
     error_rates: Sequence[float] = ERROR_RATES,
     *,
-    slip: float | Sequence[float] = 0.1,
+    slip: float = 0.1,
     prevalence: float = PREVALENCE,
 ) -> Instance:
     """Return Section 7's relaxed instance: `nested_errors`, but right answers may become wrong.
 
-    Where test 1 is right each later test errs with probability ``slip`` (one for all, or one a
-    later test), independently: the error rates of the later tests rise by ``slip * (1 - γ_1)``. On
-    a tree test 1 is the root.
+    Where test 1 is right each later test errs with probability ``slip``, independently: the error
+    rates of the later tests rise by ``slip * (1 - γ_1)``. On a tree test 1 is the root.
 
     >>> relaxed_errors(Cascade(costs=[0, 0.1, 0.25])).error_rates
     array([0.4 , 0.16, 0.11])
@@ -61,24 +60,18 @@ def relaxed_errors(
             f"cascade must have at most {MAX_STAGES} stages: 2^(K-1) patterns, "
             f"got {cascade.n_stages}"
         )
-    n_later = cascade.n_stages - 1
-    chances = [slip] * n_later if isinstance(slip, int | float) else list(slip)
-    if len(chances) != n_later:
-        raise InstanceError(f"slip must have one entry a later test, got {slip!r} for {n_later}")
-    for chance in chances:
-        _check_probability("slip", chance)
+    _check_probability("slip", slip)
     nested = nested_errors(cascade, error_rates, prevalence=prevalence)
     patterns, weights = [], []
     for label, outputs, weight in zip(
         nested.labels.tolist(), nested.outputs.tolist(), nested.probabilities, strict=True
     ):
         first, later = outputs[0], outputs[1:]
-        now = chances if first == label else [0.0] * n_later
-        for slips in product((False, True), repeat=n_later):
+        chance = slip if first == label else 0.0
+        for slips in product((False, True), repeat=len(later)):
             noisy = [1 - label if slipped else y for slipped, y in zip(slips, later, strict=True)]
             patterns.append((label, first, *noisy))
-            shares = (c if s else 1 - c for c, s in zip(now, slips, strict=True))
-            weights.append(weight * math.prod(shares))
+            weights.append(weight * math.prod(chance if s else 1 - chance for s in slips))
     return Instance.from_patterns(patterns, weights, cascade)
 
 
