@@ -178,8 +178,8 @@ def check(result: Result) -> list[Claim]:
         "That weak dominance is maximal is about all classes of instances (Theorem 2), and false "
         "from three stages on",
         source="Section 7, below Figure 4",
-        choices=f"{_CHOICES}: the second figure has the curve over them; {OPEN}; learned: less "
-        "than half of the gap",
+        choices=f"{_CHOICES}; the second figure shows the curve over how often they err; {OPEN}; "
+        "learned: less than half of the gap",
     )
     share, bands = _shares(numbers, RESOLVE.label)
     docket.judge_ours(

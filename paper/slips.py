@@ -9,10 +9,10 @@ import numpy as np
 from paper import drawing
 from paper.experiment import JSON
 from stopwise.problem.families import ERROR_RATES
-from stopwise.simulation.palette import BROWN, INDIGO, WINE
+from stopwise.simulation.palette import BROWN, INK, WINE
 
 SLIP = 0.1
-SLIPS_OF_2 = {0.0: BROWN, 0.05: WINE, SLIP: INDIGO}
+SLIPS_OF_2 = {0.0: BROWN, 0.05: WINE, SLIP: INK}
 SLIPS_OF_3 = np.linspace(0, 0.2, 21).round(2).tolist()
 
 
@@ -42,7 +42,7 @@ def draw(numbers: JSON) -> Any:
         axis.plot(numbers["slip_3"], turn, color=color, label=f"slip of test 2: {slip:g}")
     axis.axhline(1.0, color="black", linewidth=0.8, label="weak dominance from here on")
     axis.plot(
-        SLIP, turn_of_ranking(SLIP, SLIP), "o", color=INDIGO, markersize=5, label="our choice"
+        SLIP, turn_of_ranking(SLIP, SLIP), "o", color=INK, markersize=5, label="our choice"
     )
     axis.set_xlabel("slip of test 3")
     axis.set_ylabel("ρ from which Algorithm 1 is right")

@@ -50,7 +50,7 @@ def experiment(name, runs):
 
     def check(result):
         docket = Docket(result)
-        docket.judge("1 < 2", True, "seen", choices="&", source="<here>", is_exact=True)
+        docket.judge("1 < 2", True, "a & b", choices="a law", source="<here>", is_exact=True)
         docket.judge_ours("rates", Verdict.FAILS, "too short", choices="<T>")
         return docket.claims
 

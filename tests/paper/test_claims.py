@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 
 from paper import FULL, Verdict
-from paper.conditional_rules import CUT, FIXED, ONE, ORACLE, OURS
+from paper.conditional_rules import CUT, ONE, OURS, SAVED
 from paper.contenders import last_decade_slope, slope_interval
 from paper.fig_wd import RATIOS
 from paper.misprints import THIRD_COSTS, predicted_exponent
 from paper.nonuniform import BOUND, ZONED
 from paper.output_conditional import INSIDE
+from paper.slips import turn_of_ranking
 from paper.table1 import HISTORY, PRINTED
+from stopwise.cascade import Cascade
+from stopwise.problem.families import relaxed_errors
 from tests.paper.conftest import verdict
 
 
@@ -93,17 +96,16 @@ def test_two_best_stages_belie_the_corollary(as_if_full):
     assert verdict(result, "With two best stages") is Verdict.HOLDS
 
 
-def swept(as_if_full, shares, edges_of_runs=(9, 1.5, 1.4, None)):
+def swept(as_if_full, shares, edges_of_runs=(9, 1.5, 1.4, None), spread=0.001):
     """The sweep with regret a round as given shares of the gap of stage 3; earlier all or none."""
     result = as_if_full("fig-wd")
     gaps = [truth["gaps"][2] for truth in result.numbers["truth"]]
-    for label in ("Algorithm 2", "Resolve"):
-        result.numbers[label]["a_round"] = [s * g for s, g in zip(shares, gaps, strict=True)]
-    sweep = result.numbers["Algorithm 2"]
-    for c, (T, edge) in enumerate(zip(sweep["rounds"], edges_of_runs, strict=True)):
-        for k, (r, gap) in enumerate(zip(RATIOS, gaps, strict=True)):
-            share = shares[k] if c == 3 else float(r < edge)
-            sweep["mean"][k][c] = T * gap * share
+    for sweep in (result.numbers[label] for label in ("Algorithm 2", "Resolve")):
+        for c, (T, edge) in enumerate(zip(sweep["rounds"], edges_of_runs, strict=True)):
+            for k, (r, gap) in enumerate(zip(RATIOS, gaps, strict=True)):
+                share = shares[k] if c == 3 else float(r < edge)
+                for key, off in (("low", -spread), ("mean", 0.0), ("high", spread)):
+                    sweep[key][k][c] = T * gap * (share + off)
     return result
 
 
@@ -114,8 +116,12 @@ def test_the_transition_must_be_at_one(as_if_full):
     words = "changes at ρ = 1"
     found = [verdict(swept(as_if_full, shares), words) for shares in (at_one, early, none)]
     assert found == [Verdict.HOLDS, Verdict.FAILS, Verdict.FAILS]
-    stays = swept(as_if_full, at_one, (1.06, 1.06, 1.06, None))
-    assert verdict(stays, words) is Verdict.FAILS  # it must move towards 1
+    # It must move towards 1, and by more than the bands.
+    for edges, expected in (((1.06, 1.5, 1.5), "FAILS"), ((1.06, 1.06, 1.06), "UNDECIDED")):
+        moved = swept(as_if_full, at_one, (*edges, None))
+        assert verdict(moved, words) is Verdict[expected]
+    wide = swept(as_if_full, at_one, spread=0.2)
+    assert verdict(wide, words) is Verdict.UNDECIDED
     assert verdict(swept(as_if_full, at_one), "rises steeply") is Verdict.HOLDS
     assert verdict(swept(as_if_full, none), "rises steeply") is Verdict.FAILS
     assert verdict(swept(as_if_full, at_one), "Resolve") is Verdict.HOLDS
@@ -125,12 +131,22 @@ def test_the_transition_must_be_at_one(as_if_full):
 def test_algorithm_1_fails_if_it_stays_on_a_wrong_stage(as_if_full):
     result = as_if_full("fig-wd")
     sweep = result.numbers["Algorithm 1"]
-    sweep["a_round_late"] = [0.0 for _ in sweep["ratios"]]
+    sweep["late"] = [(0.0, 0.0, 0.0) for _ in sweep["ratios"]]
     assert verdict(result, "Algorithm 1 fails") is Verdict.FAILS
     assert verdict(result, "cannot be learned") is Verdict.FAILS
-    sweep["a_round_late"] = [1.0 for _ in sweep["ratios"]]
+    sweep["late"] = [(1.0, 1.0, 1.0) for _ in sweep["ratios"]]
     assert verdict(result, "Algorithm 1 fails") is Verdict.HOLDS
     assert verdict(result, "cannot be learned") is Verdict.HOLDS
+    sweep["late"] = [(1.0, 0.0, 2.0) for _ in sweep["ratios"]]
+    assert verdict(result, "Algorithm 1 fails") is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize("slip", [0.0, 0.05, 0.1])
+def test_the_turn_of_the_ranking_is_that_of_the_law(slip):
+    p = relaxed_errors(Cascade(costs=[0, 0, 0]), slip=slip).disagreement
+    assert turn_of_ranking(slip, slip) == pytest.approx((p[0, 2] - p[0, 1]) / p[1, 2])
+    # Where test 2 never slips, Algorithm 1 goes wrong as soon as weak dominance fails.
+    assert turn_of_ranking(0.0, slip) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -162,10 +178,15 @@ def test_a_stage_found_outside_weak_dominance_belies_the_proposition(as_if_full)
 
 def test_table1_is_compared_with_what_is_printed(as_if_full):
     result = as_if_full("table1")
-    result.numbers["PIMA"]["mean"].update(gamma_1=0.32, gamma_2=0.23, delta_12=0.065)
+    cell = result.numbers["PIMA"]
+    cell["sd"] = dict.fromkeys(cell["sd"], 0.005)
+    cell["mean"].update(gamma_1=0.32, gamma_2=0.23, delta_12=0.065, excess=0.04)
     assert verdict(result, "PIMA: the printed") is Verdict.HOLDS
     assert verdict(result, "PIMA: δ₁₂ is small against") is Verdict.FAILS
-    result.numbers["PIMA"]["mean"].update(gamma_1=0.5, delta_12=0.01)
+    cell["sd"] = dict.fromkeys(cell["sd"], 0.03)
+    assert verdict(result, "PIMA: the printed") is Verdict.UNDECIDED
+    assert verdict(result, "PIMA: δ₁₂ is small against") is Verdict.UNDECIDED
+    cell["mean"].update(gamma_1=0.5, excess=-0.1)
     assert verdict(result, "PIMA: the printed") is Verdict.FAILS
     assert verdict(result, "PIMA: δ₁₂ is small against") is Verdict.HOLDS
 
@@ -174,23 +195,29 @@ def test_theorem_3_would_hold_if_regret_stayed_linear(as_if_full):
     result = as_if_full("nonuniform")
     for epsilon, pair in result.numbers["pairs"].items():
         cell = pair["learners"][ZONED]
-        cell["worse"] = [float(epsilon) * n for n in cell["rounds"]]
+        linear = [float(epsilon) * n for n in cell["rounds"]]
+        cell.update(worse=linear, low=linear, high=linear)
     assert verdict(result, "stays linear") is Verdict.HOLDS
 
 
 def test_one_learner_with_little_regret_early_would_belie_the_proof_of_theorem_3(as_if_full):
     result = as_if_full("nonuniform")
+    for cell in result.numbers["at_turn"].values():
+        cell["low"] = list(cell["worse"])  # four runs are too few for narrow bands
     assert verdict(result, "For every learner") is Verdict.HOLDS
-    result.numbers["at_turn"]["Thompson"][-1] = 0.05
+    thompson = result.numbers["at_turn"]["Thompson"]
+    thompson["low"][-1] = 0.05
+    assert verdict(result, "For every learner") is Verdict.UNDECIDED
+    thompson["high"][-1] = 0.08
     assert verdict(result, "For every learner") is Verdict.FAILS
 
 
 def test_no_learner_undercuts_the_bound(as_if_full):
     numbers = as_if_full("nonuniform").numbers
-    floors = numbers["at_turn"][BOUND]
+    floors = numbers["at_turn"][BOUND]["worse"]
     assert len(floors) == len(numbers["shrinking"]) > 2
     for shares in numbers["at_turn"].values():
-        assert all(share >= floor for share, floor in zip(shares, floors, strict=True))
+        assert all(share >= floor for share, floor in zip(shares["worse"], floors, strict=True))
 
 
 def test_the_flaws_are_judged_by_the_runs(as_if_full):
@@ -207,18 +234,20 @@ def test_the_exponent_of_algorithm_2_is_compared_with_the_prediction(as_if_full)
     result = as_if_full("misprints")
     cell = result.numbers["exponent"]["contenders"]["Algorithm 2"]
     cell["slope"] = [predicted_exponent(cost) for cost in THIRD_COSTS]
-    cell["low"] = [slope - 0.3 for slope in cell["slope"]]
+    cell["low"] = [slope - 0.05 for slope in cell["slope"]]
+    cell["high"] = [slope + 0.05 for slope in cell["slope"]]
     assert verdict(result, "polynomial") is Verdict.HOLDS
-    cell["slope"][-1], cell["low"][-1] = 0.7, 0.4
+    cell["low"][-1] = 0.7
     assert verdict(result, "polynomial") is Verdict.UNDECIDED
-    cell["low"][-1] = 0.6
+    cell["high"][-1] = 0.75
     assert verdict(result, "polynomial") is Verdict.FAILS
 
 
 def test_heart_s_printed_row_is_one_held_out_set(as_if_full):
     assert [round(n / 59, 3) for n in (18, 10, 3)] == list(PRINTED["Heart"])
     result = as_if_full("table1")
-    assert verdict(result, "Heart: the printed") is Verdict.HOLDS
+    # 59 cases are too few to tell whether the rates are the same: 1.1 standard deviations.
+    assert verdict(result, "Heart: the printed") is Verdict.UNDECIDED
     history = result.numbers[HISTORY]["mean"]
     found = [history[c] for c in ("gamma_1", "gamma_2", "delta_12")]
     assert found == pytest.approx([0.280, 0.167, 0.050], abs=0.02)
@@ -240,12 +269,15 @@ def test_cut_off_it_must_nowhere_cost_more(as_if_full):
     assert verdict(result, "never costs more") is Verdict.FAILS
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.98, "HOLDS"), (0.995, "FAILS")])
-def test_savings_count_on_cases_that_did_not_choose_the_rule(as_if_full, share, expected):
+@pytest.mark.parametrize(
+    ("saved", "expected"),
+    [((0.02, 0.03), "HOLDS"), ((0.0, 0.03), "UNDECIDED"), ((0.0, 0.005), "FAILS")],
+)
+def test_savings_count_on_cases_that_did_not_choose_the_rule(as_if_full, saved, expected):
     result = as_if_full("output-conditional")
     for name in ("PIMA", "Heart"):
         held = result.numbers[name]["held_out"]
-        held[ORACLE] = [share * cost for cost in held[FIXED]]
+        held[SAVED] = [(-0.1, -0.05), saved] + [(-0.1, -0.05)] * (len(held["places"]) - 2)
     assert verdict(result, "saves more than 1 %") is Verdict[expected]
 
 

@@ -34,6 +34,8 @@ DRAWN = {
     "pima": {"weakdominance", "thompson", "resolve"},
     "heart": {"weakdominance", "thompson", "resolve"},
     "nonuniform": {"strongdominance", "weakdominance", "thompson", "resolve"},
+    "fig-sd-open": {"strongdominance"},
+    "fig-wd-slips": set(),
     "misprint-step": {"strongdominance"},
     "misprint-stuck": {"weakdominance", "resolve"},
     "algorithm-2-exponent": {"weakdominance", "resolve"},

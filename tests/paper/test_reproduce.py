@@ -25,7 +25,7 @@ def test_a_run_ends_with_six_lines_and_json_has_every_claim(tmp_path, monkeypatc
     assert len(lines) == 6
     assert lines[0].startswith("experiments: 1, figures: 1, ")
     assert lines[1] == "claims of the paper: 1 holds"
-    assert lines[2] == "claims of ours: 4 are undecided"
+    assert lines[2] == "claims of ours: 1 holds, 3 fail"
     assert lines[3] == "fails as the paper states it: none"
     assert lines[-1] == f"Report: {tmp_path / 'report.html'}"
     assert done.stderr.startswith("[1/1] alternatives: ")
@@ -33,8 +33,16 @@ def test_a_run_ends_with_six_lines_and_json_has_every_claim(tmp_path, monkeypatc
     assert again.stderr == "[1/1] alternatives: kept\n"
     content = json.loads(again.stdout)
     (claims,) = [entry["claims"] for entry in content["experiments"].values()]
-    assert {claim["verdict"] for claim in claims} == {"holds", "undecided"}
-    assert set(claims[0]) == {"text", "source", "is_ours", "verdict", "evidence", "choices"}
+    assert {claim["verdict"] for claim in claims} == {"holds", "fails"}
+    assert set(claims[0]) == {
+        "text",
+        "source",
+        "is_ours",
+        "verdict",
+        "evidence",
+        "choices",
+        "is_exact",
+    }
     assert content["report"] == str(tmp_path / "report.html")
 
 

@@ -163,7 +163,8 @@ def test_the_report_needs_nothing_else_and_escapes_what_it_prints(tmp_path, runs
     page = write_report(directory, done, QUICK).read_text(encoding="utf-8")
     assert page.count("src='data:image/svg+xml;base64,") == 2
     assert "http" not in page.replace("http-equiv", "")
-    assert "1 &lt; 2 &amp; so on" in page
+    assert "1 &lt; 2" in page
+    assert "a &amp; b" in page
     assert "&lt;2&gt;" in page
     assert "can be computed here, 2 hold; of claims of our own, which stand apart, 2 are" in page
     assert "<em>Depends on:</em> &lt;T&gt;." in page
@@ -182,5 +183,13 @@ def test_the_real_report_lists_every_claim(quick):
 def test_at_full_scale_what_fails_is_said_to_fail():
     for name, verdict in (("quick", Verdict.UNDECIDED), ("full", Verdict.FAILS)):
         docket = Docket(Result("any", {"scale": name}, {}))
-        docket.judge("rate", False, "numbers", source="here")
+        docket.judge("rate", Verdict.FAILS, "numbers", source="here", choices="T")
         assert [claim.verdict for claim in docket.claims] == [verdict]
+        with pytest.raises(AssertionError, match="judged by points"):
+            docket.judge("rate", True, "numbers", source="here", choices="T")
+
+
+def test_every_claim_names_the_choices_behind_its_verdict(quick):
+    claims = [claim for finished in quick[1].values() for claim in finished.claims]
+    assert len(claims) > 50
+    assert all(claim.choices and claim.evidence and claim.source for claim in claims)
