@@ -39,13 +39,17 @@ def draw(numbers: JSON) -> Any:
     sheet, (axis,) = drawing.new_figure(width=4.6, height=3.2)
     for slip, color in SLIPS_OF_2.items():
         turn = numbers["turn"][str(slip)]
-        axis.plot(numbers["slip_3"], turn, color=color, label=f"slip of test 2: {slip:g}")
-    axis.axhline(1.0, color="black", linewidth=0.8, label="weak dominance from here on")
-    axis.plot(
-        SLIP, turn_of_ranking(SLIP, SLIP), "o", color=INK, markersize=5, label="our choice"
-    )
+        axis.plot(
+            numbers["slip_3"],
+            turn,
+            "--" if slip == 0 else "-",
+            color=color,
+            label=f"slip of test 2: {slip:g}",
+        )
+    axis.axhline(1.0, color="black", linewidth=0.8, label="weak dominance from here on", zorder=1)
+    axis.plot(SLIP, turn_of_ranking(SLIP, SLIP), "o", color=INK, markersize=5, label="our choice")
     axis.set_xlabel("slip of test 3")
-    axis.set_ylabel("ρ from which Algorithm 1 is right")
+    axis.set_ylabel("Algorithm 1 is right from ρ =")
     drawing.from_zero(axis)
     drawing.legend_below(sheet, [axis], columns=2)
     return sheet

@@ -174,3 +174,22 @@ def test_halves_are_halves():
     for one, other in pairs[::2]:
         n, rest = (np.rint(len_ * half.error_rates) for len_, half in ((148, one), (149, other)))
         assert (n + rest).tolist() == np.rint(297 * world.error_rates).tolist()
+
+
+def test_the_change_in_the_proof_of_proposition_8_gives_no_law_and_raises_an_error_rate():
+    """Three tests, j = 2: q'(y | y^j) moves all of q(y | 0) + q(y | 1) to y^j = 1 - y."""
+    rng = np.random.default_rng(0)
+    n_above_one = 0
+    for _ in range(200):
+        law = rng.dirichlet(np.ones(8)).reshape(2, 2, 2)  # P(y^1, y^2, y^3)
+        q = rng.dirichlet(np.ones(2), (2, 2, 2))  # P(y | y^1, y^2, y^3), y last
+        total = q.sum(axis=1)  # over y^2: what the proof keeps
+        changed = np.zeros_like(q)
+        for y in (0, 1):
+            changed[:, 1 - y, :, y] = total[:, :, y]
+        n_above_one += bool((changed > 1 + 1e-12).any())
+        before, after = (
+            sum((law[:, y] * c[:, y, :, 1 - y]).sum() for y in (0, 1)) for c in (q, changed)
+        )
+        assert after > before  # γ_2, where the proof says "decrease"
+    assert n_above_one == 200
