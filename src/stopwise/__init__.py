@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from stopwise.policies.explore_then_commit import ExploreThenCommit as ExploreThenCommit
     from stopwise.policies.fixed_stage import FixedStage as FixedStage
+    from stopwise.policies.label_buying import LabelBuying as LabelBuying
     from stopwise.policies.learner import Learner as Learner
     from stopwise.policies.output_conditional import OutputConditional as OutputConditional
     from stopwise.policies.resolve import Resolve as Resolve
@@ -62,6 +63,7 @@ _HOME = {
     "ContextualRecording": "problem.contextual_recording",
     "Decision": "policies.stopping_policy",
     "Instance": "problem.instance",
+    "LabelBuying": "policies.label_buying",
     "LatentClasses": "beliefs.model",
     "Learner": "policies.learner",
     "PairCounts": "counts",
