@@ -169,7 +169,7 @@ Stages count from 0. What is not a finite number is `null`.
 ## An audit
 
 `stopwise audit … --json` prints it and `report.to_json()` returns it. Its [JSON
-schema](audit.schema.json) is made from the same types. Costs and regrets are in mistakes a case.
+schema](audit.schema.json) is made from the same types. Costs and regrets are in mistakes per case.
 
 {keys(schema)}
 {tables}

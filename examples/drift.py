@@ -1,9 +1,9 @@
-"""A model that slowly gets worse, and what the runtime makes of it.
+"""A model that slowly gets worse, and how the runtime reacts.
 
     python -m examples.drift
 
-Three made-up stages; the clock is simulated, one case a second. From the second hour on, the middle
-stage errs more and more often. Nobody says so, and nobody says what is right.
+Three made-up stages; the clock is simulated, one case per second. From the second hour on, the
+middle stage errs more and more often. The runtime sees no labels.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ async def play(hours: int) -> None:
             )
             print(
                 f"until {(half + 1) * 30:3d} min, medium errs in {error_rates(now)[1]:.0%}: "
-                f"answers from {shares}; {right / n:.1%} right; {cost / n:.2f} a case"
+                f"answers from {shares}; {right / n:.1%} right; {cost / n:.2f} per case"
             )
 
 

@@ -2,7 +2,7 @@
 
     python -m examples.live_cascade [folder for the store and the page]
 
-Three made-up stages answer made-up patients. The clock is simulated, one case a second, so that
+Three made-up stages answer made-up patients. The clock is simulated, one case per second, so that
 hours pass in seconds; nothing leaves this machine.
 """
 
@@ -64,7 +64,7 @@ async def play(runtime: sw.Runtime, world: World, n: int, heading: str) -> None:
     await runtime.background.wait()
     names = runtime.cascade.names
     shares = ", ".join(f"{name} {depths[k] / n:4.0%}" for k, name in enumerate(names))
-    print(f"{heading:34s} answer from: {shares} | {right / n:.1%} right | {cost / n:.2f} a case")
+    print(f"{heading:34s} answer from: {shares} | {right / n:.1%} right | {cost / n:.2f} per case")
 
 
 async def story(folder: Path) -> None:

@@ -23,7 +23,7 @@ MISTAKE_COST = 50
 
 
 def main() -> None:
-    """Print what each classifier and the cascade cost a case, mistakes included."""
+    """Print what each classifier and the cascade cost per case, mistakes included."""
     X, y = load_breast_cancer(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     train, seen, test = np.split(order, [150, 360])
@@ -38,11 +38,11 @@ def main() -> None:
     cumulative = np.cumsum(COSTS)
     for stage, (name, model) in enumerate(models):
         wrong = np.mean(model.predict(X[test]) != y[test])
-        print(f"always up to {name:8s} {wrong:6.1%} wrong, {cumulative[stage]:5.2f} paid a case, "
+        print(f"always up to {name:8s} {wrong:6.1%} wrong, {cumulative[stage]:5.2f} paid per case, "
               f"{cumulative[stage] + MISTAKE_COST * wrong:5.2f} in all")  # fmt: skip
     wrong = np.mean(cascade.predict(X[test]) != y[test])
     cost = cumulative[cascade.predict_stages(X[test])].mean()
-    print(f"the cascade           {wrong:6.1%} wrong, {cost:5.2f} paid a case, "
+    print(f"the cascade           {wrong:6.1%} wrong, {cost:5.2f} paid per case, "
           f"{cost + MISTAKE_COST * wrong:5.2f} in all")  # fmt: skip
 
 

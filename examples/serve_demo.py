@@ -110,7 +110,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, default=8090)
     parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--rate", type=float, default=60.0, help="cases a second")
+    parser.add_argument("--rate", type=float, default=60.0, help="cases per second")
     parser.add_argument("--breaks-after", type=float, default=60.0)
     parser.add_argument("--store", default="memory://")
     args = parser.parse_args()

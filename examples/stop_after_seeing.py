@@ -73,7 +73,7 @@ def draw_costs(axis, world, horizon, replications) -> None:
     for cost, name in ((fixed, "best single stage"), (best, "best rule")):
         axis.axhline(unit * cost, color="0.4", linestyle="--", linewidth=1)
         axis.annotate(name, (1, unit * cost), xytext=(3, 3), textcoords="offset points", fontsize=8)
-    axis.set(title="cost + errors a case, so far", xlabel="cases", xscale="log")
+    axis.set(title="cost + errors per case, so far", xlabel="cases", xscale="log")
     print(
         f"\nA case costs {unit * (best + regret[-1] - regret[-2]):.2f} at the end;"
         f" {unit * fixed:.2f} with the best single stage,"

@@ -44,20 +44,20 @@ def show_log(axes, outputs: np.ndarray) -> None:
 
 
 def show_disagreement(axes, outputs: np.ndarray) -> None:
-    """What follows for sure: a step that changes less than it costs cannot pay."""
+    """What is proven: a step that changes less than it costs cannot pay."""
     changed = (outputs[:, 1:] != outputs[:, :-1]).mean(axis=0)
     prices = np.array(COSTS[1:]) / MISTAKE_COST
     places = np.arange(len(prices))
     axes.bar(places - 0.2, changed, 0.38, color=BAD, label="share of answers it changes")
-    axes.bar(places + 0.2, prices, 0.38, color=COST, label="its cost, in mistakes a case")
+    axes.bar(places + 0.2, prices, 0.38, color=COST, label="its cost, in mistakes per case")
     axes.set(xticks=places, xticklabels=[f"+ {name}" for name in NAMES[1:]], ylim=(0, 0.5))
-    axes.set_title("What follows for sure:\nthe CT cannot pay", fontsize=9)
+    axes.set_title("What is proven:\nthe CT cannot pay", fontsize=9)
     axes.legend(frameon=False, fontsize=7.5, handlelength=1, loc="upper right")
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def show_costs(axes, labels: np.ndarray, outputs: np.ndarray) -> None:
-    """What nobody says: how often each test is wrong, and so what stopping there costs."""
+    """What is unknown: the error rate of each test, and so the cost of stopping there."""
     test_costs = np.cumsum(COSTS)
     mistake_costs = MISTAKE_COST * (outputs != labels[:, None]).mean(axis=0)
     axes.bar(NAMES, test_costs, color=COST, label="tests (known)")
@@ -67,7 +67,7 @@ def show_costs(axes, labels: np.ndarray, outputs: np.ndarray) -> None:
     axes.annotate("least", (best, total[best]), ha="center", xytext=(0, 3),
                   textcoords="offset points")  # fmt: skip
     axes.set(ylim=(0, 1.45 * total.max()))
-    axes.set_title("What nobody says:\ncost of a case if one stops there", fontsize=9)
+    axes.set_title("What is unknown:\nthe cost per case of stopping there", fontsize=9)
     axes.legend(frameon=False, fontsize=7.5, handlelength=1, loc="upper right")
     axes.spines[["top", "right"]].set_visible(False)
 
