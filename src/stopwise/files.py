@@ -46,7 +46,7 @@ def check_target(path: Path, name: str = "a file") -> None:
     if path.is_dir():
         raise InputError(f"{name} must be a file, {path} is a directory")
     if not path.parent.is_dir():
-        raise InputError(f"{name} must go into a directory, {path.parent} is none")
+        raise InputError(f"{name}: the directory {path.parent} does not exist")
     try:
         if _is_stream(path):
             if not os.access(path, os.W_OK):
@@ -54,9 +54,7 @@ def check_target(path: Path, name: str = "a file") -> None:
         else:
             _beside(path.resolve()).unlink()
     except OSError as error:
-        raise InputError(
-            f"{name} must go where files can be written, {path} cannot: {error.strerror or error}"
-        ) from error
+        raise InputError(f"{name}: {path} cannot be written: {error.strerror or error}") from error
 
 
 def write_text(path: Path, text: str) -> None:

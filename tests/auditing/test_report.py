@@ -29,7 +29,7 @@ def test_a_report_is_written_whole_or_not_at_all(world, tmp_path, monkeypatch):
         report.save(path)
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_bytes() == before
-    with pytest.raises(InputError, match="must go into a directory"):
+    with pytest.raises(InputError, match="does not exist"):
         report.save(tmp_path / "nowhere" / "report.html")
 
 

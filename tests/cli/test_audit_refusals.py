@@ -63,7 +63,7 @@ REFUSED = {
     "costs that fall": (["--cumulative-costs", "--costs", "6,5,9"], "must not fall from test to"),
     "a name that is too long": (
         ["--plan-labels", 5, "--plan-out", "p" * 250 + ".csv"],
-        "--plan-out must go where files can be written",
+        "cannot be written",
     ),
 }
 
@@ -106,7 +106,7 @@ def test_decimals_are_read_as_they_are(price):
 LOGS = {
     "empty.csv": (b"", "empty.csv"),
     "header.csv": (b"history,insulin,all\n", "at least one case"),
-    "constant.csv": (b"history,insulin,all\n1,1,0\n0,1,1\n", "'insulin' must tell cases apart"),
+    "constant.csv": (b"history,insulin,all\n1,1,0\n0,1,1\n", "must give more than one output"),
     "alike.csv": (b"history,insulin,all\nYes,yes,no\nno,no,yes\n", "spelled in one way"),
     "ragged.csv": (b"history,insulin,all\n0,1,1\n1,1\n0,0,0,1\n1,1,1\n", "Columns: 3 Found: 2"),
     "latin.csv": (b"history,insulin,all\n" + b"caf\xe9,tea,tea\ntea,tea,caf\xe9\n" * 9, "nicode"),

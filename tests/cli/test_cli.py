@@ -147,7 +147,7 @@ BAD = [
     (["--policies", "fixed-stage:9"], "must name one of the 3 stages, got 9"),
     (["--costs", "0,x"], "--costs must look like 6,16,24, got '0,x'"),
     (["--costs", "0,nan,1"], "costs must be finite"),
-    (["--costs", "0,0.1"], "error_rates must have one entry a stage"),
+    (["--costs", "0,0.1"], "error_rates must have one entry per stage"),
     (["--slip", "0.1"], "family 'synthetic' takes"),
     (["--horizon", "0"], "horizon must be a whole number >= 1, got 0"),
     (["--replications", "0"], "replications must be a whole number >= 1, got 0"),
@@ -159,7 +159,7 @@ BAD = [
     (["--csv", "none.csv", "--family", "split"], "must not be given together"),
     (["--csv", "none.csv", "--costs", "0", "--slip", "1"], "got 'slip'"),
     (["--figure", "f.txt"], "--figure must end in .pdf, .png, .svg"),
-    (["--figure", "nowhere/f.png"], "--figure must go into a directory, nowhere is none"),
+    (["--figure", "nowhere/f.png"], "--figure: the directory nowhere does not exist"),
     (["--save", "taken.txt"], "--save must be a directory, taken.txt is none"),
 ]
 
@@ -287,7 +287,7 @@ class TestTrees:
             ("1,1,1,1", "0 for the first test and an earlier one for each other, got 1 for test 1"),
             ("0,1,1,4", "got 4 for test 4"),
             ("0,0,1,1", "got 0 for test 2"),
-            ("0,1,1", "parents must have one entry a test, got 3 for 4 costs"),
+            ("0,1,1", "parents must have one entry per test, got 3 for 4 costs"),
         ],
     )
     def test_bad_parents(self, main, parents, message):

@@ -36,7 +36,7 @@ def test_a_joint_that_is_no_law_is_refused(joint, message):
         ([], [], "patterns must not be empty"),
         ([(0, 0)], [1], "a label and 2 outputs, got 2 entries at row 1"),
         ([(0, 0, 0), (0, 0, 0, 0)], [1, 1], "a label and 2 outputs, got 4 entries at row 2"),
-        ([(0, 0, 0)], [1, 2], "weights must have one entry a pattern, got 2 for 1"),
+        ([(0, 0, 0)], [1, 2], "weights must have one entry per pattern, got 2 for 1"),
         ([(0, 0, 0), (1, 1, 1)], [1, -2], "weights must be finite and >= 0, got -2.0 at row 2"),
         ([(0, 0, 0)], [math.nan], "weights must be finite and >= 0, got nan at row 1"),
         ([(0, 0, 0)], [math.inf], "weights must be finite and >= 0, got inf at row 1"),

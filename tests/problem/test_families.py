@@ -176,7 +176,7 @@ def test_the_complement_errs_half_the_time_and_always_disagrees(price, prevalenc
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: nested_errors(FREE, [0.4, 0.1]), "one entry a stage, got 2 for 3"),
+        (lambda: nested_errors(FREE, [0.4, 0.1]), "one entry per stage, got 2 for 3"),
         (
             lambda: nested_errors(FREE, [0.4, 0.1, 0.2]),
             "must not rise along a path, got 0.1 at stage 2 and 0.2 at stage 3",

@@ -83,7 +83,7 @@ def test_the_pair_of_theorem_3_forces_no_linear_regret(epsilon):
 
 
 def test_the_pair_of_theorem_3_forces_regret_of_order_two_thirds():
-    """Two-point bound: to tell θ from θ', stage 2 has to be played, at 1/4 a round in θ.
+    """Two-point bound: to tell θ from θ', stage 2 has to be played, at 1/4 per round in θ.
 
     With m = E_θ[plays of stage 2]: R(θ) = m / 4 and R(θ) + R(θ') >= (ε n / 4) exp(-m kl)
     (Bretagnolle and Huber), so the worse of both is at least the least over m of the larger of

@@ -1,4 +1,4 @@
-"""A log with too many patterns of values is counted by who agrees with whom."""
+"""A log with too many patterns of values is counted by the pattern of agreement."""
 
 from collections import Counter
 

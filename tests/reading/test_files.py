@@ -111,8 +111,8 @@ def test_a_lazy_frame_is_read_without_a_warning(frame):
 
 def test_values_of_several_kinds_in_a_column(frame):
     mixed = frame.astype(object).replace({1: "yes"})
-    refused("a column must hold values of one kind", mixed)
-    refused("a column must hold values of one kind", mixed.to_numpy())
+    refused("a column must have values of one type", mixed)
+    refused("a column must have values of one type", mixed.to_numpy())
 
 
 @pytest.mark.parametrize("kind", ["numpy", "polars", "parquet"])

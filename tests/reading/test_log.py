@@ -157,7 +157,7 @@ def test_a_column_of_numbers_beside_one_of_text_is_no_trap_in_csv(tmp_path):
     ("settings", "match"),
     [
         ({"tests": ["aa", "b", "c"]}, "did you mean 'a'"),
-        ({"tests": ["a", "b"]}, "one column a cost, got 2 for 3"),
+        ({"tests": ["a", "b"]}, "one column per cost, got 2 for 3"),
         ({"tests": ["a", "b", "a"]}, "different columns"),
         ({"case_id": "nr"}, "case id must be one of"),
     ],
@@ -265,7 +265,7 @@ def test_compressed_text(frame, tmp_path):
     ("settings", "match"),
     [
         ({"tests": ["a", "a", "b"]}, "tests must be different columns, got a, a, b"),
-        ({"tests": ["a", "b"]}, "one column a cost, got 2 for 3 costs"),
+        ({"tests": ["a", "b"]}, "one column per cost, got 2 for 3 costs"),
         ({"case_id": "visit"}, "must come with named columns"),
         ({"table": "visits"}, "must come with named columns"),
         ({"query": "SELECT * FROM log"}, "must come with named columns"),

@@ -28,7 +28,7 @@ def test_logs_that_cannot_be_audited():
     assert "'Yes' in 'a'" in text
     assert "'yes' in 'b'" in text
     text = refused([("x", "x"), ("y", "x")])
-    assert "'b' must tell cases apart, got 'x' in all 2 cases" in text
+    assert "'b' must give more than one output, got 'x' in all 2 cases" in text
     assert "'b' must have outputs" in refused([("x", None), ("y", None)])
     assert "got 0.0 in 'b'" in refused([("1", 1.0), ("0", 0.0)])
     assert "numbers with a decimal comma" in refused([("0,5", "1"), ("1,2", "0")])

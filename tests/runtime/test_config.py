@@ -174,7 +174,7 @@ class TestRun:
         [
             ('{"key": "a", "n":', "o.jsonl", "line 1 is neither"),
             ('{"key": 1}\n{"key": 1}', "o.jsonl", "different keys, got '1' again in 2"),
-            ("2", "no/o.jsonl", "--output must go into a directory"),
+            ("2", "no/o.jsonl", "--output: the directory no does not exist"),
             ('{"key": "a"}', "o.jsonl --key id", "line 1 has no field 'id'"),
         ],
     )

@@ -130,7 +130,7 @@ class Facts:
 
     @property
     def has_telling_labels(self) -> bool:
-        """Whether some label is of a case on which tests disagree; other labels compare nothing."""
+        """Whether tests disagree on a labelled case; other labels do not compare tests."""
         return self.labels is not None and self.labels.n_telling > 0
 
     @property

@@ -13,10 +13,10 @@ from stopwise.auditing.assumptions import Assumption
 
 
 def plain(value: Any, *, without: tuple[str, ...] = ()) -> Any:
-    """Return a value as what JSON knows; what is not a finite number is ``None``.
+    """Return a value as JSON types; numbers that are not finite become ``None``.
 
-    A dataclass becomes a dictionary of its fields but for those in ``without``; an assumption also
-    says its kind.
+    A dataclass becomes a dictionary of its fields, except those in ``without``; an assumption also
+    gets its ``kind``.
     """
     if isinstance(value, Enum):
         return value.value

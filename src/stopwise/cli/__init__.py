@@ -1,4 +1,4 @@
-"""The command line: one file a command, loaded when it is called; parse, call, print."""
+"""The command line: one file per command, loaded when it is called; parse, call, print."""
 
 import sys
 

@@ -39,7 +39,7 @@ from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
 
 SHEETS = {".csv": sheet_csv, ".json": sheet_json, ".jsonl": sheet_jsonl}
-COSTS = "It is what each test costs on top of those before, one number a test"
+COSTS = "It is the extra cost of each test, one number per test"
 MISTAKE_COST = (
     "It is what one wrong answer costs you, in the unit of --costs: what it takes to put right, or "
     "the most you would pay to avoid it. A rough figure will do: the page shows where the advice "
@@ -47,9 +47,9 @@ MISTAKE_COST = (
 )
 
 _log = partial(typer.Option, rich_help_panel="The log", show_default=False)
-_bounds = partial(typer.Option, rich_help_panel="What to take for granted", show_default=False)
+_bounds = partial(typer.Option, rich_help_panel="Assumptions", show_default=False)
 _labels = partial(typer.Option, rich_help_panel="Labels", show_default=False)
-_result = partial(typer.Option, rich_help_panel="What comes out", show_default=False)
+_result = partial(typer.Option, rich_help_panel="Output", show_default=False)
 
 
 def audit(
@@ -60,9 +60,7 @@ def audit(
             show_default=False,
         ),
     ],
-    costs: Annotated[
-        str, _log(help="What each test costs on top of those before, as in 6,16,24; required.")
-    ] = "",
+    costs: Annotated[str, _log(help="The extra cost of each test, as in 6,16,24; required.")] = "",
     mistake_cost: Annotated[
         str, _log(help="What a wrong answer costs, in the same unit; required.")
     ] = "",
@@ -74,11 +72,11 @@ def audit(
         ),
     ] = "",
     cumulative_costs: Annotated[
-        bool, _log("--cumulative-costs", help="--costs are those of all tests up to each one.")
+        bool, _log("--cumulative-costs", help="--costs are cumulative: each includes those before.")
     ] = False,
     table: Annotated[str, _log(help="The table of a database file.")] = "",
     query: Annotated[
-        str, _log(help="SQL that selects the rows; a CSV or Parquet is FROM log.")
+        str, _log(help="SQL that selects the rows; a CSV or Parquet file is the table log.")
     ] = "",
     case_id: Annotated[
         str, _log("--id", help="The column that names a case (default: the row number).")
@@ -87,21 +85,23 @@ def audit(
         bool, _bounds("--ordered", help="Each test errs at most as often as the one before.")
     ] = False,
     errs_at_most: Annotated[
-        list[str] | None, _bounds(help="A test errs at most so often, as in all=0.02; repeat.")
+        list[str] | None,
+        _bounds(help="The highest error rate of a test, as in all=0.02; may be repeated."),
     ] = None,
     prevalence: Annotated[
         list[str] | None,
-        _bounds(help="How often a value is right, as in yes=0.1:0.3; repeat."),
+        _bounds(help="How often a value is right, as in yes=0.1:0.3; may be repeated."),
     ] = None,
     never_right: Annotated[
-        list[str] | None, _bounds(help="An output that is no answer, such as abstain; repeat.")
+        list[str] | None,
+        _bounds(help="An output that is no answer, such as abstain; may be repeated."),
     ] = None,
     unseen_label: Annotated[
         bool, _bounds("--unseen-label", help="The right answer may be a value that no test gives.")
     ] = False,
     missing_at_random: Annotated[
         bool,
-        _bounds("--missing-at-random", help="Gaps depend on nothing but the outputs before them."),
+        _bounds("--missing-at-random", help="Gaps depend only on the outputs before them."),
     ] = False,
     labels: Annotated[
         Path | None,
@@ -117,23 +117,25 @@ def audit(
     ] = 0,
     plan_out: Annotated[
         Path,
-        _labels(help="Where the cases to label go, .csv, .json or .jsonl (default: to-label.csv)."),
+        _labels(
+            help="The file for the cases to label, .csv, .json or .jsonl (default: to-label.csv)."
+        ),
     ] = Path("to-label.csv"),
-    show: Annotated[str, _labels(help="Columns to show to whoever labels, as in text,age.")] = "",
+    show: Annotated[str, _labels(help="Columns to show to the labeller, as in text,age.")] = "",
     show_outputs: Annotated[
         bool,
-        _labels("--show-outputs", help="Show what the tests said, too; it may sway who labels."),
+        _labels("--show-outputs", help="Also show the outputs; they may bias the labeller."),
     ] = False,
-    seed: Annotated[int, _labels(help="For drawing the cases to label.")] = 0,
+    seed: Annotated[int, _labels(help="The random seed for drawing the cases to label.")] = 0,
     confidence: Annotated[
-        str, _result(help="With which all intervals hold (default: 0.95).")
+        str, _result(help="The confidence level of all intervals (default: 0.95).")
     ] = "0.95",
-    out: Annotated[Path | None, _result(help="Write the report, an HTML page.")] = None,
+    out: Annotated[Path | None, _result(help="Write the report to this .html file.")] = None,
     details: Annotated[
-        bool, _result("--details", help="Print all that the advice rests on.")
+        bool, _result("--details", help="Print all numbers behind the advice.")
     ] = False,
     as_json: Annotated[
-        bool, _result("--json", help="Print JSON, in which stages count from 0.")
+        bool, _result("--json", help="Print JSON; there, stages count from 0.")
     ] = False,
 ) -> None:
     """Say where to stop from a log of outputs without labels, how sure that is, and why.
@@ -156,7 +158,7 @@ def audit(
         )
         columns = comma_separated(show)
         opened = open_source(tests=comma_separated(tests) or None)
-        if columns and not tests:  # a column for whoever labels is no test
+        if columns and not tests:  # a column for the labeller is no test
             opened = open_source(tests=[name for name in opened.columns if name not in columns])
         names = list(opened.columns)
         columns += names if show_outputs else []
@@ -232,8 +234,8 @@ def _check_sheet_columns(columns: list[str]) -> None:
     for name in columns:
         if name == LABEL or columns.count(name) > 1:
             raise SettingError(
-                f"--plan-labels needs a column {name!r} of its own: a query can rename the other, "
-                "or --id name the cases"
+                f"the label sheet must not have two columns {name!r}: rename one with --query, or "
+                "name the cases with --id"
             )
 
 
@@ -242,7 +244,7 @@ def _costs(text: str, names: list[str], are_cumulative: bool) -> list[float]:
     if len(costs) != len(names):
         tests = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
         raise SettingError(
-            f"--costs must have one price a test, got {len(costs)} for {len(names)} tests: "
+            f"--costs must have one price per test, got {len(costs)} for {len(names)} tests: "
             f"{tests}; --tests chooses the columns"
         )
     if not are_cumulative:
@@ -285,6 +287,6 @@ def _check_old_sheet(path: Path, label_column: str) -> None:
         )
     if n_labels:
         raise InputError(
-            f"--plan-out must not be a file that holds labels, {path} holds {n_labels}: hand it in "
-            "with --labels and give the new sheet another name; the labels are carried over"
+            f"--plan-out must not overwrite labels, {path} has {n_labels}: read it with --labels "
+            "and give the new sheet another name; the labels are copied into it"
         )

@@ -25,7 +25,7 @@ def number(option: str, part: str, text: str = "") -> float:
     bare = part.strip()
     if option in MONEY and re.fullmatch(r"[1-9]\d{0,2}\.000", bare):  # two, or two thousand?
         raise SettingError(
-            f"{option} may mean two things, got {bare}: write {bare[:-4]} or {bare[:-4]}000"
+            f"{option} is ambiguous, got {bare}: write {bare[:-4]} or {bare[:-4]}000"
         )
     try:
         return float(part)

@@ -21,18 +21,18 @@ from stopwise.runtime.runtime import Runtime
 def run(
     config: Annotated[Path, typer.Argument(help="The cascade, described in TOML.")],
     input_: Annotated[
-        Path, typer.Option("--input", help="A JSON object or text a line: the cases to answer.")
+        Path, typer.Option("--input", help="The cases to answer: one JSON object or text per line.")
     ],
     output: Annotated[
-        Path, typer.Option("--output", help="Where the answers go, a JSON object a line.")
+        Path, typer.Option("--output", help="The file for the answers: one JSON object per line.")
     ],
     key: Annotated[
-        str, typer.Option(help="The field that names a case; without one, its line does.")
+        str, typer.Option(help="The field with the key of a case (default: the line number).")
     ] = "key",
     field: Annotated[
-        str, typer.Option(help="The field that holds the case; else the whole line.")
+        str, typer.Option(help="The field with the case itself (default: the whole line).")
     ] = "",
-    concurrency: Annotated[int, typer.Option(help="How many cases are under way at once.")] = 100,
+    concurrency: Annotated[int, typer.Option(help="How many cases to run at the same time.")] = 100,
 ) -> None:
     """Answer a file of cases with a cascade described in TOML; resumable by key.
 

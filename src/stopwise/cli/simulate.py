@@ -37,7 +37,7 @@ FIGURES = (".pdf", ".png", ".svg")
 _world = partial(typer.Option, rich_help_panel="The world: a family", show_default=False)
 _table = partial(typer.Option, rich_help_panel="The world: a CSV file")
 _run = partial(typer.Option, rich_help_panel="The run")
-_result = partial(typer.Option, rich_help_panel="What comes out", show_default=False)
+_result = partial(typer.Option, rich_help_panel="Output", show_default=False)
 
 _FAMILIES = "\n\n".join(f"{name}: {family.about}." for name, family in FAMILIES.items())
 
@@ -71,7 +71,8 @@ def simulate(
     csv: Annotated[
         Path | None,
         _table(
-            help="A header, one column a test, one with the label; rows are drawn with replacement."
+            help="A file with a header, one column per test and one with the label; cases are rows "
+            "drawn with replacement."
         ),
     ] = None,
     label: Annotated[str, _table(help="The column with the right answer.")] = "y",
@@ -90,10 +91,10 @@ def simulate(
         ),
     ] = "weak-dominance,resolve",
     horizon: Annotated[int, _run(help="The number of rounds.")] = 100_000,
-    replications: Annotated[int, _run(help="How often to play them.")] = 20,
+    replications: Annotated[int, _run(help="How often to repeat the run.")] = 20,
     seed: Annotated[int, _run(help="The same seed gives the same numbers.")] = 0,
     checkpoints: Annotated[int, _run(help="The number of points on a curve.")] = 100,
-    jobs: Annotated[int, _run(help="The number of processes; -1 for one a core.")] = 1,
+    jobs: Annotated[int, _run(help="The number of processes; -1 for one per core.")] = 1,
     figure: Annotated[
         Path | None, _result(help="Draw the regret: a .png, .pdf or .svg file.")
     ] = None,
@@ -101,13 +102,13 @@ def simulate(
         Path | None, _result(help="Write every trace to this directory, as .npz.")
     ] = None,
     as_json: Annotated[
-        bool, _result("--json", help="Print JSON, in which stages count from 0.")
+        bool, _result("--json", help="Print JSON; there, stages count from 0.")
     ] = False,
 ) -> None:
     """Play policies where the truth is known; print their regret and where they stopped.
 
-    Regret is in mistakes: 1 is the price of one wrong answer. Stages count from 1. Ctrl-C shows
-    what is done by then.
+    Regret is in mistakes: 1 is the price of one wrong answer. Stages count from 1. Ctrl-C stops
+    early and shows the results so far.
 
     stopwise simulate --family synthetic --costs 0,0.1,0.1 --horizon 1000000
 

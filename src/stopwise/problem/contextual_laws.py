@@ -42,7 +42,7 @@ class ConditionalLaw(Protocol):
 
     @property
     def is_wrong(self) -> IntArray:
-        """The patterns, one a row: 1 where the test of the column is wrong; shape (R, K)."""
+        """The patterns, one per row: 1 where the test of the column is wrong; shape (R, K)."""
 
     def chances(self, contexts: FloatArray) -> FloatArray:
         """Return the probability of each pattern given each context; shape (n, R)."""
@@ -132,7 +132,7 @@ class LogisticPairs(LogisticLaw):
     Of three answers at most one is odd: test 1 with probability (p_12 + p_13 - p_23) / 2, and so
     on, which must be >= 0 (triangle inequality). The label is the last test's answer, or with
     probability e = ``last_error`` the other, so γ_i(x) = e + (1 - 2 e) p_iK(x): the last test errs
-    least, but a right answer may become wrong in between. ``theta`` has one row a pair, ordered
+    least, but a right answer may become wrong in between. ``theta`` has one row per pair, ordered
     (1, 2), (1, 3), (2, 3); shape (3, 1 + d), or (1, 1 + d) for two tests.
     """
 
@@ -141,7 +141,7 @@ class LogisticPairs(LogisticLaw):
     def __init__(self, theta: Any, *, last_error: float = 0.05) -> None:
         super().__init__(theta, last_error=last_error)
         if len(self.theta) not in (1, 3):
-            raise InstanceError(f"theta must have 1 or 3 rows, one a pair, got {len(self.theta)}")
+            raise InstanceError(f"theta must have 1 or 3 rows, one per pair, got {len(self.theta)}")
 
     @property
     def is_wrong(self) -> IntArray:

@@ -163,7 +163,7 @@ def _checked_rates(error_rates: Sequence[float], cascade: Cascade) -> list[float
         raise InstanceError(f"error_rates must be numbers, got {error_rates!r}") from None
     if len(rates) != cascade.n_stages:
         raise InstanceError(
-            f"error_rates must have one entry a stage, got {len(rates)} for {cascade.n_stages}"
+            f"error_rates must have one entry per stage, got {len(rates)} for {cascade.n_stages}"
         )
     for k, (rate, parent) in enumerate(zip(rates, cascade.parents, strict=True)):
         _check_probability(f"error_rates at stage {k + 1}", rate)

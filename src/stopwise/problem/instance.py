@@ -268,7 +268,7 @@ def _check_outcome(value: Any, row: int, column: int) -> None:
     if value is None or value != value:  # noqa: PLR0124  # NaN
         raise InstanceError(
             f"outcomes must not be missing, got {value!r} {place}: "
-            "give a missing answer a name of its own"
+            "leave the row out, or write a value such as 'none' that counts as a wrong answer"
         )
 
 
@@ -278,7 +278,7 @@ def _checked_weights(weights: Iterable[float], n: int) -> FloatArray:
     except (TypeError, ValueError):
         raise InstanceError("weights must be numbers") from None
     if values.shape != (n,):
-        raise InstanceError(f"weights must have one entry a pattern, got {values.size} for {n}")
+        raise InstanceError(f"weights must have one entry per pattern, got {values.size} for {n}")
     bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(bad):
         r = int(bad[0])

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 class Recording:
-    """A table of recorded outputs, one row a case, from which rows are drawn with replacement.
+    """A table of recorded outputs, one row per case, from which rows are drawn with replacement.
 
     This is how Section 7 runs its online learners on real data. Drawing rows with replacement is
     drawing from the empirical law, so its `instance` gives all true quantities of a recording.
@@ -80,7 +80,7 @@ class Recording:
         label: str | None = "y",
         tests: Sequence[str] | None = None,
     ) -> Recording:
-        """Read a file with one column a test and one for the label; `open_log` lists the formats.
+        """Read a file with one column per test and one for the label; `open_log` lists the formats.
 
         Texts of numbers become numbers, so that ``1`` and ``1.0`` are the same answer.
 
@@ -106,7 +106,7 @@ class Recording:
             raise InstanceError(f"tests of {path} must not hold the label, got {label!r}")
         if len(log.columns) != cascade.n_stages:
             raise InstanceError(
-                f"tests of {path} must be {cascade.n_stages} columns, one a stage, "
+                f"tests of {path} must be {cascade.n_stages} columns, one per stage, "
                 f"got {len(log.columns)}: {', '.join(log.columns)}"
             )
         columns = [*log.columns, *([] if label is None else [label])]
@@ -115,7 +115,8 @@ class Recording:
             if None in row:
                 raise InstanceError(
                     f"answers must not be missing, got none for {columns[row.index(None)]!r} "
-                    f"in row {number} of {path}: give a missing answer a name of its own"
+                    f"in row {number} of {path}: leave the row out, or write a value such as "
+                    "'none' that counts as a wrong answer"
                 )
         answers = np.array([[*map(_answer, row)] for row in rows], dtype=object)
         if not len(answers):

@@ -104,7 +104,7 @@ def _width(size: int) -> int:
 def count_array(
     array: NDArray[Any], names: Sequence[str], columns: Sequence[str], cascade: Cascade
 ) -> PatternTable | None:
-    """Return the pattern table of booleans or whole numbers, one row a case; shape (n, K).
+    """Return the pattern table of booleans or whole numbers, one row per case; shape (n, K).
 
     ``None`` where the outputs of a case do not fit into one word, or there are too many patterns.
     ``names`` are those of the array's columns, ``columns`` those to count.

@@ -33,7 +33,7 @@ ORDERED = {"duckdb", "polars", "sqlite"}  # engines whose rows keep their order
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Rows of some engine: one row a case, one column a test; `open_log` opens one.
+    """Rows of some engine: one row per case, one column per test; `open_log` opens one.
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ def open_log(
     ----------
     source
         A CSV or Parquet file, a folder or a glob of them, a DuckDB or SQLite file; a pandas,
-        Polars or Arrow table; a NumPy array with one column a test; any Ibis table; a `Log`, whose
-        rows are read with other columns.
+        Polars or Arrow table; a NumPy array with one column per test; any Ibis table; a `Log`, to
+        read other columns of its rows.
     cascade
         The tests. Where ``tests`` is not given, their names are the columns.
     tests
@@ -209,7 +209,7 @@ def _from_array(array: NDArray[Any], tests: Sequence[str] | None, cascade: Casca
     columns, cascade = _tests(tests, cascade)
     if array.ndim != 2 or array.shape[1] != len(columns):
         K = len(columns)
-        raise LogError(f"an array must have shape (n, {K}), one column a test, got {array.shape}")
+        raise LogError(f"an array must have shape (n, {K}), one column per test, got {array.shape}")
     rows = IbisRows(lambda: memtable(arrow_table(array, columns)), columns)
     if array.dtype.kind in "bui" and not np.ma.is_masked(array):
         rows.count = partial(count_array, np.ma.getdata(array), columns)
@@ -220,7 +220,7 @@ def _tests(columns: Sequence[str], cascade: Cascade | None) -> tuple[tuple[str, 
     """Return the columns and the cascade of the tests."""
     if cascade is not None and len(columns) != cascade.n_stages:
         raise LogError(
-            f"tests must name one column a cost, got {len(columns)} for {cascade.n_stages} costs"
+            f"tests must name one column per cost, got {len(columns)} for {cascade.n_stages} costs"
         )
     if len(set(columns)) != len(columns):
         raise LogError(f"tests must be different columns, got {', '.join(columns)}")

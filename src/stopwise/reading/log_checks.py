@@ -1,4 +1,4 @@
-"""Logs that cannot be audited: empty, constant, labels spelled in two ways, no labels."""
+"""Logs that cannot be audited: empty, constant, outputs spelled in two ways, scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stopwise.patterns import PatternTable
 
 MAX_PATTERNS = 200_000  # of values; beyond this only agreement is counted
 MAX_VALUES = 100_000  # of one test: more are scores or ids, not labels
-RARE = 1_000  # a value seen less often than once in so many outputs may be a slip
+RARE = 1_000  # a value seen less often than once in so many outputs may be a typing error
 GAPS = {
     *("", "none", "null", "nil", "na", "n/a", "nan", "nat", "<na>", "#n/a"),
     *("undefined", "missing"),
@@ -35,7 +35,7 @@ def check_no_scores(n_values: Sequence[int], n_cases: int, columns: Sequence[str
 
 
 def check_log(table: PatternTable) -> None:
-    """Raise `LogError` where a log cannot be audited: empty, constant, labels that look alike."""
+    """Raise `LogError` where a log cannot be audited: empty, constant, outputs that look alike."""
     if not table.n_cases:
         n = table.n_blank
         rows = f"{n} row{'s' * (n > 1)} without any" if n else "a header and no rows"
@@ -50,9 +50,9 @@ def check_log(table: PatternTable) -> None:
         if len(codes[k]) == 1 and k > 0:  # a first test may be "always no"; the audit mentions it
             n = table.n_observed[k]
             raise LogError(
-                f"test {name!r} must tell cases apart, got {table.value(codes[k][0])!r} in "
-                f"{f'all {n} cases' if n > 1 else 'one case'}: leave it out, or see if it is the "
-                "right column"
+                f"test {name!r} must give more than one output, got {table.value(codes[k][0])!r} "
+                f"in {f'all {n} cases' if n > 1 else 'one case'}: leave it out, or check that it "
+                "is the right column"
             )
     first = 1 if own_words(table) else 0
     for k in range(table.n_stages):
@@ -81,9 +81,9 @@ def _check_spelling(table: PatternTable) -> None:
         other = spelling.setdefault(looks_like(value), value)
         if other is not value:
             raise LogError(
-                f"labels must be spelled in one way, got {other!r} {_places(table, other)} and "
-                f"{value!r} {_places(table, value)}: they would count as disagreement; "
-                "a query can mend that"
+                f"outputs must be spelled in one way, got {other!r} {_places(table, other)} and "
+                f"{value!r} {_places(table, value)}; they would count as disagreement: "
+                "fix the log, or map them with --query"
             )
 
 
@@ -127,7 +127,7 @@ def _places(table: PatternTable, value: Hashable) -> str:
 
 
 def odd_values(table: PatternTable) -> tuple[Hashable, ...]:
-    """Return values that may be slips: a word for a gap, or a third value that is rare.
+    """Return values that may be errors: a word for a gap, or a third value that is rare.
 
     Rare values that differ from another only by punctuation, such as a stray quote, are also odd.
     """

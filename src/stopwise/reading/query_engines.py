@@ -23,7 +23,7 @@ Counter = Callable[[Sequence[str], Cascade], PatternTable | None]
 
 
 class Rows(Protocol):
-    """Rows of some engine, one a case."""
+    """Rows of some engine, one per case."""
 
     @property
     def columns(self) -> list[str]:
@@ -144,8 +144,8 @@ class SqliteRows(IbisRows):
             rows = self._con.execute(f"select distinct {what} from {self._source}").fetchall()
             if odd := {value for (value,) in rows} - regular:
                 raise LogError(
-                    f"column {name!r} must hold what it is declared to hold, got {odd.pop()!r} in "
-                    f"one of type {kind}: CAST it in a query"
+                    f"values of column {name!r} must have its type {kind}, got {odd.pop()!r}: "
+                    "CAST them in a query"
                 )
         return self.table
 
@@ -184,7 +184,7 @@ def _reason(error: Exception) -> str:
     if not lines:
         return type(error).__name__
     if "Expected bytes, got a" in lines[0]:  # from Arrow, of a column of objects
-        return "a column must hold values of one kind, got text and others in one"
+        return "a column must have values of one type, got text and other types in one"
     # DuckDB first names the line of a CSV file, then quotes it, and only then gives the reason.
     more = [line for line in lines[1:3] if "Original Line" not in line]
     more += [line for line in lines[3:] if line.startswith("file = ")]
@@ -259,7 +259,7 @@ def check_names(columns: Iterable[str]) -> None:
 
 
 def arrow_table(array: Any, names: Sequence[str]) -> Any:
-    """Return an array with one column a test as an Arrow table; masked values and NaN are NULL."""
+    """Return an array as an Arrow table, one column per test; masked values and NaN are NULL."""
     pa = load_extra("pyarrow", extra="audit", purpose="reading logs")
     columns = []
     for column, masked in zip(np.ma.getdata(array).T, np.ma.getmaskarray(array).T, strict=True):

@@ -13,7 +13,7 @@ class Gaps(Counted):
     """Which tests were run by what, and which pairs that concerns."""
 
     def _dependence(self, test, on, given):
-        """Whether a test ran against what others said, and against who agrees with whom.
+        """Whether a test ran against what others said, and against the pattern of agreement.
 
         The smaller chance of the two, twice: it had two tries. Once where only one could be tried.
         """

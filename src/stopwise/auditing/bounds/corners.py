@@ -34,14 +34,14 @@ class Corners:
 
     @classmethod
     def of(cls, law: PatternTable, space: LabelSpace, bounded: tuple[int, ...]) -> Corners:
-        """Collect what each pattern may contribute; patterns with the same choices are one group.
+        """Collect the possible contributions of each pattern; group patterns with the same ones.
 
         ``bounded`` are the codes of the values whose share some assumption bounds.
         """
         possible = space.possible(law.classes)
         if not possible and not space.unseen:
             raise SettingError(
-                "some value must be able to be right, got NeverRight for all of them"
+                "at least one value must be allowed as the right answer, got NeverRight for all"
             )
         groups: dict[tuple[int, ...], float] = {}
         for row, share in zip(law.codes.tolist(), law.probabilities.tolist(), strict=True):

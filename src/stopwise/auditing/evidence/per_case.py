@@ -30,7 +30,7 @@ class PrefixDecision:
 class PerCase:
     """The best rule that decides after each output, as the model believes.
 
-    ``cost`` is what it is expected to cost in mistakes a case, fees included; ``saved`` how much
+    ``cost`` is what it is expected to cost in mistakes per case, fees included; ``saved`` how much
     less that is than with the best stage for all; ``rule`` what it does after each prefix that it
     reaches, empty where these are too many to show.
     """

@@ -103,7 +103,7 @@ def _without_apostrophes(table: Any) -> Any:
 def _check_label(label: Any, histogram: PatternTable, space: LabelSpace) -> None:
     """Raise `LogError` where a label cannot be right: a typing error or a forgotten setting."""
     if label in space.never_right:
-        raise LogError(f"a label must be able to be right, got {label!r}, which never is")
+        raise LogError(f"a label must not be a value that is never right, got {label!r}")
     if label not in histogram.classes and not space.unseen:
         raise LogError(
             f"a label must be a value that some test gives, got {label!r}; the log has "

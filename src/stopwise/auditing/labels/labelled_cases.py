@@ -61,7 +61,7 @@ class LabelledCases:
 
     @property
     def n_telling(self) -> int:
-        """The number of labels of cases on which tests disagree; the others compare nothing."""
+        """The number of labelled cases on which tests disagree; only these compare tests."""
         low, high = np.nanmin(self.losses, axis=2), np.nanmax(self.losses, axis=2)
         return int(self.counts[((low < high) & self.possible).any(axis=1)].sum())
 

@@ -26,13 +26,13 @@ LONG_RULE = (
     "decides after each output (stopwise run --help)."
 )
 NO_RULE = (
-    "What deciding after each output would save cannot be said here, because some outputs are "
-    "missing. It takes cases on which all tests ran."
+    "Some outputs are missing, so we cannot estimate what deciding after each output would save. "
+    "That needs cases on which all tests ran."
 )
 BUY = (
-    "Deciding now costs about {stake} too much on average, by our estimate, and {risk} at worst. "
-    "Labels go to cases on which the tests disagree; any part of the sheet that is filled in "
-    "counts."
+    "By our estimate, the expected loss from deciding now is {stake}; the worst-case loss is "
+    "{risk}. Only cases on which the tests disagree need labels. A sheet that is filled in only "
+    "partly counts, too."
 )
 
 
@@ -125,8 +125,8 @@ def _labels_section(report: AuditReport, labels: LabelEvidence) -> Section:
         )
     return Section(
         "What your labels say",
-        f"{labels_words(labels)} In {n:,} cases a step corrects so many answers more than it "
-        "spoils:",
+        f"{labels_words(labels)} The table shows how many more answers each step corrects than it "
+        f"spoils, in {n:,} cases:",
         ("step", "estimate", "range", "pays from"),
         tuple(rows),
     )
@@ -134,5 +134,5 @@ def _labels_section(report: AuditReport, labels: LabelEvidence) -> Section:
 
 def labels_words(labels: LabelEvidence) -> str:
     """Say how many labels there are, and how many of them compare tests."""
-    telling = "all" if labels.n_telling == labels.n_labels else f"{labels.n_telling:,} of them"
-    return f"{counted(labels.n_labels, 'label')}, {telling} of cases on which the tests disagree."
+    part = "all" if labels.n_telling == labels.n_labels else f"{labels.n_telling:,} of them"
+    return f"{counted(labels.n_labels, 'label')}, {part} for cases on which the tests disagree."

@@ -48,8 +48,7 @@ BASIS = {
     Basis.LAST_IS_BETTER: "It is cheapest if {last} corrects three answers for each one that it "
     "spoils.",
     Basis.DISAGREEMENT: "It is the last test that changes more answers than it costs in mistakes.",
-    Basis.WORST_CASE: "It is the choice that can go wrong least: at worst it costs {risk} "
-    "too much.",
+    Basis.WORST_CASE: "It has the smallest worst-case loss: at most {risk}.",
 }
 STOP = "Stop after {stage}."
 TITLE = {  # of a guess
@@ -78,8 +77,8 @@ NO_HELP = {  # whether the tests in question are seen to disagree
     True: "every case in which the tests in question disagree has a label already",
 }
 WARNING = {
-    WarningKind.OUTLIER: "{tests} disagrees with all others in at least {share} of cases: far "
-    "better or far worse.",
+    WarningKind.OUTLIER: "{tests} disagrees with every other test in at least {share} of cases, so "
+    "it is either far better or far worse than they are.",
     WarningKind.RULES_DISAGREE: "Two rules without labels disagree: stop after {tests}.",
     WarningKind.FEW_CASES: "There are only {cases} to go by.",
     WarningKind.GAPS: "Some output is missing in {cases}. What is missing may be anything.",
@@ -88,12 +87,13 @@ WARNING = {
     WarningKind.GAPS_BY_TRUTH: "Whether {tests} ran depends on the right answer, as labels show: "
     "the log misleads.",
     WarningKind.MISFIT: "{tests} do not err independently, so do not trust the estimates.",
-    WarningKind.ODD_VALUES: "Slips or gaps? These count as answers: {values}.",
+    WarningKind.ODD_VALUES: "These values may be typing errors or gaps, but count as answers: "
+    "{values}.",
     WarningKind.CONSTANT: "{tests} always says {values}.",
     WarningKind.OWN_WORDS: "{tests} gives no answer that another test gives, so stopping after it "
     "counts as a mistake. If its values stand for answers, map them with --query.",
-    WarningKind.SAME_ANSWERS: "No label is of a case on which the tests disagree, so the labels "
-    "compare nothing.",
+    WarningKind.SAME_ANSWERS: "The tests agree on every labelled case, so the labels cannot "
+    "compare them.",
     WarningKind.SMALL_PLAN: "The plan has {cases}, not {asked}: no further label would change the "
     "advice.",
 }
