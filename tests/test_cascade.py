@@ -201,7 +201,7 @@ BAD = [
     ),
     (
         {"costs": [1, 2], "names": ["a"]},
-        "names must have one entry a test, got 1 for 2 costs",
+        "names must have one entry per test, got 1 for 2 costs",
     ),
     (
         {"costs": [1, 2, 3], "names": ["a", "b", "a"]},
@@ -213,7 +213,7 @@ BAD = [
     ({"costs": [1, 2], "names": 3}, "names must be a sequence, got 3"),
     (
         {"costs": [1, 2], "parents": [None]},
-        "parents must have one entry a test, got 1 for 2 costs",
+        "parents must have one entry per test, got 1 for 2 costs",
     ),
     (
         {"costs": [1, 2], "parents": [0, None]},

@@ -43,7 +43,7 @@ def test_pairwise_disagreement_by_hand():
         (["aab"], [math.inf], "got inf"),
         (["aab"], ["x"], "got 'x'"),
         (["aab"], [2**60], "got 1152921504606846976"),
-        (["aab"], [1, 2], "one a pattern, got 2"),
+        (["aab"], [1, 2], "one per pattern, got 2"),
         (["aab", "ab"], [1, 2], "3 outputs each"),
         ([1, 2], [1, 2], "3 outputs each"),
     ],

@@ -211,7 +211,7 @@ def _check_lengths(costs: Sequence[Any], names: Sequence[Any], parents: Sequence
     for what, values in (("names", names), ("parents", parents)):
         if len(values) != len(costs):
             raise CascadeError(
-                f"{what} must have one entry a test, got {len(values)} for {len(costs)} costs"
+                f"{what} must have one entry per test, got {len(values)} for {len(costs)} costs"
             )
 
 

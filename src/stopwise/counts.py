@@ -134,7 +134,7 @@ class PairCounts:
             return NotImplemented
         rest = self._combined(other, sub)
         if min(rest.stopped) < 0 or any(min(row) < 0 for row in rest.seen + rest.disagreed):
-            raise InputError(f"pair counts must contain what is taken away, got {other!r}")
+            raise InputError(f"pair counts must contain those to subtract, got {other!r}")
         return rest
 
     def _combined(self, other: PairCounts, operation: Callable[[int, int], int]) -> PairCounts:

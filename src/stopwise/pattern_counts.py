@@ -22,7 +22,7 @@ MAX_LETTERS = 10_000_000  # of all the texts that one table of patterns keeps
 class PatternCounts:
     """How often each output pattern was seen: the finest thing that unlabelled cases can tell.
 
-    A pattern has one entry a stage, ``None`` where the test was not run or gave nothing. At most
+    A pattern has one entry per stage, ``None`` where the test was not run or gave nothing. At most
     ``max_patterns`` distinct patterns are kept, with at most `MAX_LETTERS` letters of text; cases
     with further ones are counted in ``n_other``, and still enter the pair counts and the flip-flop
     rate, which stay exact.

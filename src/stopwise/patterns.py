@@ -69,8 +69,8 @@ class PatternTable:
     Parameters
     ----------
     codes
-        One row a pattern, one column a test: indices into ``classes``, -1 where the test was not
-        run or gave nothing; shape (R, K). The rows differ and show at least one output.
+        One row per pattern, one column per test: indices into ``classes``, -1 where the test was
+        not run or gave nothing; shape (R, K). The rows differ and have at least one output.
     weights
         The number of cases with each pattern, or its probability, each > 0; shape (R,).
     classes
@@ -114,7 +114,7 @@ class PatternTable:
             raise LogError(f"patterns must have {cascade.n_stages} outputs, got {len(columns)}")
         times = whole_numbers("counts", counts, LogError)
         if any(len(column) != len(times) for column in columns):
-            raise LogError(f"counts must be one a pattern, got {len(times)}")
+            raise LogError(f"counts must be one per pattern, got {len(times)}")
         codes = np.empty((len(times), cascade.n_stages), dtype=np.int64)
         values = []
         for k, column in enumerate(columns):

@@ -45,7 +45,7 @@ def test_it_agrees_with_crowd_kit(name):
 
 
 def by_crowd_kit(patterns):
-    """Error rates by crowd-kit: one row a case, -1 where there is no output."""
+    """Error rates by crowd-kit: one row per case, -1 where there is no output."""
     with warnings.catch_warnings():  # of what pandas will change under it
         warnings.simplefilter("ignore")
         import pandas as pd

@@ -125,5 +125,5 @@ def test_lists_and_frames():
 
 def test_labels_of_another_length_are_refused(world):
     models, X, y = world
-    with pytest.raises(SettingError, match="y must have one entry a case"):
+    with pytest.raises(SettingError, match="y must have one entry per case"):
         CascadeClassifier(models, [0, 1, 2], policy="resolve").fit(X, y[:5])

@@ -39,7 +39,7 @@ def test_counts_add_up_and_can_be_taken_away():
 
 
 def test_nothing_is_taken_away_that_was_not_counted():
-    with pytest.raises(InputError, match="must contain what is taken away"):
+    with pytest.raises(InputError, match="must contain those to subtract"):
         counts((("a",), None, 3)) - counts((("a",), None, 4))
 
 

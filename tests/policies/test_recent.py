@@ -58,7 +58,7 @@ def test_what_is_taken_away_was_added():
         new = worker - start
         assert new.n_rounds == 4 * n
         assert start + new == worker
-        with pytest.raises(InputError, match="contain what is taken away"):
+        with pytest.raises(InputError, match="contain those to subtract"):
             _ = start - worker
 
 

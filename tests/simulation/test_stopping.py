@@ -72,7 +72,7 @@ def test_regret_against_the_best_stopping_rule_flattens():
     assert trace.mean_regret()[-1] < 2 * plan
     then = np.interp(10_000, trace.rounds, trace.mean_regret())
     assert trace.mean_regret()[-1] < 2 * then
-    # One stage for all, known in advance, pays .059 a case more.
+    # One stage for all, known in advance, pays .059 per case more.
     assert trace.gaps.min() == pytest.approx(0.059)
     assert trace.mean_regret()[-1] < 0.05 * 0.059 * 100_000
 

@@ -66,12 +66,15 @@ def test_the_general_plan_has_the_same_regret_and_plays_of_optimal_stages(proble
     [
         (lambda: exploration_demands([0.1, -0.2]), "gaps must be >= 0, got -0.2 at stage 2"),
         (lambda: exploration_demands([math.nan]), "gaps must be >= 0, got nan at stage 1"),
-        (lambda: exploration_plan([0, 1], CHAIN), "gaps must have one entry a stage, got 2 for 3"),
-        (lambda: observation_counts([0, 1], CHAIN), "plays must have one entry a stage"),
-        (lambda: cheapest_plan([1], [0, 1, 1], CHAIN), "demands must have one entry a stage"),
+        (
+            lambda: exploration_plan([0, 1], CHAIN),
+            "gaps must have one entry per stage, got 2 for 3",
+        ),
+        (lambda: observation_counts([0, 1], CHAIN), "plays must have one entry per stage"),
+        (lambda: cheapest_plan([1], [0, 1, 1], CHAIN), "demands must have one entry per stage"),
         (lambda: cheapest_plan([1, -1, 1], [0, 1, 1], CHAIN), "demands must be >= 0, got -1.0"),
         (lambda: cheapest_plan([1, 1, 1], [0, math.inf, 1], CHAIN), "finite, got inf at stage 2"),
-        (lambda: is_informative([1, 1], [0, 1, 1], CHAIN), "plays must have one entry a stage"),
+        (lambda: is_informative([1, 1], [0, 1, 1], CHAIN), "plays must have one entry per stage"),
     ],
 )
 def test_bad_input_is_refused_with_the_place(call, message):

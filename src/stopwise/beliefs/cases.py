@@ -23,7 +23,7 @@ MOST_STOPPED = 0.1  # share of such cases; with more, outputs do not tell error 
 class Cases:
     """What is fitted."""
 
-    codes: IntArray  # one row a pattern, -1 where there is no output; shape (R, K)
+    codes: IntArray  # one row per pattern, -1 where there is no output; shape (R, K)
     counts: FloatArray  # how many cases show it; shape (R,)
     is_law: bool  # whether the table was a law, known exactly, and the counts are made up
 

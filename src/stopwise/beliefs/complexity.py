@@ -12,8 +12,8 @@ from stopwise.beliefs.em import ROUGHLY, Design, fit_all, posteriors
 from stopwise.beliefs.nested import chain_logs, settles_down, unrelated_logs
 from stopwise.cascade import BoolArray, FloatArray
 
-# The share of an average row of θ that comes from "one accuracy a test". With difficulty it is not
-# 0: hidden classes without any restriction need not be right answers.
+# The share of an average row of θ that comes from "one accuracy per test". With difficulty it is
+# not 0: hidden classes without any restriction need not be right answers.
 SHARES = (0.0, 0.1, 0.3, 0.6, 0.98)
 CYCLES = 3  # enough to compare
 # If the table is larger, a sample of cases is split in two, and difficulty is not tried.
@@ -26,9 +26,9 @@ LEAST_TESTS = 4  # seen together: with fewer, difficulty is not identified
 
 @dataclass(frozen=True)
 class Complexity:
-    """How much the model may fit: the share held to one accuracy, and levels of difficulty.
+    """The freedom of the model: the weight of "one accuracy per test", and levels of difficulty.
 
-    With a ``pair`` it is these two tests alone that err together on hard cases.
+    With a ``pair``, only these two tests err together on hard cases.
     """
 
     share: float
@@ -62,17 +62,17 @@ def strengths(share: float | FloatArray, n_cases: float | FloatArray, n_rows: in
 def complexities(
     design: Design, cases: Cases, rng: np.random.Generator, *, agreement_only: bool
 ) -> list[Complexity]:
-    """Return the models to choose from by fitting them: the last is the best without difficulty.
+    """Return the candidate models; the last is the best one without difficulty.
 
-    None if outputs do not tell error rates, as where the tests look nested.
+    The list is empty if outputs do not determine error rates, such as when the tests look nested.
 
     Those before the last have difficulty, of all tests or of a pair, and predict held-out cases
     about equally well: no more than `ALIKE` standard errors worse than the best.
 
     The table is split in two at random; a fit to each half predicts the other. The share is the
-    largest whose log likelihood per case is less than one standard error below the best: if the
-    data do not tell, the simpler model is the safer one. A second level of difficulty must add more
-    than `LEAST_GAIN` standard errors to the best model without it.
+    largest whose log likelihood per case is less than one standard error below the best: where the
+    data cannot decide, the simpler model is the safer one. A second level of difficulty must add
+    more than `LEAST_GAIN` standard errors to the best model without it.
     """
     if not cases.tell_rates:
         return []

@@ -44,7 +44,7 @@ class Design:
     The first column is 1 throughout, for the prior.
     """
 
-    codes: IntArray  # one row a pattern, one column a test, -1 where there is no output; (R, K)
+    codes: IntArray  # one row per pattern, one column per test, -1 where there is no output; (R, K)
     n_classes: int  # M
 
     @property

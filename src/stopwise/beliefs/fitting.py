@@ -73,11 +73,11 @@ def best_fit(
 def choose_fit(
     design: Design, counts: FloatArray, choices: list[Complexity], start: FloatArray
 ) -> tuple[Fits, Complexity, bool]:
-    """Return the fit of one of ``choices``, and whether all plausible ones give the same rates.
+    """Return the chosen fit, its complexity, and whether all plausible fits give the same rates.
 
-    All but the last have errors that tests share, and predict equally well. Among these the fit in
-    which the last test errs least is chosen: if outputs do not tell, later tests are assumed to be
-    better. The last is used where in each of these levels stand in for answers.
+    All choices but the last model shared errors, and they predict equally well. Among these, the
+    fit in which the last test errs least is chosen: where outputs cannot decide, later tests are
+    assumed to be better. The last choice is used if each of these confuses levels with answers.
     """
     *shared, simple = choices
     trials = [(best_fit(design, counts, one, start), one) for one in shared]
@@ -89,7 +89,7 @@ def choose_fit(
 
 
 def _levels_stand_in(design: Design, counts: FloatArray, fits: Fits) -> bool:
-    """Whether an answer that tests often give is hardly ever right: a level has taken its place.
+    """Whether the fit uses a level as an answer: some frequent answer is hardly ever right.
 
     Two answers at one level and one answer at two levels can have the same likelihood.
     """

@@ -23,10 +23,9 @@ LEAST = 1e-3  # probability: the solution for a sample may be outside of the sim
 
 
 def posteriors_by_moments(design: Design, counts: FloatArray) -> FloatArray | None:
-    """Return the chance of each class given each pattern, shape (R, 2), if moments tell it.
+    """Return the probability of each class given each pattern, shape (R, 2), by moments.
 
-    ``None`` if there are not just three tests with two values, or if two of them do not vary
-    together.
+    ``None`` unless there are exactly three tests with two values, of which each pair is dependent.
 
     >>> codes = np.indices((2, 2, 2)).reshape(3, -1).T
     >>> law = np.array([0.325, 0.045, 0.045, 0.085, 0.085, 0.045, 0.045, 0.325])

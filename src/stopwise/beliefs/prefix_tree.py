@@ -14,7 +14,7 @@ from stopwise.patterns import MISSING
 class ToldCases:
     """Observed patterns: how far each was run, how many cases show it, how many have a label."""
 
-    codes: IntArray  # one row a pattern, one column a test, -1 for no output; shape (R, K)
+    codes: IntArray  # one row per pattern, one column per test, -1 for no output; shape (R, K)
     lengths: IntArray  # how many tests were run, in the order of the cascade; shape (R,)
     weights: FloatArray  # how many cases; 0 for a pattern that is only possible; shape (R,)
     n_labels: FloatArray  # how many of them have a label; shape (R,)
@@ -43,7 +43,7 @@ class ToldCases:
 class Level:
     """The distinct prefixes of one length."""
 
-    # One row a prefix, one column for each of its tests, -1 where a test gave nothing.
+    # One row per prefix, one column for each of its tests, -1 where a test gave nothing.
     codes: IntArray
     # For each the prefix without its last output, as a row of the level before; 0 at the first.
     parent: IntArray

@@ -21,10 +21,10 @@ EVEN = 1e-3  # cases that are spread evenly, so that no pattern is impossible
 
 
 def representative_cases(levels: list[Level]) -> tuple[IntArray, IntArray]:
-    """Return patterns and how often each would occur, in whole cases, had all been run to the end.
+    """Return the patterns, and their counts if every case had run all tests, as whole numbers.
 
-    Prefixes from which no case went on stay as they are. The total is the effective number of
-    cases, (Σw)² / Σw² over cases with weights w: a few that stand for many count as few.
+    Prefixes after which every case stopped stay as they are. The counts sum to the effective number
+    of cases, (Σw)² / Σw² over cases with weights w: a few cases that represent many count as few.
 
     Parameters
     ----------

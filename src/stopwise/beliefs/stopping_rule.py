@@ -57,7 +57,7 @@ class Decisions:
 def stopping_rule(
     model: LatentClasses, cases: ToldCases, costs: FloatArray, *, answer: Answer = "last"
 ) -> list[Decisions]:
-    """Return the best rule under the model's beliefs, one entry a test.
+    """Return the best rule under the model's beliefs, one entry per test.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         policy = policy_maker(self.policy)(self.cascade_)
         labels = [None] * len(rows) if y is None else np.asarray(y, dtype=object).tolist()
         if len(labels) != len(rows):
-            raise SettingError(f"y must have one entry a case, got {len(labels)} for {len(rows)}")
+            raise SettingError(f"y must have one entry per case, got {len(labels)} for {len(rows)}")
         learns = hasattr(policy, "conclude")  # policies without beliefs do not learn from labels
         has_label = [learns and label is not None and label != self.unlabelled for label in labels]
         unlabelled = Counter(row for row, has in zip(rows, has_label, strict=True) if not has)
@@ -91,7 +91,7 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _outputs(self, X: Any) -> list[list[Any]]:
         check_is_fitted(self, "policy_")
         if getattr(X, "ndim", 2) == 1 and hasattr(self, "n_features_in_"):
-            raise SettingError("X must have one row a case, got one dimension. Reshape your data")
+            raise SettingError("X must have one row per case, got one dimension. Reshape your data")
         validate_data(self, X, skip_check_array=True, reset=False)
         n = _n_cases(X)
         outputs: list[list[Any]] = [[] for _ in range(n)]

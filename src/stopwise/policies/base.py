@@ -152,7 +152,7 @@ class Policy(Learner):
         return self._stored
 
     def _settle(self) -> None:
-        """Count the cases that wait: of the stage in force, or told while it was changed."""
+        """Count the waiting cases: of the current decision, or told while it changed."""
         if any(self._words.waiting):
             for inbox in self._words.inboxes:
                 while inbox.waiting:
@@ -185,7 +185,7 @@ class Policy(Learner):
             self._absorb(stage, outputs, times)
 
     def _take_totals(self, stage: int, times: int, disagreed: Totals) -> None:
-        """Do as `tell_totals`, unchecked: the check would take most of a simulation's time."""
+        """Same as `tell_totals`, unchecked: the check would take most of a simulation's time."""
         self._use_up(stage, times)
         self._add(stage, lambda table: table.add_totals(stage, times, disagreed))
 

@@ -72,7 +72,7 @@ class BeliefRule(ABC):
     ) -> None:
         self.costs = cascade.costs
         self.answer: Answer = answer
-        self._learning_cost = exploration / np.sqrt(counts.n_rounds)  # a case, at most
+        self._learning_cost = exploration / np.sqrt(counts.n_rounds)  # per case, at most
         values = {y for outputs, label in counts.table for y in (*outputs, label)} - {None}
         self._codes = ValueCodes(values, n_tests=cascade.n_stages)
         self.known: dict[Told, Entry] = {}

@@ -38,7 +38,7 @@ class BeliefStopping(StoppingPolicy):
     output the dynamic programme of `stopping_rule` stops or goes on, whichever has the lower
     expected cost + error. The model is fitted again when the number of cases has grown by half.
     Where the rule stops, a case is run to the end with some chance, so that learning never ends.
-    After t cases this costs at most ``exploration`` / √t mistakes a case: √t as much in all.
+    After t cases this costs at most ``exploration`` / √t mistakes per case: √t as much in all.
 
     Two tests alone do not identify the model. Then the later output is assumed to be right, and the
     rule stops where going on cannot pay, whatever is right.
@@ -55,7 +55,7 @@ class BeliefStopping(StoppingPolicy):
         Tests may be run in any order, each at its own price: ask `choose` which to run next. The
         answer ``"last"`` is then the output of the last test, in the order of the cascade.
     exploration
-        What running on to learn may cost, in mistakes: this much over √t a case.
+        What running on to learn may cost, in mistakes: this much over √t per case.
     max_patterns
         How many different sequences of outputs are counted; nothing is learned from others.
     memory

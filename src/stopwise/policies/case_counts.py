@@ -106,7 +106,7 @@ class CaseCounts:
         """Return what was counted since ``other``, which must be part of these counts."""
         rest = self._combined(other, sub)
         if min([*rest.table.values(), *rest.n_other], default=0) < 0:
-            raise InputError(f"case counts must contain what is taken away, got {other!r}")
+            raise InputError(f"case counts must contain those to subtract, got {other!r}")
         return rest
 
     def _combined(self, other: CaseCounts, operation: Callable[[int, int], int]) -> CaseCounts:

@@ -42,10 +42,10 @@ class ContextualPolicy(Learner):
     """A learner that says where to stop a case of which some features are known beforehand.
 
     It models P(Y^i ≠ Y^j | x) as σ(θ_ij·x) for each pair of stages, and learns θ_ij online from the
-    cases that showed both. Memory and work a round do not grow. Features are shifted and scaled by
-    the mean and standard deviation of the first ``warm_up`` cases, fixed from then on. Until then
-    every case goes to the last stage. What is learned depends slightly on the order of the cases,
-    so there is no `merge`.
+    cases that showed both. Memory and work per round do not grow. Features are standardised by the
+    mean and standard deviation of the first ``warm_up`` cases, fixed from then on. Until then every
+    case goes to the last stage. What is learned depends slightly on the order of the cases, so
+    there is no `merge`.
 
     Parameters
     ----------

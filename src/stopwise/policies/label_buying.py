@@ -16,7 +16,7 @@ from stopwise.theory.divergence import bernoulli_kl, edge_of_ball
 # Labels may cost this share of what the choice of a stage may have lost so far. A half is worse for
 # stopping by belief, which loses far less than the most that labels leave possible.
 SHARE = 0.1
-# Two stages that differ by less, in mistakes a case, are not told apart by labels.
+# Two stages that differ by less, in mistakes per case, are not told apart by labels.
 INDIFFERENCE = 0.005
 # Questions are renewed when the number of cases has grown by this factor, and after each label.
 GROWTH = 1.1

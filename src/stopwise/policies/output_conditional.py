@@ -20,7 +20,7 @@ from stopwise.theory.gain import gain_of_going_on
 
 @dataclass(frozen=True)
 class Outlook:
-    """The most that going on from a prefix can gain without labels, in mistakes a case."""
+    """The most that going on from a prefix can gain without labels, in mistakes per case."""
 
     n_followed: int  # how many cases went on from there
     estimate: float  # by the observed shares; NaN if there are none

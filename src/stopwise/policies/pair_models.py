@@ -157,7 +157,7 @@ def outlook(model: Model, context: Any, bonus: float) -> tuple[Any, Any]:
 
 
 def outlook_by_pair(model: Model, context: Any, bonus: float) -> tuple[Any, Any]:
-    """Do as `outlook`, pair by pair."""
+    """Same as `outlook`, pair by pair."""
     scale_features(model, context)
     for p in range(len(model.limits)):
         model.spares[p] = model.limits[p] - dot(model.theta[p], model.x)
@@ -179,7 +179,7 @@ def scale_features(model: Model, context: Any) -> int:
 
 
 def scale_by_feature(model: Model, context: Any) -> int:
-    """Do as `scale_features`, feature by feature."""
+    """Same as `scale_features`, feature by feature."""
     was_cut = 0
     first = len(model.x) - len(context)
     for k in range(len(context)):
@@ -214,7 +214,7 @@ def learn_pairs(model: Model, pairs: Any) -> None:
 
 
 def learn_by_pair(model: Model, pairs: Any) -> None:
-    """Do as `learn_pairs`, pair by pair."""
+    """Same as `learn_pairs`, pair by pair."""
     for p in range(len(pairs)):
         if pairs[p] != UNSEEN:
             model.seen[p] += 1
@@ -226,4 +226,4 @@ LOOPS = {
     "scale_features": scale_by_feature,
     "learn_pairs": learn_by_pair,
 }
-"""What is compiled in place of functions that treat all pairs at once, by their names."""
+"""The loops to compile instead of functions over all pairs, by the names of these functions."""

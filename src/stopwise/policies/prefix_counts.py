@@ -204,7 +204,7 @@ class PrefixCounts:
         return total
 
     def _own_after(self, known: Pattern) -> set[Pattern] | None:
-        """Return the prefixes of their own that are one output longer; None if it is not one."""
+        """Return the exact prefixes one output longer than ``known``; None if it is pooled."""
         if known and known not in self._exact:
             return None
         children = self.children(Place(known, agreement(known)))
@@ -215,7 +215,7 @@ class PrefixCounts:
         rest = self._combined(other, sub)
         numbers = [n for followed in rest.table.values() for n in followed]
         if not other.table.keys() <= self.table.keys() or min([*rest.n_stopped, *numbers]) < 0:
-            raise InputError(f"prefix counts must contain what is taken away, got {other!r}")
+            raise InputError(f"prefix counts must contain those to subtract, got {other!r}")
         return rest
 
     def _combined(self, other: PrefixCounts, operation: Callable[[int, int], int]) -> PrefixCounts:

@@ -135,7 +135,7 @@ class Recent:
     def __sub__(self, other: Recent) -> Recent:
         """Return what was told since ``other``, as far as it was not forgotten."""
         if other.since > self.since or other.first > self.first:
-            raise InputError("recent counts must contain what is taken away")
+            raise InputError("recent counts must contain those to subtract")
         return self._combined(other, sub, self.since)
 
     def _combined(self, other: Recent, operation: Callable[..., Any], since: int) -> Recent:

@@ -79,7 +79,7 @@ def doubt(tables: Tables, i: int, zone: float, most: float) -> float:
     """Return the strongest evidence against stage i: its doubt L_i, 0 if nothing contradicts it.
 
     Stage i is contradicted by an earlier stage from which it does not pay, and by a later one that
-    pays. From ``most`` on the exact number is not asked for.
+    pays. The result need not be exact once it reaches ``most``.
     """
     strongest = 0.0
     for j in range(i + 1, len(tables.prices)):
@@ -205,10 +205,10 @@ def resolving_choice(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]
 
 
 def unchanged_for(tables: Tables, stage: int, best: int, least: float, zone: float) -> int:
-    """Return for how many rounds at ``stage`` the same stage must look best, with equal doubt.
+    """Return for how many rounds at ``stage`` the best stage and its doubt cannot change.
 
-    That is so while ``best`` pays from every earlier stage, more clearly than it is in doubt, and
-    no stage up to ``stage`` pays from it. The doubts of what lies beyond are not shown.
+    They cannot change while ``best`` pays from every earlier stage, with more evidence than its
+    doubt, and no stage up to ``stage`` pays from it. These rounds do not show later stages.
     """
     rounds = FOREVER
     for i in range(best):
@@ -245,10 +245,10 @@ def _pays_for(tables: Tables, i: int, j: int, least: float, zone: float) -> int:
 
 
 def open_for(tables: Tables, j: int, best: int, horizon: int, zone: float) -> int:
-    """Return for how many rounds j must be bought, and at j, if ``best`` is not in doubt.
+    """Return for how many rounds j remains the stage to buy, if ``best`` is not in doubt.
 
-    No pair (m, j) may rule it out, and no later stage may seem the cheaper one. If ``best`` is
-    NOTHING it may be any stage; 0 if some pair has the evidence that one of them needs.
+    During these rounds no pair (m, j) can rule j out, and no later stage can look cheaper. If
+    ``best`` is NOTHING, any stage may be best; then 0 if some pair already has enough evidence.
     """
     rounds = FOREVER
     for m in range(j + 1, len(tables.prices)):

@@ -204,7 +204,7 @@ def cascade_choice(
 
 
 def _choose(tables: Tables, n_rounds: int, rng: Any) -> tuple[int, int]:
-    """Do as `StrongDominance._decide`.
+    """Same as `StrongDominance._decide`.
 
     The settings are α, the two of β, the exploring rounds n_e, whether the last decision explores,
     when it was made, β(n_e), and whether the estimate is the printed one. Then the memory keeps the

@@ -123,7 +123,7 @@ async def run_many(
     all_keys: list[str | None] = [None] * len(all_cases) if keys is None else list(keys)
     n_cases, n_keys = len(all_cases), len(all_keys)
     if n_keys != n_cases:
-        raise SettingError(f"keys must have one entry a case, got {n_keys} for {n_cases}")
+        raise SettingError(f"keys must have one entry per case, got {n_keys} for {n_cases}")
     results: list[Any] = [None] * n_cases
     queue = iter(enumerate(zip(all_cases, all_keys, strict=True)))
     with Progress(n_cases, "answering", show=progress) as bar:

@@ -141,7 +141,7 @@ class Runtime(LiveCascade):
     def from_log(
         cls, log: Any, name: str, *, tests: Sequence[str] | None = None, **settings: Any
     ) -> Self:
-        """Make a runtime that starts with the counts of a log, one column a stage.
+        """Make a runtime that starts with the counts of a log, one column per stage.
 
         ``log`` and ``tests`` are as in `stopwise.audit`; the rest is as for the class. The log is
         not counted again if the store already has cases.

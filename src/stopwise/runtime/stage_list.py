@@ -80,7 +80,7 @@ class StageList:
     def reprice(self, costs: Sequence[float]) -> None:
         """Give every stage a fixed price."""
         if len(costs) != len(self):
-            raise SettingError(f"costs must have one price a stage, got {len(costs)}")
+            raise SettingError(f"costs must have one price per stage, got {len(costs)}")
         stages = [
             replace(caller.stage, cost=cost)
             for caller, cost in zip(self.callers, costs, strict=True)

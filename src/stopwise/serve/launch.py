@@ -128,7 +128,7 @@ def app() -> Any:
 
 
 class JsonLines(logging.Formatter):
-    """Format log records as JSON, one a line.
+    """Format log records as JSON, one per line.
 
     >>> record = logging.LogRecord("stopwise", logging.INFO, "", 0, "started", (), None)
     >>> json.loads(JsonLines().format(record))["message"]

@@ -107,7 +107,8 @@ def _audit(
             columns = comma_separated(tests) or list(open_log(path).columns)
             if len(columns) != len(prices):
                 raise SettingError(
-                    f"costs must have one price a test, got {len(prices)} for {', '.join(columns)}"
+                    f"costs must have one price per test, got {len(prices)} for "
+                    f"{', '.join(columns)}"
                 )
             report = audit(path, Cascade(prices, price, columns), tests=columns)
         except LogError as error:  # with the client's name for the file

@@ -41,7 +41,7 @@ class Rows(NamedTuple):
 class Run(NamedTuple):
     """One replication in one world."""
 
-    key: Any  # of the generator of rows, which draws one number a round
+    key: Any  # of the generator of rows, which draws one number per round
     n_before: int  # how many cases the policy was told before the first round
     labelled: bool  # whether wrong answers are counted
     # Whether to draw the counts of the cases of a stretch where that is cheaper than each round.

@@ -81,7 +81,7 @@ def simulate(  # noqa: PLR0913  # all by keyword
     count_errors
         Also count wrong answers.
     n_jobs
-        The number of processes, -1 for one a core; the numbers do not depend on it.
+        The number of processes, -1 for one per core; the numbers do not depend on it.
     progress
         Whether to show a bar, on a terminal and after two seconds.
 

@@ -77,7 +77,7 @@ class Sweep:
         ]
 
     def to_frame(self) -> Any:
-        """Return one pandas table of all traces, one row a replication and checkpoint."""
+        """Return one pandas table of all traces, one row per replication and checkpoint."""
         frames = [
             trace.to_frame().assign(environment=name) for (name, _), trace in self.traces.items()
         ]

@@ -71,7 +71,7 @@ class Trace:
         if np.any(stops.sum(axis=2) != rounds):
             raise InputError("stops must add up to the rounds at each checkpoint")
         if gaps.shape != (self.cascade.n_stages,) or not np.all(np.isfinite(gaps)):
-            raise InputError(f"gaps must be finite, one a stage, got {gaps!r}")
+            raise InputError(f"gaps must be finite, one per stage, got {gaps!r}")
         for name, shape in (("errors", stops.shape[:2]), ("given_runs", stops.shape)):
             counts = getattr(self, name)
             if counts is not None and counts.shape != shape:
@@ -158,12 +158,12 @@ class Trace:
         return np.asarray(self.stops[:, -1].mean(axis=0) / self.horizon)
 
     def to_frame(self) -> Any:
-        """Return a pandas table, one row a replication and checkpoint; stages count from 1."""
+        """Return a pandas table, one row per replication and checkpoint; stages count from 1."""
         pd = load_extra("pandas", extra="frames", purpose="to_frame")
         return pd.DataFrame({"policy": self.policy, **self.columns()})
 
     def columns(self) -> dict[str, Any]:
-        """Return the trace as columns of equal length, one entry a replication and checkpoint."""
+        """Return the trace as columns of equal length, one entry per replication and checkpoint."""
         R, n, K = self.stops.shape
         stops = {f"stopped_{k + 1}": self.stops[:, :, k].reshape(-1) for k in range(K)}
         if self.given_runs is not None:

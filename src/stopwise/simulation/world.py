@@ -47,7 +47,7 @@ class View:
     """
 
     stage: int  # the stage played
-    # The distinct cases, one a row: for each output the place where its value occurs first. The
+    # The distinct cases, one per row: for each output the place where its value occurs first. The
     # label is at place 0 of a row, or left out if nobody asks for it.
     outputs: IntArray
     labels: IntArray

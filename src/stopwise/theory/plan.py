@@ -185,7 +185,7 @@ def write_plan(demands: Any, gaps: Any, parents: Any, plays: Any, seen: Any, che
 def _checked(name: str, values: Numbers, n: int | None = None) -> list[float]:
     numbers = list(map(float, values))
     if n is not None and len(numbers) != n:
-        raise SettingError(f"{name} must have one entry a stage, got {len(numbers)} for {n}")
+        raise SettingError(f"{name} must have one entry per stage, got {len(numbers)} for {n}")
     for k, value in enumerate(numbers):
         if not value >= 0:
             raise SettingError(f"{name} must be >= 0, got {value!r} at stage {k + 1}")

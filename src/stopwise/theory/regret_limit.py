@@ -49,8 +49,9 @@ def weak_dominance_limit(
     best
         The best stage.
     by_agreement
-        Whether to return the limit of learners that go by who agrees with whom, as `Resolve` does.
-        Which answers were given may tell more, so this limit is at least as high.
+        Whether to return the limit of learners that use only the pattern of agreement, as `Resolve`
+        does. The answers themselves may contain more information, so this limit is at least as
+        high.
 
     >>> from stopwise.cascade import Cascade
     >>> rows, cascade = [[0, 0], [0, 1], [1, 1]], Cascade(costs=[0, 0.4])

@@ -15,7 +15,7 @@ export async function audit(main) {
     ondragover: (event) => { event.preventDefault(); drop.classList.add("over"); },
     ondragleave: () => drop.classList.remove("over"),
     ondrop: (event) => { event.preventDefault(); drop.classList.remove("over"); choose(event.dataTransfer.files[0] ?? null); },
-  }, h("p", {}, "Drop a CSV file here: one row a case, one column a test, cheapest first."), input, name);
+  }, h("p", {}, "Drop a CSV file here: one row per case, one column per test, cheapest first."), input, name);
   const costs = h("input", { required: true, placeholder: "6,16,24", inputmode: "text" });
   const mistake = h("input", { required: true, placeholder: "1000", inputmode: "decimal" });
   const tests = h("input", { placeholder: "all columns" });
