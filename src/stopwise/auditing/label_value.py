@@ -10,6 +10,7 @@ from stopwise.auditing.advice import Certainty, LabelOutlook, Payoff, Step, brea
 from stopwise.auditing.evidence.belief import Belief
 from stopwise.auditing.facts import Facts, alpha_of_each
 from stopwise.auditing.labels.labelled_cases import level_of_each
+from stopwise.theory.beta_law import beta_cdf
 
 OUTLOOKS = (20, 50, 200)  # numbers of labels whose effect the report forecasts
 CLEAR = 1.5  # standard deviations from the break-even share that settle it with a model
@@ -70,33 +71,29 @@ def _law(step: Step, worth: float) -> tuple[float, float]:
 
 def _stake(law: tuple[float, float], step: Step, is_taken: bool) -> float:
     """Return p E[(x - b)⁺], or p E[(b - x)⁺] for the step that is taken; a step pays if x > b."""
-    from scipy.special import betainc
-
     a, b = law
     even = _break_even(step)
-    below, mean = betainc(a, b, even), a / (a + b)
-    mean_below = mean * betainc(a + 1, b, even)
+    below, mean = beta_cdf(even, a, b), a / (a + b)
+    mean_below = mean * beta_cdf(even, a + 1, b)
     loss = even * below - mean_below
     if not is_taken:
         loss += mean - even
-    return float(2 * step.changed.low * max(loss, 0.0))
+    return 2 * step.changed.low * max(loss, 0.0)
 
 
 def _chance(facts: Facts, law: tuple[float, float], step: Step, n_labels: int) -> float:
     """Return the chance that ``n_labels`` more labels tell y from the break-even share."""
-    from scipy.special import betaln, gammaln
-
     a, b = law
     n_cases = step.changed.low * facts.table.n_cases - _n_labelled(facts, step)
     m = round(min(n_labels * _part(facts, step), n_cases))
-    k = np.arange(m + 1)
-    ways = gammaln(m + 1) - gammaln(k + 1) - gammaln(m - k + 1)
-    chances = np.exp(ways + betaln(a + k, b + m - k) - betaln(a, b))
-    mean = (a + k) / (a + b + m)
+    k = np.arange(m)  # each chance of the beta-binomial law as a multiple of the one before
+    logs = np.append(0.0, np.log((m - k) / (k + 1) * (a + k) / (b + m - 1 - k)).cumsum())
+    chances = np.exp(logs - logs.max())
+    mean = (a + np.arange(m + 1)) / (a + b + m)
     unlabelled = max(1 - m / n_cases, 0.0) if n_cases > 0 else 0.0  # share of the changes
     spread = np.sqrt(mean * (1 - mean) / (a + b + m + 1) * unlabelled)
     is_clear = np.abs(mean - _break_even(step)) > _clear(facts) * spread
-    return float(min(chances[is_clear].sum(), 1.0))
+    return float(chances[is_clear].sum() / chances.sum())
 
 
 def _clear(facts: Facts) -> float:

@@ -23,6 +23,7 @@ from stopwise.beliefs.em import Design, Fits, fit_all
 from stopwise.beliefs.hidden import Hidden
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.patterns import MISSING, row_numbers
+from stopwise.theory.beta_law import student_cdf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,10 +133,8 @@ def _compare(
         pairs.append(DependentPair(pair, t, (total - mean) / n))
     if not pairs:
         return UNTESTABLE
-    from scipy.special import stdtr
-
     pairs.sort(key=lambda pair: -abs(pair.t))
-    tail = 2 * float(stdtr(n_draws - 1, -abs(pairs[0].t)))
+    tail = 2 * student_cdf(-abs(pairs[0].t), n_draws - 1)
     return Misfit(min(1.0, len(pairs) * tail), tuple(pairs))
 
 
