@@ -146,25 +146,34 @@ def step_kernel(bars: Bars, instance: sw.Instance, play_c: Any) -> None:
         bars.at_most(f"compiled steps, K = {K}: x the same in C", statistics.median(over_c), 1.3)
 
 
-def rules_of_each_round(n: int = 100_000) -> None:
+# Nanoseconds a round by the number of tests; on a tree a third of what the slowest rule once took.
+ROUND_BARS = {
+    "StrongDominance": {3: 100, 10: 220, 50: 1_500},
+    "Thompson": {3: 100, 10: 250, 50: 5_000},
+}
+TREE_BAR = 380
+
+
+def rules_of_each_round(bars: Bars, n: int = 100_000) -> None:
     """Nanoseconds a round of the rules that decide in every round, beside drawing one uniform."""
     uniform = np.random.default_rng(0)
     took = min(cpu_seconds(partial(uniform.random, MILLION)) for _ in range(REPEATS))
-    print(f"\n{'':46s} {'ns a round':>10s}   (a uniform number: {took * 1e3:.1f} ns)")
-    for name in ("StrongDominance", "Thompson"):
-        make = RULES[name]
+    print(f"\nns a round, where a uniform number takes {took * 1e3:.1f}")
+    for name, of_sizes in ROUND_BARS.items():
         for K, instance in instances().items():
-            show_round(f"{name}, K = {K}", instance, make, n)
+            took = ns_a_round(instance, RULES[name], n)
+            bars.at_most(f"{name}, K = {K}, ns a round", took, of_sizes[K])
     for name, make in RULES.items():
-        show_round(f"{name}, seven tests in a tree", seven_tests(), make, n)
+        took = ns_a_round(seven_tests(), make, n)
+        bars.at_most(f"{name}, seven tests in a tree, ns a round", took, TREE_BAR)
 
 
-def show_round(what: str, instance: sw.Instance, make: Callable[[sw.Cascade], Any], n: int) -> None:
-    """Print how long a round of a rule takes."""
+def ns_a_round(instance: sw.Instance, make: Callable[[sw.Cascade], Any], n: int) -> float:
+    """Return how long a round of a rule takes."""
     world, rule = World(instance), declared_rule(make(instance.cascade))
     runs = [CompiledPlay(rule, np.random.default_rng(seed)) for seed in range(REPEATS + 1)]
     seconds = [cpu_seconds(partial(run.play, world, np.array([n]))) for run in runs][1:]
-    print(f"{what:46s} {min(seconds) / n * 1e9:10.0f}", flush=True)
+    return min(seconds) / n * 1e9
 
 
 def thousand_replications(bars: Bars, n_loop: int) -> None:
@@ -220,7 +229,7 @@ def main() -> None:
         play_c = c_kernel(MILLION)
         for instance in instances().values():
             step_kernel(bars, instance, play_c)
-        rules_of_each_round()
+        rules_of_each_round(bars)
     thousand_replications(bars, args.loop_rounds)
     with one_core():
         other_libraries()
