@@ -131,7 +131,7 @@ def test_a_plan_needs_columns_of_its_own(name, run, tmp_path, monkeypatch):
         "log.csv", "--costs", "1,1", "--mistake-cost", 10, "--plan-labels", 2, "--show-outputs"
     )
     assert code == 2
-    assert f"needs a column '{name}' of its own" in err
+    assert f"must not have two columns '{name}'" in err
     assert [p.name for p in tmp_path.iterdir()] == ["log.csv"]
 
 

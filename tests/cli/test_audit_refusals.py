@@ -14,7 +14,10 @@ REFUSED = {
     "costs that are no numbers": (["--costs", "6,x"], "--costs must look like 6,16,24, got '6,x'"),
     "negative cost": (["--tests", "history,all", "--costs", "6,-1"], "costs must be >= 0"),
     "one test only": (["--tests", "all", "--costs", "6"], "at least two tests"),
-    "no directory": (["--out", "nowhere/report.html"], "--out must go into"),
+    "no directory": (
+        ["--out", "nowhere/report.html"],
+        "--out: the directory nowhere does not exist",
+    ),
     "a directory": (["--out", "."], "--out must be a file"),
     "bad prevalence": (["--prevalence", "yes"], "must look like yes=0.1:0.3"),
     "backwards prevalence": (["--prevalence", "yes=0.5:0.1"], "low <= high"),
@@ -47,7 +50,10 @@ REFUSED = {
         ["--labels", "to-label.csv", "--plan-labels", 5],
         "--plan-out must be a file of its own, to-label.csv is --labels already",
     ),
-    "a plan that is filled in": (["--plan-labels", 5], "to-label.csv holds 1: hand it in"),
+    "a plan that is filled in": (
+        ["--plan-labels", 5],
+        "--plan-out must not overwrite labels, to-label.csv has 1",
+    ),
     "the other output": (
         ["--plan-labels", 5, "--plan-out", "same.csv", "--out", "same.csv"],
         "same.csv is --out already",

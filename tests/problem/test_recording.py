@@ -115,7 +115,7 @@ class TestCsv:
             ("a,b,y\n0,0,0\n", {"tests": ["a", "y"]}, "must not hold the label, got 'y'"),
             ("a,a,y\n0,0,0\n", {}, "different names, got a twice"),
             (",a,y\n0,0,0\n", {}, "must be 2 columns, one per stage, got 1: a"),
-            ("a,b,y\n0, ,0\n", {}, "none for 'b' in row 1 of .*: give a missing answer a name"),
+            ("a,b,y\n0, ,0\n", {}, "none for 'b' in row 1 of .*: leave the row out"),
             ("a,b,y\n0,0,0\n0,0,\n", {}, "got none for 'y' in row 2 of"),
             ("a,b,y\n0,0,True\n", {}, "outputs and labels must share a coding"),
             ('a,b,y\n"0"x,0,0\n', {}, "Line: 2; Value with unterminated quote"),

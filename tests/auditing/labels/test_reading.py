@@ -46,7 +46,7 @@ REFUSED = {
         {"id": [1, 2], "label": ["x", "yy"]},
         "a value that some test gives, got 'yy'; the log has 'x', 'y', 'z'",
     ),
-    "never right": ({"id": [1, 2], "label": ["x", "z"]}, "got 'z', which never is"),
+    "never right": ({"id": [1, 2], "label": ["x", "z"]}, "a value that is never right, got 'z'"),
     "twice": (TWICE, "a case must have one label, got 3 for 5"),
     "twice with outputs": (
         {**TWICE, "a": list("xxxx"), "b": list("yyyy")},

@@ -112,7 +112,7 @@ def test_a_log_with_gaps_says_why_there_is_no_rule_per_case():
     _, frame = frame_of(0, 400)
     frame = frame.astype("Int64").mask(np.random.default_rng(0).random(frame.shape) < 0.2)
     page = sw.audit(frame, sw.Cascade([1, 2, 3], 50, list(frame))).to_html()
-    assert "because some outputs are missing" in page
+    assert "Some outputs are missing, so we cannot estimate" in page
 
 
 def test_where_labels_do_not_help_the_page_does_not_ask_for_them():
