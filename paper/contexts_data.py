@@ -83,7 +83,7 @@ def learn(world: Any, policy: Any, *, rounds: int, seed: int = 0) -> Any:
     job = prepare_job(world, policy, rounds, 1, seed, checkpoints=1, count_errors=False)
     player = job.player(0)
     player.play(job.worlds[0], job.rounds)
-    return player.learner()
+    return player.policy
 
 
 def part(world: ContextualRecording, rows: IntArray) -> ContextualRecording:

@@ -15,7 +15,7 @@ from stopwise.problem.contextual_laws import NestedErrors
 from stopwise.simulation import compiled
 from stopwise.simulation import contextual_play as contextual
 from stopwise.simulation.compiled_play import CompiledPlay
-from stopwise.simulation.contextual_play import CasePlay, CompiledContextual, asked_stages
+from stopwise.simulation.contextual_play import asked_stages, compiled_stages
 from tests.policies.contextual_helpers import FACTORIES, nested_world, pairs_world
 from tests.policies.helpers import FACTORIES as PLAIN
 
@@ -29,24 +29,20 @@ every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 pytestmark = pytest.mark.usefixtures("compiled_at_once")
 
 
-def compiled_play(policy):
-    return CompiledContextual(copy.deepcopy(policy), declared_rule(policy))
-
-
 @every
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 def test_compiled_play_is_asking_and_telling_stage_by_stage(make, world):
     policy = make(world.cascade, world.n_features)
-    play = compiled_play(policy)
+    other = copy.deepcopy(policy)
     rng = np.random.default_rng(0)
     stages = []
     for n in (3, 400, 900):  # in parts, the first within the warm-up
         cases = world.draw(n, rng)
-        fast = play.stages(cases)
+        fast = compiled_stages(other, declared_rule(other), cases)
         stages += fast.tolist()
         np.testing.assert_array_equal(fast, asked_stages(policy, cases))
     assert len(set(stages[50:])) > 1 or "Weak" in type(policy).__name__ or not policy.intercept
-    agree(play.model, policy._model)
+    agree(other._model, policy._model)
 
 
 def agree(one, other):
@@ -57,17 +53,16 @@ def agree(one, other):
 
 
 @every
-def test_compiled_play_leaves_the_policy_alone_and_goes_on_from_it(make):
+def test_compiled_play_goes_on_from_what_the_policy_knows(make):
     world = WORLDS["pairs"]
     policy = make(world.cascade, 3)
     cases = world.draw(700, np.random.default_rng(1))
     asked_stages(policy, ContextualCases(*(p[:300] for p in cases)))
     rest = ContextualCases(*(p[300:] for p in cases))
-    play = CompiledContextual(policy, declared_rule(policy))
-    policy = copy.deepcopy(policy)  # with a generator of its own
-    stages = play.stages(rest)
-    assert play._policy._model.to_state() == policy._model.to_state()
+    other = copy.deepcopy(policy)  # with a generator of its own
+    stages = compiled_stages(other, declared_rule(other), rest)
     np.testing.assert_array_equal(stages, asked_stages(policy, rest))
+    agree(other._model, policy._model)
 
 
 @pytest.mark.parametrize("name", [n for n in PLAIN if n != "Thompson"])
@@ -79,7 +74,7 @@ def test_policies_that_do_not_look_at_contexts_play_as_asked(name):
     if rule is None:
         assert len(simulated(world, policy).stops) == 3
         return
-    stages = CompiledPlay(rule, np.random.default_rng(0)).stages(cases.outputs, cases.labels)
+    stages = CompiledPlay(rule, np.random.default_rng(0)).stages(cases)
     np.testing.assert_array_equal(stages, asked_stages(policy, cases))
 
 
@@ -111,7 +106,7 @@ def test_a_trace_adds_up_what_was_played(make):
         policy.reseed(rng.spawn(1)[0])
         cases = world.draw(contextual.BLOCK, rng)
         cases = ContextualCases(*(part[:800] for part in cases))
-        stages, rows = CasePlay(policy, None, rng).stages(cases), np.arange(800)
+        stages, rows = asked_stages(policy, cases), np.arange(800)
         for c, t in enumerate(trace.rounds):
             assert trace.stops[r, c].tolist() == np.bincount(stages[:t], minlength=3).tolist()
             paid = world.gaps(cases.contexts)[rows, stages][:t]

@@ -15,6 +15,7 @@ import stopwise as sw
 from paper import random_instances as worlds
 from stopwise.policies import posterior_chances
 from stopwise.policies.compiled_rule import CompiledRule, declared_rule, pair_tables
+from stopwise.problem.contextual_instance import ContextualCases
 from stopwise.problem.families import relaxed_errors
 from stopwise.simulation import compiled, compiled_play, draws
 from stopwise.simulation.compiled_play import CompiledPlay
@@ -110,10 +111,10 @@ class TestTheSameStages:
         play_rounds(policy, labels[:300], outputs[:300])
         before = policy.to_state()
         play = compiled_play_of(policy)
-        stages = [
-            *play.stages(outputs[300:500], labels[300:500]),
-            *play.stages(outputs[500:], labels[500:]),
-        ]
+        cases = ContextualCases(np.zeros((900, 0)), labels, outputs, np.zeros((900, 4)))
+        stages = []
+        for part in (slice(300, 500), slice(500, None)):
+            stages += play.stages(ContextualCases(*(column[part] for column in cases))).tolist()
         assert policy.to_state() == before
         assert stages == play_rounds(policy, labels[300:], outputs[300:])
 

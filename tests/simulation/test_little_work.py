@@ -6,11 +6,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from stopwise.policies.compiled_rule import declared_rule
 from stopwise.simulation import compiled, kernels
+from stopwise.simulation.contextual_play import compiled_stages
 from tests.policies.contextual_helpers import FACTORIES as CONTEXTUAL
 from tests.policies.contextual_helpers import nested_world
 from tests.policies.helpers import FACTORIES
-from tests.simulation.test_contextual import compiled_play
 from tests.simulation.test_kernels import COMPILED, compiled_play_of, drawn_world, last_stage
 
 
@@ -41,8 +42,9 @@ def test_with_contexts_too(make, monkeypatch):
     known = []
     for patience in (0, math.inf):
         monkeypatch.setattr(compiled, "PATIENCE", patience)
-        play = compiled_play(make(world.cascade, 2))
-        known.append([play.stages(cases), *play.model, play._rng.random()])
+        policy = make(world.cascade, 2)
+        stages = compiled_stages(policy, declared_rule(policy), cases)
+        known.append([stages, *policy._model, policy._rng.random() if policy.draws else 0])
     assert_same(known)
 
 

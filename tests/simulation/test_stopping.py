@@ -85,18 +85,18 @@ def test_the_same_seed_gives_the_same_trace_and_runs_do_not_depend_on_each_other
     assert np.array_equal(spread.regret, more.regret)
 
 
-class Batched:
+class Batched(sw.StoppingPolicy):
     """Runs everything for 100 cases, then stops at once: a rule that says how long it holds."""
 
+    _checked = _take = _read_statistic = None  # of no use here
+
     def __init__(self, cascade):
-        self.cascade, self.told, self.batches = cascade, 0, []
+        super().__init__(cascade)
+        self.told, self.batches = 0, []
 
     def next(self, outputs_so_far):
         is_last = len(outputs_so_far) == self.cascade.n_stages
         return sw.Decision.STOP if is_last or self.told >= 100 else sw.Decision.CONTINUE
-
-    def tell(self, outputs):
-        self.tell_many({tuple(outputs): 1})
 
     def tell_many(self, batch):
         self.told += sum(batch.values())

@@ -73,6 +73,7 @@ class ContextualPolicy(Learner):
         "warm_up",
     )
     needs_chain = True
+    needs_context = True
     merge_refusal = "what a model learns depends on the order of the cases"
 
     def __init__(

@@ -24,9 +24,8 @@ from stopwise.cascade import Cascade
 from stopwise.errors import OutputsError, OutputsWarning, SettingError, StateError
 from stopwise.outputs import Told
 from stopwise.policies.batches import parts
-from stopwise.policies.contextual import ContextualPolicy
 from stopwise.policies.state import policy_from_state
-from stopwise.policies.stopping_policy import Decision, StoppingPolicy
+from stopwise.policies.stopping_policy import Decision
 
 CHAIN = Cascade([0.0, 0.15, 0.1], names=["quick", "slow", "all"])
 LONG = Cascade([0.01, 0.1, 0.0, 0.3, 0.05])
@@ -52,7 +51,7 @@ def told_as(
 ) -> Any:
     """Return outputs as a case of ``policy``: with the label, features and stage that it needs."""
     values = {"outputs": outputs, "label": label, "stage": stage}
-    if isinstance(policy, ContextualPolicy):
+    if policy.needs_context:
         values["context"] = features(policy, context)
     case = tuple(values[name] for name in policy._case_names())
     return case if len(case) > 1 else outputs
@@ -67,16 +66,16 @@ def tell(policy: Any, case: Any) -> None:
     """Tell what `told_as` made."""
     values = parts(case, policy._case_names())
     outputs = values["outputs"]
-    if isinstance(policy, StoppingPolicy) and isinstance(outputs, tuple):
+    if policy.looks_at_outputs and isinstance(outputs, tuple):
         values["stage"] = len(outputs) - 1 if outputs else None
     policy.tell(**values)
 
 
 def ask(policy: Any, case: Case) -> int:
     """Return the stage at which ``policy`` stops a case."""
-    if isinstance(policy, ContextualPolicy):
+    if policy.needs_context:
         return int(policy.ask(features(policy, case.context)))
-    if isinstance(policy, StoppingPolicy):
+    if policy.looks_at_outputs:
         stage = 0
         while policy.next(case.outputs[: stage + 1]) is Decision.CONTINUE:
             stage += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from functools import partial
 from threading import RLock
 from typing import Any, ClassVar, Self
@@ -45,6 +46,12 @@ class Learner(ABC):
 
     needs_label: ClassVar[bool] = False
     """Whether `tell` needs the right answer, ``label``."""
+
+    needs_context: ClassVar[bool] = False
+    """Whether `ask` and `tell` need the features of the case, ``context``."""
+
+    looks_at_outputs: ClassVar[bool] = False
+    """Whether the rule decides after each output, with `next`."""
 
     draws: ClassVar[bool] = False
     """Whether the rule draws random numbers, from ``seed``."""
@@ -98,6 +105,12 @@ class Learner(ABC):
         """Replace the generator of a policy that draws; others have none."""
         if self.draws:
             self._rng = generator_of(seed)
+
+    def reseeded(self, seed: int | np.random.Generator) -> Self:
+        """Return a copy with another generator, if the policy draws."""
+        policy = deepcopy(self)
+        policy.reseed(seed)
+        return policy
 
     def tell_many(self, batch: Iterable[Any] | Mapping[Any, int]) -> None:
         """Take in many cases at once, in any order, or a mapping from cases to how often.

@@ -31,6 +31,8 @@ class StoppingPolicy(Learner):
     counted. The first of its statistics counts all cases.
     """
 
+    looks_at_outputs = True
+    skip: Any = False  # whether tests are run in any order
     _warned = False
 
     @abstractmethod

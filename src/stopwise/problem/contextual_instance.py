@@ -51,6 +51,8 @@ class ContextualInstance:
     array([0, 1])
     """
 
+    has_contexts = True
+
     def __init__(
         self,
         law: ConditionalLaw,
@@ -100,6 +102,10 @@ class ContextualInstance:
     def n_features(self) -> int:
         """The length of a context."""
         return self.contexts.n_features
+
+    def extreme_contexts(self) -> FloatArray:
+        """Return contexts with the largest features that can be drawn; shape (n, d)."""
+        return self.contexts.extremes()
 
     def error_rates(self, contexts: Any) -> FloatArray:
         """Return P(Y^k ≠ Y | x) for each context and test; shape (n, K)."""

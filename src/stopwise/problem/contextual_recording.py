@@ -45,6 +45,8 @@ class ContextualRecording(Recording):
     (1, 1)
     """
 
+    has_contexts = True
+
     def __init__(
         self,
         outputs: Any,
@@ -103,6 +105,10 @@ class ContextualRecording(Recording):
     def n_features(self) -> int:
         """The length of a context."""
         return int(self.features.shape[1])
+
+    def extreme_contexts(self) -> FloatArray:
+        """Return contexts with the largest features that can be drawn; shape (n, d)."""
+        return self.features
 
     @cached_property
     def row_costs(self) -> FloatArray:

@@ -40,6 +40,8 @@ class Recording:
     1
     """
 
+    has_contexts = False
+
     def __init__(self, outputs: Any, labels: Any, cascade: Cascade) -> None:
         table = _table(outputs)
         if table.ndim != 2 or table.shape[1] != cascade.n_stages or not len(table):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stopwise.cascade import IntArray
 from stopwise.policies.compiled_rule import NOTHING, CompiledRule
+from stopwise.problem.contextual_instance import ContextualCases
 from stopwise.simulation import kernels
 from stopwise.simulation.compiled import kernel
 from stopwise.simulation.draws import row_key
-from stopwise.simulation.world import Played, World, pair_columns
+from stopwise.simulation.played import Played
+
+if TYPE_CHECKING:  # a world makes its player
+    from stopwise.simulation.world import World
 
 # Microseconds that a decision takes in Python, and each pair that it shows in addition. A rule that
 # is certain for many rounds at a time hardly ever makes more decisions than this.
@@ -50,13 +55,14 @@ class CompiledPlay:
         stops = played[:, :-1]
         return Played(stops, played[:, -1], stops @ world.instance.gaps)
 
-    def stages(self, outputs: IntArray, labels: IntArray) -> IntArray:
+    def stages(self, cases: ContextualCases) -> IntArray:
         """Return the stage played in each of the given cases, which follow each other."""
+        outputs, labels = cases.outputs, cases.labels
         is_wrong = (outputs != labels[:, None]).astype(np.int8)
         errors = self._rule.counts_errors
         K = outputs.shape[1]
         rows = kernels.Rows(
-            pair_columns(is_wrong if errors else outputs, errors),
+            kernels.pair_columns(is_wrong if errors else outputs, errors),
             is_wrong,
             np.zeros(0),
             np.zeros((0, 2), dtype=np.uint64),

@@ -5,7 +5,8 @@ Policies may look at the context or not. Regret is that of each case.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from stopwise.cascade import FloatArray, IntArray
 from stopwise.errors import SettingError
 from stopwise.policies.compiled_rule import ContextualRule
 from stopwise.policies.contextual import ContextualPolicy
+from stopwise.policies.learner import Learner
 from stopwise.policies.pair_models import absorb, is_warm
 from stopwise.problem.contextual_instance import ContextualCases, ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
@@ -21,7 +23,7 @@ from stopwise.simulation import kernels
 from stopwise.simulation.compiled import kernel
 from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.events import checked_stage
-from stopwise.simulation.world import Played, pair_columns
+from stopwise.simulation.played import Played
 
 # Cases are drawn in blocks of this size whatever the horizon, so that a shorter run is the first
 # part of a longer one.
@@ -29,30 +31,43 @@ BLOCK = 16_384
 
 
 class CaseWorld:
-    """An environment with contexts."""
+    """An environment with contexts, for a policy that may look at them or not."""
 
-    def __init__(self, environment: ContextualInstance | ContextualRecording) -> None:
+    stops_give_regret = False
+
+    def __init__(
+        self, environment: ContextualInstance | ContextualRecording, policy: Learner
+    ) -> None:
         self.environment = environment
         self.cascade = environment.cascade
+        if policy.needs_context:
+            self._check(policy)
 
     @property
     def gaps(self) -> FloatArray:
         """How much more each stage costs than the best one, on average over cases."""
         return self.environment.average_gaps
 
-    def check(self, policy: Any) -> None:
+    def player(self, policy: Any, rule: Any, rng: np.random.Generator) -> CasePlay:
+        """Return what plays one replication here: a kernel if there is a compiled rule."""
+        learner = policy.reseeded(rng.spawn(1)[0])
+        stages: Callable[[ContextualCases], IntArray]
+        if rule is None:
+            stages = partial(asked_stages, learner)
+        elif policy.needs_context:
+            stages = partial(compiled_stages, learner, rule)
+        else:
+            stages = CompiledPlay(rule, rng.spawn(1)[0]).stages
+        return CasePlay(learner, stages, rng)
+
+    def _check(self, policy: Any) -> None:
         """Refuse a policy that cannot be played here, as far as that is known beforehand."""
-        if not isinstance(policy, ContextualPolicy):
-            return
         if policy.n_features != self.environment.n_features:
             raise SettingError(
                 f"policy must be for contexts of {self.environment.n_features} features, "
                 f"got one for {policy.n_features}"
             )
-        if isinstance(self.environment, ContextualRecording):
-            check_contexts(policy, self.environment.features)
-        else:
-            check_contexts(policy, self.environment.contexts.extremes())
+        check_contexts(policy, self.environment.extreme_contexts())
 
     def blocks(self, n: int, rng: np.random.Generator) -> Iterator[ContextualCases]:
         """Yield n cases in blocks."""
@@ -65,17 +80,19 @@ class CaseWorld:
 class CasePlay:
     """One replication.
 
-    The policy learns if it has no compiled rule; ``rng`` draws the cases.
+    ``stages`` returns the stage played in each case, one after the other. The policy learns, unless
+    a kernel counts pairs for it; ``rng`` draws the cases.
     """
 
-    def __init__(self, policy: Any, rule: Any, rng: np.random.Generator) -> None:
-        self._policy = policy
+    def __init__(
+        self,
+        policy: Learner,
+        stages: Callable[[ContextualCases], IntArray],
+        rng: np.random.Generator,
+    ) -> None:
+        self.policy = policy
+        self._stages = stages
         self._rng = rng
-        self.compiled: CompiledContextual | CompiledPlay | None = None
-        if isinstance(rule, ContextualRule):
-            self.compiled = CompiledContextual(policy, rule)
-        elif rule is not None:
-            self.compiled = CompiledPlay(rule, rng.spawn(1)[0])
 
     def play(self, world: CaseWorld, ends: IntArray) -> Played:
         """Play on, up to each of ``ends`` in turn."""
@@ -84,7 +101,7 @@ class CasePlay:
         stops, wrong, regret = np.zeros(K, dtype=np.int64), 0, 0.0
         t = c = 0
         for cases in world.blocks(int(ends[-1]), self._rng):
-            stages = self.stages(cases)
+            stages = self._stages(cases)
             rows = np.arange(len(stages))
             is_wrong = cases.outputs[rows, stages] != cases.labels
             excess = cases.gaps[rows, stages]
@@ -100,69 +117,50 @@ class CasePlay:
             t += len(stages)
         return played
 
-    def learner(self) -> Any:
-        """Return the policy with what it has learned; for policies that look at contexts."""
-        if isinstance(self.compiled, CompiledContextual):
-            self._policy._stored["model"] = self.compiled.model.for_python()
-        return self._policy
 
-    def stages(self, cases: ContextualCases) -> IntArray:
-        """Return the stage played in each case, one after the other."""
-        if isinstance(self.compiled, CompiledPlay):
-            return self.compiled.stages(cases.outputs, cases.labels)
-        if self.compiled is not None:
-            return self.compiled.stages(cases)
-        return asked_stages(self._policy, cases)
-
-
-class CompiledContextual:
-    """A contextual policy played by a kernel; the policy itself is not changed."""
-
-    def __init__(self, policy: ContextualPolicy, rule: ContextualRule) -> None:
-        self._policy = policy
-        self._rule = rule
-        self._rng = policy._rng if policy.draws else np.random.default_rng(0)
-        self.model = policy._new_model()
-        self.model.fill(policy._model.to_state())
-
-    def stages(self, cases: ContextualCases) -> IntArray:
-        """Return the stage played in each case, one after the other, and learn from them."""
-        check_contexts(self._policy, cases.contexts)
-        n, K = cases.outputs.shape
-        contexts = np.ascontiguousarray(cases.contexts)
-        disagreed = pair_columns(cases.outputs, counts_errors=False)
-        # In the few cases before the scale is fixed all tests are run; these need no kernel.
-        n_warm = 0
-        while n_warm < n and not is_warm(self.model):
-            absorb(self.model, contexts[n_warm], disagreed[n_warm])
-            n_warm += 1
-        stages = np.full(n, K - 1, dtype=np.int64)
-        work = (n - n_warm) * self.model.inverse.size
-        play = kernel(kernels.play_in_context, self._rule.choose, work)
-        play(
-            self._rule.kind,
-            self.model,
-            K,
-            self._policy.exploration,
-            contexts[n_warm:],
-            disagreed[n_warm:],
-            self._rng,
-            stages[n_warm:],
-        )
-        return stages
+def compiled_stages(
+    policy: ContextualPolicy, rule: ContextualRule, cases: ContextualCases
+) -> IntArray:
+    """Return the same as `asked_stages` for a contextual policy, by a kernel."""
+    check_contexts(policy, cases.contexts)
+    model = policy._new_model()
+    model.fill(policy._model.to_state())
+    n, K = cases.outputs.shape
+    contexts = np.ascontiguousarray(cases.contexts)
+    disagreed = kernels.pair_columns(cases.outputs, counts_errors=False)
+    # In the few cases before the scale is fixed all tests are run; these need no kernel.
+    n_warm = 0
+    while n_warm < n and not is_warm(model):
+        absorb(model, contexts[n_warm], disagreed[n_warm])
+        n_warm += 1
+    stages = np.full(n, K - 1, dtype=np.int64)
+    play = kernel(kernels.play_in_context, rule.choose, (n - n_warm) * model.inverse.size)
+    play(
+        rule.kind,
+        model,
+        K,
+        policy.exploration,
+        contexts[n_warm:],
+        disagreed[n_warm:],
+        policy._rng if policy.draws else np.random.default_rng(0),
+        stages[n_warm:],
+    )
+    policy._stored["model"] = model.for_python()
+    return stages
 
 
 def asked_stages(policy: Any, cases: ContextualCases) -> IntArray:
     """Return the stage played in each case by asking and telling: slow, but obviously right."""
-    looks = isinstance(policy, ContextualPolicy)
     K = policy.cascade.n_stages
     stages = []
     for context, row, label in zip(
         cases.contexts.tolist(), cases.outputs.tolist(), cases.labels.tolist(), strict=True
     ):
-        stage = checked_stage(policy, policy.ask(context) if looks else policy.ask(), K)
+        stage = checked_stage(
+            policy, policy.ask(context) if policy.needs_context else policy.ask(), K
+        )
         outputs = row[: stage + 1]
-        if looks:
+        if policy.needs_context:
             policy.tell(outputs, context)
         elif policy.needs_label:
             policy.tell(outputs, label=label)

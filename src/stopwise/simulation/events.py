@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stopwise.cascade import IntArray
 from stopwise.errors import PolicyError
 from stopwise.policies.base import Policy
-from stopwise.simulation.world import Played, View, World
+from stopwise.simulation.played import Played
+
+if TYPE_CHECKING:  # a world makes its player
+    from stopwise.simulation.world import View, World
 
 # Stretches shorter than this take their cases one by one from a block that was drawn ahead.
 FEW = 6

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import IntArray
-from stopwise.simulation.compiled_play import CompiledPlay
-from stopwise.simulation.contextual_play import CasePlay, CaseWorld
-from stopwise.simulation.events import EventPlay
-from stopwise.simulation.stopping import StoppingPlay, StoppingWorld
+from stopwise.simulation.played import Played
 from stopwise.simulation.trace import Trace
-from stopwise.simulation.world import Played, World
-
-AnyWorld = World | StoppingWorld | CaseWorld
 
 
 @dataclass(frozen=True)
@@ -42,19 +35,11 @@ class Job:
     def player(self, replication: int) -> Any:
         """Return what plays one replication."""
         rng = np.random.default_rng([self.seed, replication])
-        world = self.worlds[0]
-        if isinstance(world, World) and self.rule is not None:
-            return CompiledPlay(self.rule, rng)
-        learner = copy.deepcopy(self.policy)
-        if hasattr(learner, "reseed"):
-            learner.reseed(rng.spawn(1)[0])
-        if isinstance(world, CaseWorld):
-            return CasePlay(learner, self.rule, rng)
-        return (StoppingPlay if isinstance(world, StoppingWorld) else EventPlay)(learner, rng)
+        return self.worlds[0].player(self.policy, self.rule, rng)
 
     def trace(self, played: list[Played], *, name: str = "") -> Trace:
         """Return what was played, one replication or more, as a trace."""
-        is_plain = len(self.worlds) == 1 and isinstance(self.worlds[0], World)
+        is_plain = len(self.worlds) == 1 and self.worlds[0].stops_give_regret
         runs = [p.runs for p in played if p.runs is not None]
         spans = np.diff([0, *self.changes, self.rounds[-1]])
         return Trace(

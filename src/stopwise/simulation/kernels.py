@@ -38,6 +38,13 @@ class Rows(NamedTuple):
     shares: Any  # the chance of each, given that it is none of those before it in the same stage
 
 
+def pair_columns(values: Any, counts_errors: bool) -> Any:
+    """Return for each row and pair i < j, by j then i, the difference or whether they disagree."""
+    j, i = np.tril_indices(values.shape[1], -1)
+    table = values[:, i] - values[:, j] if counts_errors else values[:, i] != values[:, j]
+    return np.ascontiguousarray(table.astype(np.int8))
+
+
 class Run(NamedTuple):
     """One replication in one world."""
 

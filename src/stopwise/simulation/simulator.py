@@ -12,14 +12,14 @@ from stopwise.cascade import Cascade, IntArray
 from stopwise.checks import whole_number
 from stopwise.errors import SettingError
 from stopwise.policies.compiled_rule import declared_rule
-from stopwise.policies.contextual import ContextualPolicy
+from stopwise.policies.learner import Learner
 from stopwise.problem.contextual_instance import ContextualInstance
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
 from stopwise.problem.recording import Recording
 from stopwise.simulation.compiled import warn_if_slow
 from stopwise.simulation.contextual_play import CaseWorld
-from stopwise.simulation.job import AnyWorld, Job
+from stopwise.simulation.job import Job
 from stopwise.simulation.stopping import StoppingWorld
 from stopwise.simulation.trace import Trace
 from stopwise.simulation.workers import play_jobs
@@ -135,7 +135,7 @@ def prepare_job(
         )
     learner = _learner(policy, cascade)
     worlds = tuple(_world(each, learner, count_errors) for each in environments)
-    if len({type(world) for world in worlds}) > 1:
+    if len({each.has_contexts for each in environments}) > 1:
         raise SettingError("environment must have contexts throughout, or nowhere")
     rule = declared_rule(learner)
     if rule is not None and not warn_if_slow():
@@ -143,26 +143,19 @@ def prepare_job(
     return Job(worlds, changes, learner, rule, rounds, seed, range(R), count_errors)
 
 
-def _world(environment: Environment, policy: Any, count_errors: bool) -> AnyWorld:
+def _world(environment: Any, policy: Any, count_errors: bool) -> Any:
     """Return an environment as the policy plays in it, or raise."""
-    looks_at_outputs = hasattr(policy, "next")
-    if isinstance(environment, (ContextualInstance, ContextualRecording)):
-        if looks_at_outputs:
-            raise SettingError(
-                f"environment must have no contexts for {type(policy).__name__}, "
-                f"got {environment!r}"
-            )
-        world = CaseWorld(environment)
-        world.check(policy)
-        return world
-    if isinstance(policy, ContextualPolicy):
-        raise SettingError(
-            f"environment must have contexts for {type(policy).__name__}, got {environment!r}"
-        )
-    instance = environment.instance if isinstance(environment, Recording) else environment
-    if looks_at_outputs:
-        return StoppingWorld(instance, skips=getattr(policy, "skip", False))
-    return World(instance, labelled=count_errors or policy.needs_label)
+    # Neither environments nor policies may know the worlds of simulations, so this is chosen here.
+    name = type(policy).__name__
+    if environment.has_contexts:
+        if policy.looks_at_outputs:
+            raise SettingError(f"environment must have no contexts for {name}, got {environment!r}")
+        return CaseWorld(environment, policy)
+    if policy.needs_context:
+        raise SettingError(f"environment must have contexts for {name}, got {environment!r}")
+    if policy.looks_at_outputs:
+        return StoppingWorld(environment.instance, skips=policy.skip)
+    return World(environment.instance, labelled=count_errors or policy.needs_label)
 
 
 def check_environment(environment: Any) -> None:
@@ -214,23 +207,17 @@ def checkpoint_rounds(checkpoints: int | Iterable[int], horizon: int) -> IntArra
 def _learner(policy: Any, cascade: Cascade) -> Any:
     """Return the policy to copy: ``policy`` itself, or what it makes if it is a factory."""
     learner = policy
-    if not _is_policy(policy):
+    if not isinstance(policy, Learner):
         if not callable(policy):
             raise SettingError(
                 f"policy must be a policy or make one from a cascade, got {policy!r}"
             )
         _check_takes_cascade(policy)
         learner = policy(cascade)
-        if not _is_policy(learner):
+        if not isinstance(learner, Learner):
             raise SettingError(f"policy must make a policy from a cascade, it made {learner!r}")
     _check_cascade("policy must be for the cascade of the environment", learner.cascade, cascade)
     return learner
-
-
-def _is_policy(policy: Any) -> bool:
-    """Whether something can be asked and told: an object, not a class that makes one."""
-    asks = hasattr(policy, "ask") or hasattr(policy, "next")
-    return asks and hasattr(policy, "tell") and not isinstance(policy, type)
 
 
 def _check_cascade(rule: str, cascade: Cascade, expected: Cascade) -> None:

@@ -19,12 +19,11 @@ from stopwise.cascade import IntArray
 from stopwise.errors import PolicyError
 from stopwise.patterns import Pattern
 from stopwise.policies.resolution import epoch_end
-from stopwise.policies.stopping_policy import Decision
 from stopwise.problem.instance import Instance
 from stopwise.problem.skipping_problem import SkippingProblem, ran
 from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.simulation.events import checked_hold
-from stopwise.simulation.world import Played
+from stopwise.simulation.played import Played
 
 # Without `hold`, batches grow by this share as long as the rule stays the same.
 GROWTH = 0.1
@@ -44,6 +43,8 @@ Rule = dict[Pattern, Step]
 class StoppingWorld:
     """An instance whose outputs are looked at one by one, in order or as the policy chooses."""
 
+    stops_give_regret = False
+
     def __init__(self, instance: Instance, *, skips: bool = False) -> None:
         self.instance = instance
         self.cascade = instance.cascade
@@ -52,6 +53,10 @@ class StoppingWorld:
         law = instance.output_law
         self.patterns = [tuple(row) for row in law.codes.tolist()]
         self.chances = law.probabilities / law.probabilities.sum()
+
+    def player(self, policy: Any, rule: Any, rng: np.random.Generator) -> StoppingPlay:
+        """Return what plays one replication here; no such rule is compiled."""
+        return StoppingPlay(policy.reseeded(rng.spawn(1)[0]), rng)
 
     @property
     def gaps(self) -> Any:
@@ -90,7 +95,7 @@ class StoppingPlay:
                     most = checked_hold(policy)
                 else:
                     most = epoch_end(policy.n_rounds) - policy.n_rounds
-                most = min(most, getattr(policy, "_left_of_block", most))
+                most = min(most, policy._left_of_block)
                 n = min(most, until - t, most if self._holds else int(self._size))
                 batch = self._draw(world, rule, n)
                 policy.tell_many(batch)
@@ -193,10 +198,8 @@ def rule_of(policy: Any, problem: StoppingProblem | SkippingProblem) -> Rule:
 
 
 def _step(policy: Any, state: Pattern) -> Step:
-    if getattr(policy, "skip", False):
+    if policy.skip:
         return Step(policy.chance_to_go_on(state), policy.test_if_going_on(state))
     if not state:
         return Step(1.0, 0)
-    if hasattr(policy, "chance_to_go_on"):
-        return Step(policy.chance_to_go_on(state), len(state))
-    return Step(float(policy.next(state) is not Decision.STOP), len(state))
+    return Step(policy.chance_to_go_on(state), len(state))

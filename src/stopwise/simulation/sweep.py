@@ -8,10 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stopwise.errors import SettingError
-from stopwise.problem.contextual_instance import ContextualInstance
-from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.problem.instance import Instance
-from stopwise.problem.recording import Recording
 from stopwise.simulation.simulator import (
     Environment,
     PolicyOrFactory,
@@ -162,12 +159,13 @@ def sweep(  # noqa: PLR0913  # all by keyword
 
 def _plain(environment: Any) -> Instance:
     """Return the law of an environment without contexts: one with them has no single best stage."""
-    if isinstance(environment, (ContextualInstance, ContextualRecording)):
+    check_environment(environment)
+    if environment.has_contexts:
         raise SettingError(
             f"environments must have no contexts in a sweep, got {environment!r}: simulate it"
         )
-    check_environment(environment)
-    return environment.instance if isinstance(environment, Recording) else environment
+    instance: Instance = environment.instance
+    return instance
 
 
 def _check_names(what: str, mapping: Any) -> None:

@@ -13,7 +13,7 @@ from stopwise.errors import MissingExtraError, SettingError
 from stopwise.extras import load_extra
 from stopwise.progress import Progress
 from stopwise.simulation.job import Job
-from stopwise.simulation.world import Played
+from stopwise.simulation.played import Played
 
 # Parts for each worker: enough to share out the work evenly, few enough to send.
 PARTS = 8

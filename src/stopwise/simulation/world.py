@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,31 +12,10 @@ from stopwise.cascade import FloatArray, IntArray
 from stopwise.patterns import agreement_of_rows
 from stopwise.policies.base import Policy
 from stopwise.problem.instance import Instance
+from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.draws import alias_table
-from stopwise.simulation.kernels import Rows
-
-
-class Played(NamedTuple):
-    """What was played up to each of n checkpoints."""
-
-    stops: IntArray  # how many cases were stopped at each stage; shape (n, K)
-    wrong: IntArray  # how many answers were wrong; shape (n,)
-    regret: FloatArray  # the expected regret; shape (n,)
-    # How often each test was run, where that does not follow from ``stops``; shape (n, K).
-    runs: IntArray | None = None
-
-    def then(self, later: Played) -> Played:
-        """Return this and what was played after it, counted from the same start."""
-        parts: list[Any] = [
-            None if a is None or b is None else np.concatenate([a, a[-1] + b])
-            for a, b in zip(self, later, strict=True)
-        ]
-        return Played(*parts)
-
-    def at(self, checkpoints: IntArray) -> Played:
-        """Return some of the checkpoints, by their index."""
-        parts: list[Any] = [None if part is None else part[checkpoints] for part in self]
-        return Played(*parts)
+from stopwise.simulation.events import EventPlay
+from stopwise.simulation.kernels import Rows, pair_columns
 
 
 @dataclass(eq=False)
@@ -106,6 +85,8 @@ class World:
     answers.
     """
 
+    stops_give_regret = True
+
     def __init__(self, instance: Instance, *, labelled: bool = False) -> None:
         self.instance = instance
         self.cascade = instance.cascade
@@ -113,6 +94,12 @@ class World:
         self.labelled = labelled
         self._views: dict[int, View] = {}
         self._rows: dict[bool, Rows] = {}
+
+    def player(self, policy: Policy, rule: Any, rng: np.random.Generator) -> Any:
+        """Return what plays one replication here: a kernel if there is a compiled rule."""
+        if rule is not None:
+            return CompiledPlay(rule, rng)
+        return EventPlay(policy.reseeded(rng.spawn(1)[0]), rng)
 
     def view(self, stage: int) -> View:
         """Return what playing ``stage`` can show."""
@@ -159,10 +146,3 @@ class World:
         chances = np.bincount(of_pattern, weights=self.instance.probabilities)
         outputs, labels = rows[:, 1:] if self.labelled else rows, np.zeros_like(rows[:, 0])
         return View(stage, outputs, labels, chances / chances.sum(), examples, of_pattern)
-
-
-def pair_columns(values: Any, counts_errors: bool) -> Any:
-    """Return for each row and pair i < j, by j then i, the difference or whether they disagree."""
-    j, i = np.tril_indices(values.shape[1], -1)
-    table = values[:, i] - values[:, j] if counts_errors else values[:, i] != values[:, j]
-    return np.ascontiguousarray(table.astype(np.int8))
