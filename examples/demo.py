@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import stopwise as sw
 from stopwise.problem.families import nested_errors
 
-POLICIES = [
+POLICIES_SHOWN = [
     sw.Resolve,
     lambda cascade: sw.Thompson(cascade, seed=0),
     sw.WeakDominance,  # the paper's Algorithm 2
@@ -37,7 +37,7 @@ def main() -> None:
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")
     axes = figure.subplots()
-    for policy in POLICIES:
+    for policy in POLICIES_SHOWN:
         trace = sw.simulate(
             world, policy, horizon=args.horizon, replications=args.replications, seed=0
         )

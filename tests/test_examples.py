@@ -103,12 +103,14 @@ def compare_with_page(name, printed, run_example):
     command = re.escape(f"python -m examples.{Path(name).stem}")
     example = re.search(rf"```sh\n{command}([^\n]*)\n```\n\n```text\n(.*?)```", text, re.DOTALL)
     assert example, f"{page} does not show what {name} prints"
-    if os.environ.get("RENEW"):
+    is_same = words(printed)[:n_lines] == words(example[2])[:n_lines]
+    # Numbers of a page that is compared in part depend on what happens to run at the same time.
+    if os.environ.get("RENEW") and not (is_same and n_lines):
         printed = run_example(name, *shlex.split(example[1])).out
         text = text[: example.start(2)] + printed.rstrip() + "\n" + text[example.end(2) :]
         path.write_text(text, encoding="utf-8")
     else:
-        assert words(printed)[:n_lines] == words(example[2])[:n_lines]
+        assert is_same
 
 
 def words(text):

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import stopwise as sw
 from stopwise.cli.commands import COMMANDS, app, load
 from stopwise.problem.families import nested_errors
-from stopwise.simulation.names import FAMILIES, POLICIES
+from stopwise.simulation.names import FAMILIES, NAMED_POLICIES
 
 SHORT = ["--horizon", "500", "--replications", "3"]
 
@@ -44,7 +44,7 @@ class TestHelp:
 
     def test_every_family_and_policy_is_listed(self):
         text = invoke("simulate", "--help")
-        for name in (*FAMILIES, *POLICIES):
+        for name in (*FAMILIES, *NAMED_POLICIES):
             assert name in text
 
     @pytest.mark.parametrize("name", COMMANDS)
@@ -87,7 +87,7 @@ class TestTable:
     def test_every_family_runs(self, family):
         assert "weak dominance" in simulate("--family", family)
 
-    @pytest.mark.parametrize("policy", sorted(POLICIES))
+    @pytest.mark.parametrize("policy", sorted(NAMED_POLICIES))
     def test_every_policy_runs(self, policy):
         assert policy in simulate("--policies", policy)
 
@@ -249,7 +249,7 @@ SLEEPER = """
 import signal, sys, time
 import stopwise as sw
 from stopwise.cli import main
-from stopwise.simulation.names import POLICIES
+from stopwise.simulation.names import NAMED_POLICIES
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 at = int(sys.argv[1])
@@ -262,7 +262,7 @@ class Sleepy(sw.FixedStage):
             time.sleep(60)
 
 
-POLICIES["sleepy"] = Sleepy
+NAMED_POLICIES["sleepy"] = Sleepy
 sys.argv = ["stopwise", "simulate", "--horizon", "10", "--policies", "sleepy"]
 main()
 """

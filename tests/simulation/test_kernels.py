@@ -20,13 +20,11 @@ from stopwise.problem.families import relaxed_errors
 from stopwise.simulation import compiled, compiled_play, draws
 from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.world import World
-from tests.policies.helpers import FACTORIES
+from tests.policies.helpers import CHAIN, FACTORIES
 from tests.simulation.oracle import play_rounds
 
 COMPILED = sorted(
-    name
-    for name in FACTORIES
-    if name.split("-")[0] not in ("ExploreThenCommit", "FixedStage") and "memory" not in name
+    name for name, make in FACTORIES.items() if declared_rule(make(CHAIN)) is not None
 )
 DECIDING = [name for name in COMPILED if name != "Thompson"]
 pytestmark = pytest.mark.usefixtures("compiled_at_once")

@@ -25,8 +25,8 @@ from stopwise.problem import Recording
 from stopwise.simulation import Sweep, sweep
 from stopwise.simulation.names import (
     FAMILIES,
+    NAMED_POLICIES,
     ON_CASCADE,
-    POLICIES,
     named_environments,
     named_policy,
 )
@@ -86,8 +86,8 @@ def simulate(
     policies: Annotated[
         str,
         _run(
-            help=f"Separated by commas, out of {', '.join(POLICIES)}. Some may have a number: "
-            "explore-then-commit:500 looks at 500 cases, fixed-stage:2 stops at stage 2."
+            help=f"Separated by commas, out of {', '.join(NAMED_POLICIES)}. Some may have a "
+            "number: explore-then-commit:500 looks at 500 cases, fixed-stage:2 stops at stage 2."
         ),
     ] = "weak-dominance,resolve",
     horizon: Annotated[int, _run(help="The number of rounds.")] = 100_000,

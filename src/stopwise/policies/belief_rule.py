@@ -28,7 +28,7 @@ MOST_KNOWN = 100_000
 """The most sequences of outputs whose decision is remembered; others are computed each time."""
 
 
-class Entry(NamedTuple):
+class NextStep(NamedTuple):
     """What to do after some outputs."""
 
     test: int  # the test to run next by the rule, or -1 to stop
@@ -52,14 +52,14 @@ def left_to_run(outputs: Told, n_tests: int, *, skip: bool) -> list[int]:
     return [k for k in range(n_tests) if k >= len(outputs) or outputs[k] is None]
 
 
-def run_to_the_end(outputs: Told, n_tests: int, *, skip: bool) -> Entry:
+def run_to_the_end(outputs: Told, n_tests: int, *, skip: bool) -> NextStep:
     """Return what to do before there is a rule: run all tests, in order."""
     further = next(iter(left_to_run(outputs, n_tests, skip=skip)), None)
     answer = standing_answer(outputs)
     error = 1.0 if answer is None else math.nan
     if further is None:
-        return Entry(STOP, 0.0, None, answer, error, False)
-    return Entry(further, 1.0, further, answer, error, False)
+        return NextStep(STOP, 0.0, None, answer, error, False)
+    return NextStep(further, 1.0, further, answer, error, False)
 
 
 class BeliefRule(ABC):
@@ -75,7 +75,7 @@ class BeliefRule(ABC):
         self._learning_cost = exploration / np.sqrt(counts.n_rounds)  # per case, at most
         values = {y for outputs, label in counts.table for y in (*outputs, label)} - {None}
         self._codes = ValueCodes(values, n_tests=cascade.n_stages)
-        self.known: dict[Told, Entry] = {}
+        self.known: dict[Told, NextStep] = {}
         self._cases = self._coded(counts)
         codes, weights = self._cases_to_fit()
         rows = (codes != MISSING).any(axis=1)
@@ -96,7 +96,7 @@ class BeliefRule(ABC):
     def _explores(self, outputs: Told, codes: list[int]) -> bool:
         """Return whether the rule itself never comes to these outputs."""
 
-    def after(self, outputs: Told) -> Entry:
+    def after(self, outputs: Told) -> NextStep:
         """Return what to do after outputs that have been checked."""
         entry = self.known.get(outputs)
         if entry is None:
@@ -105,7 +105,7 @@ class BeliefRule(ABC):
                 self.known[outputs] = entry
         return entry
 
-    def _compute(self, outputs: Told) -> Entry:
+    def _compute(self, outputs: Told) -> NextStep:
         codes = self._codes.of(outputs)
         is_new = any(c == MISSING and y is not None for c, y in zip(codes, outputs, strict=True))
         test, answer, error = self._as_usual(outputs) if is_new else self._decide(codes)
@@ -116,12 +116,12 @@ class BeliefRule(ABC):
         tests = left_to_run(outputs, len(self.costs), skip=self.skips)
         value = self._value(answer, outputs, codes)
         if not tests:
-            return Entry(test, 0.0, None, value, error, explores)
+            return NextStep(test, 0.0, None, value, error, explores)
         if test >= 0 and not explores:
-            return Entry(test, 1.0, test, value, error, explores)
+            return NextStep(test, 1.0, test, value, error, explores)
         price = float(self.costs[tests].sum())
         chance = 1.0 if explores or price <= budget else float(budget / price)
-        return Entry(test, chance, tests[0], value, error, explores)
+        return NextStep(test, chance, tests[0], value, error, explores)
 
     def _more_believed(self, outputs: Told, codes: list[int]) -> tuple[int, float]:
         """Return the output at which the rule stopped, or the last one if it is believed more.

@@ -17,7 +17,7 @@ from stopwise.outputs import Outputs, Told, check_label
 from stopwise.pattern_counts import plain_output
 from stopwise.policies.belief_rule import (
     ChainRule,
-    Entry,
+    NextStep,
     SkipRule,
     belief_rule,
     left_to_run,
@@ -248,7 +248,7 @@ class BeliefStopping(StoppingPolicy):
         self._next_fit = max(FIRST_FIT, math.ceil(GROWTH * counts.n_rounds))
         self._next_labels = math.ceil(GROWTH * counts.n_labels) + 1
 
-    def _entry(self, outputs_so_far: Outputs) -> Entry:
+    def _entry(self, outputs_so_far: Outputs) -> NextStep:
         rule = self._rule if self._source is self._stored["cases"] else self._rule_in_force()
         if rule is not None and type(outputs_so_far) in (tuple, list):  # else it is checked first
             try:

@@ -28,13 +28,15 @@ FREE_TEXT = (
 )
 OUTDATED = "another process has changed the stages: start this one again with the same"
 MAX_LABELS = 10_000  # that a rebuilt policy is told, the newest
-POLICIES = {"beliefs": "BeliefStopping", "resolve": "Resolve"}
+POLICY_NAMES = {"beliefs": "BeliefStopping", "resolve": "Resolve"}
 
 
 def policy_maker(policy: Any) -> Callable[[Cascade], Any]:
     """Return what makes a policy for a cascade, given a name, a policy or a function."""
     if isinstance(policy, str):
-        policy = policy_class(POLICIES[known_name("policy", policy, POLICIES, SettingError)])
+        policy = policy_class(
+            POLICY_NAMES[known_name("policy", policy, POLICY_NAMES, SettingError)]
+        )
     if isinstance(policy, type) or not hasattr(policy, "tell"):
         if not callable(policy):
             raise SettingError(

@@ -10,8 +10,7 @@ from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.errors import SettingError
 from stopwise.policies.base import Policy
-from stopwise.policies.registry import POLICIES as REGISTRY
-from stopwise.policies.registry import command_line_name, policy_class
+from stopwise.policies.registry import POLICIES, command_line_name, policy_class
 from stopwise.problem import families
 from stopwise.problem.instance import Instance
 
@@ -80,12 +79,12 @@ FAMILIES = {
 }
 
 # The policies that a command can name: those that need nothing but a cascade.
-POLICIES: dict[str, type[Policy]] = {
+NAMED_POLICIES: dict[str, type[Policy]] = {
     command_line_name(name): policy_class(name)
-    for name in REGISTRY
+    for name in POLICIES
     if issubclass(policy_class(name), Policy)
 }
-WITH_NUMBER = tuple(name for name, kind in POLICIES.items() if kind.takes_number)
+WITH_NUMBER = tuple(name for name, kind in NAMED_POLICIES.items() if kind.takes_number)
 
 
 def named_environments(family: str, **settings: Any) -> dict[str, Instance]:
@@ -109,7 +108,7 @@ def named_policy(name: str, horizon: int) -> Callable[[Cascade], Policy]:
     1
     """
     base, _, suffix = name.partition(":")
-    kind = POLICIES[known_name("policy", base, POLICIES, SettingError)]
+    kind = NAMED_POLICIES[known_name("policy", base, NAMED_POLICIES, SettingError)]
     if suffix and base not in WITH_NUMBER:
         raise SettingError(f"policy {base!r} takes nothing after a colon, got {name!r}")
     number = _whole(suffix) if suffix else None

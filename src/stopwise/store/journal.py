@@ -38,7 +38,7 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """One tell in a journal."""
 
     cascade: str
@@ -226,7 +226,7 @@ class JournalReader:
             except (TypeError, ValueError) as error:
                 raise JournalError(f"the journal {path} has no readable header: {error}") from None
 
-    def entries(self, position: int) -> Iterator[Entry]:
+    def entries(self, position: int) -> Iterator[JournalEntry]:
         """Yield the tells after a position; ``end`` is then the end of the last complete line."""
         if self.header is None:
             return
@@ -238,7 +238,7 @@ class JournalReader:
         while (stop := self._body.find(b"\n", offset) + 1) > 0:
             try:
                 record: Any = read_line(self._body[offset:stop])
-                entry = Entry(*record)
+                entry = JournalEntry(*record)
                 if [*map(type, record)] != [str, int, int, str, int] or entry.times < 1:
                     raise ValueError("it holds no tell")
             except (TypeError, ValueError, RecursionError) as error:

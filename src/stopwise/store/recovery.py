@@ -16,7 +16,7 @@ from pathlib import Path
 
 from stopwise.errors import FencedError, JournalError
 from stopwise.store.case_encoding import Counts, add_counts
-from stopwise.store.journal import DRAFT, SUFFIX, Entry, JournalReader, still_at
+from stopwise.store.journal import DRAFT, SUFFIX, JournalEntry, JournalReader, still_at
 from stopwise.store.protocol import BucketKey, Lease, Record, Row, Store
 
 
@@ -36,7 +36,7 @@ def adopt(store: Store, directory: Path, *, host: str, seconds: float = 30.0) ->
     return names
 
 
-def replay(entries: Iterable[Entry], rows: dict[BucketKey, Counts]) -> set[BucketKey]:
+def replay(entries: Iterable[JournalEntry], rows: dict[BucketKey, Counts]) -> set[BucketKey]:
     """Add the tells of a journal to rows; return the keys of those that changed."""
     changed = set()
     for entry in entries:
