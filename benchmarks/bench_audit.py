@@ -2,7 +2,8 @@
 
 Each count is compared with GROUP BY over the same columns in DuckDB and in Polars: 10^7 x 5 in
 memory, 2 x 10^6 x 5 from CSV (DuckDB), 10^7 x 20 from Parquet, each there in a process of its own,
-with the memory it takes. Fails if a bar is missed.
+with the memory it takes. Then what wide logs, gaps and many values cost, in CPU seconds. Fails if a
+bar is missed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,8 @@ import numpy as np
 
 import stopwise as sw
 from benchmarks.bars import Bars, alternating, one_core
+from stopwise.auditing.bounds.identify import IdentifiedSet
+from stopwise.auditing.price_map import price_map
 from stopwise.reading import open_log
 
 SMALL, LARGE = 5, 20
@@ -192,6 +197,37 @@ def from_parquet(bars: Bars, n: int, repeats: int) -> None:
     )
 
 
+def cpu_seconds(run: Callable[[], object]) -> float:
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def first_count(bars: Bars, n: int) -> None:
+    """The first count of bytes in a process, which is to compile nothing."""
+    table, cascade = columns(n, SMALL), sw.Cascade([1.0] * SMALL)
+    spent = cpu_seconds(lambda: open_log(table, cascade).table())
+    is_loaded = "numba" in sys.modules
+    what = f"{n:,} x {SMALL} bytes in memory, first count, s of CPU"
+    bars.at_most(what, spent, 0.07, "numba is loaded" if is_loaded else "without numba")
+
+
+def whole_audits(bars: Bars, n: int) -> None:
+    """Many values, gaps in a wide log, and the price map of a wider one."""
+    rng, cascade = np.random.default_rng(0), sw.Cascade([1.0] * SMALL, mistake_cost=20)
+    label, wrong = rng.integers(120, size=(n, 1)), np.linspace(0.3, 0.05, SMALL)
+    outputs = np.where(rng.random((n, SMALL)) < wrong, rng.integers(120, size=(n, SMALL)), label)
+    spent = cpu_seconds(lambda: sw.audit(outputs, cascade))
+    print(f"audit of {n:,} x {SMALL}, 120 values, s of CPU: {spent:.2f}", flush=True)
+    holed = np.where(rng.random((n // 100, 16)) < 0.2, np.nan, columns(n // 100, 16))
+    spent = cpu_seconds(lambda: sw.audit(holed, sw.Cascade([1.0] * 16, mistake_cost=50)))
+    bars.at_most(f"audit of {n // 100:,} x 16, a fifth missing, s of CPU", spent, 5)
+    wide = sw.Cascade(rng.random(30), mistake_cost=50)
+    differences = IdentifiedSet(open_log(columns(2_000, 30), wide).table()).largest_differences
+    spent = cpu_seconds(lambda: price_map(differences, differences, rng.random(30), wide))
+    bars.at_most("price map, K = 30, s of CPU", spent, 1)
+
+
 @one_core()
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -199,6 +235,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=9)
     args = parser.parse_args()
     bars = Bars()
+    first_count(bars, args.cases // 10)
+    whole_audits(bars, args.cases // 10)
     in_memory(bars, args.cases, args.repeats)
     from_csv(bars, max(args.cases // 5, 1), max(args.repeats // 2, 1))
     from_parquet(bars, args.cases, max(args.repeats // 2, 1))

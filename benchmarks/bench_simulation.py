@@ -1,6 +1,6 @@
 """What a simulation costs: python -m benchmarks.bench_simulation. Ratios inside one run.
 
-All but the last table on one core and in CPU seconds, which other work on the machine disturbs
+All but the replications and sweeps on one core and in CPU seconds, which other work on the machine disturbs
 least. Fails if a bar is missed.
 """
 
@@ -17,12 +17,12 @@ import numpy as np
 
 import stopwise as sw
 from benchmarks.bandit_libraries import LIBRARIES
-from benchmarks.bars import Bars, one_core
+from benchmarks.bars import Bars, alternating, one_core
 from benchmarks.bench_compile import RULES, seven_tests
 from benchmarks.c_kernel import c_kernel
 from benchmarks.numpy_loop import numpy_loop
 from stopwise.policies.compiled_rule import declared_rule
-from stopwise.problem.families import relaxed_errors
+from stopwise.problem.families import dominance_sweep, relaxed_errors
 from stopwise.simulation import compiled
 from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.draws import pick, row_key
@@ -195,6 +195,23 @@ def thousand_replications(bars: Bars, n_loop: int) -> None:
     bars.at_least(what, statistics.median(factors), 20_000, note)
 
 
+# Rounds, runs, and how many times as fast two jobs are to be; equal is within 5 %.
+SWEEPS = ((1_000, 5, 0.95), (20_000, 20, 0.95), (300_000, 40, 1.6))
+
+
+def sweep_on_two_cores(bars: Bars) -> None:
+    """Two jobs against one, by the clock: four worlds and three rules."""
+    worlds = {f"ratio {r}": dominance_sweep(r) for r in (0.7, 0.9, 1.1, 1.3)}
+    rules = {name: RULES[name] for name in ("WeakDominance", "StrongDominance", "Resolve")}
+    for horizon, n_runs, bar in SWEEPS:
+        size: dict[str, Any] = {"horizon": horizon, "replications": n_runs, "progress": False}
+        runs = [partial(sw.sweep, worlds, rules, n_jobs=n_jobs, **size) for n_jobs in (1, 2)]
+        runs[1]()
+        one, two = alternating(runs, REPEATS)
+        what = f"sweep, {n_runs} runs of {horizon:,} rounds: two jobs, times as fast as one"
+        bars.at_least(what, one / two, bar, f"{one:.2f} s and {two:.2f} s")
+
+
 def other_libraries(n: int = 2000) -> None:
     """UCB in libraries of bandits, one round after the other, against ours: K = 3."""
     instance = instances()[3]
@@ -231,6 +248,7 @@ def main() -> None:
             step_kernel(bars, instance, play_c)
         rules_of_each_round(bars)
     thousand_replications(bars, args.loop_rounds)
+    sweep_on_two_cores(bars)
     with one_core():
         other_libraries()
     bars.finish()

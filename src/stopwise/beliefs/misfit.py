@@ -224,6 +224,7 @@ def _pair_scores(
     right = np.einsum("kaha->kha", tests)
     was_run = codes != MISSING
     levels = chances.reshape(len(codes), H, M)
+    other_answers = 1 - levels.sum(axis=1)
     for i, j in combinations(range(K), 2):
         both = was_run[:, i] & was_run[:, j]
         if not both.any():
@@ -231,7 +232,7 @@ def _pair_scores(
         expected = (tests[i] * tests[j]).sum(axis=0) - right[i] * right[j]
         score = -(chances @ expected.reshape(H * M))
         (rows,) = np.nonzero(both & (codes[:, i] == codes[:, j]))
-        score[rows] += 1 - levels.sum(axis=1)[rows, codes[rows, i]]
+        score[rows] += other_answers[rows, codes[rows, i]]
         for one, other in ((i, j), (j, i)):  # only one was run: the other may say the same
             (rows,) = np.nonzero(was_run[:, one] & ~was_run[:, other])
             output = codes[rows, one]
