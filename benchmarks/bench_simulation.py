@@ -1,7 +1,7 @@
 """What a simulation costs: python -m benchmarks.bench_simulation. Ratios inside one run.
 
-All but the replications and sweeps on one core and in CPU seconds, which other work on the machine disturbs
-least. Fails if a bar is missed.
+All but the replications and sweeps on one core and in CPU seconds, which other work on the machine
+disturbs least. Fails if a bar is missed.
 """
 
 from __future__ import annotations
