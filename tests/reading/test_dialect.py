@@ -70,6 +70,21 @@ def test_every_gap_is_one_in_counts_rows_queries_and_cases(gaps, tmp_path):
     assert patterns(selection) == {("1", None): n}
 
 
+@pytest.mark.parametrize("more", ["", ', "c"'])
+def test_blanks_around_names_and_cells_are_dropped(more, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(f"a , b{more}\n 1.0,\t1 {more}\n1, 1{more}\n0 , x y{more}\n")
+    log = open_log(path, PAIR)
+    rows = [("1", "1"), ("1", "1"), ("0", "x y")]
+    assert log.rows() == rows
+    by_cells = replace(log, held=replace(log.held, count=None))
+    for table in (log.table(), by_cells.table(), open_log(path, PAIR, query="from log").table()):
+        assert patterns(table) == {("1", "1"): 2, ("0", "x y"): 1}
+    cases = log.cases().order_by("case").to_pyarrow().to_pylist()
+    assert [(case["s0"], case["s1"]) for case in cases] == rows
+    assert open_log(path, PAIR, values=[" x"]).rows()[-1] == ("0 ", " x y")
+
+
 def test_a_known_value_is_no_gap(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text('a,b\nNA,1\n"",N/A\n,1\n')

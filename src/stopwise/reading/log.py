@@ -160,8 +160,8 @@ def open_log(
     """Return the log in ``source`` with the columns of the tests, or raise `LogError`.
 
     Text files may be separated by ``,``, ``;``, tabs or ``|``, begin with a byte order mark and be
-    compressed. Empty cells, ``NA`` and the like are gaps, ``1.0`` counts as ``1``, and every other
-    value is text.
+    compressed. Blanks around a cell are dropped. Empty cells, ``NA`` and the like are gaps, ``1.0``
+    counts as ``1``, and every other value is text.
 
     Parameters
     ----------

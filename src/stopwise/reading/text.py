@@ -27,7 +27,7 @@ GAPS = (
     *("", "NULL", "null", "NaN", "nan", "NA", "N/A", "<NA>"),
     *("#N/A", "#NA", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"),
 )
-BLANKS = r"[ \t\n\r\v\f]*"
+BLANKS = " \t\n\r\v\f"
 # As columns of whole numbers with gaps are often written; 007 is a name, and so is 007.0.
 WHOLE = r"^(-?(?:0|[1-9][0-9]*))\.0+$"
 SEPARATORS = ",;\t|"
@@ -40,28 +40,30 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Cells:
-    """The meaning of the cells of text files; ``values`` are never gaps."""
+    """The meaning of the cells of text files; known ``values`` stay as they are."""
 
     def __init__(self, values: Collection[Hashable] = ()) -> None:
         self.gaps = [text for text in GAPS if text not in values]
-        self.pattern = f"{BLANKS}(?:{'|'.join(map(re.escape, self.gaps))}){BLANKS}"
-        self._is_gap = re.compile(self.pattern).fullmatch
+        with_blanks = [v for v in values if isinstance(v, str) and v != v.strip(BLANKS)]
+        self._blanks = "" if with_blanks else BLANKS
 
     def __call__(self, value: Any) -> Any:
-        """Return ``None`` for a gap, and the text of a whole number without a fraction of zeros.
+        """Return a cell without blanks around it, ``None`` for a gap, and a whole number as such.
 
         >>> cell = Cells()
-        >>> cell(" NA"), cell("1.0"), cell("1.5"), cell("007.0")
-        (None, '1', '1.5', '007.0')
+        >>> cell(" NA"), cell(" yes "), cell("1.0"), cell("1.5"), cell("007.0")
+        (None, 'yes', '1', '1.5', '007.0')
         """
         if not isinstance(value, str):
             return value
-        return None if self._is_gap(value) else re.sub(WHOLE, r"\1", value)
+        text = value.strip(self._blanks)
+        return None if text in self.gaps else re.sub(WHOLE, r"\1", text)
 
-    def without_gap(self, column: str) -> str:
-        """Return a column in SQL, NULL where there is a gap."""
-        name, gap = quoted_name(column), quoted(self.pattern)
-        return f"case when regexp_full_match({name}, {gap}) then null else {name} end as {name}"
+    def trimmed(self, column: str) -> str:
+        """Return a column in SQL without blanks around its cells, NULL where there is a gap."""
+        name, gaps = quoted_name(column), ", ".join(map(quoted, self.gaps))
+        text = f"trim({name}, {quoted(self._blanks)})"
+        return f"case when {text} in ({gaps}) then null else {text} end as {name}"
 
 
 def without_fractions(column: Any) -> Any:
@@ -110,8 +112,8 @@ class TextFiles:
         )
 
     def query_without_gaps(self) -> str:
-        """Return a query for the cells with NULL for gaps."""
-        cells = ", ".join(map(self.cells.without_gap, self.columns))
+        """Return a query for the trimmed cells, with NULL for gaps."""
+        cells = ", ".join(map(self.cells.trimmed, self.columns))
         return f"select {cells} from ({self.query()})"
 
     def count_lines(
