@@ -9,9 +9,9 @@ from scipy.optimize import linprog
 from stopwise.cascade import Cascade
 from stopwise.theory.plan import (
     cheapest_plan,
-    exploration_demands,
     exploration_plan,
     observation_counts,
+    raw_demands,
 )
 from tests.strategies import cascades
 
@@ -85,7 +85,7 @@ def least_plays(stage, demands, gaps, cascade, cost):
     ],
 )
 def test_demands_by_hand(gaps, demands):
-    assert exploration_demands(gaps) == pytest.approx(demands)
+    assert raw_demands(gaps) == pytest.approx(demands)
 
 
 # Observations
@@ -148,8 +148,8 @@ def test_with_several_optimal_stages_the_least_for_one_can_forbid_the_least_for_
 def test_exploring_plays_every_optimal_stage_as_rarely_as_the_least_regret_allows(problem):
     # Section 6 asks u*_k = min u_k for any optimal k; for these demands all minima hold at once.
     gaps, cascade = problem
-    unit = max(exploration_demands(gaps))
-    demands = [b / unit for b in exploration_demands(gaps)]
+    unit = max(raw_demands(gaps))
+    demands = [b / unit for b in raw_demands(gaps)]
     u = [n / unit for n in exploration_plan(gaps, cascade)]
     for k in np.flatnonzero(np.array(gaps) == 0):
         least = least_plays(k, demands, gaps, cascade, np.dot(u, gaps))
@@ -159,7 +159,7 @@ def test_exploring_plays_every_optimal_stage_as_rarely_as_the_least_regret_allow
 @given(gapped())
 def test_exploring_plays_what_a_test_lacks_at_that_test(problem):
     gaps, cascade = problem
-    b = exploration_demands(gaps)
+    b = raw_demands(gaps)
     need = [0.0] * len(b)  # the demand of the subtree
     for j in reversed(range(len(b))):
         need[j] = max(b[j], sum(need[c] for c in cascade.children[j]))

@@ -19,25 +19,6 @@ COIN_SIGMA2 = 0.25
 Numbers = Sequence[float] | FloatArray
 
 
-def exploration_demands(gaps: Numbers) -> list[float]:
-    """Return how often each test has to be seen to distinguish the best stage from the others.
-
-    b_j = 2σ² / (Δ*_j)² with Δ* the smallest positive gap and Δ*_j = max(Δ_j, Δ*) (Section 6), and
-    σ² = 1/4, since outputs agree or disagree.
-    With no positive gap nothing can be decided and every demand is infinite. A single stage has no
-    rival and demands nothing. Gaps up to rounding (1e-12) count as zero.
-
-    Parameters
-    ----------
-    gaps
-        Δ_j for each stage, >= 0; at least one is 0.
-
-    >>> exploration_demands([0.5, 0.0, 0.25])
-    [2.0, 8.0, 8.0]
-    """
-    return raw_demands(_checked("gaps", gaps))
-
-
 def observation_counts(plays: Numbers, cascade: Cascade) -> list[float]:
     """Return how often each test is seen, m_j(u): the plays of j and of everything below it.
 
@@ -49,39 +30,10 @@ def observation_counts(plays: Numbers, cascade: Cascade) -> list[float]:
     return _seen(_checked("plays", plays, cascade.n_stages), cascade.parents)
 
 
-def cheapest_plan(demands: Numbers, gaps: Numbers, cascade: Cascade) -> list[float]:
-    """Return the plays u of least regret ⟨u, Δ⟩ that show test j at least b_j times, for every j.
-
-    From the leaves to the root: what b_j exceeds the plays below j is played at the cheapest stage
-    of j's subtree, at the first if several are. O(K), in place of Section 6's linear program.
-
-    Among the plans of least regret this one has the fewest plays, and the fewest plays of all
-    optimal stages together; so if one stage is optimal, it is played as rarely as possible. (If
-    several are, they may not all have their minimum at once; in `exploration_plan` they do.)
-
-    Parameters
-    ----------
-    demands
-        b_j for each test, >= 0; an infinite demand makes some plays infinite.
-    gaps
-        Δ_j for each stage, >= 0 and finite.
-    cascade
-        A chain or a tree.
-
-    >>> cheapest_plan([50, 200, 90], [0.2, 0.0, 0.05], Cascade(costs=[0, 0.1, 0.1]))
-    [0.0, 110.0, 90.0]
-    """
-    K = cascade.n_stages
-    b, prices = _checked("demands", demands, K), _checked("gaps", gaps, K)
-    if math.inf in prices:
-        raise SettingError(f"gaps must be finite, got inf at stage {prices.index(math.inf) + 1}")
-    return raw_plan(b, prices, cascade.parents)
-
-
 def exploration_plan(gaps: Numbers, cascade: Cascade) -> list[float]:
     """Return u*(γ): the plays of least regret that distinguish the best stage from the others.
 
-    It is `cheapest_plan` for `exploration_demands`. Since a smaller gap demands more, what j lacks
+    It is `cheapest_plan` for `raw_demands`. Since a smaller gap demands more, what j lacks
     is always played at j itself, and every optimal stage is played as rarely as in any plan of
     least regret (Section 6's "u*_k = min u_k").
 
@@ -89,7 +41,7 @@ def exploration_plan(gaps: Numbers, cascade: Cascade) -> list[float]:
     [0.0, 6.0, 2.0]
     """
     prices = _checked("gaps", gaps, cascade.n_stages)
-    return raw_plan(raw_demands(prices), prices, cascade.parents)
+    return cheapest_plan(raw_demands(prices), prices, cascade)
 
 
 def is_informative(plays: Numbers, gaps: Numbers, cascade: Cascade) -> bool:
@@ -123,19 +75,28 @@ def expected_regret(
     )
 
 
-# Loops that a simulation compiles; they write into lists or arrays of the caller. The first entry
-# of ``parents`` is not used; every other is an earlier index.
+# What is not checked any more. A simulation compiles the loops that write into lists or arrays of
+# the caller. The first entry of ``parents`` is not used; every other is an earlier index.
 
 
 def raw_demands(gaps: Sequence[float]) -> list[float]:
-    """Return `exploration_demands` of gaps that need no check."""
+    """Return how often each test has to be seen to distinguish the best stage from the others.
+
+    b_j = 2σ² / (Δ*_j)² with Δ* the smallest positive gap and Δ*_j = max(Δ_j, Δ*) (Section 6), and
+    σ² = 1/4, since outputs agree or disagree.
+    With no positive gap nothing can be decided and every demand is infinite. A single stage has no
+    rival and demands nothing. Gaps up to rounding (1e-12) count as zero.
+
+    >>> raw_demands([0.5, 0.0, 0.25])
+    [2.0, 8.0, 8.0]
+    """
     demands = [0.0] * len(gaps)
     write_demands(gaps, demands)
     return demands
 
 
 def write_demands(gaps: Any, demands: Any) -> None:
-    """Write `exploration_demands` into ``demands``."""
+    """Write `raw_demands` into ``demands``."""
     smallest = math.inf
     for k in range(len(gaps)):
         if TOLERANCE < gaps[k] < smallest:
@@ -153,13 +114,23 @@ def _seen(plays: Sequence[float], parents: Sequence[Any]) -> list[float]:
     return seen
 
 
-def raw_plan(
-    demands: Sequence[float], gaps: Sequence[float], parents: Sequence[Any]
-) -> list[float]:
-    """Return `cheapest_plan` of demands and gaps that need no check."""
+def cheapest_plan(demands: Numbers, gaps: Numbers, cascade: Cascade) -> list[float]:
+    """Return the plays u of least regret ⟨u, Δ⟩ that show test j at least b_j times, for every j.
+
+    From the leaves to the root: what b_j exceeds the plays below j is played at the cheapest stage
+    of j's subtree, at the first if several are. O(K), in place of Section 6's linear program. An
+    infinite demand makes some plays infinite.
+
+    Among the plans of least regret this one has the fewest plays, and the fewest plays of all
+    optimal stages together; so if one stage is optimal, it is played as rarely as possible. (If
+    several are, they may not all have their minimum at once; in `exploration_plan` they do.)
+
+    >>> cheapest_plan([50, 200, 90], [0.2, 0.0, 0.05], Cascade(costs=[0, 0.1, 0.1]))
+    [0.0, 110.0, 90.0]
+    """
     K = len(demands)
     plays = [0.0] * K
-    write_plan(demands, gaps, parents, plays, [0.0] * K, [0.0] * K)
+    write_plan(demands, gaps, cascade.parents, plays, [0.0] * K, [0.0] * K)
     return plays
 
 
