@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,6 +39,7 @@ class Assumption:
     are linear in the error rates and in the shares of the label's values. ``str`` says it in words.
     """
 
+    sentence: ClassVar[str] = ""  # the words of an assumption without settings
     values: tuple[Hashable, ...] = ()  # the values of the label whose share it bounds
     never_right: tuple[Hashable, ...] = ()  # outputs that are no answers
     allows_unseen: bool = False  # whether the label may be a value that no test gives
@@ -46,6 +48,9 @@ class Assumption:
     def conditions(self, _axes: Axes) -> list[Condition]:
         """Return the linear conditions that the assumption adds; none by default."""
         return []
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 @dataclass(frozen=True)
@@ -82,13 +87,12 @@ class LabelSpace:
 class Ordered(Assumption):
     """Each test errs at most as often as the one that runs just before it."""
 
+    sentence = "each test errs at most as often as the one before"
+
     def conditions(self, axes: Axes) -> list[Condition]:
         """γ_k - γ_parent(k) <= 0."""
         links = [(k, parent) for k, parent in enumerate(axes.cascade.parents) if parent is not None]
         return [axes.between({k: 1.0, parent: -1.0}, -1.0, 0.0)[0] for k, parent in links]
-
-    def __str__(self) -> str:
-        return "each test errs at most as often as the one before"
 
 
 @dataclass(frozen=True)
@@ -159,20 +163,16 @@ class NeverRight(Assumption):
 class UnseenLabel(Assumption):
     """The right answer may be a value that no test ever gives."""
 
+    sentence = "the right answer may be a value that no test gives"
     allows_unseen = True
-
-    def __str__(self) -> str:
-        return "the right answer may be a value that no test gives"
 
 
 @dataclass(frozen=True)
 class MissingAtRandom(Assumption):
     """Whether an output is missing depends on nothing but the outputs before it."""
 
+    sentence = "whether a test was run depends on nothing but the outputs before it"
     gaps_are_random = True
-
-    def __str__(self) -> str:
-        return "whether a test was run depends on nothing but the outputs before it"
 
 
 @dataclass(frozen=True)
