@@ -150,11 +150,11 @@ class Monitor:
         return math.log(rate * length)
 
     def _close(self, now: float) -> list[Alarm]:
-        closed = self._open
-        closed.hits, closed.seen = self.streams.counts(closed.patterns, self.common)
-        self._buckets = merge_old([*self._buckets, closed])
+        bucket = self._open
+        bucket.hits, bucket.seen = self.streams.counts(bucket.patterns, self.common)
+        self._buckets = merge_old([*self._buckets, bucket])
         self._n_closed += self._n_open
-        self._open = Bucket(now, self._log_weight(now - closed.start))
+        self._open = Bucket(now, self._log_weight(now - bucket.start))
         self._n_open = 0
         hits = np.array([b.hits for b in self._buckets])
         seen = np.array([b.seen for b in self._buckets])
@@ -255,6 +255,6 @@ class Monitor:
         odd = odd_one_out(after, K)
         if odd in (i, j) and change.after > change.before:
             return Alarm(AlarmKind.ODD_ONE_OUT, now, since, odd, i + j - odd, *numbers)
-        changed = [self.streams.pairs[c.stream] for c in changes if c.stream < n_pairs]
-        stage = max((i, j), key=lambda k: (sum(k in pair for pair in changed), k))
+        pairs = [self.streams.pairs[c.stream] for c in changes if c.stream < n_pairs]
+        stage = max((i, j), key=lambda k: (sum(k in pair for pair in pairs), k))
         return Alarm(AlarmKind.CHANGED, now, since, stage, i + j - stage, *numbers)

@@ -135,7 +135,7 @@ def _score(y: FloatArray, features: FloatArray, more: FloatArray) -> float:
         theta = theta + np.linalg.solve(information, x.T @ (y - p) - RIDGE * theta)
     p = chances(x @ theta)
     weight = (p * (1 - p))[:, None]
-    inside, across = (x * weight).T @ x + RIDGE * np.eye(len(theta)), (x * weight).T @ more
-    variance = (more * weight).T @ more - across.T @ np.linalg.solve(inside, across)
+    information, cross = (x * weight).T @ x + RIDGE * np.eye(len(theta)), (x * weight).T @ more
+    variance = (more * weight).T @ more - cross.T @ np.linalg.solve(information, cross)
     score = more.T @ (y - p)
     return float(score @ np.linalg.lstsq(variance, score, rcond=None)[0])

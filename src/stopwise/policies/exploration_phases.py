@@ -34,10 +34,10 @@ def phase(observed: Any, demands: Any, rate: float, forced: float, least: int) -
     return least if observed[least] < forced or demands[least] == math.inf else PLAN
 
 
-def first_lacking(plays: Any, wanted: Any, rate: float) -> int:
+def first_lacking(plays: Any, plan: Any, rate: float) -> int:
     """Return the first arm that was played less often than planned, or -1."""
     for k in range(len(plays)):
-        if plays[k] < rate * wanted[k]:
+        if plays[k] < rate * plan[k]:
             return k
     return -1
 

@@ -143,8 +143,8 @@ class LabelBuying:
             refuted[j] = True
             return 0.0, 0.0
         if d <= n * price:  # it cannot pay, or has not been seen
-            needed = math.log(len(refuted)) + demanded_evidence(horizon, n) if n else math.inf
-            refuted[j] |= n > 0 and n * bernoulli_kl(d / n, price) >= needed
+            demand = math.log(len(refuted)) + demanded_evidence(horizon, n) if n else math.inf
+            refuted[j] |= n > 0 and n * bernoulli_kl(d / n, price) >= demand
             return 0.0, 0.0
         p = d / n
         if m == 0:

@@ -95,12 +95,12 @@ class StrongDominance(Policy):
 
     def compiled_rule(self) -> CompiledRule:
         """Return the rule as simulations compile it."""
-        counts, beta, explored = self.counts, self.beta, self._n_explored
+        counts, beta, n_explored = self.counts, self.beta, self._n_explored
         memory = np.zeros((1, 9, self.cascade.n_stages))
         memory[0, 1], memory[0, 6] = counts.n_seen[:, 0], self._offsets
         memory[0, 7], memory[0, 8] = counts.n_disagreed[:, 0], self._printed
-        settings = [self.alpha, beta.scale, beta.exponent, explored, 0, self.n_rounds]
-        settings += [beta(explored), self.literal]
+        settings = [self.alpha, beta.scale, beta.exponent, n_explored, 0, self.n_rounds]
+        settings += [beta(n_explored), self.literal]
         tables = pair_tables(self, settings, memory=memory)
         return CompiledRule(_choose, tables, self.n_rounds, each_round=True)
 
@@ -179,7 +179,7 @@ def cascade_choice(
     is k itself, and the plan needs no linear program. ``forced`` is β(n_e). ``room`` has six rows:
     the means, which become gaps, how often each test was seen, and four to work in.
     """
-    gaps, observed, demands, wanted = room[0], room[1], room[2], room[3]
+    gaps, observed, demands, plan = room[0], room[1], room[2], room[3]
     K = len(gaps)
     least = least_seen(observed)
     if observed[least] == 0:
@@ -197,9 +197,9 @@ def cascade_choice(
         # At the root nothing new is shown and the estimates stay; elsewhere any case changes them.
         return best, False, informed_for(observed, demands, alpha, t) if best == 0 else 1
     if arm == PLAN:
-        write_plan(demands, gaps, parents, wanted, room[4], room[5])
-        lacking = first_lacking(plays, wanted, rate)
-        return lacking if lacking >= 0 else least, True, 1
+        write_plan(demands, gaps, parents, plan, room[4], room[5])
+        stage = first_lacking(plays, plan, rate)
+        return stage if stage >= 0 else least, True, 1
     return arm, True, 1
 
 

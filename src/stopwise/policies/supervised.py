@@ -82,16 +82,16 @@ class Supervised(Policy):
 
     def _read(self, statistics: Any) -> dict[str, Any]:
         tables = super()._read(statistics)
-        pairs, mended = tables["pairs"], tables["mended"]
-        if mended.stopped != pairs.stopped:
+        pairs, corrections = tables["pairs"], tables["mended"]
+        if corrections.stopped != pairs.stopped:
             raise StateError("mended must be of the same cases as the pairs")
-        if (mended.n_disagreed > pairs.n_disagreed).any():
+        if (corrections.n_disagreed > pairs.n_disagreed).any():
             raise StateError("mended must be at most what disagreed, for each pair")
         return tables
 
     def _absorb(self, stage: int, outputs: Told, times: int) -> None:
         super()._absorb(stage, outputs, times)
-        mended = [
+        corrections = [
             [times * (x is False and y is True) for x in outputs[:b]] for b, y in enumerate(outputs)
         ]
-        self._stored["mended"].add_totals(stage, times, mended)
+        self._stored["mended"].add_totals(stage, times, corrections)

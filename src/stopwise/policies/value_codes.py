@@ -31,10 +31,10 @@ class ValueCodes:
     """
 
     def __init__(self, values: Iterable[Hashable], *, n_tests: int) -> None:
-        ranked = sorted(set(values), key=rank)
-        self.is_pooled = len(ranked) > MOST_VALUES
+        distinct_values = sorted(set(values), key=rank)
+        self.is_pooled = len(distinct_values) > MOST_VALUES
         self.n_pools = max(N_POOLS, 2 * n_tests)
-        classes = range(self.n_pools) if self.is_pooled else ranked
+        classes = range(self.n_pools) if self.is_pooled else distinct_values
         self.classes: tuple[Hashable, ...] = tuple(classes)
         self._code = {value: code for code, value in enumerate(self.classes)}
 

@@ -191,9 +191,9 @@ class ContextualInstance:
     def _is_dominant(self, chances: FloatArray) -> BoolArray:
         p, best = self._disagreement(chances), _first_cheapest(self._costs(chances))
         C = self.cascade.cumulative_costs
-        covered = C - C[best, None] >= p[np.arange(len(best)), best] - TOLERANCE
-        later = np.arange(len(C)) > best[:, None]
-        return np.asarray(np.all(covered | ~later, axis=1))
+        is_covered = C - C[best, None] >= p[np.arange(len(best)), best] - TOLERANCE
+        is_later = np.arange(len(C)) > best[:, None]
+        return np.asarray(np.all(is_covered | ~is_later, axis=1))
 
 
 def _first_cheapest(costs: FloatArray) -> IntArray:

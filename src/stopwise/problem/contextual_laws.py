@@ -119,10 +119,10 @@ class NestedErrors(LogisticLaw):
 
     def chances(self, contexts: FloatArray) -> FloatArray:
         """Return the probability of each pattern given each context; shape (n, K + 1)."""
-        corrected = logistic(contexts, self.theta).T
+        corrections = logistic(contexts, self.theta).T
         all_wrong = np.full(len(contexts), self.last_error)
-        none = 1 - corrected.sum(axis=0) - all_wrong
-        return _checked_chances(np.vstack([none, corrected, all_wrong]).T, contexts)
+        none = 1 - corrections.sum(axis=0) - all_wrong
+        return _checked_chances(np.vstack([none, corrections, all_wrong]).T, contexts)
 
 
 @dataclass(frozen=True, init=False, eq=False)

@@ -61,15 +61,15 @@ def relaxed_errors(
             f"got {cascade.n_stages}"
         )
     _check_probability("slip", slip)
-    nested = nested_errors(cascade, error_rates, prevalence=prevalence)
+    base = nested_errors(cascade, error_rates, prevalence=prevalence)
     patterns, weights = [], []
     for label, outputs, weight in zip(
-        nested.labels.tolist(), nested.outputs.tolist(), nested.probabilities, strict=True
+        base.labels.tolist(), base.outputs.tolist(), base.probabilities, strict=True
     ):
         first, later = outputs[0], outputs[1:]
         chance = slip if first == label else 0.0
         for slips in product((False, True), repeat=len(later)):
-            noisy = [1 - label if slipped else y for slipped, y in zip(slips, later, strict=True)]
+            noisy = [1 - label if s else y for s, y in zip(slips, later, strict=True)]
             patterns.append((label, first, *noisy))
             weights.append(weight * math.prod(chance if s else 1 - chance for s in slips))
     return Instance.from_patterns(patterns, weights, cascade)

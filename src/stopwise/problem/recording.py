@@ -63,8 +63,8 @@ class Recording:
         return len(self.outputs)
 
     def __repr__(self) -> str:
-        labelled = "no labels" if self.labels is None else "labelled"
-        return f"Recording({len(self)} cases, {self.cascade.n_stages} stages, {labelled})"
+        label_note = "no labels" if self.labels is None else "labelled"
+        return f"Recording({len(self)} cases, {self.cascade.n_stages} stages, {label_note})"
 
     @cached_property
     def instance(self) -> Instance:

@@ -52,9 +52,9 @@ class SkippingProblem:
         """Return the states that follow if a test is run."""
         rows = self._rows[state]
         outputs = self.instance.outputs[rows, test]
-        following = {ran(state, test, y): rows[outputs == y] for y in np.unique(outputs).tolist()}
-        self._rows |= following
-        return tuple(following)
+        successors = {ran(state, test, y): rows[outputs == y] for y in np.unique(outputs).tolist()}
+        self._rows |= successors
+        return tuple(successors)
 
     def error_of(self, state: Pattern, answer: int) -> float:
         """Return the chance that ``answer``, a code, is wrong in a state that `after` gave."""
@@ -91,6 +91,6 @@ def ran(state: Pattern, test: int, output: int) -> Pattern:
     >>> ran((1,), 2, 0), ran((None, 1), 0, 1)
     ((1, None, 0), (1, 1))
     """
-    padded = [*state, *(None,) * (test + 1 - len(state))]
-    padded[test] = output
-    return tuple(padded)
+    outputs = [*state, *(None,) * (test + 1 - len(state))]
+    outputs[test] = output
+    return tuple(outputs)

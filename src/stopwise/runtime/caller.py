@@ -76,7 +76,7 @@ class Caller:
             while True:
                 attempts += 1
                 try:
-                    returned = await self._attempt(case)
+                    answer = await self._attempt(case)
                     break
                 except Exception as error:
                     if attempts > self.stage.retries or not self._is_worth_retrying(error):
@@ -89,7 +89,7 @@ class Caller:
             raise
         if breaker.has_failed:
             breaker.succeeded()
-        return self._outcome(returned, attempts)
+        return self._outcome(answer, attempts)
 
     @property
     def price(self) -> float:
@@ -106,14 +106,14 @@ class Caller:
                 f"retry_if of stage {self.stage.name!r} failed: {error_text(second)}"
             ) from second
 
-    def _outcome(self, returned: Any, attempts: int) -> Outcome:
+    def _outcome(self, answer: Any, attempts: int) -> Outcome:
         cost = self.stage.cost
         try:
-            output = self.normalise(returned)
+            output = self.normalise(answer)
             hash(output)
             if not callable(cost):
                 return Outcome(output, cost, attempts)
-            price = self.stage.price(returned)
+            price = self.stage.price(answer)
         except Exception as error:
             raise StageError(
                 f"the answer of stage {self.stage.name!r} cannot be used: {error_text(error)}"
@@ -136,9 +136,9 @@ class Caller:
         call = self.stage.call
         if self.stage.is_async:
             return await call(argument)
-        returned = call(argument) if self.stage.inline else await asyncio.to_thread(call, argument)
+        answer = call(argument) if self.stage.inline else await asyncio.to_thread(call, argument)
         # A plain function may return a coroutine: a lambda around an async client does.
-        return await returned if asyncio.iscoroutine(returned) else returned
+        return await answer if asyncio.iscoroutine(answer) else answer
 
     async def _wait(self, attempts: int, error: Exception) -> None:
         longest = self.stage.backoff * 2 ** (attempts - 1)

@@ -150,8 +150,8 @@ class Engine:
                 raise outcome
             outcomes.append(outcome)
             if not rule.continues([o.output for o in outcomes]):
-                unused = [o for o in results[n_used:] if isinstance(o, Outcome)]
-                self.speculated_cost += sum(o.cost for o in unused)
+                rest = [o for o in results[n_used:] if isinstance(o, Outcome)]
+                self.speculated_cost += sum(o.cost for o in rest)
                 break
 
     def _lacks_answer(self, outputs: list[Any], stop: int) -> bool:

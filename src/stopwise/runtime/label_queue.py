@@ -112,12 +112,12 @@ class Labels:
             return
         if settings.buy_label is not None:
             with self._lock:
-                buying = self._buying_now()
+                rule = self._buying_now()
                 affords = self.spent + settings.label_cost <= settings.budget
-                buys = affords and buying.wants(outputs)
+                buys = affords and rule.wants(outputs)
                 self.n_bought += buys
             if buys:
-                self._background.start(self._buy(case, outputs, buying))
+                self._background.start(self._buy(case, outputs, rule))
                 return
         if settings.keep and key is not None and _differ(outputs):
             epoch = self._cascade.learning.counts.epoch
@@ -133,9 +133,9 @@ class Labels:
         epoch = self._cascade.learning.counts.epoch
         with self._lock:
             self._waiting = {k: case for k, case in self._waiting.items() if case.epoch == epoch}
-            waiting = [case for case in self._kept_by_all() if case.epoch == epoch]
+            candidates = [case for case in self._kept_by_all() if case.epoch == epoch]
         groups: dict[Pattern, list[WantedCase]] = {}
-        for case in waiting:
+        for case in candidates:
             groups.setdefault(case.outputs, []).append(case)
         value = {pattern: len(group) * self._doubt(pattern) for pattern, group in groups.items()}
         n_labels = Counter({pattern: self._n_labelled[pattern] for pattern in groups})
@@ -218,7 +218,7 @@ class Labels:
             self._buying = LabelBuying(learning.cascade, label_cost=self.settings.label_cost)
         return self._buying
 
-    async def _buy(self, case: Any, outputs: Pattern, buying: LabelBuying) -> None:
+    async def _buy(self, case: Any, outputs: Pattern, rule: LabelBuying) -> None:
         buy = self.settings.buy_label
         if buy is None:
             return
@@ -229,12 +229,12 @@ class Labels:
         except BaseException:
             with self._lock:  # a label that was not delivered is not paid for
                 self.n_bought -= 1
-                buying.refund()
+                rule.refund()
             raise
         answer = None if label is None else self._cascade.engine.stages.normalise(label)
         if answer is not None:
             with self._lock:
-                buying.take(outputs, answer)
+                rule.take(outputs, answer)
             key = f"bought-{self.n_labels}-{self._rng.getrandbits(64):x}"
             self._record(key, outputs, epoch, answer)
 

@@ -101,11 +101,11 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
         _end_streams_on_signals(host)
-        syncing = asyncio.create_task(host.sync_for_ever())
+        sync_task = asyncio.create_task(host.sync_for_ever())
         yield {"host": host, "audits": OrderedDict()}
-        syncing.cancel()
+        sync_task.cancel()
         with suppress(asyncio.CancelledError):
-            await syncing
+            await sync_task
         await host.close()
 
     routes = [

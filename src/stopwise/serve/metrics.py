@@ -45,8 +45,8 @@ def metrics(host: Host) -> str:
     for name, (kind, text) in FAMILIES.items():
         lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
         for labels, value in samples[name]:
-            inside = ",".join(f'{key}="{_escape(word)}"' for key, word in labels.items())
-            lines.append(f"{name}{{{inside}}} {value:.10g}")
+            pairs = ",".join(f'{key}="{_escape(word)}"' for key, word in labels.items())
+            lines.append(f"{name}{{{pairs}}} {value:.10g}")
     return "\n".join(lines) + "\n"
 
 

@@ -62,8 +62,8 @@ class Job:
         whole: Played | None = None
         start = 0
         for world, change in zip(self.worlds, changes, strict=True):
-            inside = ends[(ends > start) & (ends <= change)]
-            played = player.play(world, inside - start)
+            checkpoints = ends[(ends > start) & (ends <= change)]
+            played = player.play(world, checkpoints - start)
             whole = played if whole is None else whole.then(played)
             start = change
         assert whole is not None  # there is a world

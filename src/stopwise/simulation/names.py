@@ -32,8 +32,8 @@ def _on_cascade(
     """Return the maker of a family whose one member is built on a cascade, by default at costs."""
 
     def members(**settings: Any) -> dict[str, Instance]:
-        priced = {k: settings.pop(k) for k in ON_CASCADE if k in settings}
-        return {name: make(Cascade(**{"costs": costs, **priced}), **settings)}
+        cascade_settings = {k: settings.pop(k) for k in ON_CASCADE if k in settings}
+        return {name: make(Cascade(**{"costs": costs, **cascade_settings}), **settings)}
 
     return members
 

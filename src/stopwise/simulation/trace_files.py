@@ -37,9 +37,9 @@ def save_trace(trace: Trace, path: Path) -> None:
 
 def load_trace(path: Path) -> Trace:
     """Read a trace, or raise `StateError` if the file is damaged or of another kind."""
-    read = {".npz": _read_npz, ".parquet": _read_parquet}[_suffix(path)]
+    reader = {".npz": _read_npz, ".parquet": _read_parquet}[_suffix(path)]
     try:
-        return read(path)
+        return reader(path)
     except (StateError, MissingExtraError, *_MISSING):
         raise
     except Exception as error:  # zip, zlib, NumPy, Arrow and JSON each have errors of their own

@@ -38,12 +38,12 @@ def adopt(store: Store, directory: Path, *, host: str, seconds: float = 30.0) ->
 
 def replay(entries: Iterable[JournalEntry], rows: dict[BucketKey, Counts]) -> set[BucketKey]:
     """Add the tells of a journal to rows; return the keys of those that changed."""
-    changed = set()
+    keys = set()
     for entry in entries:
         key = (entry.cascade, entry.epoch, entry.bucket)
         add_counts(rows.setdefault(key, {}), {entry.case: entry.times})
-        changed.add(key)
-    return changed
+        keys.add(key)
+    return keys
 
 
 def rows_of(lease: Lease) -> dict[BucketKey, Counts]:
@@ -70,13 +70,13 @@ def _adopt(store: Store, path: Path, file: int, host: str, seconds: float) -> st
     if lease is None:
         return None
     rows = rows_of(lease)
-    changed = replay(journal.entries(lease.position), rows)
+    keys = replay(journal.entries(lease.position), rows)
     _report_damage(store, header.worker, journal.damaged)
     try:
         store.fold(
             lease,
             position=max(journal.end, lease.position),
-            rows=[Row(*key, header.worker, rows[key]) for key in sorted(changed)],
+            rows=[Row(*key, header.worker, rows[key]) for key in sorted(keys)],
         )
         store.leave(lease)
     except FencedError:

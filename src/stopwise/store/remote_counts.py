@@ -61,18 +61,18 @@ class RemoteCounts:
             before, self.total = self.total, {}
             self._rows = {}
             self._summed_bucket = -2
-        added: Counts = {}
+        additions: Counts = {}
         for row in changes.rows:
             if row.worker != self.worker:
                 old = self._rows.get((row.bucket, row.worker), {})
-                add_counts(added, row.counts)
-                add_counts(added, old, sign=-1)
+                add_counts(additions, row.counts)
+                add_counts(additions, old, sign=-1)
                 self._rows[row.bucket, row.worker] = row.counts
-        add_counts(self.total, added)
-        add_counts(added, before, sign=-1)
+        add_counts(self.total, additions)
+        add_counts(additions, before, sign=-1)
         self.cursor = changes.cursor
         self._sum_old()
-        return added, any(times < 0 for times in added.values())
+        return additions, any(times < 0 for times in additions.values())
 
     def _sum_old(self) -> None:
         buckets = sorted({bucket for bucket, _ in self._rows})

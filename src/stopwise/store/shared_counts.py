@@ -249,7 +249,7 @@ class SharedCounts:
                 self.n_folded = self.n_told
                 self.epoch = changes.epoch
                 self._start_bucket()
-            added, is_reduced = remote.apply(changes)
+            additions, is_reduced = remote.apply(changes)
             self._schedule.note_read()
         is_rebuild = is_first or is_new or is_reduced
-        return Update(self.epoch, is_rebuild, {} if is_rebuild else added, changes.damaged)
+        return Update(self.epoch, is_rebuild, {} if is_rebuild else additions, changes.damaged)

@@ -244,16 +244,16 @@ class Worker:
     def _fold(self) -> None:
         with self.lock:
             marks = {name: (shared.epoch, shared.n_told) for name, shared in self._shared.items()}
-            changed = self.dirty.union(*(shared.changed_rows() for shared in self._shared.values()))
+            keys = self.dirty.union(*(shared.changed_rows() for shared in self._shared.values()))
             self.dirty = set()
-            rows = [Row(*key, self.name, dict(self.rows[key])) for key in sorted(changed)]
+            rows = [Row(*key, self.name, dict(self.rows[key])) for key in sorted(keys)]
             position = self._position if self.journal is None else self.journal.end
         seconds = self.settings.lease_seconds
         try:
             self.store.fold(self._lease, position=position, rows=rows, seconds=seconds)
         except BaseException:
             with self.lock:
-                self.dirty |= changed
+                self.dirty |= keys
             raise
         with self.lock:
             self._position = position

@@ -151,8 +151,8 @@ def finite_time_bound(
     u = plan_within(gaps, cascade, epsilon)
     plays = [log_rate * n if log_rate > 0 else 0.0 for n in u]  # with T = 1 none, even of infinite
     rate = epsilon**2 / (2 * K * COIN_SIGMA2)
-    misled = math.fsum(math.exp(-rate * beta(s)) for s in range(horizon + 1))
-    rounds = 2 * K + 2 + 4 * K / (alpha - 2) + 4 * K * misled + 2 * beta(sum(plays) + K)
+    chance_sum = math.fsum(math.exp(-rate * beta(s)) for s in range(horizon + 1))
+    rounds = 2 * K + 2 + 4 * K / (alpha - 2) + 4 * K * chance_sum + 2 * beta(sum(plays) + K)
     return max(1.0, *map(float, gaps)) * rounds + expected_regret(gaps, plays)
 
 

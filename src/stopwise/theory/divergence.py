@@ -37,21 +37,21 @@ def bernoulli_kl(p: float, q: float) -> float:
     return max(kl, 0.0)  # where p and q nearly agree, rounding can fall below zero
 
 
-def edge_of_ball(inside: float, outside: float, radius: float) -> float:
-    """Return the last q on the way from ``inside`` to ``outside`` with kl(inside, q) <= radius.
+def edge_of_ball(centre: float, target: float, radius: float) -> float:
+    """Return the last q on the way from ``centre`` to ``target`` with kl(centre, q) <= radius.
 
-    Rounded outwards. With ``outside`` 1 and ``radius`` E / n it is the highest chance that a share
-    ``inside`` of n cases leaves possible at evidence E.
+    Rounded outwards. With ``target`` 1 and ``radius`` E / n it is the highest chance that a share
+    ``centre`` of n cases leaves possible at evidence E.
 
     >>> round(edge_of_ball(0.3, 1.0, 0.02), 4), edge_of_ball(0.3, 0.0, math.inf)
     (0.3961, 0.0)
     """
-    if bernoulli_kl(inside, outside) <= radius:
-        return outside
-    if outside < inside:
-        p, limit = 1 - inside, 1 - outside
+    if bernoulli_kl(centre, target) <= radius:
+        return target
+    if target < centre:
+        p, limit = 1 - centre, 1 - target
     else:
-        p, limit = inside, outside
+        p, limit = centre, target
     # Newton's method on a convex function that grows: from beyond the root it stays beyond. It
     # starts at the nearer of two bounds, Pinsker's and the one without the term of q.
     q = p + math.sqrt(radius / 2)
@@ -66,9 +66,9 @@ def edge_of_ball(inside: float, outside: float, radius: float) -> float:
         if step <= 1e-9 * q:  # the next one would be of the order of its square
             break
     q = max(q, p)
-    edge = 1 - q if outside < inside else q
-    gap = math.copysign(math.ulp(edge), outside - inside)
-    while bernoulli_kl(inside, edge) <= radius:  # make up for rounding; ``outside`` is beyond
+    edge = 1 - q if target < centre else q
+    gap = math.copysign(math.ulp(edge), target - centre)
+    while bernoulli_kl(centre, edge) <= radius:  # make up for rounding; ``target`` is beyond
         edge, gap = edge + gap, 2 * gap
     return edge
 

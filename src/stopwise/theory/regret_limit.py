@@ -76,10 +76,10 @@ def weak_dominance_limit(
             return 0.0  # no law makes another stage best
         if any(cut.max() <= PRECISION**2 for cut in new_cuts):
             return math.inf  # on the edge: the other law looks the same
-        violated = [cut for cut in new_cuts if not cuts or plan @ cut < 1 - PRECISION]
-        if not violated:
+        missed_cuts = [cut for cut in new_cuts if not cuts or plan @ cut < 1 - PRECISION]
+        if not missed_cuts:
             return float(costs @ plan)
-        cuts += violated
+        cuts += missed_cuts
         plan = _minimise(costs, -np.array(cuts), -np.ones(len(cuts)))
     raise SettingError(f"law must let the limit converge, got {law!r}")
 

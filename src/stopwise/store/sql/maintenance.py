@@ -63,30 +63,30 @@ def intact_rows(tx: Transaction, sql: str, values: Sequence[Any] = ()) -> list[R
     """Return the rows that a query finds; damaged ones are moved into quarantine."""
     rows: list[Row] = []
     for entry in tx.run(sql, values):
-        intact, damaged = read_rows([entry])
+        intact, damage = read_rows([entry])
         rows += intact
-        if damaged:
-            quarantine(tx, entry[:4], damaged[0])
+        if damage:
+            quarantine(tx, entry[:4], damage[0])
             _invalidate_readers(tx, entry[0])
     return rows
 
 
 def check(tx: Transaction) -> list[str]:
     """Move every damaged row and record into quarantine; return their names and the damage."""
-    damaged = read_rows(tx.run(SELECT))[1]
-    if damaged:
+    damage = read_rows(tx.run(SELECT))[1]
+    if damage:
         intact_rows(tx, SELECT)
     for entry in tx.run(RECORDS):
         problems = read_records([entry])[1]
         if problems:
-            damaged += problems
+            damage += problems
             identity = entry[:3]
             tx.run(
                 "INSERT INTO stopwise_quarantine VALUES (?, ?, ?, ?)",
                 (record_name(*identity), entry[4], problems[0], tx.now()),
             )
             tx.run(f"DELETE FROM stopwise_records {WHERE_KEY}", identity)
-    return damaged
+    return damage
 
 
 def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int:
@@ -96,11 +96,11 @@ def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int
     for name in names:
         ensure_cascade(tx, name, lock=True)
     # A higher generation fences off any process that is about to count for one of them.
-    closed = tx.run(
+    workers = tx.run(
         "UPDATE stopwise_workers SET generation = generation + 1 WHERE closed = 1 RETURNING worker"
     )
     rows: list[Row] = []
-    for worker in sorted(name + part for (name,) in closed for part in ("", KEYS)):
+    for worker in sorted(name + part for (name,) in workers for part in ("", KEYS)):
         rows += intact_rows(tx, f"{SELECT} WHERE worker = ? {tx.locking}", (worker,))
         tx.run("DELETE FROM stopwise_counts WHERE worker = ?", (worker,))
     add_rows(tx, [Row(r.cascade, r.epoch, r.bucket, MERGED, r.counts) for r in rows])
