@@ -9,7 +9,11 @@ REFUSED = {
     "unknown column": (["--tests", "history,insulinn,all", "--costs", "6,16,24"], "'insulin'?"),
     "costs that do not match": (
         ["--tests", "history,all", "--costs", "6,16,24"],
-        "got 3 for 2 tests: history, all",
+        "got 3 for 2 tests: history, all; --tests gives their columns\n",
+    ),
+    "a column of ids": (
+        ["--tests", "visit,history,all", "--costs", "6,16"],
+        "--tests gives their columns, and --id the column of case ids",
     ),
     "costs that are no numbers": (["--costs", "6,x"], "--costs must look like 6,16,24, got '6,x'"),
     "negative cost": (["--tests", "history,all", "--costs", "6,-1"], "costs must be >= 0"),
@@ -37,31 +41,32 @@ REFUSED = {
     "no table": (["--table", "visits"], "is none"),
     # What would overwrite a file of the user.
     "the log": (
-        ["--out", "visits.csv"],
-        "--out must be a file of its own, visits.csv is a file of",
-    ),
-    "the log by another name": (["--out", "./sub/../visits.csv"], "is a file of the log already"),
-    "the log with a plan": (
         ["--plan-labels", 5, "--plan-out", "visits.csv"],
-        "--plan-out must be a file of its own",
+        "--plan-out must be a file of its own, visits.csv is a file of",
     ),
-    "the labels": (["--labels", "to-label.csv", "--out", "to-label.csv"], "is --labels already"),
+    "the log by another name": (
+        ["--plan-labels", 5, "--plan-out", "./sub/../visits.csv"],
+        "is a file of the log already",
+    ),
+    "a page with another suffix": (
+        ["--out", "report.pdf"],
+        "--out must end in .html or .htm, got report.pdf",
+    ),
     "the labels with the next plan": (
         ["--labels", "to-label.csv", "--plan-labels", 5],
         "--plan-out must be a file of its own, to-label.csv is --labels already",
     ),
-    "a plan that is filled in": (
-        ["--plan-labels", 5],
-        "--plan-out must not overwrite labels, to-label.csv has 1",
-    ),
-    "the other output": (
-        ["--plan-labels", 5, "--plan-out", "same.csv", "--out", "same.csv"],
-        "same.csv is --out already",
+    "a plan that is filled in": (["--plan-labels", 5], "to-label.csv has 1: read it with --labels"),
+    "a plan that a spreadsheet saved": (
+        ["--plan-labels", 5, "--plan-out", "saved.csv"],
+        "--plan-out must not overwrite labels, saved.csv has 1",
     ),
     # Numbers as people write them.
     "a currency": (["--mistake-cost", "$2,000"], "got '$2,000': write 2000, without signs"),
     "a decimal comma": (["--mistake-cost", "2.000,50"], "write 2000.5, without signs"),
     "percent": (["--errs-at-most", "all=2%"], "got 'all=2%': write 0.02 for 2%"),
+    "confidence above 1": (["--confidence", "2"], "--confidence must lie in (0, 1), got 2\n"),
+    "a negative price": (["--mistake-cost", "-2"], "--mistake-cost must be > 0, got -2"),
     "confidence in percent": (["--confidence", "95"], "must lie in (0, 1), got 95: write 0.95"),
     "thousands or decimals": (["--mistake-cost", "2.000"], "got 2.000: write 2 or 2000"),
     "thousands among costs": (["--costs", "6,16,240.000"], "got 240.000: write 240 or 240000"),
@@ -79,6 +84,7 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(what, visits, run, monke
     folder, *_ = visits
     monkeypatch.chdir(folder)
     (folder / "to-label.csv").write_text("case,history,insulin,all,label\n1,0,1,1,yes\n")
+    (folder / "saved.csv").write_text("\ufeffcase;label\n1;yes\n2;\n", encoding="utf-8")
     (folder / "sub").mkdir()
     before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     arguments, message = REFUSED[what]
@@ -96,7 +102,7 @@ def test_a_file_of_a_folder_is_not_overwritten_and_an_empty_plan_is(visits, run,
     monkeypatch.chdir(folder)
     (folder / "parts").mkdir()
     (folder / "visits.csv").rename(folder / "parts" / "1.csv")
-    code, _, err = run("parts", *ARGUMENTS, "--out", "parts/1.csv")
+    code, _, err = run("parts", *ARGUMENTS, "--plan-labels", 5, "--plan-out", "parts/1.csv")
     assert code == 2
     assert "parts/1.csv is a file of the log already" in err
     for _ in range(2):
@@ -106,7 +112,7 @@ def test_a_file_of_a_folder_is_not_overwritten_and_an_empty_plan_is(visits, run,
 
 @pytest.mark.parametrize("price", ["0.125", "1.5", "2.0", "20.125", "0.000", "2000.000"])
 def test_decimals_are_read_as_they_are(price):
-    assert number("--mistake-cost", price) == float(price)
+    assert number("--costs", price) == float(price)
 
 
 LOGS = {

@@ -79,3 +79,15 @@ def test_ctrl_c_while_modules_are_loaded(main, monkeypatch):
     monkeypatch.delitem(sys.modules, "stopwise.cli.commands", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
     assert main("audit") == (130, "", "")
+
+
+def test_a_missing_file_is_named_without_the_number_of_the_error(main, tmp_path):
+    code, _, err = main("check", tmp_path / "nope.toml")
+    assert (code, err) == (2, f"stopwise: {tmp_path}/nope.toml: No such file or directory\n")
+
+
+def test_a_recording_with_the_label_alone_lacks_tests(main, tmp_path):
+    (tmp_path / "log.csv").write_text("y\n1\n")
+    code, _, err = main("simulate", "--csv", tmp_path / "log.csv", "--costs", "0")
+    assert code == 2
+    assert "must have columns of tests besides an id and a label, got none" in err

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shlex
 import sys
@@ -38,6 +36,7 @@ from stopwise.progress import Progress
 from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
 
+PAGES = {".html", ".htm", ""}
 SHEETS = {".csv": sheet_csv, ".json": sheet_json, ".jsonl": sheet_jsonl}
 COSTS = "It is the extra cost of each test, one number per test"
 MISTAKE_COST = (
@@ -243,9 +242,10 @@ def _costs(text: str, names: list[str], are_cumulative: bool) -> list[float]:
     costs = numbers("--costs", text)
     if len(costs) != len(names):
         tests = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+        hint = ", and --id the column of case ids" if len(names) > len(costs) else ""
         raise SettingError(
             f"--costs must have one price per test, got {len(costs)} for {len(names)} tests: "
-            f"{tests}; --tests chooses the columns"
+            f"{tests}; --tests gives their columns{hint}"
         )
     if not are_cumulative:
         return costs
@@ -267,6 +267,8 @@ def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> N
             raise InputError(
                 f"--plan-out must end in .csv (for spreadsheets), .json or .jsonl, got {path}"
             )
+        if option == "--out" and path.suffix.lower() not in PAGES:
+            raise InputError(f"--out must end in .html or .htm, got {path}")
         check_target(path, option)
         owner = owners.setdefault(path.resolve(), option)
         if owner != option:
@@ -275,16 +277,14 @@ def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> N
 
 def _check_old_sheet(path: Path, label_column: str) -> None:
     """Refuse to write a sheet over one that somebody has filled in."""
-    if not path.is_file():
+    if not path.is_file() or not path.stat().st_size:
         return
     if path.suffix in JSON:
         n_labels = read_jsonl(path, label_column, "id").num_rows
     else:
-        text = path.read_text(encoding="utf-8", errors="replace")
-        n_labels = sum(
-            any((row.get(name) or "").strip() for name in {LABEL, label_column})
-            for row in csv.DictReader(io.StringIO(text))
-        )
+        sheet = open_log(path)
+        names = [name for name in sheet.columns if name in {LABEL, label_column}]
+        n_labels = sum(any(row) for row in open_log(sheet, tests=names).rows()) if names else 0
     if n_labels:
         raise InputError(
             f"--plan-out must not overwrite labels, {path} has {n_labels}: read it with --labels "

@@ -69,7 +69,10 @@ def run() -> None:
     try:
         app(prog_name="stopwise")
     except (StopwiseError, OSError) as error:
-        say(f"stopwise: {error}", error=True)
+        text = str(error)
+        if isinstance(error, OSError) and error.strerror:  # raised by the system, with a number
+            text = ": ".join(str(part) for part in (error.filename, error.strerror) if part)
+        say(f"stopwise: {text}", error=True)
         raise SystemExit(2) from None
 
 

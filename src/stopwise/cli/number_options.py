@@ -28,11 +28,14 @@ def number(option: str, part: str, text: str = "") -> float:
             f"{option} is ambiguous, got {bare}: write {bare[:-4]} or {bare[:-4]}000"
         )
     try:
-        return float(part)
+        value = float(part)
     except ValueError:
         raise SettingError(
             f"{option} must look like {FORMS[option]}, got {text or part!r}{_hint(part)}"
         ) from None
+    if option == "--mistake-cost" and not value > 0:
+        raise SettingError(f"{option} must be > 0, got {bare}")
+    return value
 
 
 def numbers(option: str, text: str) -> list[float]:
@@ -43,8 +46,9 @@ def numbers(option: str, text: str) -> list[float]:
 def share(option: str, text: str) -> float:
     """Return a share between 0 and 1; 95 and 95% get a hint."""
     value = number(option, text)
-    if 1 < value < 100:
-        raise SettingError(f"{option} must lie in (0, 1), got {text}: write {value / 100:g}")
+    if not 0 < value < 1:
+        hint = f": write {value / 100:g}" if 50 <= value < 100 else ""
+        raise SettingError(f"{option} must lie in (0, 1), got {text}{hint}")
     return value
 
 

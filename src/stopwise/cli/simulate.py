@@ -15,7 +15,7 @@ import typer
 from stopwise.cascade import Cascade
 from stopwise.checks import known_name
 from stopwise.cli import INTERRUPTED
-from stopwise.cli.number_options import numbers
+from stopwise.cli.number_options import number, numbers
 from stopwise.cli.printing import say
 from stopwise.errors import InputError, SettingError
 from stopwise.extras import load_extra
@@ -50,9 +50,9 @@ def simulate(
         str, _world(help="The price of each test, as in 0,0.1,0.1; also for --csv.")
     ] = "",
     mistake_cost: Annotated[
-        float | None,
+        str,
         _world(help="The price of a wrong answer in the same unit (1 by default); also for --csv."),
-    ] = None,
+    ] = "",
     parents: Annotated[
         str,
         _world(
@@ -120,7 +120,7 @@ def simulate(
     """
     options = {
         "costs": numbers("--costs", costs) or None,
-        "mistake_cost": mistake_cost,
+        "mistake_cost": number("--mistake-cost", mistake_cost) if mistake_cost else None,
         "parents": _parents(parents),
         "error_rates": numbers("--error-rates", error_rates) or None,
         "prevalence": prevalence,
@@ -158,18 +158,18 @@ def simulate(
 def _parents(text: str) -> list[int | None] | None:
     """Return the parents by index, ``None`` for the root."""
     try:
-        numbers = [int(number) for number in comma_separated(text)]
+        tests = [int(part) for part in comma_separated(text)]
     except ValueError:
         raise SettingError(
             f"--parents must be numbers of tests, as in 0,1,1,3, got {text!r}"
         ) from None
-    for test, number in enumerate(numbers, start=1):
-        if not (number == 0 if test == 1 else 1 <= number < test):
+    for test, parent in enumerate(tests, start=1):
+        if not (parent == 0 if test == 1 else 1 <= parent < test):
             raise SettingError(
                 "--parents must be 0 for the first test and an earlier one for each other, "
-                f"got {number} for test {test}"
+                f"got {parent} for test {test}"
             )
-    return [number - 1 if number else None for number in numbers] or None
+    return [parent - 1 if parent else None for parent in tests] or None
 
 
 def _recording(

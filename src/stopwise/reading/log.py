@@ -218,6 +218,8 @@ def _from_array(array: NDArray[Any], tests: Sequence[str] | None, cascade: Casca
 
 def _tests(columns: Sequence[str], cascade: Cascade | None) -> tuple[tuple[str, ...], Cascade]:
     """Return the columns and the cascade of the tests."""
+    if not columns:
+        raise LogError("the log must have columns of tests besides an id and a label, got none")
     if cascade is not None and len(columns) != cascade.n_stages:
         raise LogError(
             f"tests must name one column per cost, got {len(columns)} for {cascade.n_stages} costs"
