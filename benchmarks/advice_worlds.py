@@ -20,16 +20,16 @@ def made_up(first_seed: int, n_seeds: int) -> Iterator[tuple[str, World]]:
     for kind, make in KINDS.items():
         for seed in range(first_seed, first_seed + n_seeds):
             if isinstance(make, str):
-                drawn = of_kind(make, 100 + seed)
-                yield kind, World(drawn.outputs, drawn.labels, drawn.shares.tolist())
+                source = of_kind(make, 100 + seed)
+                yield kind, World(source.outputs, source.labels, source.shares.tolist())
             else:
                 yield kind, make(np.random.default_rng([seed, len(kind)]))
 
 
 def trained_worlds() -> Iterator[tuple[str, World]]:
     """Yield real cascades: classifiers trained on ten public data sets."""
-    for kind, drawn in trained():
-        yield kind, World(drawn.outputs, drawn.labels, drawn.shares.tolist())
+    for kind, source in trained():
+        yield kind, World(source.outputs, source.labels, source.shares.tolist())
 
 
 def independent(rng: np.random.Generator) -> World:
@@ -62,10 +62,10 @@ def router(rng: np.random.Generator) -> World:
     score = outputs[:, 0] if rng.integers(0, 2) else labels
     runs = rng.random(len(labels)) < np.where(score == 1, 0.9, 0.3)
     world = _priced(rng, labels, outputs)
-    shown = outputs.astype(object)
-    shown[~runs, -1] = None
-    counted = Counter(map(tuple, shown.tolist()))
-    world.histogram = PatternTable.from_rows(counted, counted.values(), world.histogram.cascade)
+    log_rows = outputs.astype(object)
+    log_rows[~runs, -1] = None
+    counts = Counter(map(tuple, log_rows.tolist()))
+    world.histogram = PatternTable.from_rows(counts, counts.values(), world.histogram.cascade)
     return world
 
 
@@ -124,9 +124,9 @@ def confusable(rng: np.random.Generator) -> World:
     K, M = int(rng.integers(3, 6)), int(rng.choice([4, 6, 10]))
     labels = rng.integers(0, M, N_CASES)
     outputs = _wrong_at(rng, labels, np.tile(rng.uniform(0.02, 0.2, K), (N_CASES, 1)), M)
-    blurred = (rng.random(N_CASES) < rng.uniform(0.15, 0.4))[:, None]
-    confused = blurred & (rng.random((N_CASES, K)) < rng.uniform(0.1, 0.6, K))
-    return _priced(rng, labels, np.where(confused, labels[:, None] ^ 1, outputs))
+    is_hard = (rng.random(N_CASES) < rng.uniform(0.15, 0.4))[:, None]
+    is_wrong = is_hard & (rng.random((N_CASES, K)) < rng.uniform(0.1, 0.6, K))
+    return _priced(rng, labels, np.where(is_wrong, labels[:, None] ^ 1, outputs))
 
 
 def one_maker(rng: np.random.Generator) -> World:

@@ -50,11 +50,11 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
     before = [_step(facts, k, stage) for k in path[:-1]]
     # The way on that is worth most among those that can pay; else the one that saves most.
     open_ways = [s for s in ways if s.payoff is not Payoff.NEVER]
-    skipped = max(open_ways, key=lambda s: s.gain, default=None) or max(
+    skipped_step = max(open_ways, key=lambda s: s.gain, default=None) or max(
         ways, key=lambda s: s.price, default=None
     )
-    taken = min(before, key=lambda s: (s.payoff is Payoff.ALWAYS, s.gain), default=None)
-    stake, outlooks = label_value(facts, certainty, skipped, taken)
+    last_step = min(before, key=lambda s: (s.payoff is Payoff.ALWAYS, s.gain), default=None)
+    stake, outlooks = label_value(facts, certainty, skipped_step, last_step)
     next_step, n_next = _next(facts, stage, certainty, n_drawn, outlooks)
     at_risk = max(float(facts.worst_regrets[stage]), 0.0)
     return Advice(
@@ -63,8 +63,8 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
         basis=basis,
         at_risk=at_risk,
         steps=tuple(_step(facts, i, k) for k, i in enumerate(parents) if i is not None),
-        skipped=skipped,
-        taken=taken,
+        skipped=skipped_step,
+        taken=last_step,
         warnings=warnings_of(facts, stage, certainty),
         next_step=next_step,
         n_next=n_next,
@@ -192,14 +192,14 @@ def _step(facts: Facts, start: int, end: int) -> Step:
     payoff = _payoff(facts.largest_differences, start, end, price)
     needs_labels = payoff is not _payoff(facts.proven_differences, start, end, price)
     rates = facts.belief.error_rates
-    avoided = float(rates[start] - rates[end])
+    gain = float(rates[start] - rates[end])
     even = right = None
     has_two = table.n_classes == 2 and not table.agreement_only
     if has_two and not n_hidden and n_changed:
         even = break_even(price, n_changed / n)
-        right = None if math.isnan(avoided) else corrected(avoided, n_changed / n)
+        right = None if math.isnan(gain) else corrected(gain, n_changed / n)
     changed = Interval(n_changed / n, (n_changed + n_hidden) / n)
-    return Step(start, end, price, changed, payoff, needs_labels, even, avoided, right)
+    return Step(start, end, price, changed, payoff, needs_labels, even, gain, right)
 
 
 def _payoff(most: FloatArray, start: int, end: int, price: float) -> Payoff:

@@ -186,11 +186,11 @@ def facts_of(
         for i, j in sorted(bounds.adjusted)
     ]
     without_labels = [*assumptions, *gap_bounds]
-    identified = IdentifiedSet(table, (*without_labels, *label_bounds), unshared)
-    differences, costs = identified.largest_differences, cascade.cumulative_costs
-    proven = differences
+    identified_set = IdentifiedSet(table, (*without_labels, *label_bounds), unshared)
+    differences, costs = identified_set.largest_differences, cascade.cumulative_costs
+    proven_differences = differences
     if label_bounds:
-        proven = IdentifiedSet(table, without_labels, unshared).largest_differences
+        proven_differences = IdentifiedSet(table, without_labels, unshared).largest_differences
     regrets = worst_regrets(differences, costs)
     ground = None
     if regrets.min() <= TINY:
@@ -206,10 +206,10 @@ def facts_of(
         assumptions=tuple(assumptions),
         verdict=verdict,
         strong_dominance=strong_dominance(table, space, alpha=alpha),
-        error_bounds=identified.error_rates,
+        error_bounds=identified_set.error_rates,
         largest_differences=differences,
-        proven_differences=proven,
-        prices=price_map(differences, proven, guessed_errors(table, belief), cascade),
+        proven_differences=proven_differences,
+        prices=price_map(differences, proven_differences, guessed_errors(table, belief), cascade),
         choices=choices(bounds.middle, belief.error_rates, regrets, cascade),
         belief=belief,
         missing=gaps,

@@ -20,7 +20,7 @@ UNTESTED = 2.0  # where no log could have refuted it and the advice is not clear
 
 
 def label_value(
-    facts: Facts, certainty: Certainty, skipped: Step | None, taken: Step | None
+    facts: Facts, certainty: Certainty, skipped_step: Step | None, last_step: Step | None
 ) -> tuple[float, tuple[LabelOutlook, ...]]:
     """Return what not knowing costs on average, and how likely labels settle it.
 
@@ -37,7 +37,7 @@ def label_value(
     n_unlabelled = facts.n_disputed - facts.n_disputed_labelled
     steps = [
         (step, is_taken)
-        for step, is_taken in ((skipped, False), (taken, True))
+        for step, is_taken in ((skipped_step, False), (last_step, True))
         if step is not None and step.payoff is Payoff.OPEN and step.changed.low > 0
     ]
     if certainty is Certainty.PROVEN or not steps or n_unlabelled <= 0:

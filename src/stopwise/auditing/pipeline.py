@@ -83,14 +83,14 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     assumptions = _check_settings(cascade, confidence, assumptions)
     n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
     seed = whole_number("seed", seed, SettingError, least=0)
-    opened, name, id_column = None, "a pattern table", None
+    reader, name, id_column = None, "a pattern table", None
     if isinstance(log, PatternCounts):
         log = log.to_table()
     if isinstance(log, PatternTable):
         patterns = log.priced(cascade)
     else:
-        opened = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
-        patterns, name, id_column = opened.table(), opened.name, opened.case_id
+        reader = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
+        patterns, name, id_column = reader.table(), reader.name, reader.case_id
     check_log(patterns)
     needs_values = labels is not None or any(a.values or a.never_right for a in assumptions)
     if patterns.agreement_only and needs_values:
@@ -102,7 +102,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     known_labels = None
     if labels is not None:
         space = LabelSpace.of(assumptions, patterns.classes, unshared)
-        known_labels = read_labels(labels, label_column, opened, patterns, space)
+        known_labels = read_labels(labels, label_column, reader, patterns, space)
     facts = facts_of(
         patterns,
         assumptions=assumptions,
@@ -112,9 +112,9 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         confidence=confidence,
     )
     cases: tuple[PlannedCase, ...] = ()
-    if facts.plan is not None and opened is not None:
+    if facts.plan is not None and reader is not None:
         labels_by_id = {} if known_labels is None else known_labels.by_id
-        cases = draw_cases(opened, facts.plan, show=show, labels=labels_by_id, seed=seed)
+        cases = draw_cases(reader, facts.plan, show=show, labels=labels_by_id, seed=seed)
     advice = advise(facts, n_drawn=sum(case.label is None for case in cases))
     return AuditReport(name, facts, advice, cases, id_column)
 
@@ -129,8 +129,8 @@ def _check_settings(cascade: Any, confidence: Any, assumptions: Any) -> tuple[As
         raise SettingError(f"confidence must lie in (0, 1), got {confidence!r}")
     if isinstance(assumptions, (str, bytes)) or not isinstance(assumptions, Iterable):
         raise SettingError(f"assumptions must be a list, got {assumptions!r}")
-    checked = tuple(assumptions)
-    for assumption in checked:
+    result = tuple(assumptions)
+    for assumption in result:
         if not isinstance(assumption, Assumption):
             raise SettingError(f"assumptions must be such as Ordered(), got {assumption!r}")
-    return checked
+    return result

@@ -38,14 +38,14 @@ def price_map(
     ``differences`` are the largest γ_i - γ_j, (K, K), ``proven`` the same without labels,
     ``estimates`` error rates up to a common constant, or NaN, (K,).
     """
-    paid, own = cascade.cumulative_costs * cascade.mistake_cost, cascade.mistake_cost
-    turns = _turns([differences, proven, estimates[:, None] - estimates[None, :]], paid)
+    total_prices, own = cascade.cumulative_costs * cascade.mistake_cost, cascade.mistake_cost
+    turns = _turns([differences, proven, estimates[:, None] - estimates[None, :]], total_prices)
     turns = turns[(turns > own / REACH) & (turns < own * REACH)]
     low, high = min([*turns, own]) / MARGIN, max([*turns, own]) * MARGIN
     edges = np.concatenate([[low], turns, [high]])
     middles = np.sqrt(edges[:-1] * edges[1:])
-    stages, sure = _at(middles, differences, estimates, paid)
-    _, is_proven = _at(middles, proven, estimates, paid)
+    stages, sure = _at(middles, differences, estimates, total_prices)
+    _, is_proven = _at(middles, proven, estimates, total_prices)
     values = np.stack([stages, sure, is_proven])
     changes = np.flatnonzero((values[:, 1:] != values[:, :-1]).any(axis=0)) + 1
     starts = [0, *changes.tolist()]
@@ -61,11 +61,11 @@ def price_map(
     )
 
 
-def _turns(differences: list[FloatArray], paid: FloatArray) -> FloatArray:
+def _turns(differences: list[FloatArray], total_prices: FloatArray) -> FloatArray:
     """Return the prices at which D_ij + (c_i - c_j) / price changes its sign for some D."""
-    saved = paid[None, :] - paid[:, None]
+    savings = total_prices[None, :] - total_prices[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        turns = saved / np.stack(differences)
+        turns = savings / np.stack(differences)
     turns = np.unique(turns[np.isfinite(turns) & (turns > 0)])
     is_new = np.ones(len(turns), dtype=bool)
     is_new[1:] = turns[1:] > turns[:-1] * (1 + SAME)
@@ -73,10 +73,10 @@ def _turns(differences: list[FloatArray], paid: FloatArray) -> FloatArray:
 
 
 def _at(
-    prices: FloatArray, differences: FloatArray, estimates: FloatArray, paid: FloatArray
+    prices: FloatArray, differences: FloatArray, estimates: FloatArray, total_prices: FloatArray
 ) -> tuple[IntArray, BoolArray]:
     """Return for each price the stage, -1 for none, and whether it is surely cheapest."""
-    C = paid / prices[:, None]
+    C = total_prices / prices[:, None]
     is_best = worst_regrets(differences, C) <= TINY
     expected = np.where(
         may_be_best(differences, C), np.nan_to_num(estimates, nan=np.inf) + C, np.inf

@@ -72,12 +72,12 @@ class Cases:
         was_run, never = self.codes != MISSING, 0.0
         rest = ~self._shows_three
         for tests in np.unique(was_run[rest], axis=0):
-            stopped = rest & (was_run == tests).all(axis=1)
+            is_end = rest & (was_run == tests).all(axis=1)
             complete = self._shows_three & was_run[:, tests].all(axis=1)
             rows, place = np.unique(self.codes[:, tests], axis=0, return_inverse=True)
-            total = np.bincount(place.reshape(-1), self.counts * stopped, len(rows))
-            followed = np.bincount(place.reshape(-1), complete, len(rows)) > 0
-            never += total[~followed & (total >= NEVER_FOLLOWED)].sum()
+            total = np.bincount(place.reshape(-1), self.counts * is_end, len(rows))
+            has_third = np.bincount(place.reshape(-1), complete, len(rows)) > 0
+            never += total[~has_third & (total >= NEVER_FOLLOWED)].sum()
         return bool(never <= MOST_STOPPED * self.counts.sum())
 
     @cached_property

@@ -122,8 +122,8 @@ def _looks_nested(design: Design, halves: FloatArray, logs: FloatArray) -> bool:
         return False
     trials = chain_logs(design, *_trials(halves, np.array(SHARES), design.n_classes))
     chain, best = _held_out(trials, halves)
-    unrelated, _ = _held_out(unrelated_logs(design, halves), halves)
-    rest, whole = logs - chain[:, :, best], logs - unrelated[:, :, 0]
+    baseline, _ = _held_out(unrelated_logs(design, halves), halves)
+    rest, whole = logs - chain[:, :, best], logs - baseline[:, :, 0]
     return bool((halves * rest).sum() <= UNEXPLAINED * (halves * whole).sum())
 
 

@@ -79,8 +79,8 @@ def choose_fit(
     fit in which the last test errs least is chosen: where outputs cannot decide, later tests are
     assumed to be better. The last choice is used if each of these confuses levels with answers.
     """
-    *shared, simple = choices
-    trials = [(best_fit(design, counts, one, start), one) for one in shared]
+    *candidates, simple = choices
+    trials = [(best_fit(design, counts, one, start), one) for one in candidates]
     trials = [(fits, one) for fits, one in trials if not _levels_stand_in(design, counts, fits)]
     if not trials:
         return best_fit(design, counts, simple, start), simple, True
@@ -113,7 +113,7 @@ def _name_classes(fits: Fits, M: int) -> Fits:
         return fits
     from scipy.optimize import linear_sum_assignment
 
-    hidden, name = linear_sum_assignment(-gain)
-    order = hidden[np.argsort(name)]
+    places, name = linear_sum_assignment(-gain)
+    order = places[np.argsort(name)]
     columns = np.concatenate([order + h * M for h in range(chances.shape[1])])
     return Fits(fits.parameters[:, :, columns], fits.has_converged, fits.log_likelihood)

@@ -58,5 +58,5 @@ def settles_down(design: Design, counts: FloatArray) -> bool:
     """Whether the last test changes no more answers than some step between tests before it."""
     before, after = design.codes[:, :-1], design.codes[:, 1:]
     both = (before != MISSING) & (after != MISSING)
-    changed = counts @ (both & (before != after)) / np.maximum(counts @ both, TINY)
-    return bool(changed[-1] <= changed[:-1].max())
+    change_rates = counts @ (both & (before != after)) / np.maximum(counts @ both, TINY)
+    return bool(change_rates[-1] <= change_rates[:-1].max())

@@ -128,9 +128,9 @@ def one_stage_value(
 
     The price of test ``first`` itself is left out: it has been paid.
     """
-    paid = 0.0
+    cost = 0.0
     best = 1 - next_is_right(model, first, codes)
     for k in range(first + 1, len(costs)):
-        paid += float(costs[k])
-        best = np.minimum(best, paid + 1 - next_is_right(model, k, codes))
+        cost += float(costs[k])
+        best = np.minimum(best, cost + 1 - next_is_right(model, k, codes))
     return np.asarray(best)

@@ -156,10 +156,10 @@ def audit(
             open_log, log, table=table or None, query=query or None, case_id=case_id or None
         )
         columns = comma_separated(show)
-        opened = open_source(tests=comma_separated(tests) or None)
+        reader = open_source(tests=comma_separated(tests) or None)
         if columns and not tests:  # a column for the labeller is no test
-            opened = open_source(tests=[name for name in opened.columns if name not in columns])
-        names = list(opened.columns)
+            reader = open_source(tests=[name for name in reader.columns if name not in columns])
+        names = list(reader.columns)
         columns += names if show_outputs else []
         if plan_labels:
             _check_sheet_columns([case_id or CASE, *columns])
@@ -170,7 +170,7 @@ def audit(
         assumptions += [assume.MissingAtRandom()] if missing_at_random else []
         price = number("--mistake-cost", mistake_cost)
         report = run_audit(
-            opened,
+            reader,
             Cascade(_costs(costs, names, cumulative_costs), price, names),
             assumptions=assumptions,
             labels=labels,

@@ -76,8 +76,8 @@ def run() -> None:
         raise SystemExit(2) from None
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         print(f"stopwise {__version__}")
         raise typer.Exit
 

@@ -43,19 +43,21 @@ def run(
     """
     check_target(output, "--output")
     cases = dict(_cases(input_, key, field))
-    done = _answered_keys(output)
-    waiting = {name: case for name, case in cases.items() if name not in done}
-    if done:
-        typer.echo(f"{len(cases) - len(waiting)} of {len(cases)} cases have answers", err=True)
+    answered_keys = _answered_keys(output)
+    open_cases = {name: case for name, case in cases.items() if name not in answered_keys}
+    if answered_keys:
+        typer.echo(f"{len(cases) - len(open_cases)} of {len(cases)} cases have answers", err=True)
     runtime = load_runtime(config)
-    failed = asyncio.run(_run_all(runtime, waiting, output, concurrency))
-    typer.echo(f"answered {len(waiting) - failed} cases, {failed} without an answer: {output}")
-    if failed:
+    n_failed = asyncio.run(_run_all(runtime, open_cases, output, concurrency))
+    typer.echo(
+        f"answered {len(open_cases) - n_failed} cases, {n_failed} without an answer: {output}"
+    )
+    if n_failed:
         raise typer.Exit(1)
 
 
 async def _run_all(
-    runtime: Runtime, waiting: dict[str, Any], output: Path, concurrency: int
+    runtime: Runtime, open_cases: dict[str, Any], output: Path, concurrency: int
 ) -> int:
     """Answer all cases and write each answer as soon as it is there; return how many failed."""
     async with runtime:
@@ -72,8 +74,8 @@ async def _run_all(
 
             results = await run_many(
                 answer,
-                waiting.values(),
-                keys=waiting.keys(),
+                open_cases.values(),
+                keys=open_cases.keys(),
                 concurrency=concurrency,
                 progress=True,
             )
@@ -82,7 +84,7 @@ async def _run_all(
 
 def _cases(path: Path, key: str, field: str) -> Iterator[tuple[str, Any]]:
     """Return the cases of a file by name, or raise with the line that is wrong."""
-    seen: set[str] = set()
+    names: set[str] = set()
     with path.open(encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -100,9 +102,9 @@ def _cases(path: Path, key: str, field: str) -> Iterator[tuple[str, Any]]:
             if not has_key and key != "key":
                 raise InputError(f"the case in line {number} has no field {key!r}")
             name = str(case[key] if has_key else number)
-            if name in seen:
+            if name in names:
                 raise InputError(f"cases must have different keys, got {name!r} again in {number}")
-            seen.add(name)
+            names.add(name)
             if field:
                 if not isinstance(case, dict) or field not in case:
                     raise InputError(f"case {name!r} in line {number} has no field {field!r}")

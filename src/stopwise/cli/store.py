@@ -68,24 +68,24 @@ def store(
     from stopwise.store.sql.transfer import export_store, import_store
 
     _refuse_missing(url, action)
-    with open_store(url) as opened:
+    with open_store(url) as backend:
         if action is Action.info:
-            print("\n".join(_info_lines(opened.info(), opened.now())))
+            print("\n".join(_info_lines(backend.info(), backend.now())))
         elif action is Action.check:
-            damaged = opened.check()
+            damaged = backend.check()
             for name in damaged:
                 print(f"damaged: {name}")
             print(f"{len(damaged)} damaged, put into quarantine" if damaged else "all sound")
             raise typer.Exit(1 if damaged else 0)
         elif action is Action.compact:
-            before = None if keep_days is None else int(opened.now()) - keep_days * DAY
+            before = None if keep_days is None else int(backend.now()) - keep_days * DAY
             keep_keys = None if keep_key_days is None else float(keep_key_days * DAY)
-            print(f"{opened.compact(before=before, keep_keys=keep_keys)} rows fewer")
+            print(f"{backend.compact(before=before, keep_keys=keep_keys)} rows fewer")
         elif action is Action.export:
-            _write(file, export_store(opened))
+            _write(file, export_store(backend))
         else:
             lines = sys.stdin if file is None else file.read_text(encoding="utf-8").splitlines()
-            print(f"{import_store(opened, lines)} rows of counts imported")
+            print(f"{import_store(backend, lines)} rows of counts imported")
 
 
 def _refuse_missing(url: str, action: Action) -> None:

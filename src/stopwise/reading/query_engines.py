@@ -262,12 +262,12 @@ def arrow_table(array: Any, names: Sequence[str]) -> Any:
     """Return an array as an Arrow table, one column per test; masked values and NaN are NULL."""
     pa = load_extra("pyarrow", extra="audit", purpose="reading logs")
     columns = []
-    for column, masked in zip(np.ma.getdata(array).T, np.ma.getmaskarray(array).T, strict=True):
+    for column, mask in zip(np.ma.getdata(array).T, np.ma.getmaskarray(array).T, strict=True):
         values = np.ascontiguousarray(column)
         if array.dtype.kind not in "buif":  # text and objects: Arrow infers a type
-            outputs = [None if gap else y for y, gap in zip(values.tolist(), masked, strict=True)]
+            outputs = [None if gap else y for y, gap in zip(values.tolist(), mask, strict=True)]
             columns.append(pa.array(outputs, from_pandas=True))
         else:
-            gaps = masked | np.isnan(values) if array.dtype.kind == "f" else masked
+            gaps = mask | np.isnan(values) if array.dtype.kind == "f" else mask
             columns.append(pa.array(values, mask=gaps))
     return pa.table(dict(zip(names, columns, strict=True)))

@@ -210,12 +210,12 @@ def read_header(path: Path) -> Header:
             f"{path} must have its header in one line where a byte order mark comes before it, "
             f"got {line[:80]!r} and more"
         )
-    stripped = tuple(name.strip() for name in names)
-    check_names(filter(None, stripped))
-    if not any(stripped):
+    columns = tuple(name.strip() for name in names)
+    check_names(filter(None, columns))
+    if not any(columns):
         raise LogError(f"{path} must have a header and at least one row, got no names")
     end = _line_break(header[-1]) or _line_break(first) or "\n"
-    return Header(mark, stripped, n_blank, '"' in line, end, compression)
+    return Header(mark, columns, n_blank, '"' in line, end, compression)
 
 
 def _record(lines: Iterable[str], record: list[str]) -> Iterator[str]:

@@ -37,28 +37,28 @@ class CornerProgramme:
         """Return the largest w · z for each row w; the conditions must be solvable."""
         ideal = np.array([self._polytope.furthest(w) for w in directions])
         best = np.asarray((directions * ideal).sum(axis=1))  # reached where the corner is allowed
-        pending = np.flatnonzero((ideal @ self._matrix.T > self._limits).any(axis=1))
-        self._add(ideal[pending])
+        open_rows = np.flatnonzero((ideal @ self._matrix.T > self._limits).any(axis=1))
+        self._add(ideal[open_rows])
         step = max(MAX_ROWS // (len(self._limits) + 1), 1)
-        for start in range(0, len(pending), step):
-            part = pending[start : start + step]
+        for start in range(0, len(open_rows), step):
+            part = open_rows[start : start + step]
             best[part] = self._climb(directions[part], best[part])
         return best
 
     def _climb(self, directions: FloatArray, best: FloatArray) -> FloatArray:
         """Add corners until no bound can be lowered further."""
-        pending: IntArray = np.arange(len(directions))
+        open_rows: IntArray = np.arange(len(directions))
         for _ in range(MAX_ROUNDS):
-            w = directions[pending]
+            w = directions[open_rows]
             prices, reached = self._solve(w)
-            reduced = w - prices @ self._matrix
-            corners = np.array([self._polytope.furthest(direction) for direction in reduced])
-            bounds = prices @ self._limits + np.einsum("dz,dz->d", reduced, corners)
-            best[pending] = np.minimum(best[pending], bounds)
-            is_loose = best[pending] - reached > EXACT
+            reduced_costs = w - prices @ self._matrix
+            corners = np.array([self._polytope.furthest(direction) for direction in reduced_costs])
+            bounds = prices @ self._limits + np.einsum("dz,dz->d", reduced_costs, corners)
+            best[open_rows] = np.minimum(best[open_rows], bounds)
+            is_loose = best[open_rows] - reached > EXACT
             if not is_loose.any() or not self._add(corners[is_loose]):
                 break
-            pending = pending[is_loose]
+            open_rows = open_rows[is_loose]
         return best
 
     def _solve(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:

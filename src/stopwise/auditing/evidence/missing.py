@@ -175,9 +175,9 @@ def _completions(
     for rows in same_gaps.values():
         outputs = histogram.codes[:, histogram.shown[rows[0]]]
         numbers = row_numbers(outputs[np.append(complete, rows)])
-        keys, wanted = numbers[: len(complete)], numbers[len(complete) :]
+        keys, targets = numbers[: len(complete)], numbers[len(complete) :]
         order = np.argsort(keys, kind="stable")
-        first, last = (np.searchsorted(keys[order], wanted, side) for side in ("left", "right"))
+        first, last = (np.searchsorted(keys[order], targets, side) for side in ("left", "right"))
         for r, i, j in zip(rows, first.tolist(), last.tolist(), strict=True):
             completions[r] = complete[order[i:j]]
     return completions

@@ -91,10 +91,10 @@ class _Shares:
         order = np.lexsort((-values, self.parent))
         parent, low, values = self.parent[order], self.low[order], values[order]
         room = self.high[order] - low
-        filled = np.cumsum(room) - room
+        room_before = np.cumsum(room) - room
         first = np.searchsorted(parent, np.arange(n_parents))
         remainder = 1 - _sums(parent, low, n_parents)
-        more = np.clip(remainder[parent] - (filled - filled[first][parent]), 0.0, room)
+        more = np.clip(remainder[parent] - (room_before - room_before[first][parent]), 0.0, room)
         return _sums(parent, (low + more) * values, n_parents)
 
 

@@ -89,8 +89,8 @@ class BettingSequence:
 
 def kl_ball(mean: float, radius: float) -> Interval:
     """Return all m with kl(mean, m) <= radius, rounded outwards."""
-    inside = min(max(mean, 0.0), 1.0)
-    return Interval(edge_of_ball(inside, 0.0, radius), edge_of_ball(inside, 1.0, radius))
+    centre = min(max(mean, 0.0), 1.0)
+    return Interval(edge_of_ball(centre, 0.0, radius), edge_of_ball(centre, 1.0, radius))
 
 
 def _log_beta(a: float, b: float) -> float:

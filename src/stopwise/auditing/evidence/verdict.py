@@ -136,10 +136,10 @@ def _n_more(pairs: dict[Pair, PairEvidence], cascade: Cascade, looks: int | None
     # No stage looks sound: for each, one condition that fails has to be settled.
     waits = []
     for stage in range(cascade.n_stages):
-        failing = [
+        counts = [
             pairs[pair].n_more
             for pair, sign in _conditions(cascade, stage)
             if _looks(pairs[pair]) == -sign
         ]
-        waits.append(min(failing, default=NEVER))
+        waits.append(min(counts, default=NEVER))
     return max(waits)

@@ -90,9 +90,9 @@ def read_labels(
 
 def _without_apostrophes(table: Any) -> Any:
     """Remove the apostrophe that a sheet puts before text that a spreadsheet would compute."""
-    quoted = f"^'({FORMULA})"
+    escape = f"^'({FORMULA})"
     columns = {
-        re.sub(quoted, r"\1", name): table[name].re_replace(quoted, r"\1")
+        re.sub(escape, r"\1", name): table[name].re_replace(escape, r"\1")
         if kind.is_string()
         else table[name]
         for name, kind in table.schema().items()

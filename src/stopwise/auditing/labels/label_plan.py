@@ -164,21 +164,21 @@ def draw_cases(
         rows = log.cases(*show)
         if log.case_id is not None:
             _check_ids(rows, log.case_id)
-        keyed = rows.mutate(group=_group_key(rows, K), name=rows.case.cast("string"))
-        keyed = keyed.mutate(done=keyed.name.isin([*labels]) if labels else ibis.literal(False))
-        order = ibis.row_number().over(group_by=[keyed.group, keyed.done], order_by=keyed.case)
-        ranked = keyed.mutate(rank=order)
+        table = rows.mutate(group=_group_key(rows, K), name=rows.case.cast("string"))
+        table = table.mutate(done=table.name.isin([*labels]) if labels else ibis.literal(False))
+        order = ibis.row_number().over(group_by=[table.group, table.done], order_by=table.case)
+        table = table.mutate(rank=order)
         n_done: Counter[str] = Counter()
         if labels:
-            n_done.update(ranked.filter(ranked.done).to_pyarrow()["group"].to_pylist())
-        keep = ranked.done
+            n_done.update(table.filter(table.done).to_pyarrow()["group"].to_pylist())
+        keep = table.done
         for group in plan.groups:
             key = _key(group.blocks)
             n_unlabelled = group.n_cases - n_done[key]
             n = min(max(group.n_labels - n_done[key], 0), n_unlabelled)
             ranks = rng.choice(n_unlabelled, n, replace=False).tolist() if n else []
-            keep |= ~ranked.done & (ranked.group == key) & ranked["rank"].isin(ranks)
-        draws = ranked.filter(keep).order_by(["group", "done", "rank"]).to_pyarrow().to_pylist()
+            keep |= ~table.done & (table.group == key) & table["rank"].isin(ranks)
+        draws = table.filter(keep).order_by(["group", "done", "rank"]).to_pyarrow().to_pylist()
     cases = [
         PlannedCase(
             row["case"],

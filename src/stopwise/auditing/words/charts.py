@@ -91,7 +91,7 @@ def _amount(report: AuditReport, share: float) -> str:
 
 def price_strip(report: AuditReport) -> str:
     """Draw which stopping point is cheapest at other prices of a mistake."""
-    bands, own = report.facts.prices, report.cascade.mistake_cost
+    bands, price = report.facts.prices, report.cascade.mistake_cost
     low, high = bands[0].low, bands[-1].high
 
     def place(price: float) -> float:
@@ -106,11 +106,11 @@ def price_strip(report: AuditReport) -> str:
             f'<span style="left:{100 * left:.2f}%;width:{100 * width:.2f}%;background:{fill}">'
             "</span>"
         )
-        mine = " ← your price" if band.low <= own < band.high else ""
+        mine = " ← your price" if band.low <= price < band.high else ""
         text = f"{_range(band, low, high)}: {_cheapest(report, band, certainty)}{mine}"
         key = f'<span class="key" style="background:{fill}"></span>'
         words.append(f"<li>{key} {escape(text)}</li>")
-    strip = "".join(spans) + _tick(place(own))
+    strip = "".join(spans) + _tick(place(price))
     note = (
         f"Solid: cheapest for sure. Broad stripes: likely. Narrow stripes: {_needs(report)}. Red: "
         "your price."
@@ -126,13 +126,13 @@ def _merged(
     bands: Sequence[PriceBand], certainties: Sequence[Certainty]
 ) -> list[tuple[PriceBand, Certainty]]:
     """Join neighbours with the same stage and certainty, whatever makes it likely."""
-    merged: list[tuple[PriceBand, Certainty]] = []
+    runs: list[tuple[PriceBand, Certainty]] = []
     for band, certainty in zip(bands, certainties, strict=True):
-        if merged and (merged[-1][0].stage, merged[-1][1]) == (band.stage, certainty):
-            merged[-1] = (replace(merged[-1][0], high=band.high), certainty)
+        if runs and (runs[-1][0].stage, runs[-1][1]) == (band.stage, certainty):
+            runs[-1] = (replace(runs[-1][0], high=band.high), certainty)
         else:
-            merged.append((band, certainty))
-    return merged
+            runs.append((band, certainty))
+    return runs
 
 
 def _range(band: PriceBand, low: float, high: float) -> str:

@@ -22,7 +22,7 @@ def page(report: AuditReport) -> str:
     has_labels = report.facts.labels is not None  # then they are what the reader asked about
     labels = "".join(map(section_html, labels_value(report))) + _command(report)
     dense = ' class="dense"' if report.cascade.n_stages > MANY else ""
-    folded = "".join(section_html(section, 3) for section in sections(report))
+    details = "".join(section_html(section, 3) for section in sections(report))
     body = [
         f"<main{dense}><h1>Where to stop: {source}</h1>",
         _box(report),
@@ -32,7 +32,7 @@ def page(report: AuditReport) -> str:
         costs_chart(report),
         price_strip(report),
         "" if has_labels else labels,
-        f"<details><summary>For statisticians</summary>{folded}</details></main>",
+        f"<details><summary>For statisticians</summary>{details}</details></main>",
     ]
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'

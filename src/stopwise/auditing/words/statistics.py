@@ -96,11 +96,11 @@ def _strong_dominance(report: AuditReport) -> str:
 
 def _bounds(report: AuditReport) -> Iterator[Section]:
     facts, rates = report.facts, report.facts.belief.error_rates
-    assumed = "; ".join(map(one_line, facts.assumptions)) or "nothing"
+    assumptions = "; ".join(map(one_line, facts.assumptions)) or "nothing"
     limits = "" if facts.labels is None else " The intervals of the labels are used."
     yield Section(
         "What the right answers can still be",
-        f"Sharp bounds for the cases in this log. Assumed: {assumed}.{limits} Regret is what "
+        f"Sharp bounds for the cases in this log. Assumed: {assumptions}.{limits} Regret is what "
         "stopping there costs more than the best choice.",
         ("test", "wrong answers", "estimate", _regret_head(report)),
         tuple(

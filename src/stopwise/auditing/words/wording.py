@@ -159,11 +159,11 @@ def step_words(report: AuditReport, step: Step) -> str:
         form = NEVER_GIVEN if step.price >= 0 else NEVER_CHEAPER
     estimate, has_gaps = _estimate(report, step), step.changed.width > 0
     paths = report.cascade.paths
-    skipped = [k for k in paths[step.end] if k not in paths[step.start]]
-    it, s = ("it", "s") if len(skipped) == 1 else ("they", "")
+    tests = [k for k in paths[step.end] if k not in paths[step.start]]
+    it, s = ("it", "s") if len(tests) == 1 else ("they", "")
     return capital(
         form.format(
-            skipped=names(report, skipped, "and"),
+            skipped=names(report, tests, "and"),
             it=it,
             s=s,
             start=name(report, step.start),
