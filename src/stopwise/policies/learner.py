@@ -41,27 +41,14 @@ class Learner(ABC):
     settings: ClassVar[tuple[str, ...]] = ()
     """The parameters of the class, each kept as a read-only attribute of the same name."""
 
-    needs_chain: ClassVar[bool] = False
-    """Whether the rule makes no sense on a tree."""
-
-    needs_label: ClassVar[bool] = False
-    """Whether `tell` needs the right answer, ``label``."""
-
-    needs_context: ClassVar[bool] = False
-    """Whether `ask` and `tell` need the features of the case, ``context``."""
-
-    looks_at_outputs: ClassVar[bool] = False
-    """Whether the rule decides after each output, with `next`."""
-
-    draws: ClassVar[bool] = False
-    """Whether the rule draws random numbers, from ``seed``."""
-
+    needs_chain: ClassVar[bool] = False  # the rule makes no sense on a tree
+    needs_label: ClassVar[bool] = False  # `tell` needs the right answer, ``label``
+    needs_context: ClassVar[bool] = False  # `ask` and `tell` need features, ``context``
+    looks_at_outputs: ClassVar[bool] = False  # the rule decides after each output, with `next`
+    draws: ClassVar[bool] = False  # the rule draws random numbers, from ``seed``
+    # Whether a number may follow the name on the command line, as in ``fixed-stage:2``.
     takes_number: ClassVar[bool] = False
-    """Whether a number may follow the name on the command line, as in ``fixed-stage:2``."""
-
-    merge_refusal: ClassVar[str] = ""
-    """Why learners of this class cannot be merged, if they cannot."""
-
+    merge_refusal: ClassVar[str] = ""  # why learners of this class cannot be merged, if so
     cascade: Any = ReadOnly("cascade")
 
     def __init_subclass__(cls) -> None:

@@ -45,6 +45,7 @@ class Instance:
     outputs: IntArray
     probabilities: FloatArray
     has_contexts = False
+    instance = property(lambda self: self, doc="The law of this environment: itself.")
 
     def __init__(self, joint: Any, cascade: Cascade) -> None:
         try:
@@ -66,11 +67,6 @@ class Instance:
             raise InstanceError(f"joint must sum to 1, got {float(cells.sum())!r}")
         rows = np.argwhere(cells > 0)
         self._keep(rows, cells[cells > 0], tuple(range(cells.shape[0])), cascade)
-
-    @property
-    def instance(self) -> Instance:
-        """The law of this environment: itself."""
-        return self
 
     @classmethod
     def from_patterns(
