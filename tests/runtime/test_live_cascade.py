@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stopwise as sw
-from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
+from stopwise.errors import CascadeError, OutputsError, SettingError, StoreUnavailableError
 from stopwise.runtime import Runtime, Stage
 from tests.faults import unavailable
 from tests.runtime.bit_cascade import bit, bit_runtime, echo, fixed, run
@@ -99,7 +99,9 @@ class TestTells:
 class TestChanges:
     def test_a_price_that_is_none_changes_nothing(self):
         runtime = bit_runtime()
-        with pytest.raises(SettingError, match="cost of stage 'bit 1' must be >= 0"):
+        with pytest.raises(
+            CascadeError, match=r"costs must be >= 0, got -5.0 at stage 2 \('bit 1'\)"
+        ):
             runtime.set_costs([0, -5, 7])
         assert runtime.cascade.prices == (1, 1, 1)
 

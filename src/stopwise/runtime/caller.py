@@ -22,17 +22,12 @@ NO_LIMIT = nullcontext()
 
 
 class Outcome(NamedTuple):
-    """The outcome of one call: an output, or ``None`` and the reason.
-
-    ``answered`` distinguishes a stage that returned something which is no answer (a refusal, say)
-    from one that failed.
-    """
+    """The outcome of one call: an output, or ``None`` and the error if the call failed."""
 
     output: Hashable
     cost: float
     attempts: int
     error: BaseException | None = None
-    answered: bool = True
 
 
 class UnavailableError(StageError):
@@ -70,7 +65,7 @@ class Caller:
         if breaker.has_failed and not breaker.allows():
             message = f"stage {self.stage.name!r} failed too often and is not called for a while"
             self.failures[UnavailableError.__name__] += 1
-            return Outcome(None, 0.0, 0, UnavailableError(message), False)
+            return Outcome(None, 0.0, 0, UnavailableError(message))
         attempts = 0
         try:
             while True:
@@ -82,7 +77,7 @@ class Caller:
                     if attempts > self.stage.retries or not self._is_worth_retrying(error):
                         breaker.failed()
                         self.failures[type(error).__name__] += 1
-                        return Outcome(None, 0.0, attempts, error, False)
+                        return Outcome(None, 0.0, attempts, error)
                     await self._wait(attempts, error)
         except BaseException:  # cancelled, maybe between attempts: the outcome is unknown
             breaker.abandoned()
