@@ -74,7 +74,7 @@ def test_a_reader_is_told_what_is_damaged(store, change):
 
 def test_a_damaged_row_is_not_built_upon(store, change):
     """Neither by its next owner nor by a keyed tell: its content is in quarantine."""
-    store.tell_keyed("w", [KeyedTell("c", "k1", "[0]", times=5)])
+    store.tell_keyed("w", [KeyedTell("c", "k1", "[0]")])
     change("UPDATE stopwise_counts SET checksum = 0")
     store.tell_keyed("w", [KeyedTell("c", "k2", "[0]")])
     assert totals(store.rows("c")) == {"[0]": 1}
