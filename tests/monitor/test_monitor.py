@@ -66,8 +66,7 @@ def test_after_an_alarm_only_what_came_after_the_change_counts():
     recent = monitor.recent()
     assert recent.total() < 250
     assert recent[0, 1] / recent.total() > 0.4
-    (past,) = monitor.past
-    assert past.total() + recent.total() == 1100
+    assert monitor.past.total() + recent.total() == 1100
 
 
 def test_false_alarms_stay_within_their_budget(monkeypatch):

@@ -62,7 +62,7 @@ class Caller:
     async def __call__(self, case: Any) -> Outcome:
         """Return the output for a case, or say why there is none; errors are not raised."""
         breaker = self.breaker
-        if breaker.has_failed and not breaker.allows():
+        if breaker.n_in_a_row and not breaker.allows():
             message = f"stage {self.stage.name!r} failed too often and is not called for a while"
             self.failures[UnavailableError.__name__] += 1
             return Outcome(None, 0.0, 0, UnavailableError(message))
@@ -82,7 +82,7 @@ class Caller:
         except BaseException:  # cancelled, maybe between attempts: the outcome is unknown
             breaker.abandoned()
             raise
-        if breaker.has_failed:
+        if breaker.n_in_a_row:
             breaker.succeeded()
         return self._outcome(answer, attempts)
 

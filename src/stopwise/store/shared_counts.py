@@ -242,4 +242,4 @@ class SharedCounts:
             additions, is_reduced = remote.apply(changes)
             self._schedule.note_read()
         is_rebuild = is_first or is_new or is_reduced
-        return Update(self.epoch, is_rebuild, {} if is_rebuild else additions, changes.damaged)
+        return Update(is_rebuild, {} if is_rebuild else additions, changes.damaged)
