@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from stopwise.errors import StageError
+from stopwise.checks import finite_number
+from stopwise.errors import SettingError, StageError
 from stopwise.runtime.batcher import Batcher
 from stopwise.runtime.circuit_breaker import CircuitBreaker
 from stopwise.runtime.normalisers import Normalise
 from stopwise.runtime.stage import Stage
 
+RETRIED_STATUS = {408, 409, 425, 429}  # HTTP errors below 500 that another attempt may avoid
 LONGEST_WAIT = 60.0  # seconds between two attempts, whatever a server asks for
 NO_LIMIT = nullcontext()
 
@@ -94,8 +96,12 @@ class Caller:
         return self._total_cost / self._n_priced if self._n_priced else 0.0
 
     def _is_worth_retrying(self, error: Exception) -> bool:
+        retry_if = self.stage.retry_if
+        if retry_if is None:
+            status = getattr(error, "status_code", None)
+            return not isinstance(status, int) or status >= 500 or status in RETRIED_STATUS
         try:
-            return self.stage.is_worth_retrying(error)
+            return bool(retry_if(error))
         except Exception as second:
             raise StageError(
                 f"retry_if of stage {self.stage.name!r} failed: {error_text(second)}"
@@ -108,7 +114,7 @@ class Caller:
             hash(output)
             if not callable(cost):
                 return Outcome(output, cost, attempts)
-            price = self.stage.price(answer)
+            price = finite_number("cost", cost(answer), SettingError, zero=True)
         except Exception as error:
             raise StageError(
                 f"the answer of stage {self.stage.name!r} cannot be used: {error_text(error)}"
