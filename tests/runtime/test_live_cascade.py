@@ -184,26 +184,6 @@ class TestChanges:
             (3, "stage removed"),
         ]
 
-    def test_a_case_that_began_before_a_change_of_stages_is_not_told(self):
-        runtime = bit_runtime()
-
-        async def play():
-            rule = runtime.learning.stopping_rule()
-            outcomes = []
-            await runtime.engine.run(3, rule, runtime.engine.stages.callers, outcomes)
-            runtime.remove_stage(0)
-            runtime._learn(outcomes, rule)
-
-        asyncio.run(play())
-        assert runtime.learning.patterns() == {}
-
-    def test_frozen_means_no_learning(self):
-        runtime = bit_runtime()
-        asyncio.run(runtime.run(1))
-        runtime.freeze()
-        asyncio.run(runtime.run(2))
-        assert runtime.learning.policy.n_rounds == 1
-
     def test_decisions_use_the_mean_of_costs_by_call_and_totals_the_true_cost(self):
         stages = [Stage(echo, cost=len, name="by token"), bit(0)]
         runtime = bit_runtime(stages=stages, policy=sw.FixedStage(sw.Cascade([0, 1], 10), stage=0))

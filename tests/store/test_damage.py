@@ -15,6 +15,7 @@ from stopwise.errors import (
     StoreWarning,
 )
 from stopwise.store import KeyedTell, Record, Row, Worker, open_store, totals
+from stopwise.store.journal import journal_line
 from stopwise.store.sql import schema, sqlite
 from stopwise.store.sql.sql_store import SqlStore
 from stopwise.store.sql.sqlite import SqliteDatabase
@@ -105,7 +106,9 @@ def test_a_damaged_line_of_a_journal_is_named_by_its_adopter(store, tmp_path):
         assert worker.adopted == ["dead"]
     assert totals(store.rows("c")) == {"[0]": 1, "[2]": 1}
     (damage,) = store.records("damage")
-    assert "the checksum does not match" in damage.body["damage"]
+    n_bytes = len(journal_line(["c", 0, shared.worker.bucket(), "[0]", 1]))
+    expected = f"dead.journal: line at {n_bytes}: the checksum does not match"
+    assert damage.body["damage"] == expected
 
 
 def test_a_journal_of_another_store_is_left_alone(store, tmp_path):

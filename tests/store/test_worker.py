@@ -40,15 +40,6 @@ def test_every_durability_counts_alike(url, durability):
         assert next_worker.open("c").totals() == {"[0]": 5}
 
 
-def test_a_store_in_memory_needs_no_journal():
-    with Worker("memory://") as worker:
-        shared = worker.open("c")
-        shared.tell((0,))
-        shared.sync()
-        assert worker.journal is None
-        assert totals(worker.store.rows("c")) == {"[0]": 1}
-
-
 def test_syncs_are_due_by_evidence_and_at_least_every_second(store):
     clock = Clock()
     with Worker(store, timer=clock) as worker:
