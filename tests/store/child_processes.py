@@ -2,24 +2,27 @@
 
 import multiprocessing
 import warnings
+from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from stopwise.errors import StoreWarning
-from tests.store import child_jobs
+from tests.store.child_jobs import Notes
+
+Job = Callable[..., None]
 
 
 class Children:
-    """Starts functions of `child_jobs` in processes of their own, waits for them and kills them."""
+    """Starts functions in processes of their own, waits for them and kills them."""
 
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["tests.store.child_jobs", "psycopg"])
         self._processes: dict[int, BaseProcess] = {}
 
-    def start(self, job: str, *, notes: Path | str, **arguments: object) -> int:
-        """Start a job and return the id of its process."""
-        child_jobs.Notes(notes)
+    def start(self, job: Job, *, notes: Path | str, **arguments: object) -> int:
+        """Run a function of a module that can be imported; return the id of its process."""
+        Notes(notes)
         process = self._context.Process(target=_run, args=(job, {"notes": notes, **arguments}))
         process.start()
         self._processes[process.pid] = process
@@ -40,6 +43,6 @@ class Children:
             self.kill(pid)
 
 
-def _run(job: str, arguments: dict[str, object]) -> None:
+def _run(job: Job, arguments: dict[str, object]) -> None:
     warnings.simplefilter("ignore", StoreWarning)  # a hundred of them say it a hundred times
-    getattr(child_jobs, job)(**arguments)
+    job(**arguments)

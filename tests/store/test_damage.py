@@ -19,7 +19,7 @@ from stopwise.store.journal import journal_line
 from stopwise.store.sql import schema, sqlite
 from stopwise.store.sql.sql_store import SqlStore
 from stopwise.store.sql.sqlite import SqliteDatabase
-from tests.store.child_jobs import Notes
+from tests.store.child_jobs import Notes, tell
 from tests.waiting import wait_until
 
 
@@ -184,7 +184,7 @@ def test_many_writers_are_warned_of_a_bug_of_the_database(
     with Worker(url), Worker(url):
         assert not recwarn.list, "these are one process"
     place = {"directory": tmp_path / "store.db-journals", "host": socket.gethostname()}
-    pid = children.start("tell", url=url, **place, case="a", notes=notes, pause=0.001)
+    pid = children.start(tell, url=url, **place, case="a", notes=notes, pause=0.001)
     wait_until(lambda: Notes(notes).count > 0)
     context = contextlib.nullcontext() if is_fixed else pytest.warns(StoreWarning, match="WAL")
     with context, Worker(url):
