@@ -33,7 +33,7 @@ def locked():
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route[0]} {route[1]}")
 def test_every_route_asks_for_its_scope(locked, route):
     server, tokens = locked
-    method, path, scope, _ = route
+    method, path, scope, *_ = route
     path = path.format(name="triage", stage="a", token_id="0")
     order = ["read", "tell", "admin"]
     with server.client() as http:
@@ -227,6 +227,17 @@ def test_requests_are_logged_with_their_ids(caplog):
     (line,) = [line for line in lines if line.get("request_id") == "abc-1"]
     assert (line["method"], line["path"], line["status"]) == ("GET", "/healthz", 200)
     assert line["ms"] >= 0
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", BASE), ("POST", f"{BASE}/ask")])
+def test_a_failure_is_answered_and_logged(method, path, caplog, monkeypatch):
+    with serving() as server, server.client() as http:
+        monkeypatch.setattr(server.host, "find", lambda name: 1 / 0)
+        answer = http.request(method, path)
+    assert (answer.status_code, answer.json()["title"]) == (500, "The server has failed")
+    assert answer.headers["x-request-id"]
+    (record,) = [record for record in caplog.records if record.name == "stopwise.serve"]
+    assert "ZeroDivisionError" in JsonLines().format(record)
 
 
 def test_requests_are_spans_that_go_on_from_the_callers():
