@@ -12,6 +12,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route, Router
@@ -127,13 +128,20 @@ def _handler(endpoint: Endpoint, needs_token: bool) -> Handler:
     async def handle(request: Request) -> Response:
         who = await _token_id(request, scope) if needs_token else "local"
         if body is not None:
-            response = await answer(request, await api.body_of(request, body))
-        elif query is not None:
-            response = await answer(request, api.query_of(request, query))
+            arguments = [await api.body_of(request, body)]
         else:
-            response = await answer(request)
+            arguments = [] if query is None else [api.query_of(request, query)]
+        response = await answer(request, *arguments)
         if is_change:
-            await audit_trail.record(request, api.host_of(request).store, who)
+            await asyncio.to_thread(
+                audit_trail.write,
+                api.host_of(request).store,
+                request.path_params.get("name", ""),
+                who=who,
+                did=f"{endpoint.method} {request.url.path}",
+                asked=msgspec.to_builtins(arguments[0]) if arguments else None,
+                request_id=request.scope["request_id"],
+            )
         return response
 
     return handle

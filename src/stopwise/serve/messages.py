@@ -14,7 +14,7 @@ Cost = Annotated[float, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
-class Message(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class Message(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """A body that has these fields and no others."""
 
 
