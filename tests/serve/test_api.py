@@ -225,6 +225,7 @@ def test_the_server_describes_itself(http):
         ("POST", "/api/audit?costs=1,2&mistake_cost=9&name=mine.csv", b"a,b\n1,2,3\n", 422),
         ("POST", f"{BASE}/tell", b'{"outputs": ["x"], "amend": true}', 422),
         ("POST", "/api/tokens", b'{"scope": "everything"}', 422),
+        ("POST", "/api/tokens", b'{"scope": "read", "days": 1e308}', 422),
         ("DELETE", "/api/tokens/nobody", b"", 404),
     ],
 )

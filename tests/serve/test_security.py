@@ -98,16 +98,7 @@ def test_the_store_has_hashes_only(url, tmp_path):
     assert secret.encode() not in content
 
 
-def test_tokens_expire():
-    now = [1000.0]
-    tokens = Tokens(open_store("memory://"), clock=lambda: now[0])
-    token = tokens.create("read", days=1)
-    assert tokens.grant(token).scope == "read"
-    now[0] += 86401
-    assert tokens.grant(token) is None
-
-
-def test_tokens_are_believed_while_the_store_is_away(monkeypatch):
+def test_tokens_are_believed_until_they_expire_while_the_store_is_away(monkeypatch):
     now, store = [1000.0], open_store("memory://")
     tokens = Tokens(store, clock=lambda: now[0])
     token, unused = tokens.create("read", days=1), tokens.create("read", days=1)
@@ -120,14 +111,6 @@ def test_tokens_are_believed_while_the_store_is_away(monkeypatch):
         tokens.grant(unused)
     now[0] += 86400
     assert tokens.grant(token) is None
-
-
-@pytest.mark.parametrize(
-    "settings", [{"scope": "all"}, {"scope": "read", "days": 0}, {"scope": "read", "days": 1e308}]
-)
-def test_tokens_refuse_nonsense(settings):
-    with pytest.raises(SettingError):
-        Tokens(open_store("memory://")).create(**settings)
 
 
 def test_hashes_are_compared_in_constant_time(monkeypatch):

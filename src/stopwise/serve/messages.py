@@ -86,7 +86,7 @@ class NewToken(Message):
 
     scope: str
     note: Annotated[str, msgspec.Meta(max_length=200)] = ""
-    days: Positive = 365.0
+    days: Annotated[float, msgspec.Meta(gt=0, le=36_500)] = 365.0
 
 
 class ChatMessage(msgspec.Struct):
