@@ -10,6 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from stopwise.cascade import Cascade
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
 from stopwise.serve import audit_trail, messages
@@ -21,7 +22,8 @@ from stopwise.serve.views import cascade_view
 
 async def create_cascade(request: Request, new: messages.NewCascade) -> Response:
     """Add a cascade whose stages run elsewhere."""
-    runtime = await asyncio.to_thread(host_of(request).create, **msgspec.structs.asdict(new))
+    cascade = Cascade(new.costs, new.mistake_cost, new.names)
+    runtime = await asyncio.to_thread(host_of(request).create, new.name, cascade, new.policy)
     return Json(await asyncio.to_thread(cascade_view, runtime), 201)
 
 

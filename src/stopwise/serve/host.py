@@ -99,22 +99,13 @@ class Host:
                 runtime = self._runtimes[name]
         return runtime
 
-    def create(
-        self,
-        name: str,
-        *,
-        costs: list[float],
-        mistake_cost: float,
-        names: list[str] | None = None,
-        policy: str = "beliefs",
-    ) -> Runtime:
+    def create(self, name: str, cascade: Cascade, policy: str = "beliefs") -> Runtime:
         """Add a cascade whose stages run elsewhere."""
-        _check_name(name)
         with self._lock:
             record = self.store.cascade(name)
             if name in self._runtimes or (record is not None and record.version):
                 raise ProblemError(409, "The cascade exists already", f"got {name!r}")
-            runtime = self._runtime(name, Cascade(costs, mistake_cost, names), policy)
+            runtime = self._runtime(name, cascade, policy)
             runtime.events.version("started", runtime.cascade)
             runtime.events.record("policy", {"policy": policy})
             self._runtimes[name] = runtime
@@ -222,7 +213,8 @@ class Host:
 
     def _from_settings(self, name: str, settings: Mapping[str, Any]) -> Runtime:
         """Return a cascade of the configuration, with changes made since the file was changed."""
-        _check_name(name)
+        if not name or "/" in name or len(name) > 100:
+            raise SettingError(f"name must be 1 to 100 characters without '/', got {name!r}")
         stages = StageList(settings["stages"], str, time.monotonic)
         state = stages.cascade(settings.get("mistake_cost", 1.0)).to_state()
         events, record = EventLog(self.worker, name), self.store.cascade(name)
@@ -246,8 +238,3 @@ class Host:
 
     def _runtime(self, name: str, cascade: Cascade, policy: str) -> Runtime:
         return Runtime(name, **elsewhere(cascade), policy=policy, store=self.worker)
-
-
-def _check_name(name: str) -> None:
-    if not name or "/" in name or len(name) > 100:
-        raise SettingError(f"name must be 1 to 100 characters without '/', got {name!r}")
