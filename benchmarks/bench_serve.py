@@ -36,6 +36,7 @@ def serve(kind: str, port: int, folder: str) -> None:
     from starlette.responses import Response
     from starlette.routing import Route
 
+    from stopwise.cascade import Cascade
     from stopwise.serve.app import create_app
     from stopwise.serve.host import Host
     from stopwise.serve.middleware import Limits
@@ -52,7 +53,7 @@ def serve(kind: str, port: int, folder: str) -> None:
         durability = durable.get(kind, "process")
         store = "memory://" if durability == "memory" else f"sqlite:///{folder}/{port}.db"
         host = Host(Worker(store, durability=durability))
-        host.create("triage", costs=[0, 1, 12], mistake_cost=200)
+        host.create("triage", Cascade([0, 1, 12], mistake_cost=200))
         for _ in range(200):
             host.find("triage").tell(("x", "y", "y"))
         app = create_app(host, limits=Limits(requests_per_second=1e9, burst=10**9))

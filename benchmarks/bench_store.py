@@ -9,8 +9,10 @@ under load. The last two on SQLite and, where its server is installed, on Postgr
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
+import time
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -90,6 +92,47 @@ def sqlite_batches(bars: Bars, folder: Path, repeats: int) -> None:
     )
 
 
+def load(
+    url: str,
+    directory: str,
+    notes: str,
+    *,
+    host: str,
+    starting_sign: str,
+    seconds: float,
+    tells_a_second: float,
+) -> None:
+    """Tell at a steady rate, sync when due, and write down how long each fold took."""
+    spans: list[float] = []
+    fold = Worker.fold
+
+    def timed(self: Worker) -> None:
+        begin = time.perf_counter()
+        fold(self)
+        spans.append(time.perf_counter() - begin)
+
+    acknowledged = Notes(notes)
+    member = Worker(url, directory=directory, host=host)
+    shared = member.open("c")
+    Worker.fold = timed  # type: ignore[method-assign]
+    Path(f"{notes}-ready").touch()
+    while not Path(starting_sign).exists():
+        time.sleep(0.05)
+    time.sleep(os.getpid() % 100 / 100)  # traffic does not begin everywhere in one instant
+    start, n_told = time.time(), 0
+    while (now := time.time()) < start + seconds:
+        for _ in range(int((now - start) * tells_a_second) - n_told):
+            shared.tell((n_told % 2, 1))
+            acknowledged.add()
+            n_told += 1
+        if shared.is_due:
+            shared.sync()
+        time.sleep(0.02)
+    Path(f"{notes}-folds").write_text("\n".join(map(str, spans)))
+    Worker.fold = fold  # type: ignore[method-assign]
+    member.close()
+
+
 def hundred_processes(
     bars: Bars, name: str, url: str, hosts: Hosts, children: Children, seconds: float
 ) -> None:
@@ -100,7 +143,7 @@ def hundred_processes(
         host, directory = hosts[k % len(hosts)]
         pids.append(
             children.start(
-                "load",
+                load,
                 url=url,
                 directory=str(directory),
                 notes=str(path),

@@ -1,6 +1,7 @@
-"""The documents are true: programs run and print what they say, links lead somewhere.
+"""The documents are true: programs run and print what they say, commands exist.
 
-With RENEW=1 what programs print is written into the documents; `make snapshots` does that.
+`tests/test_site.py` checks their links. With RENEW=1 what programs print is written into the
+documents; `make snapshots` does that.
 """
 
 import contextlib
@@ -84,22 +85,6 @@ def run_document(path: Path) -> None:
         check_printed(path, block, printed.getvalue())
 
 
-def prose(document: str) -> str:
-    """The document without its fenced blocks and inline code."""
-    lines = document.splitlines()
-    for block in blocks(document):
-        lines[block.first - 2 : block.last] = [""] * (block.last - block.first + 2)
-    return re.sub(r"`[^`]*`", "", "\n".join(lines))
-
-
-def relative_links(document: str) -> list[str]:
-    text = prose(document)
-    links = re.findall(r"\]\(\s*<?([^)>\s]+)", text)
-    links += re.findall(r"^\s*\[[^\]]+\]:\s*<?([^>\s]+)", text, flags=re.MULTILINE)
-    links += re.findall(r"(?:src|href)=\"([^\"]+)\"", text)
-    return [link for link in links if not re.match(r"[a-z][a-z0-9+.-]*:|#", link)]
-
-
 def make_targets(document: str) -> set[str]:
     """The targets of every `make ...` in inline code or in a fenced block that is not Python."""
     commands = re.findall(r"`(make [^`\n]+)`", document)
@@ -163,77 +148,6 @@ def test_first_program_is_short():
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=relative)
-def test_relative_links_lead_to_files(path):
-    targets = [link.partition("#")[0] for link in relative_links(read(path))]
-    assert [target for target in targets if not (path.parent / target).exists()] == []
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=relative)
 def test_make_targets_exist(path):
     targets = re.findall(r"^([a-z][a-z-]*)\s*:(?!=)", read(ROOT / "Makefile"), flags=re.MULTILINE)
     assert make_targets(read(path)) <= set(targets)
-
-
-SAMPLE = """\
-See [a](docs/a.md#part), [b](https://example.org) and ![c](c.png); `make test` or `make sure`.
-
-```python
-x = 20 + 1
-```
-```python
-print(2 * x)
-```
-
-```text
-42
-```
-
-```sh
-make demo && make check  # then make bread
-PYTHON=python3.12 [d](d.md)
-```
-
-[e]: e.md
-"""
-
-
-@pytest.fixture
-def sample(tmp_path, monkeypatch):
-    """Return what writes a sample with some words replaced."""
-    monkeypatch.delenv("RENEW", raising=False)
-
-    def write(old="", new=""):
-        path = tmp_path / "sample.md"
-        path.write_text(SAMPLE.replace(old, new) if old else SAMPLE, encoding="utf-8")
-        return path
-
-    return write
-
-
-def test_programs_share_a_namespace_and_are_compared(sample):
-    run_document(sample())
-    with pytest.raises(AssertionError, match=r"sample\.md:7"):
-        run_document(sample("42", "43"))
-    with pytest.raises(ZeroDivisionError):
-        run_document(sample("20 + 1", "1 / 0"))
-
-
-def test_what_programs_print_can_be_renewed(sample, monkeypatch):
-    monkeypatch.setenv("RENEW", "1")
-    wrong = sample("42", "43")
-    run_document(wrong)
-    assert read(wrong) == SAMPLE
-
-
-def test_only_text_directly_below_a_program_is_its_output(sample):
-    run_document(sample("```text\n42", "It prints:\n\n```text\n43"))
-
-
-def test_a_fence_left_open_is_refused():
-    with pytest.raises(AssertionError, match="line 1 is never closed"):
-        blocks("```python\nx = 1\n")
-
-
-def test_links_and_targets_are_found():
-    assert relative_links(SAMPLE) == ["docs/a.md#part", "c.png", "e.md"]
-    assert make_targets(SAMPLE) == {"test", "sure", "demo", "check"}

@@ -11,7 +11,6 @@ from stopwise.runtime import Result, Stage
 
 cascade = sw.Cascade(costs=[1, 2, 3], mistake_cost=10)
 policy: sw.Policy = sw.Resolve(cascade)
-stage: int = policy.ask()
 policy.tell(["a", "b"])
 report: sw.AuditReport = sw.audit([[0, 1, 1]], cascade)
 model: sw.LatentClasses = sw.LatentClasses.fit(
@@ -20,30 +19,21 @@ model: sw.LatentClasses = sw.LatentClasses.fit(
 with sw.Runtime("t", stages=[Stage(len, cost=1)], mistake_cost=2) as runtime:
     result: Result = runtime.run_sync("case")
 reveal_type(sw.Resolve)
+reveal_type(policy.ask())
 """
 
 
-def run_mypy(tmp_path, program):
-    (tmp_path / "program.py").write_text(program, encoding="utf-8")
-    return subprocess.run(
+@pytest.mark.slow
+def test_a_program_of_a_user_is_checked(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    process = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "program.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
     )
-
-
-@pytest.mark.slow
-def test_a_program_of_a_user_is_checked(tmp_path):
-    pytest.importorskip("mypy")
-    process = run_mypy(tmp_path, PROGRAM)
     assert process.returncode == 0, process.stdout + process.stderr
     assert "stopwise.policies.resolve.Resolve" in process.stdout
-
-
-@pytest.mark.slow
-def test_a_wrong_type_is_found(tmp_path):
-    pytest.importorskip("mypy")
-    program = "import stopwise as sw\n\nx: str = sw.Resolve(sw.Cascade([1])).ask()\n"
-    assert "Incompatible types in assignment" in run_mypy(tmp_path, program).stdout
+    assert '"int"' in process.stdout

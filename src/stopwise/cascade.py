@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stopwise.checks import whole_number
+from stopwise.checks import finite_number, whole_number
 from stopwise.errors import CascadeError, StateError
 
 # Costs and probabilities are sums of rounded numbers: two that differ by less than this are equal.
@@ -73,9 +73,7 @@ class Cascade:
         _check_lengths(costs, names, parents)
         _check_names(names)
         prices = tuple(_price(cost, k, names[k]) for k, cost in enumerate(costs))
-        scale = _number("mistake_cost", mistake_cost)
-        if not (scale > 0 and math.isfinite(scale)):
-            raise CascadeError(f"mistake_cost must be > 0 and finite, got {mistake_cost!r}")
+        scale = finite_number("mistake_cost", mistake_cost, CascadeError, zero=False)
         if scale > LARGEST_COST or not sum(prices) / scale <= LARGEST_COST:  # false for NaN as well
             raise CascadeError(
                 f"mistake_cost and costs / mistake_cost must be at most {LARGEST_COST:g}, "
@@ -85,9 +83,6 @@ class Cascade:
         object.__setattr__(self, "mistake_cost", scale)
         object.__setattr__(self, "names", tuple(names))
         object.__setattr__(self, "parents", _checked_parents(parents, names))
-
-    def __len__(self) -> int:
-        return len(self.prices)
 
     def __repr__(self) -> str:
         tree = "" if self.is_chain else f", parents={list(self.parents)}"
@@ -227,26 +222,11 @@ def _check_names(names: Sequence[Any]) -> None:
         first[name] = k
 
 
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, (bool, np.bool_, str, bytes, np.ndarray)):
-        raise CascadeError(f"{name} must be a number, got {value!r}")
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise CascadeError(f"{name} must be a number, got {value!r}") from None
-
-
 def _price(cost: Any, stage: int, name: str) -> float:
-    place = f"at stage {stage + 1} ({name!r})"
     try:
-        price = _number("costs", cost)
+        return finite_number("costs", cost, CascadeError, zero=True)
     except CascadeError as error:
-        raise CascadeError(f"{error} {place}") from None
-    if not math.isfinite(price):
-        raise CascadeError(f"costs must be finite, got {price!r} {place}")
-    if price < 0:
-        raise CascadeError(f"costs must be >= 0, got {price!r} {place}")
-    return price
+        raise CascadeError(f"{error} at stage {stage + 1} ({name!r})") from None
 
 
 def _checked_parents(parents: Sequence[Any], names: Sequence[str]) -> tuple[int | None, ...]:

@@ -53,7 +53,8 @@ def indices_of_tests(name: str, values: Any, n_tests: int) -> list[int]:
 def finite_number(name: str, value: Any, error: type[InputError], *, zero: bool) -> float:
     """Return ``value`` as a ``float`` if it is a finite number > 0, or 0 if ``zero``, or raise."""
     try:
-        number = math.nan if isinstance(value, (bool, str, bytes)) else float(value)
+        is_number = not isinstance(value, (bool, np.bool_, str, bytes, np.ndarray))
+        number = float(value) if is_number else math.nan
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not (0 < number < math.inf or (zero and number == 0)):

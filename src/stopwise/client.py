@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from stopwise.errors import StopwiseError
 
-RETRIED = {429, 502, 503, 504}
+RETRIED = {0, 429, 502, 503, 504}  # 0: the server cannot be reached
 
 
 class ServerError(StopwiseError):
@@ -88,14 +88,14 @@ class Client:
         return self._send("GET", "/live")
 
     def _send(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        for attempt in range(self._retries + 1):
+        for attempt in range(self._retries):
             try:
                 return self._send_once(method, path, body)
             except ServerError as error:
-                if attempt == self._retries or error.status not in {0, *RETRIED}:
+                if error.status not in RETRIED:
                     raise
             time.sleep(min(0.1 * 2**attempt, 5.0))
-        raise AssertionError("unreachable")
+        return self._send_once(method, path, body)
 
     def _send_once(self, method: str, path: str, body: Any) -> dict[str, Any]:
         headers = {"content-type": "application/json"}

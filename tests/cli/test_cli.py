@@ -146,7 +146,7 @@ BAD = [
     (["--policies", ","], "policies must be a mapping from names, not empty"),
     (["--policies", "fixed-stage:9"], "must name one of the 3 stages, got 9"),
     (["--costs", "0,x"], "--costs must look like 6,16,24, got '0,x'"),
-    (["--costs", "0,nan,1"], "costs must be finite"),
+    (["--costs", "0,nan,1"], "costs must be >= 0 and finite"),
     (["--mistake-cost", "-2"], "--mistake-cost must be > 0, got -2"),
     (["--costs", "0,0.1"], "error_rates must have one entry per stage"),
     (["--slip", "0.1"], "family 'synthetic' takes"),

@@ -33,11 +33,6 @@ def test_choices_prefer_the_longer_of_two_that_overlap():
     assert normalise("urgent") == "urgent"
 
 
-def test_choices_can_be_strict_about_case():
-    normalise = choices("A", "a", casefold=False)
-    assert (normalise("A"), normalise("a")) == ("A", "a")
-
-
 @pytest.mark.parametrize("allowed", [(), ("",), (3,), ("a", "A")])
 def test_choices_that_cannot_be_told_apart_are_refused(allowed):
     with pytest.raises(SettingError, match="choices must"):

@@ -11,7 +11,8 @@ import stopwise as sw
 from stopwise.cli.serve import serve
 from stopwise.client import ServerError
 from stopwise.errors import SettingError
-from stopwise.serve.host import Host, ToldCase, stages_elsewhere
+from stopwise.runtime import Stage
+from stopwise.serve.host import Host, ToldCase, elsewhere, runs_elsewhere
 from stopwise.serve.server_settings import load_settings
 from tests.serve.local_server import NEW, ServeCommand, free_port, serving, two_stages
 from tests.waiting import wait_until
@@ -199,11 +200,11 @@ def test_stages_are_those_of_the_file_unless_they_were_changed_since(url):
     """Stages that run elsewhere may be changed over HTTP; the same configuration keeps that."""
     sizes = []
     for costs in ([0, 1], [0, 1], [0, 1, 5]):
-        host = Host(url, {"triage": {"stages": stages_elsewhere(costs), "mistake_cost": 9.0}})
+        host = Host(url, {"triage": elsewhere(sw.Cascade(costs, mistake_cost=9))})
         triage = host.find("triage")
         sizes.append((triage.cascade.n_stages, sum(triage.learning.patterns().values())))
         if len(sizes) == 1:
-            triage.add_stage(stages_elsewhere([2], ["last"])[0])
+            triage.add_stage(Stage(runs_elsewhere, cost=2, name="last"))
         triage.tell(("x",))
         host.worker.close()
     assert sizes == [(2, 0), (3, 1), (3, 2)]

@@ -15,10 +15,11 @@ from stopwise.errors import (
     StoreWarning,
 )
 from stopwise.store import KeyedTell, Record, Row, Worker, open_store, totals
+from stopwise.store.journal import journal_line
 from stopwise.store.sql import schema, sqlite
 from stopwise.store.sql.sql_store import SqlStore
 from stopwise.store.sql.sqlite import SqliteDatabase
-from tests.store.child_jobs import Notes
+from tests.store.child_jobs import Notes, tell
 from tests.waiting import wait_until
 
 
@@ -74,7 +75,7 @@ def test_a_reader_is_told_what_is_damaged(store, change):
 
 def test_a_damaged_row_is_not_built_upon(store, change):
     """Neither by its next owner nor by a keyed tell: its content is in quarantine."""
-    store.tell_keyed("w", [KeyedTell("c", "k1", "[0]", times=5)])
+    store.tell_keyed("w", [KeyedTell("c", "k1", "[0]")])
     change("UPDATE stopwise_counts SET checksum = 0")
     store.tell_keyed("w", [KeyedTell("c", "k2", "[0]")])
     assert totals(store.rows("c")) == {"[0]": 1}
@@ -105,7 +106,9 @@ def test_a_damaged_line_of_a_journal_is_named_by_its_adopter(store, tmp_path):
         assert worker.adopted == ["dead"]
     assert totals(store.rows("c")) == {"[0]": 1, "[2]": 1}
     (damage,) = store.records("damage")
-    assert "the checksum does not match" in damage.body["damage"]
+    n_bytes = len(journal_line(["c", 0, shared.worker.bucket(), "[0]", 1]))
+    expected = f"dead.journal: line at {n_bytes}: the checksum does not match"
+    assert damage.body["damage"] == expected
 
 
 def test_a_journal_of_another_store_is_left_alone(store, tmp_path):
@@ -181,7 +184,7 @@ def test_many_writers_are_warned_of_a_bug_of_the_database(
     with Worker(url), Worker(url):
         assert not recwarn.list, "these are one process"
     place = {"directory": tmp_path / "store.db-journals", "host": socket.gethostname()}
-    pid = children.start("tell", url=url, **place, case="a", notes=notes, pause=0.001)
+    pid = children.start(tell, url=url, **place, case="a", notes=notes, pause=0.001)
     wait_until(lambda: Notes(notes).count > 0)
     context = contextlib.nullcontext() if is_fixed else pytest.warns(StoreWarning, match="WAL")
     with context, Worker(url):

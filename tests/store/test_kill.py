@@ -6,7 +6,7 @@ import time
 import pytest
 
 from stopwise.store import Worker, open_store, totals
-from tests.store.child_jobs import POINTS, Notes
+from tests.store.child_jobs import POINTS, Notes, adopt, tell
 from tests.waiting import wait_until
 
 
@@ -37,7 +37,7 @@ def test_killed_at_a_named_point(point, places, tmp_path, children):
     # A store that is slow is folded into after the first tell and at the end, no more.
     countdown = 2000 if is_often else 2 if "fold" in point or "cut" in point else 1
     children.wait(
-        children.start("tell", **places, case="a", times=3000, point=point, countdown=countdown)
+        children.start(tell, **places, case="a", times=3000, point=point, countdown=countdown)
     )
     assert (tmp_path / "notes-died").exists()
     assert Notes(notes).count == 3000 or point not in {"before leaving", "after leaving"}
@@ -60,8 +60,8 @@ def test_killed_at_a_named_point(point, places, tmp_path, children):
 )
 def test_an_adopter_is_killed_in_turn(point, countdown, places, tmp_path, children):
     journals, death = places["directory"], "after a tell is written"
-    children.wait(children.start("tell", **places, case="a", point=death, countdown=500))
-    children.wait(children.start("adopt", **places, point=point, countdown=countdown))
+    children.wait(children.start(tell, **places, case="a", point=death, countdown=500))
+    children.wait(children.start(adopt, **places, point=point, countdown=countdown))
     assert (tmp_path / "notes-adopter-died").exists()
     assert list(journals.iterdir())
     check(open_store(places["url"]), journals, {"a": places["notes"]})
@@ -76,7 +76,7 @@ def random_kills(children, url, folders, n_kills, *, seed, n_at_once=3):
             host, directory = folders[n % len(folders)]
             case, notes = f"child-{n}", directory.parent / f"notes-{n}"
             place = {"url": url, "directory": directory, "host": host}
-            pid = children.start("tell", **place, case=case, notes=notes, sync_seconds=0.02)
+            pid = children.start(tell, **place, case=case, notes=notes, sync_seconds=0.02)
             notes_by_case[case] = notes
             processes.append((pid, notes))
         if len(processes) == n_at_once or (processes and n >= n_kills):

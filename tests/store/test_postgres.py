@@ -9,7 +9,7 @@ import pytest
 
 from stopwise.errors import StoreUnavailableError
 from stopwise.store import Row, Worker, WorkerSettings, open_store, totals
-from tests.store.child_jobs import Notes
+from tests.store.child_jobs import Notes, tell, tell_keyed
 from tests.store.test_kill import check, n_counted, random_kills
 from tests.waiting import wait_until
 
@@ -36,7 +36,7 @@ def test_the_server_stops_and_comes_back(mode, tmp_path, postgres, postgres_url,
     # A worker under load while the server is away; this process has a connection too.
     store = open_store(postgres_url)
     place = {"url": postgres_url, "directory": tmp_path / "j"}
-    pid = children.start("tell", **place, case="a", notes=notes, pause=0.0005)
+    pid = children.start(tell, **place, case="a", notes=notes, pause=0.0005)
     wait_until(lambda: n_counted(store, "a") > 20)
     postgres.stop(mode)
     try:
@@ -62,7 +62,7 @@ def test_keyed_tells_are_counted_once_whatever_is_repeated(tmp_path, postgres, c
     spans = [(0, 300), (100, 400), (200, 500)]
     pids = [
         children.start(
-            "tell_keyed", url=url, case="a", notes=str(tmp_path / f"{k}"), first=first, last=last
+            tell_keyed, url=url, case="a", notes=str(tmp_path / f"{k}"), first=first, last=last
         )
         for k, (first, last) in enumerate(spans)
     ]
@@ -82,7 +82,7 @@ def test_a_worker_stopped_past_its_lease_goes_on_when_it_is_woken(tmp_path, chil
     notes, journals = tmp_path / "notes", tmp_path / "shared"
     store = open_store(postgres_url)
     pid = children.start(
-        "tell",
+        tell,
         url=postgres_url,
         directory=journals,
         host="north",

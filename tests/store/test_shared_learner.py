@@ -7,7 +7,7 @@ import stopwise as sw
 from stopwise.runtime.learning import Learning
 from stopwise.store import SharedLearner, Worker, WorkerSettings, open_store
 from tests.faults import unavailable
-from tests.store.child_jobs import Notes
+from tests.store.child_jobs import Notes, learn
 
 CASCADE = sw.Cascade(costs=[0.0, 0.1, 0.2])
 ERROR_RATES = np.array([0.3, 0.12, 0.1])
@@ -117,7 +117,7 @@ def test_real_processes_have_less_than_twice_the_regret_of_one(url, tmp_path, ch
     all_notes = [tmp_path / f"regret-{k}" for k in range(100)]
     pids = [
         children.start(
-            "learn",
+            learn,
             url=url,
             directory=tmp_path / "journals",
             notes=notes,

@@ -105,9 +105,3 @@ def test_a_store_does_not_import_itself():
     source, _ = fill_store()
     with pytest.raises(InputError, match="from this store"):
         import_store(source, export_store(source))
-
-
-def test_every_line_is_json():
-    source, _ = fill_store()
-    kinds = [json.loads(line).get("type") for line in export_store(source)]
-    assert kinds == [None, "cascade", *["counts"] * 3, *["record"] * 3, "key"]

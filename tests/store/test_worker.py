@@ -19,7 +19,8 @@ def test_workers_learn_from_each_other(store):
     with Worker(store) as first, Worker(store) as second:
         a, b = first.open("c"), second.open("c")
         a.tell((0, 1))
-        a.tell([0, 1], times=2)
+        a.tell([0, 1])
+        a.tell_many({"[0,1]": 1})
         b.tell((1,), stage=3)
         assert a.sync().added == {}
         assert b.sync().added == {"[0,1]": 3}
@@ -37,15 +38,6 @@ def test_every_durability_counts_alike(url, durability):
         assert (worker.journal is None) == (durability == "memory")
     with Worker(url) as next_worker:
         assert next_worker.open("c").totals() == {"[0]": 5}
-
-
-def test_a_store_in_memory_needs_no_journal():
-    with Worker("memory://") as worker:
-        shared = worker.open("c")
-        shared.tell((0,))
-        shared.sync()
-        assert worker.journal is None
-        assert totals(worker.store.rows("c")) == {"[0]": 1}
 
 
 def test_syncs_are_due_by_evidence_and_at_least_every_second(store):
@@ -84,7 +76,7 @@ def test_a_slow_store_is_asked_less_often(store, monkeypatch):
         clock.now += 0.11
         assert shared.is_due
         shared.sync()
-        shared.tell((0,), times=2)
+        shared.tell_many({"[0]": 2})
         assert not shared.is_due
         shared.hasten()  # others are waiting for it
         assert shared.is_due
@@ -94,8 +86,8 @@ def test_an_epoch_starts_from_nothing_everywhere(store):
     clock = Clock()
     with Worker(store, timer=clock) as first, Worker(store, timer=clock) as second:
         a, b = first.open("c"), second.open("c")
-        a.tell((0,), times=8)
-        b.tell((0,), times=4)
+        a.tell_many({"[0]": 8})
+        b.tell_many({"[0]": 4})
         b.sync()
         assert a.open_epoch("drift").is_rebuild
         assert (a.epoch, a.totals()) == (1, {})

@@ -20,7 +20,7 @@ from tests.store.test_worker import Clock
 def test_a_worker_that_was_taken_over_goes_on_from_there(store):
     with Worker(store, name="w") as worker:
         shared = worker.open("c")
-        shared.tell((0,), times=3)
+        shared.tell_many({"[0]": 3})
         shared.sync()
         shared.tell((0,))
         lease = store.enter("w", host="there")
@@ -161,13 +161,14 @@ def test_outputs_that_never_repeat_are_refused(store, monkeypatch):
         ({"outputs": "text"}, "sequence"),
         ({"outputs": (float("nan"),)}, "finite"),
         ({"outputs": (object(),)}, "text, finite numbers"),
-        ({"outputs": (0,), "times": 0}, "times"),
-        ({"outputs": (0,), "times": 1.5}, "times"),
+        ({"counts": {"[0]": 0}}, "times"),
+        ({"counts": {"[0]": 1.5}}, "times"),
     ],
 )
 def test_what_cannot_be_counted_changes_nothing(store, arguments, words):
     with Worker(store) as worker:
         shared = worker.open("c")
+        tell = shared.tell if "outputs" in arguments else shared.tell_many
         with pytest.raises(InputError, match=words):
-            shared.tell(**arguments)
+            tell(**arguments)
         assert (shared.totals(), worker.journal.end, shared.n_told) == ({}, 0, 0)

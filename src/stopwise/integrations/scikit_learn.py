@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from stopwise.cascade import Cascade
@@ -55,13 +56,13 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> CascadeClassifier:
         """Learn how far to go from cases, most of them or all without labels."""
         validate_data(self, X, skip_check_array=True)  # the models check the rest themselves
-        if _n_cases(X) == 0:
-            raise SettingError("X must have one case or more, got 0 samples")
         names, models = zip(*self.estimators, strict=True)
         self.cascade_ = Cascade(self.costs, self.mistake_cost, names)
         outputs = np.column_stack([np.asarray(model.predict(X)) for model in models])
         self.classes_ = np.unique(outputs)
         rows = [tuple(row) for row in outputs.tolist()]
+        if not rows:
+            raise SettingError("X must have one case or more, got 0 samples")
         policy = policy_maker(self.policy)(self.cascade_)
         labels = [None] * len(rows) if y is None else np.asarray(y, dtype=object).tolist()
         if len(labels) != len(rows):
@@ -89,28 +90,28 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([len(row) - 1 for row in self._outputs(X)], dtype=np.int64)
 
     def _outputs(self, X: Any) -> list[list[Any]]:
+        """Return what each case is told, by as many classifiers as it is shown to."""
         check_is_fitted(self, "policy_")
         if getattr(X, "ndim", 2) == 1 and hasattr(self, "n_features_in_"):
             raise SettingError("X must have one row per case, got one dimension. Reshape your data")
         validate_data(self, X, skip_check_array=True, reset=False)
-        n = _n_cases(X)
-        outputs: list[list[Any]] = [[] for _ in range(n)]
-        active = np.arange(n)
-        for stage, (_, model) in enumerate(self.estimators):
-            if not len(active):
+        (X,) = indexable(X)
+        (_, first), *others = self.estimators
+        outputs = [[output] for output in _predictions(first, X)]
+        cases = list(range(len(outputs)))
+        for _, model in others:
+            cases = [case for case in cases if self._goes_on(outputs[case])]
+            if not cases:
                 break
-            predictions = np.asarray(model.predict(_rows(X, active))).tolist()
-            for case, output in zip(active.tolist(), predictions, strict=True):
+            predictions = _predictions(model, _safe_indexing(X, cases))
+            for case, output in zip(cases, predictions, strict=True):
                 outputs[case].append(output)
-            active = np.array([c for c in active.tolist() if self._goes_on(outputs[c], stage)], int)
         return outputs
 
-    def _goes_on(self, outputs: list[Any], stage: int) -> bool:
-        if stage == len(self.estimators) - 1:
-            return False
+    def _goes_on(self, outputs: list[Any]) -> bool:
         if hasattr(self.policy_, "next"):
             return bool(self.policy_.recommend(outputs).value != "stop")
-        return bool(stage < self.policy_.recommend())
+        return len(outputs) <= int(self.policy_.recommend())
 
     def _answer(self, outputs: list[Any]) -> Any:
         if hasattr(self.policy_, "conclude"):
@@ -118,16 +119,6 @@ class CascadeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return outputs[-1]
 
 
-def _n_cases(X: Any) -> int:
-    return (
-        int(X.shape[0]) if hasattr(X, "shape") else len(X if isinstance(X, list) else np.asarray(X))
-    )
-
-
-def _rows(X: Any, rows: NDArray[np.int64]) -> Any:
-    """Return some rows of an array, a list or a frame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if isinstance(X, list):
-        return [X[row] for row in rows.tolist()]
-    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
+def _predictions(model: Any, X: Any) -> list[Any]:
+    predictions: list[Any] = np.asarray(model.predict(X)).tolist()
+    return predictions

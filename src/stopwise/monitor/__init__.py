@@ -2,7 +2,6 @@
 
 from stopwise.monitor.alarms import Alarm, AlarmKind
 from stopwise.monitor.change import Change
-from stopwise.monitor.monitor import Monitor
-from stopwise.monitor.monitor_settings import MonitorSettings
+from stopwise.monitor.monitor import Monitor, MonitorSettings
 
 __all__ = ["Alarm", "AlarmKind", "Change", "Monitor", "MonitorSettings"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -65,11 +64,8 @@ class Streams:
     def __init__(self, n_stages: int) -> None:
         self.n_stages = n_stages
         self.pairs = [(i, j) for j in range(n_stages) for i in range(j)]
-
-    @cached_property
-    def n_streams(self) -> int:
-        """The number of shares, plus the stages whose steps are monitored (`Steps`)."""
-        return len(self.pairs) + 3 * self.n_stages - 1
+        # The number of shares, plus the stages whose steps are monitored (`Steps`).
+        self.n_streams = len(self.pairs) + 3 * n_stages - 1
 
     def counts(
         self, patterns: Mapping[Pattern, int], common: Mapping[int, object]

@@ -5,24 +5,58 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from stopwise.cascade import FloatArray
+from stopwise.checks import finite_number, whole_number
+from stopwise.errors import SettingError
 from stopwise.monitor.alarms import Alarm, AlarmKind
 from stopwise.monitor.buckets import Bucket, Steps, Streams, merge_old
 from stopwise.monitor.change import YEAR, Change, changes_found, shares_around, strongest_step
-from stopwise.monitor.monitor_settings import DAY, MonitorSettings
 from stopwise.monitor.odd_one_out import kappa, odd_one_out
 from stopwise.patterns import Pattern
 from stopwise.theory.e_values import log_e_values
 
+DAY = 86_400.0
 # A longer pause counts as this long, so that a jump of the clock spends little of the budget.
 LONGEST_PAUSE = 3600.0
 ENOUGH_FOR_COMMON = 30  # cases after which the most common answer of a stage is fixed
 # From these shares on, an alarm is about one and the same answer, or about missing outputs.
 NEARLY_ALL = 0.9
 OFTEN_MISSING = 0.2
+
+
+@dataclass(frozen=True)
+class MonitorSettings:
+    """How sensitive a monitor is.
+
+    Parameters
+    ----------
+    false_alarms_per_year
+        The largest expected number of false alarms about changes, over all shares together.
+    bucket_seconds, bucket_cases
+        A bucket ends when it is this old and has a case, or when it has this many cases and at
+        least a twentieth of all. At its end the monitor looks for changes.
+    stale_after
+        Seconds without a case that compares the last stage with an earlier one.
+    daily_budget
+        What the cascade may cost in 24 hours, in the unit of its costs; ``None`` for no limit.
+    """
+
+    false_alarms_per_year: float = 0.1
+    bucket_seconds: float = 60.0
+    bucket_cases: int = 10
+    stale_after: float = 7 * DAY
+    daily_budget: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("false_alarms_per_year", "bucket_seconds", "stale_after"):
+            finite_number(name, getattr(self, name), SettingError, zero=False)
+        whole_number("bucket_cases", self.bucket_cases, SettingError, least=1)
+        if self.daily_budget is not None:
+            finite_number("daily_budget", self.daily_budget, SettingError, zero=False)
 
 
 class Monitor:
@@ -58,7 +92,7 @@ class Monitor:
         self.settings = settings or MonitorSettings()
         self.streams = Streams(n_stages)
         self.common: dict[int, object] = {}
-        self.past: list[Counter[Pattern]] = []
+        self.past: Counter[Pattern] = Counter()  # all cases of the epoch before the last change
         self._buckets: list[Bucket] = []
         self._open = Bucket(now, self._log_weight(0.0))
         self._answers: list[Counter[object]] = [Counter() for _ in range(n_stages)]
@@ -207,8 +241,7 @@ class Monitor:
 
         It is the mean kappa minus two standard errors; 0 if nothing is known.
         """
-        past = self.past[-1] if self.past else Counter()
-        own = [kappa(past, *pair) for pair in self.streams.pairs if stage in pair]
+        own = [kappa(self.past, *pair) for pair in self.streams.pairs if stage in pair]
         return max(math.fsum(k - 2.0 * error for k, error in own) / max(len(own), 1), 0.0)
 
     @property
@@ -222,10 +255,9 @@ class Monitor:
         The change may lie within the first bucket after the cut, so that one is moved too.
         """
         cut += 1
-        before: Counter[Pattern] = Counter()
+        self.past = Counter()
         for bucket in self._buckets[:cut]:
-            before.update(bucket.patterns)
-        self.past = [*self.past, before][-20:]
+            self.past.update(bucket.patterns)
         self._buckets = self._buckets[cut:]
         self._n_closed = sum(b.n_cases + int(b.step_seen.sum()) for b in self._buckets)
         self.common = {}

@@ -11,28 +11,25 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from stopwise.errors import StageError
+from stopwise.checks import finite_number
+from stopwise.errors import SettingError, StageError
 from stopwise.runtime.batcher import Batcher
 from stopwise.runtime.circuit_breaker import CircuitBreaker
 from stopwise.runtime.normalisers import Normalise
 from stopwise.runtime.stage import Stage
 
+RETRIED_STATUS = {408, 409, 425, 429}  # HTTP errors below 500 that another attempt may avoid
 LONGEST_WAIT = 60.0  # seconds between two attempts, whatever a server asks for
 NO_LIMIT = nullcontext()
 
 
 class Outcome(NamedTuple):
-    """The outcome of one call: an output, or ``None`` and the reason.
-
-    ``answered`` distinguishes a stage that returned something which is no answer (a refusal, say)
-    from one that failed.
-    """
+    """The outcome of one call: an output, or ``None`` and the error if the call failed."""
 
     output: Hashable
     cost: float
     attempts: int
     error: BaseException | None = None
-    answered: bool = True
 
 
 class UnavailableError(StageError):
@@ -67,10 +64,10 @@ class Caller:
     async def __call__(self, case: Any) -> Outcome:
         """Return the output for a case, or say why there is none; errors are not raised."""
         breaker = self.breaker
-        if breaker.has_failed and not breaker.allows():
+        if breaker.n_in_a_row and not breaker.allows():
             message = f"stage {self.stage.name!r} failed too often and is not called for a while"
             self.failures[UnavailableError.__name__] += 1
-            return Outcome(None, 0.0, 0, UnavailableError(message), False)
+            return Outcome(None, 0.0, 0, UnavailableError(message))
         attempts = 0
         try:
             while True:
@@ -82,12 +79,12 @@ class Caller:
                     if attempts > self.stage.retries or not self._is_worth_retrying(error):
                         breaker.failed()
                         self.failures[type(error).__name__] += 1
-                        return Outcome(None, 0.0, attempts, error, False)
+                        return Outcome(None, 0.0, attempts, error)
                     await self._wait(attempts, error)
         except BaseException:  # cancelled, maybe between attempts: the outcome is unknown
             breaker.abandoned()
             raise
-        if breaker.has_failed:
+        if breaker.n_in_a_row:
             breaker.succeeded()
         return self._outcome(answer, attempts)
 
@@ -99,8 +96,12 @@ class Caller:
         return self._total_cost / self._n_priced if self._n_priced else 0.0
 
     def _is_worth_retrying(self, error: Exception) -> bool:
+        retry_if = self.stage.retry_if
+        if retry_if is None:
+            status = getattr(error, "status_code", None)
+            return not isinstance(status, int) or status >= 500 or status in RETRIED_STATUS
         try:
-            return self.stage.is_worth_retrying(error)
+            return bool(retry_if(error))
         except Exception as second:
             raise StageError(
                 f"retry_if of stage {self.stage.name!r} failed: {error_text(second)}"
@@ -113,7 +114,7 @@ class Caller:
             hash(output)
             if not callable(cost):
                 return Outcome(output, cost, attempts)
-            price = self.stage.price(answer)
+            price = finite_number("cost", cost(answer), SettingError, zero=True)
         except Exception as error:
             raise StageError(
                 f"the answer of stage {self.stage.name!r} cannot be used: {error_text(error)}"

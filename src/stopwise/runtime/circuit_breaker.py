@@ -24,8 +24,7 @@ class CircuitBreaker:
     clock: Callable[[], float]  # a monotonic time in seconds
 
     def __post_init__(self) -> None:
-        self.has_failed = False  # since a call last gave an answer
-        self._in_a_row = 0
+        self.n_in_a_row = 0  # failures since a call last gave an answer
         self._opened_at: float | None = None
         self._is_probing = False
 
@@ -40,15 +39,13 @@ class CircuitBreaker:
 
     def succeeded(self) -> None:
         """Note a call that gave an answer."""
-        self.has_failed = self._is_probing = False
-        self._in_a_row, self._opened_at = 0, None
+        self.n_in_a_row, self._opened_at, self._is_probing = 0, None, False
 
     def failed(self) -> None:
         """Note a call that failed after all its retries."""
-        self.has_failed = True
-        self._in_a_row += 1
+        self.n_in_a_row += 1
         self._is_probing = False
-        if self._opened_at is not None or self._in_a_row >= self.failures:
+        if self._opened_at is not None or self.n_in_a_row >= self.failures:
             self._opened_at = self.clock()
 
     def abandoned(self) -> None:

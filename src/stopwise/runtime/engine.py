@@ -14,7 +14,7 @@ from stopwise.runtime.result import Failure, Result
 from stopwise.runtime.stage_list import StageList
 
 Conclude = Callable[[Pattern, Hashable], tuple[Hashable, float | None]]
-SKIPPED = Outcome(None, 0.0, 0, answered=False)
+SKIPPED = Outcome(None, 0.0, 0)
 
 
 class StoppingRule:

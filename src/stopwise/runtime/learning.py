@@ -145,7 +145,7 @@ class Learning:
         the current epoch are learned from. The policy is rebuilt when there are a tenth more
         labels, so that a thousand labels cost some fifty fits.
         """
-        case_text(outputs, label=label)  # raises if it cannot be stored
+        case_text((*outputs, label))  # raises if it cannot be stored
         record = self.store.get("label", self.name, key)
         body = {"outputs": list(outputs), "label": label, "epoch": epoch}
         if record is not None and record.body == body:

@@ -19,7 +19,6 @@ from stopwise.runtime.case_patterns import to_table
 from stopwise.runtime.engine import Engine
 from stopwise.runtime.event_log import EventLog
 from stopwise.runtime.learning import Learning
-from stopwise.runtime.stage_list import StageList
 from stopwise.store import KeyedTell, Outcome, case_text
 
 if TYPE_CHECKING:
@@ -147,16 +146,11 @@ class LiveCascade:
 
     def set_costs(self, costs: Sequence[float]) -> None:
         """Change what the stages cost; counts stay."""
-        stages = self.engine.stages
-        before = [caller.stage for caller in stages.callers]
-        stages.reprice(costs)
-        try:
-            cascade = stages.cascade(self.mistake_cost)
-            self._record_change("costs changed", cascade, costs=list(cascade.prices))
-        except BaseException:
-            for caller, stage in zip(stages.callers, before, strict=True):
-                caller.stage = stage
-            raise
+        if len(costs) != len(self.engine.stages):
+            raise SettingError(f"costs must have one price per stage, got {len(costs)}")
+        cascade = Cascade(costs, self.mistake_cost, self.cascade.names)
+        self._record_change("costs changed", cascade, costs=list(cascade.prices))
+        self.engine.stages.reprice(cascade.prices)
         self._update_prices()
 
     def set_mistake_cost(self, mistake_cost: float) -> None:
@@ -170,18 +164,18 @@ class LiveCascade:
     def replace_stage(self, stage: int | str, new: Any) -> None:
         """Replace a stage by another; counts of the other stages stay."""
         index = self.engine.stages.index(stage)
-        self._change_stages(lambda stages: stages.replace(index, new), "stage replaced", old=index)
+        self._change_stages("stage replaced", index, index + 1, new)
 
     def add_stage(self, new: Any, *, before: int | str | None = None) -> None:
         """Add a stage at the end or before another one; counts of the others stay."""
         stages = self.engine.stages
         index = len(stages) if before is None else stages.index(before)
-        self._change_stages(lambda stages: stages.insert(index, new), "stage added")
+        self._change_stages("stage added", index, index, new)
 
     def remove_stage(self, stage: int | str) -> None:
         """Remove a stage; counts of the other stages stay."""
         index = self.engine.stages.index(stage)
-        self._change_stages(lambda stages: stages.remove(index), "stage removed", old=index)
+        self._change_stages("stage removed", index, index + 1)
 
     def trust(self, stage: int | str) -> None:
         """Use a stage again that an alarm took out of service; other workers follow."""
@@ -242,27 +236,19 @@ class LiveCascade:
         self._owner_changes = changes
 
     def _update_prices(self) -> None:
-        self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))
+        with self.learning.lock:  # else the stages might change in between
+            self.learning.rebuild(self.engine.stages.cascade(self.mistake_cost))
 
-    def _change_stages(
-        self, change: Callable[[StageList], None], what: str, *, old: int | None = None
-    ) -> None:
-        """Change the stages and their counts together, or neither.
-
-        ``old`` is the stage whose outputs no longer count.
-        """
-        stages = self.engine.stages
+    def _change_stages(self, what: str, start: int, stop: int, *new: Any) -> None:
+        """Put new stages in place of some, and change the counts with them, or change neither."""
         with self.learning.lock:
             self.learning.check_current()
-            before = stages.callers
-            names = [None if k == old else name for k, name in enumerate(stages.names)]
-            change(stages)
-            try:
-                cascade = stages.cascade(self.mistake_cost)
-                self.learning.change_stages(cascade, names, reason=what)
-            except BaseException:
-                stages.callers = before
-                raise
+            before = self.engine.stages
+            stages = before.splice(start, stop, *new)
+            names = [None if start <= k < stop else name for k, name in enumerate(before.names)]
+            cascade = stages.cascade(self.mistake_cost)
+            self.learning.change_stages(cascade, names, reason=what)
+            self.engine.stages = stages
             self.learning.stages_version += 1
             self.alarm_handler.restart()
             self.events.version(what, self.cascade)

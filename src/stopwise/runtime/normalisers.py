@@ -12,7 +12,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Hashable
-from functools import partial
 from typing import Any
 
 from stopwise.checks import finite_number
@@ -21,7 +20,7 @@ from stopwise.errors import SettingError
 Normalise = Callable[[Any], Hashable]
 
 
-def choices(*allowed: Any, casefold: bool = True) -> Normalise:
+def choices(*allowed: Any) -> Normalise:
     """Recognise one of a few answers, alone or as the only one of them in a longer text.
 
     >>> normalise = choices("urgent", "routine")
@@ -30,8 +29,7 @@ def choices(*allowed: Any, casefold: bool = True) -> Normalise:
     """
     if not allowed or not all(isinstance(word, str) and word.strip() for word in allowed):
         raise SettingError(f"choices must be one text or more, got {allowed!r}")
-    fold = partial(_tidy, casefold=casefold, punctuation=not casefold)
-    answers: dict[str, Hashable] = {fold(word): word for word in allowed}
+    answers: dict[str, Hashable] = {_tidy(word): word for word in allowed}
     if len(answers) < len(allowed):
         raise SettingError(f"choices must differ, got {', '.join(allowed)}")
     longest_first = sorted(answers, key=len, reverse=True)
@@ -40,7 +38,7 @@ def choices(*allowed: Any, casefold: bool = True) -> Normalise:
     def normalise(raw: Any) -> Hashable:
         if raw is None:
             return None
-        normal_form = fold(str(raw))
+        normal_form = _tidy(str(raw))
         if normal_form in answers:
             return answers[normal_form]
         matches = set(finder.findall(normal_form))
@@ -118,7 +116,7 @@ def plain_value(raw: Any) -> Hashable:
     return raw  # type: ignore[no-any-return]
 
 
-def _tidy(text: str, *, casefold: bool, punctuation: bool) -> str:
+def _tidy(text: str, *, casefold: bool = True, punctuation: bool = False) -> str:
     """Return a text in normal form, with single blanks, and without case and punctuation."""
     text = unicodedata.normalize("NFKC", text)
     if casefold:

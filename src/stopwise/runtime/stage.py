@@ -11,7 +11,6 @@ from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 
 Call = Callable[[Any], Any]
-RETRIED_STATUS = {408, 409, 425, 429}
 
 
 @dataclass(frozen=True)
@@ -95,21 +94,6 @@ class Stage:
         for attribute, value in {"call": call, "batch": batch, "name": name, "cost": cost}.items():
             object.__setattr__(self, attribute, value)
         object.__setattr__(self, "is_async", _is_async(call))
-
-    def is_worth_retrying(self, error: BaseException) -> bool:
-        """Whether another attempt might succeed."""
-        if self.retry_if is not None:
-            return bool(self.retry_if(error))
-        status = getattr(error, "status_code", None)
-        return not isinstance(status, int) or status >= 500 or status in RETRIED_STATUS
-
-    def price(self, returned: Any) -> float:
-        """Return the cost of a call that returned this."""
-        if not callable(self.cost):
-            return self.cost
-        return finite_number(
-            f"cost of stage {self.name!r}", self.cost(returned), SettingError, zero=True
-        )
 
 
 def _name_of(call: Any) -> str:

@@ -1,4 +1,4 @@
-"""The stages of a runtime: their callers, names and present prices, and changes to them."""
+"""The stages of a runtime: their callers, names and present prices."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from stopwise.runtime.stage import Stage
 
 
 class StageList:
-    """The callers of all stages. A change makes a new list: a running case keeps its own.
+    """The callers of all stages. A change of stages makes a new list: a running case keeps its own.
 
-    ``normalise``, ``clock`` and ``on_new_mean`` are as for `Caller`.
+    ``stages`` are `Stage` objects, plain functions, or callers of another list. ``normalise``,
+    ``clock`` and ``on_new_mean`` are as for `Caller`.
     """
 
     def __init__(
@@ -29,11 +30,20 @@ class StageList:
         if not stages:
             raise SettingError("stages must be one or more, got none")
         self.normalise = normalise
-        self._clock = clock
-        self._on_new_mean = on_new_mean
+        self._caller_settings = (normalise, clock, on_new_mean)
         self.callers: list[Caller] = []
-        for stage in stages:
-            self.insert(len(self.callers), stage)
+        names = {caller.stage.name for caller in stages if isinstance(caller, Caller)}
+        for number, stage in enumerate(stages, start=1):
+            if isinstance(stage, Caller):
+                self.callers.append(stage)
+                continue
+            new = stage if isinstance(stage, Stage) else Stage(stage)
+            if new.name in names:
+                new = replace(new, name=f"{new.name} {number}")
+            if new.name in names:
+                raise SettingError(f"stages must have different names, got {new.name!r} twice")
+            names.add(new.name)
+            self.callers.append(Caller(new, *self._caller_settings))
 
     def __len__(self) -> int:
         return len(self.callers)
@@ -51,42 +61,15 @@ class StageList:
             return stage
         raise SettingError(f"stage must be one of {', '.join(self.names)}, got {stage!r}")
 
-    def insert(self, index: int, stage: Any) -> None:
-        """Insert a stage before the one at ``index``; a plain function becomes a stage."""
-        new = stage if isinstance(stage, Stage) else Stage(stage)
-        if new.name in self.names:
-            new = replace(new, name=f"{new.name} {index + 1}")
-        if new.name in self.names:
-            raise SettingError(f"stages must have different names, got {new.name!r} twice")
-        caller = Caller(new, self.normalise, self._clock, self._on_new_mean)
-        self.callers = [*self.callers[:index], caller, *self.callers[index:]]
-
-    def replace(self, index: int, stage: Any) -> None:
-        """Replace a stage by another, which may have the same name."""
-        before = self.callers
-        try:
-            self.callers = [*before[:index], *before[index + 1 :]]
-            self.insert(index, stage)
-        except SettingError:
-            self.callers = before
-            raise
-
-    def remove(self, index: int) -> None:
-        """Remove a stage."""
-        if len(self) == 1:
-            raise SettingError("the only stage must not be removed")
-        self.callers = [*self.callers[:index], *self.callers[index + 1 :]]
+    def splice(self, start: int, stop: int, *new: Any) -> StageList:
+        """Return a list with new stages in place of those from ``start`` to before ``stop``."""
+        stages = [*self.callers[:start], *new, *self.callers[stop:]]
+        return StageList(stages, *self._caller_settings)
 
     def reprice(self, costs: Sequence[float]) -> None:
-        """Give every stage a fixed price."""
-        if len(costs) != len(self):
-            raise SettingError(f"costs must have one price per stage, got {len(costs)}")
-        stages = [
-            replace(caller.stage, cost=cost)
-            for caller, cost in zip(self.callers, costs, strict=True)
-        ]
-        for caller, stage in zip(self.callers, stages, strict=True):
-            caller.stage = stage  # its circuit breaker and its limit stay as they are
+        """Give every stage a fixed price; circuit breakers and limits stay as they are."""
+        for caller, cost in zip(self.callers, costs, strict=True):
+            caller.stage = replace(caller.stage, cost=cost)
 
     def description(self, mistake_cost: float) -> dict[str, Any]:
         """Return names and prices as plain data, with no price where it differs by call."""

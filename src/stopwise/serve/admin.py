@@ -10,25 +10,25 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from stopwise.cascade import Cascade
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
 from stopwise.serve import audit_trail, messages
-from stopwise.serve.api import Json, body_of, host_of
+from stopwise.serve.api import Json, host_of
 from stopwise.serve.host import runs_elsewhere, runs_here
 from stopwise.serve.problems import ProblemError
 from stopwise.serve.views import cascade_view
 
 
-async def create_cascade(request: Request) -> Response:
+async def create_cascade(request: Request, new: messages.NewCascade) -> Response:
     """Add a cascade whose stages run elsewhere."""
-    new = await body_of(request, messages.NewCascade)
-    runtime = await asyncio.to_thread(host_of(request).create, **msgspec.structs.asdict(new))
+    cascade = Cascade(new.costs, new.mistake_cost, new.names)
+    runtime = await asyncio.to_thread(host_of(request).create, new.name, cascade, new.policy)
     return Json(await asyncio.to_thread(cascade_view, runtime), 201)
 
 
-async def change(request: Request) -> Response:
+async def change(request: Request, new: messages.Change) -> Response:
     """Change prices, freeze or thaw learning, or trust a stage again; what was seen stays."""
-    new = await body_of(request, messages.Change)
 
     def work(runtime: Runtime) -> None:
         stage = None if new.trust is None else runtime.engine.stages.index(new.trust)
@@ -44,9 +44,8 @@ async def change(request: Request) -> Response:
     return Json(await _apply(request, work))
 
 
-async def add_stage(request: Request) -> Response:
+async def add_stage(request: Request, new: messages.NewStage) -> Response:
     """Add a stage that runs elsewhere, at the end or before another one."""
-    new = await body_of(request, messages.NewStage)
     stage = Stage(runs_elsewhere, cost=new.cost, name=new.name)
 
     def work(runtime: Runtime) -> None:
@@ -94,9 +93,8 @@ async def list_tokens(request: Request) -> Response:
     return Json({"tokens": [msgspec.to_builtins(grant) for grant in grants]})
 
 
-async def create_token(request: Request) -> Response:
+async def create_token(request: Request, new: messages.NewToken) -> Response:
     """Make a token; this is the only time that it is shown."""
-    new = await body_of(request, messages.NewToken)
     create = host_of(request).tokens.create
     token = await asyncio.to_thread(create, new.scope, note=new.note, days=new.days)
     return Json({"token": token}, 201)

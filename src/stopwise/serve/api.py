@@ -11,7 +11,6 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from stopwise.errors import SettingError
 from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
 from stopwise.serve import messages
@@ -50,7 +49,16 @@ async def body_of(request: Request, kind: Any) -> Any:
     try:
         return _decoder(kind).decode(body)
     except msgspec.ValidationError as error:
-        raise broken_rule(error, body) from None
+        raise broken_rule(error, msgspec.json.decode(body)) from None
+
+
+def query_of(request: Request, kind: Any) -> Any:
+    """Return the query of a request as a typed message."""
+    query = dict(request.query_params)
+    try:
+        return msgspec.convert(query, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise broken_rule(error, query) from None
 
 
 def host_of(request: Request) -> Host:
@@ -76,10 +84,9 @@ async def read_cascade(request: Request) -> Response:
     return Json(await asyncio.to_thread(cascade_view, runtime_of(request)))
 
 
-async def ask(request: Request) -> Response:
+async def ask(request: Request, message: messages.Ask) -> Response:
     """The stage up to which to run a case, before it or after some outputs."""
-    runtime, message = runtime_of(request), await body_of(request, messages.Ask)
-    outputs = message.outputs
+    runtime, outputs = runtime_of(request), message.outputs
     _check_length(runtime, outputs)
     if message.n > 1:
         return Json({"stages": [runtime.ask(outputs) for _ in range(message.n)]})
@@ -87,20 +94,19 @@ async def ask(request: Request) -> Response:
     return Json({"stage": stage, "stop": bool(outputs) and stage < len(outputs)})
 
 
-async def tell(request: Request) -> Response:
+async def tell(request: Request, case: messages.Tell) -> Response:
     """Count the outputs of a case."""
-    runtime, message = runtime_of(request), await body_of(request, messages.Tell)
-    (outcome,) = await host_of(request).tell([_told_case(runtime, message)])
+    (outcome,) = await host_of(request).tell([_told_case(runtime_of(request), case)])
     if outcome == "conflict":
         raise ProblemError(
-            409, "The key belongs to another case", f"got {message.key!r} with other outputs"
+            409, "The key belongs to another case", f"got {case.key!r} with other outputs"
         )
     return Json({"outcome": outcome})
 
 
-async def tell_many(request: Request) -> Response:
+async def tell_many(request: Request, message: messages.TellMany) -> Response:
     """Count many cases, or none if a rule is broken; those with keys may be sent again."""
-    runtime, message = runtime_of(request), await body_of(request, messages.TellMany)
+    runtime = runtime_of(request)
     cases = [_told_case(runtime, case) for case in message.cases]
     return Json({"outcomes": await host_of(request).tell(cases)})
 
@@ -119,10 +125,9 @@ def _check_length(runtime: Runtime, outputs: Sequence[Any]) -> None:
         raise ProblemError(422, BROKEN_RULE, detail, name="outputs")
 
 
-async def run(request: Request) -> Response:
+async def run(request: Request, message: messages.Run) -> Response:
     """Answer a case with the stages that the server runs."""
     runtime = local_runtime(request, request.path_params["name"])
-    message = await body_of(request, messages.Run)
     return Json(result_view(await runtime.run(message.case, key=message.key), runtime))
 
 
@@ -154,26 +159,23 @@ def result_view(result: Result, runtime: Runtime) -> dict[str, Any]:
     }
 
 
-async def wanted_labels(request: Request) -> Response:
+async def wanted_labels(request: Request, query: messages.WantedLabels) -> Response:
     """Cases whose labels would help most; without their outputs, so that labels are blind."""
     runtime = runtime_of(request)
-    try:
-        n = int(request.query_params.get("n", "20"))
-    except ValueError:
-        n = -1
-    if n < 0:
-        raise SettingError("n must be a whole number >= 0")
-    shows = request.query_params.get("outputs") == "true"
     cases = [
-        {"key": case.key, "case": case.case, **({"outputs": list(case.outputs)} if shows else {})}
-        for case in await asyncio.to_thread(runtime.labels.wanted, min(n, 1000))
+        {
+            "key": case.key,
+            "case": case.case,
+            **({"outputs": list(case.outputs)} if query.outputs else {}),
+        }
+        for case in await asyncio.to_thread(runtime.labels.wanted, min(query.n, 1000))
     ]
     return Json({"cases": cases, "n_labels": runtime.labels.n_labels})
 
 
-async def add_label(request: Request) -> Response:
+async def add_label(request: Request, new: messages.NewLabel) -> Response:
     """Add the right answer of a case that was kept."""
-    runtime, new = runtime_of(request), await body_of(request, messages.NewLabel)
+    runtime = runtime_of(request)
     await asyncio.to_thread(runtime.labels.add, new.key, new.label)
     return Json({"n_labels": runtime.labels.n_labels})
 
@@ -222,12 +224,6 @@ async def history(request: Request) -> Response:
     return Json(await asyncio.to_thread(history_view, runtime_of(request)))
 
 
-async def if_a_mistake_cost(request: Request) -> Response:
+async def if_a_mistake_cost(request: Request, query: messages.WhatIf) -> Response:
     """The best single stage at another price of a mistake."""
-    try:
-        price = float(request.query_params.get("mistake_cost", ""))
-    except ValueError:
-        price = 0.0
-    if not 0 < price < float("inf"):
-        raise SettingError("mistake_cost must be a number > 0")
-    return Json(await asyncio.to_thread(what_if, runtime_of(request), price))
+    return Json(await asyncio.to_thread(what_if, runtime_of(request), query.mistake_cost))

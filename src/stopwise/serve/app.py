@@ -8,41 +8,26 @@ import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from types import FrameType
 from typing import Any
 
 import msgspec
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp
 
-from stopwise.errors import StopwiseError
-from stopwise.serve import admin, api, audit_trail, pages
+from stopwise.serve import admin, api, audit_trail, messages, pages
 from stopwise.serve.chat_api import complete, list_models
 from stopwise.serve.fast_path import FastPath
 from stopwise.serve.host import Host
 from stopwise.serve.metrics import metrics
 from stopwise.serve.middleware import Limits, RequestGuard
-from stopwise.serve.openapi import openapi
-from stopwise.serve.problems import handle, problem
+from stopwise.serve.openapi import Endpoint, openapi
+from stopwise.serve.problems import ProblemError
 
 Handler = Callable[[Request], Awaitable[Response]]
-
-# Starlette re-raises an `Exception` that is none of the others, so that it is logged.
-HANDLERS: dict[Any, Any] = dict.fromkeys(
-    (
-        StopwiseError,
-        msgspec.MsgspecError,
-        UnicodeDecodeError,
-        RecursionError,
-        HTTPException,
-        Exception,
-    ),
-    handle,
-)
 
 
 async def _metrics(request: Request) -> Response:
@@ -53,36 +38,36 @@ async def _metrics(request: Request) -> Response:
 
 BASE = "/api/cascades"
 ONE = f"{BASE}/{{name}}"
-# Method, path, the scope a token needs, and the function that answers; the busiest first.
-ROUTES: list[tuple[str, str, str, Handler]] = [
-    ("POST", f"{ONE}/ask", "tell", api.ask),
-    ("POST", f"{ONE}/tell", "tell", api.tell),
-    ("POST", f"{ONE}/tell-many", "tell", api.tell_many),
-    ("POST", f"{ONE}/run", "tell", api.run),
-    ("POST", "/v1/chat/completions", "tell", complete),
-    ("GET", "/v1/models", "read", list_models),
-    ("GET", BASE, "read", api.list_cascades),
-    ("POST", BASE, "admin", admin.create_cascade),
-    ("GET", ONE, "read", api.read_cascade),
-    ("PATCH", ONE, "admin", admin.change),
-    ("POST", f"{ONE}/stages", "admin", admin.add_stage),
-    ("DELETE", f"{ONE}/stages/{{stage}}", "admin", admin.remove_stage),
-    ("GET", f"{ONE}/labels", "tell", api.wanted_labels),
-    ("POST", f"{ONE}/labels", "tell", api.add_label),
-    ("GET", f"{ONE}/report", "read", pages.report),
-    ("GET", f"{ONE}/certificate", "read", api.certificate),
-    ("GET", f"{ONE}/events", "read", api.events),
-    ("GET", f"{ONE}/export", "admin", api.export),
-    ("GET", f"{ONE}/live", "read", api.live),
-    ("GET", f"{ONE}/stream", "read", api.stream),
-    ("GET", f"{ONE}/history", "read", api.history),
-    ("GET", f"{ONE}/what-if", "read", api.if_a_mistake_cost),
-    ("POST", "/api/audit", "read", pages.audit_file),
-    ("GET", "/metrics", "read", _metrics),
-    ("GET", "/api/tokens", "admin", admin.list_tokens),
-    ("POST", "/api/tokens", "admin", admin.create_token),
-    ("DELETE", "/api/tokens/{token_id}", "admin", admin.revoke_token),
-    ("GET", "/api/trail", "admin", admin.read_trail),
+# In the order in which the router tries them, the busiest first.
+ROUTES = [
+    Endpoint("POST", f"{ONE}/ask", "tell", api.ask, body=messages.Ask),
+    Endpoint("POST", f"{ONE}/tell", "tell", api.tell, body=messages.Tell),
+    Endpoint("POST", f"{ONE}/tell-many", "tell", api.tell_many, body=messages.TellMany),
+    Endpoint("POST", f"{ONE}/run", "tell", api.run, body=messages.Run),
+    Endpoint("POST", "/v1/chat/completions", "tell", complete, body=messages.ChatRequest),
+    Endpoint("GET", "/v1/models", "read", list_models),
+    Endpoint("GET", BASE, "read", api.list_cascades),
+    Endpoint("POST", BASE, "admin", admin.create_cascade, body=messages.NewCascade),
+    Endpoint("GET", ONE, "read", api.read_cascade),
+    Endpoint("PATCH", ONE, "admin", admin.change, body=messages.Change),
+    Endpoint("POST", f"{ONE}/stages", "admin", admin.add_stage, body=messages.NewStage),
+    Endpoint("DELETE", f"{ONE}/stages/{{stage}}", "admin", admin.remove_stage),
+    Endpoint("GET", f"{ONE}/labels", "tell", api.wanted_labels, query=messages.WantedLabels),
+    Endpoint("POST", f"{ONE}/labels", "tell", api.add_label, body=messages.NewLabel),
+    Endpoint("GET", f"{ONE}/report", "read", pages.report, query=messages.ReportFormat),
+    Endpoint("GET", f"{ONE}/certificate", "read", api.certificate),
+    Endpoint("GET", f"{ONE}/events", "read", api.events),
+    Endpoint("GET", f"{ONE}/export", "admin", api.export),
+    Endpoint("GET", f"{ONE}/live", "read", api.live),
+    Endpoint("GET", f"{ONE}/stream", "read", api.stream),
+    Endpoint("GET", f"{ONE}/history", "read", api.history),
+    Endpoint("GET", f"{ONE}/what-if", "read", api.if_a_mistake_cost, query=messages.WhatIf),
+    Endpoint("POST", "/api/audit", "read", pages.audit_file, query=messages.AuditFile),
+    Endpoint("GET", "/metrics", "read", _metrics),
+    Endpoint("GET", "/api/tokens", "admin", admin.list_tokens),
+    Endpoint("POST", "/api/tokens", "admin", admin.create_token, body=messages.NewToken),
+    Endpoint("DELETE", "/api/tokens/{token_id}", "admin", admin.revoke_token),
+    Endpoint("GET", "/api/trail", "admin", admin.read_trail),
 ]
 
 
@@ -99,7 +84,7 @@ def create_app(
     """
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
+    async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
         _end_streams_on_signals(host)
         sync_task = asyncio.create_task(host.sync_for_ever())
         yield {"host": host, "audits": OrderedDict()}
@@ -108,61 +93,74 @@ def create_app(
             await sync_task
         await host.close()
 
-    routes = [
-        Route(path, _guard(handler, scope, needs_token), methods=[method])
-        for method, path, scope, handler in ROUTES
-    ]
     document = openapi(ROUTES)
 
     async def describe(request: Request) -> Response:
         return api.Json(document)
 
-    routes += [
+    handlers = [_handler(endpoint, needs_token) for endpoint in ROUTES]
+    routes = [
+        *(
+            Route(endpoint.path, handler, methods=[endpoint.method])
+            for endpoint, handler in zip(ROUTES, handlers, strict=True)
+        ),
         Route("/openapi.json", describe),
         Route("/audits/{key}", pages.audit_page),
-        Route("/static/{path:path}", pages.static),
+        Mount("/static", pages.StaticFiles(directory=pages.STATIC)),
         Route("/healthz", _healthy),
         Route("/readyz", _ready),
         *(Route(path, pages.index) for path in ("/", "/audit", "/cascade/{name}", "/label/{name}")),
     ]
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=HANDLERS)
-    actions = {
-        path.rpartition("/")[2]: _guard(handler, scope, needs_token)
-        for _, path, scope, handler in ROUTES[:2]
-    }
+    ask, tell, *_ = handlers
     return RequestGuard(
-        FastPath(app, actions),
+        FastPath(Router(routes, lifespan=lifespan), {"ask": ask, "tell": tell}),
         limits or Limits(),
         is_local=not needs_token,
         log_requests=log_requests,
     )
 
 
-def _guard(handler: Handler, scope: str, needs_token: bool) -> Handler:
-    """Return a handler that requires a token of the scope, and records changes."""
-    if not needs_token and scope != "admin":
-        return handler
+def _handler(endpoint: Endpoint, needs_token: bool) -> Handler:
+    """Return what answers a request: it checks the token, reads messages and records changes."""
+    _, _, scope, answer, body, query = endpoint
+    is_change = scope == "admin" and endpoint.method != "GET"
 
-    async def guarded(request: Request) -> Response:
-        host, who = api.host_of(request), "local"
-        if needs_token:
-            kind, _, token = request.headers.get("authorization", "").partition(" ")
-            if kind.lower() != "bearer":
-                return problem(401, "A token is needed", "send Authorization: Bearer and a token")
-            tokens = host.tokens
-            grant = tokens.cached(token) or await asyncio.to_thread(tokens.grant, token)
-            if grant is None:
-                return problem(401, "The token is not valid", "it is unknown, revoked or expired")
-            who = request.scope["who"] = grant.token_id
-            if not grant.allows(scope):
-                detail = f"the token is for {grant.scope!r}, this needs {scope!r}"
-                return problem(403, "The token does not allow this", detail)
-        response = await handler(request)
-        if scope == "admin" and request.method != "GET" and response.status_code < 400:
-            await audit_trail.record(request, host.store, who)
+    async def handle(request: Request) -> Response:
+        who = await _token_id(request, scope) if needs_token else "local"
+        if body is not None:
+            arguments = [await api.body_of(request, body)]
+        else:
+            arguments = [] if query is None else [api.query_of(request, query)]
+        response = await answer(request, *arguments)
+        if is_change:
+            await asyncio.to_thread(
+                audit_trail.write,
+                api.host_of(request).store,
+                request.path_params.get("name", ""),
+                who=who,
+                did=f"{endpoint.method} {request.url.path}",
+                asked=msgspec.to_builtins(arguments[0]) if arguments else None,
+                request_id=request.scope["request_id"],
+            )
         return response
 
-    return guarded
+    return handle
+
+
+async def _token_id(request: Request, scope: str) -> str:
+    """Return the id of the token of a request, which has to allow the scope."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer":
+        raise ProblemError(401, "A token is needed", "send Authorization: Bearer and a token")
+    tokens = api.host_of(request).tokens
+    grant = tokens.cached(token) or await asyncio.to_thread(tokens.grant, token)
+    if grant is None:
+        raise ProblemError(401, "The token is not valid", "it is unknown, revoked or expired")
+    request.scope["who"] = grant.token_id
+    if not grant.allows(scope):
+        detail = f"the token is for {grant.scope!r}, this needs {scope!r}"
+        raise ProblemError(403, "The token does not allow this", detail)
+    return grant.token_id
 
 
 async def _healthy(request: Request) -> Response:
@@ -182,15 +180,10 @@ def _end_streams_on_signals(host: Host) -> None:
         return
     for number in (signal.SIGINT, signal.SIGTERM):
         previous = signal.getsignal(number)
-        if not callable(previous):
-            continue
+        if callable(previous):
+            signal.signal(number, partial(_stop, host, previous))
 
-        def stop(
-            number: int,
-            frame: FrameType | None,
-            previous: Callable[[int, FrameType | None], Any] = previous,
-        ) -> None:
-            host.is_closing = True
-            previous(number, frame)
 
-        signal.signal(number, stop)
+def _stop(host: Host, previous: Callable[..., Any], number: int, frame: FrameType | None) -> None:
+    host.is_closing = True
+    previous(number, frame)

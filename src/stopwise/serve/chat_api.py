@@ -6,33 +6,17 @@ import time
 import uuid
 from typing import Any
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from stopwise.errors import SettingError
-from stopwise.serve.api import Json, body_of, host_of, local_runtime
+from stopwise.serve.api import Json, host_of, local_runtime
 from stopwise.serve.host import runs_here
+from stopwise.serve.messages import ChatRequest
 
 
-class ChatMessage(msgspec.Struct):
-    """One message of a chat; other fields are ignored, as clients send many."""
-
-    role: str
-    content: Any
-
-
-class ChatRequest(msgspec.Struct):
-    """What an OpenAI client sends; parameters of models are ignored."""
-
-    model: str
-    messages: list[ChatMessage]
-    stream: bool = False
-
-
-async def complete(request: Request) -> Response:
+async def complete(request: Request, chat: ChatRequest) -> Response:
     """Answer the last message with the cascade that the model names."""
-    chat = await body_of(request, ChatRequest)
     if chat.stream:
         raise SettingError("stream must be false")
     if not chat.messages:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from stopwise.cascade import Cascade
 from stopwise.errors import InputError, SettingError, StageError, StoreUnavailableError
 from stopwise.patterns import Pattern
 from stopwise.runtime.event_log import EventLog
@@ -34,17 +35,13 @@ def runs_here(runtime: Runtime) -> bool:
     return all(c.stage.call is not runs_elsewhere for c in runtime.engine.stages.callers)
 
 
-def stages_elsewhere(costs: Sequence[float], names: Sequence[str] | None = None) -> list[Stage]:
-    """Return stages that clients run themselves."""
-    stage_names = names or [f"test {k + 1}" for k in range(len(costs))]
-    if len(stage_names) != len(costs) or len(set(stage_names)) != len(stage_names):
-        raise SettingError(
-            f"names must differ and be as many as costs, got {list(stage_names)} for {len(costs)}"
-        )
-    return [
+def elsewhere(cascade: Cascade) -> dict[str, Any]:
+    """Return the arguments of `Runtime` for a cascade whose stages clients run themselves."""
+    stages = [
         Stage(runs_elsewhere, cost=cost, name=name)
-        for name, cost in zip(stage_names, costs, strict=True)
+        for name, cost in zip(cascade.names, cascade.prices, strict=True)
     ]
+    return {"stages": stages, "mistake_cost": cascade.mistake_cost}
 
 
 class ToldCase(NamedTuple):
@@ -102,22 +99,13 @@ class Host:
                 runtime = self._runtimes[name]
         return runtime
 
-    def create(
-        self,
-        name: str,
-        *,
-        costs: list[float],
-        mistake_cost: float,
-        names: list[str] | None = None,
-        policy: str = "beliefs",
-    ) -> Runtime:
+    def create(self, name: str, cascade: Cascade, policy: str = "beliefs") -> Runtime:
         """Add a cascade whose stages run elsewhere."""
-        _check_name(name)
         with self._lock:
             record = self.store.cascade(name)
             if name in self._runtimes or (record is not None and record.version):
                 raise ProblemError(409, "The cascade exists already", f"got {name!r}")
-            runtime = self._runtime(name, stages_elsewhere(costs, names), mistake_cost, policy)
+            runtime = self._runtime(name, cascade, policy)
             runtime.events.version("started", runtime.cascade)
             runtime.events.record("policy", {"policy": policy})
             self._runtimes[name] = runtime
@@ -225,7 +213,8 @@ class Host:
 
     def _from_settings(self, name: str, settings: Mapping[str, Any]) -> Runtime:
         """Return a cascade of the configuration, with changes made since the file was changed."""
-        _check_name(name)
+        if not name or "/" in name or len(name) > 100:
+            raise SettingError(f"name must be 1 to 100 characters without '/', got {name!r}")
         stages = StageList(settings["stages"], str, time.monotonic)
         state = stages.cascade(settings.get("mistake_cost", 1.0)).to_state()
         events, record = EventLog(self.worker, name), self.store.cascade(name)
@@ -238,22 +227,14 @@ class Host:
             events.version("started", runtime.cascade)
         return runtime
 
-    def _runtime(self, name: str, stages: list[Stage], mistake_cost: float, policy: str) -> Runtime:
-        return Runtime(
-            name, stages=stages, mistake_cost=mistake_cost, policy=policy, store=self.worker
-        )
-
     def _from_state(self, name: str, state: Mapping[str, Any]) -> Runtime:
         """Return a cascade that an earlier run or another worker has created."""
         records = self.store.records("policy", name, limit=1)
         policy = records[-1].body["policy"] if records else "beliefs"
         try:
-            stages = stages_elsewhere(state["costs"], state["names"])
-            return self._runtime(name, stages, state["mistake_cost"], policy)
-        except (InputError, KeyError, TypeError) as error:
+            return self._runtime(name, Cascade.from_state(state), policy)
+        except InputError as error:
             raise SettingError(f"cascade {name!r} in the store cannot be used: {error}") from error
 
-
-def _check_name(name: str) -> None:
-    if not name or "/" in name or len(name) > 100:
-        raise SettingError(f"name must be 1 to 100 characters without '/', got {name!r}")
+    def _runtime(self, name: str, cascade: Cascade, policy: str) -> Runtime:
+        return Runtime(name, **elsewhere(cascade), policy=policy, store=self.worker)

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from stopwise.cascade import Cascade
 from stopwise.errors import SettingError
 from stopwise.serve import audit_trail
 from stopwise.serve.server_settings import ServerSettings, load_settings
@@ -38,19 +39,15 @@ class Launch:
 
     def host(self) -> Any:
         """Open the store and return its cascades."""
-        from stopwise.serve.host import Host, stages_elsewhere
+        from stopwise.serve.host import Host, elsewhere
 
         settings = self.settings
         cascades = dict(settings.cascades)
         if self.cascade:
-            stages = stages_elsewhere(self.cascade["costs"])
-            mistake_cost = self.cascade["mistake_cost"]
-            cascades[self.cascade["name"]] = {"stages": stages, "mistake_cost": mistake_cost}
-        worker = Worker(
-            settings.store,
-            durability=settings.durability,
-            directory=settings.journals or None,
-        )
+            cascade = Cascade(self.cascade["costs"], self.cascade["mistake_cost"])
+            cascades[self.cascade["name"]] = elsewhere(cascade)
+        journals = settings.journals or None
+        worker = Worker(settings.store, durability=settings.durability, directory=journals)
         return Host(worker, cascades)
 
     def app(self) -> Any:

@@ -1,8 +1,8 @@
-"""The bodies of requests as typed messages: the one definition of their fields."""
+"""Bodies and queries of requests as typed messages: the one definition of their fields."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -14,7 +14,7 @@ Cost = Annotated[float, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
-class Message(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class Message(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """A body that has these fields and no others."""
 
 
@@ -86,4 +86,47 @@ class NewToken(Message):
 
     scope: str
     note: Annotated[str, msgspec.Meta(max_length=200)] = ""
-    days: Positive = 365.0
+    days: Annotated[float, msgspec.Meta(gt=0, le=36_500)] = 365.0
+
+
+class ChatMessage(msgspec.Struct):
+    """One message of a chat; other fields are ignored, as clients send many."""
+
+    role: str
+    content: Any
+
+
+class ChatRequest(msgspec.Struct):
+    """What an OpenAI client sends; parameters of models are ignored."""
+
+    model: str
+    messages: list[ChatMessage]
+    stream: bool = False
+
+
+class WantedLabels(msgspec.Struct):
+    """How many cases to label, and whether with their outputs; then labels are not blind."""
+
+    n: Annotated[int, msgspec.Meta(ge=0)] = 20
+    outputs: bool = False
+
+
+class ReportFormat(msgspec.Struct):
+    """A report as JSON or as a page."""
+
+    format: Literal["json", "html"] = "json"
+
+
+class WhatIf(msgspec.Struct):
+    """Another price of a mistake."""
+
+    mistake_cost: Positive
+
+
+class AuditFile(msgspec.Struct):
+    """Prices and columns of the tests in a file, separated by commas, and the file's name."""
+
+    costs: str
+    mistake_cost: Positive
+    tests: str = ""
+    name: str = ""

@@ -1,4 +1,4 @@
-"""ASGI middleware for every request: limits, origin checks, headers, ids, logs, and tracing."""
+"""ASGI middleware for every request: limits, origins, headers, ids, errors, logs and tracing."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import secrets
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from urllib.parse import urlsplit
 
-from starlette.responses import Response
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stopwise.extras import load_extra
-from stopwise.serve.problems import ProblemError, problem
+from stopwise.serve.problems import ProblemError, response_for
 from stopwise.serve.server_settings import is_loopback
 
 logger = logging.getLogger("stopwise.serve")
@@ -44,7 +45,7 @@ class Limits:
 
 
 class RequestGuard:
-    """Refuse requests that are too large, too frequent or from another site.
+    """Refuse requests that are too large, too frequent or from another site; answer every error.
 
     With ``is_local`` only requests for a loopback name are answered. Without tokens, a page of
     another site must not reach the server through its own name that resolves to this machine.
@@ -62,7 +63,6 @@ class RequestGuard:
         self._allowances: dict[str, tuple[float, float]] = {}
         self._prefix = secrets.token_hex(4).encode()
         self._number = count(1)
-        self._good_hosts: set[bytes] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -78,6 +78,7 @@ class RequestGuard:
         max_bytes = self.limits.file_bytes if is_file else self.limits.body_bytes
         start = time.perf_counter()
         status = size = 0
+        failure: Exception | None = None
         is_post = scope["method"] == "POST"
 
         def sending(message: Message) -> Awaitable[None]:
@@ -98,43 +99,38 @@ class RequestGuard:
             message = await receive()
             size += len(message.get("body", b""))
             if size > max_bytes:
-                raise ProblemError(*_too_large(max_bytes))
+                raise _too_large(max_bytes)
             return message
 
-        is_chunked = (
-            b"content-length" not in request_headers or b"transfer-encoding" in request_headers
-        )
-        refusal = self._refusal(scope, request_headers, max_bytes)
         try:
-            if refusal is not None:
-                await refusal(scope, receive, sending)
-            else:
-                await self.app(scope, limited if is_chunked else receive, sending)
+            self._check(scope, request_headers, max_bytes)
+            await self.app(scope, limited, sending)
+        except ClientDisconnect:
+            return
+        except Exception as error:  # the client gets an answer in any case
+            failure = error
+            await response_for(error)(scope, receive, sending)
         finally:
             if self._log_requests or status >= 500:
-                _log(scope, status, time.perf_counter() - start)
+                _log(scope, status, time.perf_counter() - start, failure)
 
-    def _refusal(
-        self, scope: Scope, headers: dict[bytes, bytes], max_bytes: int
-    ) -> Response | None:
+    def _check(self, scope: Scope, headers: dict[bytes, bytes], max_bytes: int) -> None:
+        """Raise `ProblemError` for a request that is not to be answered."""
         length = headers.get(b"content-length")
         if length is not None and (not length.isdigit() or int(length) > max_bytes):
-            return problem(*_too_large(max_bytes))
+            raise _too_large(max_bytes)
         host = headers.get(b"host", b"")
-        if self._is_local and host not in self._good_hosts:
-            name = urlsplit(f"//{host.decode('latin-1')}").hostname or ""
-            if not is_loopback(name):
-                return problem(
-                    403, "The name is not local", "without tokens, only loopback names are served"
-                )
-            if len(self._good_hosts) < 100:
-                self._good_hosts.add(host)
+        if self._is_local and not _is_local_name(host):
+            raise ProblemError(
+                403, "The name is not local", "without tokens, only loopback names are served"
+            )
         origin = headers.get(b"origin")
         if origin is not None and origin.partition(b"://")[2] != host:
-            return problem(403, "The page is from elsewhere", "other sites may not use this server")
+            raise ProblemError(
+                403, "The page is from elsewhere", "other sites may not use this server"
+            )
         if not self._is_within_rate((scope.get("client") or ("",))[0]):
-            return problem(429, "Too many requests", "try again in a second")
-        return None
+            raise ProblemError(429, "Too many requests", "try again in a second")
 
     def _is_within_rate(self, client: str) -> bool:
         now = time.monotonic()
@@ -146,11 +142,17 @@ class RequestGuard:
         return n >= 1
 
 
-def _too_large(max_bytes: int) -> tuple[int, str, str]:
-    return 413, "The body is too large", f"a body must have at most {max_bytes} bytes"
+@lru_cache(100)
+def _is_local_name(host: bytes) -> bool:
+    return is_loopback(urlsplit(f"//{host.decode('latin-1')}").hostname or "")
 
 
-def _log(scope: Scope, status: int, seconds: float) -> None:
+def _too_large(max_bytes: int) -> ProblemError:
+    detail = f"a body must have at most {max_bytes} bytes"
+    return ProblemError(413, "The body is too large", detail)
+
+
+def _log(scope: Scope, status: int, seconds: float, failure: Exception | None) -> None:
     fields = {
         "request_id": scope["request_id"],
         "method": scope["method"],
@@ -161,7 +163,8 @@ def _log(scope: Scope, status: int, seconds: float) -> None:
         "who": scope.get("who", ""),
     }
     level = logging.ERROR if status >= 500 or not status else logging.INFO
-    logger.log(level, "request", extra={"fields": fields})
+    exc_info = failure if status == 500 else None
+    logger.log(level, "request", exc_info=exc_info, extra={"fields": fields})
 
 
 class Tracing:

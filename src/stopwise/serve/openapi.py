@@ -3,66 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
+from starlette.responses import Response
 
 from stopwise import __version__
-from stopwise.serve import admin, api, messages, pages
-from stopwise.serve.chat_api import ChatRequest, complete
+from stopwise.serve import admin
+from stopwise.serve.problems import Problem
 
-# The message in the body of a request, by the function that answers.
-BODIES: dict[Callable[..., Awaitable[Any]], type] = {
-    admin.create_cascade: messages.NewCascade,
-    admin.change: messages.Change,
-    admin.add_stage: messages.NewStage,
-    api.ask: messages.Ask,
-    api.tell: messages.Tell,
-    api.tell_many: messages.TellMany,
-    api.run: messages.Run,
-    api.add_label: messages.NewLabel,
-    admin.create_token: messages.NewToken,
-    complete: ChatRequest,
-}
+REFERENCE = "#/components/schemas/{name}"
+
+
+class Endpoint(NamedTuple):
+    """A route of the API, with what the OpenAPI document says of it."""
+
+    method: str
+    path: str
+    scope: str  # that a token needs
+    handler: Callable[..., Awaitable[Response]]
+    body: type | None = None  # the message that the handler receives, from the body
+    query: type | None = None  # or from the query
+
+
 CREATED = {admin.create_cascade, admin.add_stage, admin.create_token}
-QUERIES: dict[Callable[..., Awaitable[Any]], dict[str, Any]] = {
-    api.wanted_labels: {
-        "n": {"type": "integer", "minimum": 0, "default": 20},
-        "outputs": {"type": "string", "enum": ["true", "false"]},
-    },
-    api.if_a_mistake_cost: {"mistake_cost": {"type": "number", "exclusiveMinimum": 0}},
-    pages.audit_file: {
-        "costs": {"type": "string"},
-        "mistake_cost": {"type": "string"},
-        "tests": {"type": "string"},
-        "name": {"type": "string"},
-    },
-    pages.report: {"format": {"type": "string", "enum": ["json", "html"]}},
-}
-PROBLEM = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-    },
-}
 MEDIA = {"/metrics": "text/plain", "/stream": "text/event-stream"}
 
 
-def openapi(routes: list[tuple[str, str, str, Callable[..., Any]]]) -> dict[str, Any]:
-    """Return the document for routes of the form (method, path, scope, function)."""
-    bodies = list(BODIES.values())
-    schemas, components = msgspec.json.schema_components(
-        bodies, ref_template="#/components/schemas/{name}"
-    )
-    body_of = dict(zip(bodies, schemas, strict=True))
+def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """Return the document that describes some endpoints."""
+    bodies = [endpoint.body for endpoint in endpoints if endpoint.body is not None]
+    _, schemas = msgspec.json.schema_components([*bodies, Problem], ref_template=REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
-    for method, path, scope, handler in routes:
-        paths.setdefault(path, {})[method.lower()] = _operation(path, scope, handler, body_of)
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -72,42 +47,51 @@ def openapi(routes: list[tuple[str, str, str, Callable[..., Any]]]) -> dict[str,
         },
         "paths": paths,
         "components": {
-            "schemas": {**components, "Problem": PROBLEM},
+            "schemas": schemas,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{}, {"token": []}],
     }
 
 
-def _operation(
-    path: str, scope: str, handler: Callable[..., Any], body_of: dict[type, Any]
-) -> dict[str, Any]:
+def _operation(endpoint: Endpoint) -> dict[str, Any]:
+    path, handler = endpoint.path, endpoint.handler
     media = next((m for end, m in MEDIA.items() if path.endswith(end)), "application/json")
     status = "201" if handler in CREATED else "204" if handler is admin.revoke_token else "200"
     content: dict[str, Any] = {} if status == "204" else {"content": {media: {}}}
-    reference = {"$ref": "#/components/schemas/Problem"}
-    problem = {"content": {"application/problem+json": {"schema": reference}}}
+    problem = {"content": {"application/problem+json": {"schema": _reference("Problem")}}}
     operation: dict[str, Any] = {
         "operationId": handler.__name__.strip("_"),
         "summary": (handler.__doc__ or "").strip().splitlines()[0],
-        "description": f"Needs the scope {scope!r} where tokens are asked for.",
+        "description": f"Needs the scope {endpoint.scope!r} where tokens are asked for.",
         "parameters": [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
             for name in re.findall(r"{(\w+)}", path)
         ]
-        + [
-            {"name": name, "in": "query", "required": False, "schema": schema}
-            for name, schema in QUERIES.get(handler, {}).items()
-        ],
+        + _query_parameters(endpoint.query),
         "responses": {
             status: {"description": "Done", **content},
             "default": {"description": "Refused", **problem},
         },
     }
-    if handler in BODIES:
-        schema = body_of[BODIES[handler]]
+    if endpoint.body is not None:
+        schema = _reference(endpoint.body.__name__)
         operation["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": schema}},
         }
     return operation
+
+
+def _query_parameters(query: type | None) -> list[dict[str, Any]]:
+    if query is None:
+        return []
+    (schema,) = msgspec.json.schema(query)["$defs"].values()
+    return [
+        {"name": name, "in": "query", "required": name in schema["required"], "schema": part}
+        for name, part in schema["properties"].items()
+    ]
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": REFERENCE.format(name=name)}

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from starlette import staticfiles
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
@@ -17,15 +18,10 @@ from stopwise.cascade import Cascade
 from stopwise.errors import InputError, LogError, SettingError
 from stopwise.lists import comma_separated
 from stopwise.serve.api import Json, runtime_of
+from stopwise.serve.messages import AuditFile, ReportFormat
 from stopwise.serve.problems import ProblemError
 
 STATIC = Path(__file__).parent / "static"
-TYPES = {
-    ".css": "text/css",
-    ".html": "text/html",
-    ".js": "text/javascript",
-    ".svg": "image/svg+xml",
-}
 MAX_PAGES = 20  # of audits that are kept in memory, the newest
 # A report has styles and a script of its own; in a sandbox it has no access to anything here.
 REPORT_POLICY = (
@@ -34,26 +30,24 @@ REPORT_POLICY = (
 )
 
 
+class StaticFiles(staticfiles.StaticFiles):
+    """The dashboard's files, which a browser may keep for an hour."""
+
+    def file_response(self, *args: Any, **settings: Any) -> Response:
+        """Return a response with a file."""
+        response = super().file_response(*args, **settings)
+        response.headers["cache-control"] = "max-age=3600"
+        return response
+
+
 async def index(request: Request) -> Response:
     """The one page of the dashboard; its script looks at the path."""
     return FileResponse(STATIC / "index.html", media_type="text/html")
 
 
-async def static(request: Request) -> Response:
-    """One of the dashboard's files."""
-    path = (STATIC / request.path_params["path"]).resolve()
-    if not path.is_relative_to(STATIC) or path.suffix not in TYPES or not path.is_file():
-        raise ProblemError(404, "There is no such file", request.url.path)
-    headers = {"cache-control": "max-age=3600"}
-    return FileResponse(path, media_type=TYPES[path.suffix], headers=headers)
-
-
-async def audit_file(request: Request) -> Response:
+async def audit_file(request: Request, query: AuditFile) -> Response:
     """Audit a CSV file; the answer has the advice, the summary and where the page is."""
-    body = await request.body()
-    query = request.query_params
-    arguments = [query.get(name, "") for name in ("costs", "mistake_cost", "tests", "name")]
-    page, advice = await asyncio.to_thread(_audit, body, *arguments)
+    page, advice = await asyncio.to_thread(_audit, await request.body(), query)
     pages: OrderedDict[str, str] = request.scope["state"]["audits"]
     key = secrets.token_urlsafe(16)
     pages[key] = page
@@ -62,13 +56,13 @@ async def audit_file(request: Request) -> Response:
     return Json({**advice, "page": f"/audits/{key}"})
 
 
-async def report(request: Request) -> Response:
+async def report(request: Request, query: ReportFormat) -> Response:
     """The audit of what was seen: JSON, or the page with ``?format=html``."""
     try:
         audit = await asyncio.to_thread(runtime_of(request).report)
     except InputError as error:
         raise ProblemError(409, "There is nothing to report yet", str(error)) from error
-    if request.query_params.get("format") == "html":
+    if query.format == "html":
         return _page(await asyncio.to_thread(audit.to_html))
     return Response(audit.to_json(), media_type="application/json")
 
@@ -86,32 +80,28 @@ def _page(html: str) -> Response:
     return Response(html, media_type="text/html", headers=headers)
 
 
-def _audit(
-    body: bytes, costs: str, mistake_cost: str, tests: str, name: str
-) -> tuple[str, dict[str, Any]]:
+def _audit(body: bytes, query: AuditFile) -> tuple[str, dict[str, Any]]:
     from stopwise.auditing.pipeline import audit
     from stopwise.auditing.words.wording import box
     from stopwise.reading import open_log
 
     try:
-        prices = [float(part) for part in comma_separated(costs)]
-        price = float(mistake_cost)
+        prices = [float(part) for part in comma_separated(query.costs)]
     except ValueError:
-        raise SettingError(
-            f"costs and mistake_cost must be numbers, got {costs!r} and {mistake_cost!r}"
-        ) from None
+        raise SettingError(f"costs must be numbers, got {query.costs!r}") from None
     with TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
         path.write_bytes(body)
         try:
-            columns = comma_separated(tests) or list(open_log(path).columns)
+            columns = comma_separated(query.tests) or list(open_log(path).columns)
             if len(columns) != len(prices):
                 raise SettingError(
                     f"costs must have one price per test, got {len(prices)} for "
                     f"{', '.join(columns)}"
                 )
-            report = audit(path, Cascade(prices, price, columns), tests=columns)
+            cascade = Cascade(prices, query.mistake_cost, columns)
+            report = audit(path, cascade, tests=columns)
         except LogError as error:  # with the client's name for the file
             message = str(error).replace(f"{folder}/", "")
-            raise LogError(message.replace(path.name, name[:100] or path.name)) from None
+            raise LogError(message.replace(path.name, query.name[:100] or path.name)) from None
     return report.to_html(), {"advice": asdict(box(report)), "summary": report.summary()}

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 
 from stopwise.errors import (
@@ -23,20 +22,23 @@ BROKEN_RULE = "The request breaks a rule"
 MAX_SHOWN = 100  # characters of a value that a message repeats
 
 
+class Problem(msgspec.Struct, kw_only=True):
+    """Why a request was refused, with the name and the value of a field that breaks a rule."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    name: str | msgspec.UnsetType = msgspec.UNSET
+    value: str | msgspec.UnsetType = msgspec.UNSET
+
+
 class ProblemError(StopwiseError):
     """A request that is refused, with its HTTP status."""
 
-    def __init__(self, status: int, title: str, detail: str, **more: Any) -> None:
+    def __init__(self, status: int, title: str, detail: str, **field: str) -> None:
         super().__init__(detail)
-        self.status = status
-        self.title = title
-        self.more = more
-
-
-def problem(status: int, title: str, detail: str, **more: Any) -> Response:
-    """Return a response of the type application/problem+json."""
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
-    return Response(_encoder.encode(body), status, media_type="application/problem+json")
+        self.problem = Problem(title=title, status=status, detail=detail, **field)
 
 
 # The first kind that fits decides status and title.
@@ -52,21 +54,20 @@ KINDS: list[tuple[type[Exception], int, str]] = [
 ]
 
 
-def broken_rule(error: msgspec.ValidationError, body: bytes) -> ProblemError:
-    """Return the problem of a body that breaks a rule: its name, the rule and the value.
+def broken_rule(error: msgspec.ValidationError, value: Any) -> ProblemError:
+    """Return the problem of a body or query that breaks a rule: its name, the rule and the value.
 
     >>> class Ask(msgspec.Struct):
     ...     outputs: list[str]
-    >>> body = b'{"outputs": ["urgent", 3]}'
+    >>> body = {"outputs": ["urgent", 3]}
     >>> try:
-    ...     msgspec.json.decode(body, type=Ask)
+    ...     msgspec.convert(body, type=Ask)
     ... except msgspec.ValidationError as error:
     ...     print(broken_rule(error, body))
     outputs[1]: Expected `str`, got `int`; the value is 3
     """
     rule, _, place = str(error).partition(" - at `$")
     name = place.strip(".`") or "body"
-    value = msgspec.json.decode(body)
     for step in re.findall(r"[^.`\[\]]+", place):
         value = value[int(step)] if isinstance(value, list) else value[step]
     text = _encoder.encode(value).decode()
@@ -76,17 +77,20 @@ def broken_rule(error: msgspec.ValidationError, body: bytes) -> ProblemError:
 
 
 def response_for(error: Exception) -> Response:
-    """Return the response for an error."""
+    """Return the response for an error, of the type application/problem+json."""
+    problem = _problem(error)
+    body = _encoder.encode(problem)
+    return Response(body, problem.status, media_type="application/problem+json")
+
+
+def _problem(error: Exception) -> Problem:
     if isinstance(error, ProblemError):
-        return problem(error.status, error.title, str(error), **error.more)
+        return error.problem
     if isinstance(error, HTTPException):
-        return problem(error.status_code, error.detail, "see /openapi.json for all routes")
+        detail = "see /openapi.json for all routes"
+        return Problem(title=error.detail, status=error.status_code, detail=detail)
     for kind, status, title in KINDS:
         if isinstance(error, kind):
-            return problem(status, title, str(error))
-    return problem(500, "The server has failed", "the reason is in the server's log")
-
-
-async def handle(request: Request, error: Exception) -> Response:
-    """Answer a request whose handler raised; registered for every exception."""
-    return response_for(error)
+            return Problem(title=title, status=status, detail=str(error))
+    detail = "the reason is in the server's log"
+    return Problem(title="The server has failed", status=500, detail=detail)

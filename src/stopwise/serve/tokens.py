@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stopwise.checks import finite_number, known_name
+from stopwise.checks import known_name
 from stopwise.errors import SettingError, StoreUnavailableError
 from stopwise.store import Record, Store
 
@@ -19,7 +19,6 @@ SCOPES = ("read", "tell", "admin")
 KIND = "token"
 PREFIX = "sw"
 CACHE_SECONDS = 5.0  # for which a token is accepted without another look into the store
-MAX_DAYS = 36_500
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,6 @@ class Tokens:
     def create(self, scope: str, *, note: str = "", days: float = 365.0) -> str:
         """Return a new token; this is the only time that it is shown."""
         known_name("scope", scope, SCOPES, SettingError)
-        if finite_number("days", days, SettingError, zero=False) > MAX_DAYS:
-            raise SettingError(f"days must be at most {MAX_DAYS}, got {days!r}")
         token_id, secret = secrets.token_hex(4), secrets.token_urlsafe(24)
         token = f"{PREFIX}_{token_id}_{secret}"
         now = self._clock()

@@ -52,7 +52,7 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
     rates = None
     if model is not None:  # where the data leave everything open, nothing is known
         rates = [
-            (float(rate), [float(low), float(high)]) if is_known((low, high)) else (None, None)
+            (float(rate), [float(low), float(high)]) if _is_known((low, high)) else (None, None)
             for rate, (low, high) in zip(model.error_rates, model.error_intervals, strict=True)
         ]
     certificate = policy.certificate() if hasattr(policy, "certificate") else None
@@ -150,7 +150,7 @@ def what_if(runtime: Runtime, mistake_cost: float) -> dict[str, Any]:
     table = to_table(runtime.learning.patterns(), cascade)
     model = getattr(runtime.learning.policy, "model", None)
     stages = [k for k in range(cascade.n_stages) if k not in runtime.engine.distrusted]
-    if model is None or not all(is_known(model.error_intervals[k]) for k in stages):
+    if model is None or not all(_is_known(model.error_intervals[k]) for k in stages):
         stage = sound_stage(table.disagreement, cascade)
         best = cascade.n_stages - 1 if stage is None else stage
         return {"stage": max([k for k in stages if k <= best] or [0]), "costs_per_1000": None}
@@ -159,8 +159,8 @@ def what_if(runtime: Runtime, mistake_cost: float) -> dict[str, Any]:
     return {"stage": min(stages, key=lambda k: float(costs[k])), "costs_per_1000": costs_in_use}
 
 
-def is_known(interval: Any) -> bool:
-    """Whether an interval says anything: one from nothing to everything does not."""
+def _is_known(interval: Any) -> bool:
+    """Whether an interval of an error rate excludes more than the last half percent at an end."""
     low, high = interval
     return bool(low > 0.005 or high < 0.995)
 

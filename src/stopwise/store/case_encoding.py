@@ -1,9 +1,8 @@
 """Cases as text, the form in which a store counts them.
 
-A case is a compact JSON list of the outputs. Where a stage or a label belongs to it, the outputs
-come first as a list of their own: ``[outputs, stage]`` or ``[outputs, stage, label]``. Pair counts,
-prefix counts and pattern tables all follow from how often each case was seen, and counts of cases
-add up over workers and time.
+A case is a compact JSON list of the outputs. On a tree the stage belongs to it: ``[outputs,
+stage]``. Pair counts, prefix counts and pattern tables all follow from how often each case was
+seen, and counts of cases add up over workers and time.
 """
 
 from __future__ import annotations
@@ -21,16 +20,13 @@ Counts = dict[str, int]
 
 
 class Case(NamedTuple):
-    """One case: its outputs, on a tree the stage, and a label if there was one."""
+    """One case: its outputs, and on a tree the stage."""
 
     outputs: tuple[Hashable, ...]
     stage: int | None = None
-    label: Hashable = None
 
 
-def case_text(
-    outputs: Iterable[Hashable], *, stage: int | None = None, label: Hashable = None
-) -> str:
+def case_text(outputs: Iterable[Hashable], *, stage: int | None = None) -> str:
     """Return the text under which a case is counted, or raise `OutputsError`.
 
     >>> case_text(["cat", None, 1])
@@ -41,9 +37,7 @@ def case_text(
     if isinstance(outputs, (str, bytes, Mapping)) or not isinstance(outputs, Iterable):
         raise OutputsError(f"outputs must be a sequence with one output a test, got {outputs!r}")
     case: list[Any] = [plain_output(y) for y in outputs]
-    if label is not None:
-        case = [case, stage, plain_output(label)]
-    elif stage is not None:
+    if stage is not None:
         case = [case, int(stage)]
     text = json.dumps(case, separators=(",", ":"), allow_nan=False)
     if len(text) > MAX_LETTERS:
@@ -58,11 +52,11 @@ def read_case(text: str) -> Case:
     """Return the case that `case_text` described.
 
     >>> read_case('[[0,1],2]')
-    Case(outputs=(0, 1), stage=2, label=None)
+    Case(outputs=(0, 1), stage=2)
     """
     value = json.loads(text)
     if value and isinstance(value[0], list):
-        return Case(tuple(value[0]), *value[1:])
+        return Case(tuple(value[0]), value[1])  # earlier releases could add a label
     return Case(tuple(value))
 
 
@@ -71,7 +65,7 @@ def check_case(text: str) -> str:
     try:
         case = read_case(text)
         is_case = text.startswith("[") and len(case.outputs) > 0
-        case_text(case.outputs, stage=case.stage, label=case.label)
+        case_text(case.outputs, stage=case.stage)
     except (ValueError, TypeError, LookupError, RecursionError):
         is_case = False
     if not is_case:
@@ -80,10 +74,10 @@ def check_case(text: str) -> str:
 
 
 def tellable(counts: Mapping[str, int]) -> dict[Any, int]:
-    """Return counts by case in the form that ``tell_many`` takes; labels are left out.
+    """Return counts by case in the form that ``tell_many`` takes.
 
-    >>> tellable({"[0,1]": 3, '[[0,1],null,1]': 1})
-    {(0, 1): 4}
+    >>> tellable({"[0,1]": 3, "[[0],2]": 1})
+    {(0, 1): 3, ((0,), 2): 1}
     """
     cases: dict[Any, int] = {}
     for text, times in counts.items():

@@ -87,7 +87,6 @@ class KeyedTell:
     cascade: str
     key: str
     case: str
-    times: int = 1
     bucket: int = 0
     amends: bool = False
 

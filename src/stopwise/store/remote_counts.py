@@ -19,7 +19,6 @@ class Update:
     epoch has begun: then the learner must be rebuilt from `SharedCounts.totals`.
     """
 
-    epoch: int
     is_rebuild: bool
     added: Counts = field(default_factory=dict)
     damaged: tuple[str, ...] = ()

@@ -51,14 +51,7 @@ class SharedCounts:
         self._read()
         self._schedule.succeeded(n_told=self.n_told, seconds=0.0)
 
-    def tell(
-        self,
-        outputs: Iterable[Hashable],
-        *,
-        stage: int | None = None,
-        label: Hashable = None,
-        times: int = 1,
-    ) -> None:
+    def tell(self, outputs: Iterable[Hashable], *, stage: int | None = None) -> None:
         """Count a case; when this returns it is as safe as the worker's durability says.
 
         Raises `JournalFullError` if there is no room: then the case is not counted.
@@ -68,14 +61,14 @@ class SharedCounts:
             if not self._bucket_start <= worker.clock() < self._bucket_end:
                 self._next_bucket()
             try:
-                line, text = self._line_cache[outputs, stage, label, times]
+                line, text = self._line_cache[outputs, stage]
             except (KeyError, TypeError):
-                line, text = self._line(outputs, stage, label, times)
+                line, text = self._line(outputs, stage)
             journal = worker.journal
             if journal is not None:
                 journal.append(line)
-            self._row[text] = self._row.get(text, 0) + times
-            self.n_told += times
+            self._row[text] = self._row.get(text, 0) + 1
+            self.n_told += 1
             end = journal.end if journal is not None and journal.is_durable else 0
         if end and journal is not None:
             journal.flush(end)
@@ -211,19 +204,16 @@ class SharedCounts:
         self._row = worker.rows.setdefault(self._row_key, {})
         self._line_cache.clear()
 
-    def _line(
-        self, outputs: Iterable[Hashable], stage: int | None, label: Hashable, times: int
-    ) -> tuple[bytes, str]:
-        whole_number("times", times, OutputsError, least=1)
-        text = case_text(outputs, stage=stage, label=label)
+    def _line(self, outputs: Iterable[Hashable], stage: int | None) -> tuple[bytes, str]:
+        text = case_text(outputs, stage=stage)
         if text not in self._row:
             self._check_room(self._row, 1)
         if len(self._line_cache) >= MAX_CASES:
             self._line_cache.clear()
         has_journal = self.worker.journal is not None
-        entry = journal_line([*self._row_key, text, times]) if has_journal else b"", text
+        entry = journal_line([*self._row_key, text, 1]) if has_journal else b"", text
         if isinstance(outputs, tuple):
-            self._line_cache[outputs, stage, label, times] = entry
+            self._line_cache[outputs, stage] = entry
         return entry
 
     def _check_room(self, row: Counts, n_new: int) -> None:
@@ -252,4 +242,4 @@ class SharedCounts:
             additions, is_reduced = remote.apply(changes)
             self._schedule.note_read()
         is_rebuild = is_first or is_new or is_reduced
-        return Update(self.epoch, is_rebuild, {} if is_rebuild else additions, changes.damaged)
+        return Update(is_rebuild, {} if is_rebuild else additions, changes.damaged)

@@ -17,7 +17,7 @@ TellKey = tuple[str, str]  # cascade and key
 
 def tell_keyed(tx: Transaction, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
     """Count the tells whose keys are new, and return the outcome of each."""
-    digests = [((t.cascade, t.key), _digest(t)) for t in tells]
+    digests = [((t.cascade, t.key), _digest(t.case)) for t in tells]
     first: dict[TellKey, str] = {}
     for key, digest in digests:
         first.setdefault(key, digest)
@@ -46,8 +46,8 @@ def tell_keyed(tx: Transaction, worker: str, tells: Sequence[KeyedTell]) -> list
     return outcomes
 
 
-def _digest(tell: KeyedTell) -> str:
-    return hashlib.sha256(f"{tell.times} {tell.case}".encode()).hexdigest()
+def _digest(case: str) -> str:
+    return hashlib.sha256(f"1 {case}".encode()).hexdigest()  # the 1 is part of stored digests
 
 
 def _replace_digest(tx: Transaction, key: TellKey, before: str, after: str) -> bool:
@@ -66,9 +66,8 @@ def _subtract(tx: Transaction, tell: KeyedTell, before: str) -> bool:
     entries = tx.run(f"{SELECT} {where} {tx.locking}", (tell.cascade, epoch, f"%{KEYS}", MERGED))
     for row in read_rows(entries)[0]:
         for text, times in row.counts.items():
-            old = replace(tell, case=text)
-            if times >= tell.times and _digest(old) == before:
-                add_rows(tx, [replace(row, counts={text: -tell.times})])
+            if times > 0 and _digest(text) == before:
+                add_rows(tx, [replace(row, counts={text: -1})])
                 return True
     return False
 
@@ -99,5 +98,5 @@ def _count(tx: Transaction, worker: str, tells: Iterable[KeyedTell]) -> None:
         if tell.cascade not in epochs:
             epochs[tell.cascade] = ensure_cascade(tx, tell.cascade).epoch
         key = (tell.cascade, epochs[tell.cascade], tell.bucket)
-        add_counts(counts_by_row.setdefault(key, {}), {tell.case: tell.times})
+        add_counts(counts_by_row.setdefault(key, {}), {tell.case: 1})
     add_rows(tx, [Row(*key, worker, counts) for key, counts in counts_by_row.items()])

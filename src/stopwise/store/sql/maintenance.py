@@ -59,23 +59,24 @@ def info(database: Database, store_id: str, schema: int) -> StoreInfo:
     return database.read(work)
 
 
-def intact_rows(tx: Transaction, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-    """Return the rows that a query finds; damaged ones are moved into quarantine."""
-    rows: list[Row] = []
+def intact_rows(
+    tx: Transaction, sql: str, values: Sequence[Any] = ()
+) -> tuple[list[Row], list[str]]:
+    """Return what `read_rows` returns for a query, and move damaged rows into quarantine."""
+    rows, damage = [], []
     for entry in tx.run(sql, values):
-        intact, damage = read_rows([entry])
+        intact, problems = read_rows([entry])
         rows += intact
-        if damage:
-            quarantine(tx, entry[:4], damage[0])
+        damage += problems
+        if problems:
+            quarantine(tx, entry[:4], problems[0])
             _invalidate_readers(tx, entry[0])
-    return rows
+    return rows, damage
 
 
 def check(tx: Transaction) -> list[str]:
     """Move every damaged row and record into quarantine; return their names and the damage."""
-    damage = read_rows(tx.run(SELECT))[1]
-    if damage:
-        intact_rows(tx, SELECT)
+    _, damage = intact_rows(tx, SELECT)
     for entry in tx.run(RECORDS):
         problems = read_records([entry])[1]
         if problems:
@@ -101,7 +102,7 @@ def compact(tx: Transaction, before: int | None, keep_keys: float | None) -> int
     )
     rows: list[Row] = []
     for worker in sorted(name + part for (name,) in workers for part in ("", KEYS)):
-        rows += intact_rows(tx, f"{SELECT} WHERE worker = ? {tx.locking}", (worker,))
+        rows += intact_rows(tx, f"{SELECT} WHERE worker = ? {tx.locking}", (worker,))[0]
         tx.run("DELETE FROM stopwise_counts WHERE worker = ?", (worker,))
     add_rows(tx, [Row(r.cascade, r.epoch, r.bucket, MERGED, r.counts) for r in rows])
     if before is not None:

@@ -77,7 +77,7 @@ class SqlStore:
             )
             if not entries:
                 return None
-            rows = maintenance.intact_rows(tx, f"{SELECT} WHERE worker = ?", (worker,))
+            rows, _ = maintenance.intact_rows(tx, f"{SELECT} WHERE worker = ?", (worker,))
             generation, position = entries[0]
             return protocol.Lease(worker, generation, position, tuple(rows))
 
