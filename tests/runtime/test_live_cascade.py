@@ -8,6 +8,7 @@ import pytest
 import stopwise as sw
 from stopwise.errors import CascadeError, OutputsError, SettingError, StoreUnavailableError
 from stopwise.runtime import Runtime, Stage
+from stopwise.store import KeyedTell
 from tests.faults import unavailable
 from tests.runtime.bit_cascade import bit, bit_runtime, echo, fixed, run
 
@@ -123,6 +124,24 @@ class TestChanges:
         runtime.remove_stage("bit 0")
         assert runtime.cascade.names == ("bit 5", "bit 1", "bit 2")
         assert runtime.learning.policy.counts.n_seen[1, 2] == 2
+
+    def test_a_change_of_stages_loses_no_case(self, url):
+        """Neither those with keys nor those that another process has yet to write."""
+        with bit_runtime(store=url) as first, bit_runtime(store=url) as second:
+            for k in range(5):
+                first.tell((0, 1, 1))
+                second.tell((0, 1, 1))
+                first.worker.tell_keyed([KeyedTell("test", f"k{k}", "[0,1,1]")])
+            first.add_stage(bit(5), before="bit 1")
+            assert first.learning.patterns() == {(0, None, 1, 1): 10}
+            second.worker.tell_keyed([KeyedTell("test", "late", "[0,1,1]")])
+            second.sync()
+            first.sync()
+            assert first.learning.patterns() == {(0, None, 1, 1): 16}
+            with pytest.raises(SettingError, match="another process has changed"):
+                second.remove_stage(1)
+        with bit_runtime(store=url) as third:
+            assert third.learning.patterns() == {(0, 1, 1): 16}
 
     def test_a_process_may_start_with_other_stages(self, url, caplog):
         with bit_runtime(store=url) as old:

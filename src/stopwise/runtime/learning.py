@@ -13,9 +13,9 @@ from stopwise.checks import known_name
 from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
 from stopwise.patterns import Pattern
 from stopwise.policies.registry import policy_class
-from stopwise.runtime.case_patterns import case_texts, for_stages
+from stopwise.runtime.case_patterns import case_texts
 from stopwise.runtime.engine import StoppingRule
-from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
+from stopwise.store import Record, SharedCounts, StageChange, Worker, case_text, tellable
 
 logger = logging.getLogger("stopwise.runtime")
 
@@ -89,6 +89,8 @@ class Learning:
         self.has_belief = hasattr(self.policy, "conclude")  # gives the chance to be right
         if self.policy.cascade != cascade or not cascade.is_chain:
             raise SettingError(f"policy must be for the chain of stages, got {self.policy!r}")
+        self.counts.sync()  # another process may have changed the stages since they were read
+        self._epoch = self.counts.epoch  # up to which changes of stages were noticed
         before = self._stored_names()
         if before in ((), cascade.names):
             self.rebuild(cascade)
@@ -135,8 +137,16 @@ class Learning:
 
     def check_current(self) -> None:
         """Raise `SettingError` if another process has changed the stages."""
+        if self.counts.epoch != self._epoch:
+            self._note_epoch()
         if self._is_outdated:
             raise SettingError(OUTDATED)
+
+    def _note_epoch(self) -> None:
+        """Find out whether the current epoch has other stages."""
+        with self.lock:
+            self._epoch, names = self.counts.epoch, self._stored_names()
+            self._is_outdated = names not in ((), self.cascade.names)
 
     def label(self, key: str, outputs: Pattern, label: Hashable, *, epoch: int) -> bool:
         """Store the right answer of a case that was counted; return whether it is new.
@@ -177,8 +187,7 @@ class Learning:
         n_rebuilt = self._n_rebuilt
         try:
             update = self.counts.sync()
-            with self.lock:
-                self._is_outdated = self._stored_names() not in ((), self.cascade.names)
+            self._note_epoch()
         except StoreUnavailableError:
             return
         if self._is_outdated:
@@ -242,13 +251,22 @@ class Learning:
     def change_stages(self, cascade: Cascade, before: Sequence[str | None], *, reason: str) -> None:
         """Begin an epoch for changed stages; ``before`` are the names of those before.
 
-        If several workers do so at once, one of them takes over the counts.
+        The store takes over what stages of the same name said, also what other workers have not
+        written yet. Raises `SettingError` if another process has just changed the stages.
         """
-        own_reason = f"{reason}, worker {self.counts.worker.name}"
+        sources = [before.index(name) if name in before else None for name in cascade.names]
+        change = StageChange(cascade.to_state(), sources)
         with self.lock:
-            patterns = for_stages(self.patterns(), before, cascade.names)
-            self.counts.open_epoch(own_reason)
-            record = self.store.get("epoch", self.name, f"{self.counts.epoch:08d}")
-            if record is None or record.body["reason"] == own_reason:
-                self.counts.tell_many(case_texts(patterns), is_past=True)
+            self.counts.open_epoch(reason, change)
+            while not self._has_other_stages(self.counts.epoch):  # an alarm was first
+                self.counts.open_epoch(reason, change)
+            self._epoch = self.counts.epoch
+            self._is_outdated = self._stored_names() != cascade.names
+            if self._is_outdated:
+                raise SettingError(OUTDATED)
             self.rebuild(cascade)
+
+    def _has_other_stages(self, epoch: int) -> bool:
+        """Whether an epoch began because the stages changed."""
+        record = self.store.get("epoch", self.name, f"{epoch:08d}")
+        return record is None or "sources" in record.body

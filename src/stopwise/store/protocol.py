@@ -16,6 +16,9 @@ MERGED = "merged"
 KEYS = "+keys"
 """The suffix of the name under which keyed tells of a worker are counted."""
 
+PAST = -1
+"""The bucket of cases from before: from a log, or from an earlier epoch."""
+
 BucketKey = tuple[str, int, int]
 """Cascade, epoch and time bucket, which identify a row among those of one worker."""
 
@@ -81,7 +84,8 @@ class Outcome(Enum):
 class KeyedTell:
     """A tell that may arrive more than once; ``case`` is the text that `case_text` gives.
 
-    With ``amends`` another case under the same key replaces what was told before.
+    With ``amends`` another case under the same key replaces what was told before. ``epoch`` is the
+    one whose stages the case has, if it is not the current one.
     """
 
     cascade: str
@@ -89,10 +93,22 @@ class KeyedTell:
     case: str
     bucket: int = 0
     amends: bool = False
+    epoch: int | None = None
 
     def __post_init__(self) -> None:
         if type(self.key) is not str or not self.key:  # a database may give 5 back as "5"
             raise SettingError(f"key must be a non-empty text, got {self.key!r}")
+
+
+@dataclass(frozen=True)
+class StageChange:
+    """Other stages for a cascade: its new description, and where each stage was before.
+
+    ``sources`` has an entry per stage: its index in the epoch before, ``None`` if it is new.
+    """
+
+    description: Mapping[str, Any]
+    sources: Sequence[int | None]
 
 
 @dataclass(frozen=True)
@@ -176,10 +192,13 @@ class Store(Protocol):
     def put_cascade(self, name: str, description: Mapping[str, Any]) -> CascadeRecord:
         """Add a version of a cascade, unless the current one has the same description."""
 
-    def open_epoch(self, cascade: str, *, expected: int, reason: str = "") -> int:
+    def open_epoch(
+        self, cascade: str, *, expected: int, reason: str = "", change: StageChange | None = None
+    ) -> int:
         """Return the current epoch, one more than ``expected`` if that was the current one.
 
-        Counts of earlier epochs are kept and no longer used.
+        Counts of earlier epochs are kept and no longer used. With a ``change`` of stages they are
+        taken over for the new ones, also those that workers write later.
         """
 
     def enter(

@@ -11,15 +11,13 @@ from stopwise.checks import whole_number
 from stopwise.errors import OutputsError, StoreError, StoreUnavailableError
 from stopwise.store.case_encoding import Counts, add_counts, case_text
 from stopwise.store.journal import journal_line
-from stopwise.store.protocol import BucketKey
+from stopwise.store.protocol import PAST, BucketKey, StageChange
 from stopwise.store.remote_counts import RECENT_BUCKETS, RemoteCounts, Staleness, Update
 from stopwise.store.sync_schedule import SyncSchedule
 
 if TYPE_CHECKING:
     from stopwise.store.worker import Worker
 
-PAST = -1
-"""The bucket of cases from before: from a log, or from an earlier epoch."""
 # Different cases in one bucket; if there are more, the outputs are free text.
 MAX_CASES = 20_000
 
@@ -137,9 +135,13 @@ class SharedCounts:
             self._schedule.succeeded(n_told=self.n_told, seconds=seconds)
             return update
 
-    def open_epoch(self, reason: str) -> Update:
-        """Begin a new epoch, unless another worker just has; earlier counts are no longer used."""
-        self.worker.store.open_epoch(self.cascade, expected=self.epoch, reason=reason)
+    def open_epoch(self, reason: str, change: StageChange | None = None) -> Update:
+        """Begin a new epoch, unless another worker just has; earlier counts are no longer used.
+
+        With a ``change`` of stages all counts are taken over for the new stages.
+        """
+        store = self.worker.store
+        store.open_epoch(self.cascade, expected=self.epoch, reason=reason, change=change)
         return self.sync()
 
     def totals(self) -> Counts:
