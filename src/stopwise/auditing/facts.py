@@ -14,8 +14,7 @@ from stopwise.auditing.bounds.identify import Ground, IdentifiedSet, ground_of
 from stopwise.auditing.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
 from stopwise.auditing.evidence.belief import Belief, belief_of
 from stopwise.auditing.evidence.dominance import StrongDominanceEvidence, strong_dominance
-from stopwise.auditing.evidence.missing import MissingOutputs, missing_outputs
-from stopwise.auditing.evidence.pair_bounds import DisagreementBounds
+from stopwise.auditing.evidence.missing import MissingOutputs, Pair, missing_outputs
 from stopwise.auditing.evidence.verdict import Verdict, judge
 from stopwise.auditing.interval import Interval
 from stopwise.auditing.labels.label_evidence import LabelEvidence, label_evidence
@@ -175,15 +174,17 @@ def facts_of(
             gaps = replace(gaps, p_values_of_labels=skipped_by_truth(table, strata))
         if is_drawn_by_agreement(table, strata):
             strata = LabelledCases.of(table, labels, by_agreement=True, space=space)
-    bounds = disagreement_bounds(table, gaps, assumptions, alpha)
-    verdict = judge(bounds, cascade)
+    disagreement, adjustable = table.disagreement, frozenset[Pair]()
+    if gaps is not None and any(a.gaps_are_random for a in assumptions):
+        disagreement = gaps.adjusted(disagreement)
+        adjustable = gaps.adjustable_pairs(cascade)
+    verdict = judge(table, disagreement, alpha=alpha, adjustable=adjustable)
     evidence = None if strata is None else label_evidence(strata, verdict, cascade, alpha=alpha)
     label_bounds = () if evidence is None else evidence.as_assumptions()
     # Tests that rarely disagree err about equally often: |γ_i - γ_j| <= P(Y^i ≠ Y^j).
-    high = bounds.high.tolist()
+    highs = {(i, j): verdict.pair(i, j).interval.high for i, j in sorted(adjustable)}
     gap_bounds = [
-        RateBounds("if gaps are random", i, j, -high[i][j], high[i][j])
-        for i, j in sorted(bounds.adjusted)
+        RateBounds("if gaps are random", *pair, -high, high) for pair, high in highs.items()
     ]
     without_labels = [*assumptions, *gap_bounds]
     identified_set = IdentifiedSet(table, (*without_labels, *label_bounds), unshared)
@@ -210,7 +211,7 @@ def facts_of(
         largest_differences=differences,
         proven_differences=proven_differences,
         prices=price_map(differences, proven_differences, guessed_errors(table, belief), cascade),
-        choices=choices(bounds.middle, belief.error_rates, regrets, cascade),
+        choices=choices(disagreement, belief.error_rates, regrets, cascade),
         belief=belief,
         missing=gaps,
         labels=evidence,
@@ -243,21 +244,3 @@ def guessed_errors(table: PatternTable, belief: Belief) -> FloatArray:
     gain = np.asarray(table.disagreement[:, -1] / 2)
     is_guess = table.cascade.is_chain and not belief.has_rates and not np.isnan(gain).any()
     return gain if is_guess else belief.error_rates
-
-
-def disagreement_bounds(
-    table: PatternTable,
-    gaps: MissingOutputs | None,
-    assumptions: Sequence[Assumption],
-    alpha: float,
-) -> DisagreementBounds:
-    """Bound the pairs: a missing output may be anything unless `MissingAtRandom` is assumed."""
-    if gaps is None:
-        return DisagreementBounds.of(table, alpha=alpha)
-    at_random = any(a.gaps_are_random for a in assumptions)
-    return DisagreementBounds.of(
-        table,
-        alpha=alpha,
-        biased=gaps.shares(adjusted=at_random),
-        at_random=gaps.adjustable_pairs(table.cascade) if at_random else (),
-    )

@@ -9,7 +9,7 @@ from stopwise.auditing import MissingAtRandom
 from stopwise.auditing.evidence.dependence import dependence
 from stopwise.auditing.evidence.missing import missing_outputs
 from stopwise.auditing.evidence.verdict import Finding
-from stopwise.auditing.facts import disagreement_bounds
+from stopwise.auditing.facts import facts_of
 from stopwise.cascade import Cascade
 from tests.auditing.worlds import draw, histogram_of
 
@@ -46,14 +46,11 @@ def test_a_router_over_many_values_is_covered():
     cascade = Cascade([0, 0.05, 0.2])
     for seed in range(6):
         _, log = intents(np.random.default_rng(seed), 1_000)
-        table = histogram_of(log, cascade)
         for assumed in (False, True):
-            bounds = disagreement_bounds(
-                table, missing_outputs(table), [MissingAtRandom()] * assumed, 0.05 / 3
-            )
-            for i, j in ((0, 1), (0, 2), (1, 2)):
-                truth = (outputs[:, i] != outputs[:, j]).mean()
-                assert bounds.low[i, j] <= truth <= bounds.high[i, j], (seed, assumed)
+            facts = facts_of(histogram_of(log, cascade), assumptions=[MissingAtRandom()] * assumed)
+            for pair in facts.verdict.pairs:
+                truth = (outputs[:, pair.shallow] != outputs[:, pair.deep]).mean()
+                assert truth in pair.interval, (seed, assumed)
 
 
 @pytest.mark.parametrize(("K", "n_classes"), [(3, 2), (3, 40), (6, 5), (8, 2)])
