@@ -26,7 +26,7 @@ from stopwise.auditing.price_map import PriceBand, price_map
 from stopwise.auditing.rules import Choice, choices
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.patterns import PatternTable
-from stopwise.reading.log_checks import odd_values
+from stopwise.reading.log_checks import odd_values, own_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,13 +159,12 @@ def facts_of(
     table: PatternTable,
     *,
     assumptions: Sequence[Assumption] = (),
-    unshared: tuple[Hashable, ...] = (),
     labels: Sequence[LabelledCase] | None = None,
     n_planned: int = 0,
     confidence: float = 0.95,
 ) -> Facts:
     """Compute all facts of a log from its patterns and labels."""
-    cascade, space = table.cascade, LabelSpace.of(assumptions, table.classes, unshared)
+    cascade, space = table.cascade, LabelSpace.of(assumptions, table)
     alpha = alpha_of_each(confidence)
     gaps, strata = missing_outputs(table), None
     if labels is not None:
@@ -187,15 +186,15 @@ def facts_of(
         RateBounds("if gaps are random", *pair, -high, high) for pair, high in highs.items()
     ]
     without_labels = [*assumptions, *gap_bounds]
-    identified_set = IdentifiedSet(table, (*without_labels, *label_bounds), unshared)
+    identified_set = IdentifiedSet(table, (*without_labels, *label_bounds))
     differences, costs = identified_set.largest_differences, cascade.cumulative_costs
     proven_differences = differences
     if label_bounds:
-        proven_differences = IdentifiedSet(table, without_labels, unshared).largest_differences
+        proven_differences = IdentifiedSet(table, without_labels).largest_differences
     regrets = worst_regrets(differences, costs)
     ground = None
     if regrets.min() <= TINY:
-        ground = ground_of(minimax_stage(regrets), table, without_labels, label_bounds, unshared)
+        ground = ground_of(minimax_stage(regrets), table, without_labels, label_bounds)
     plan = None
     if n_planned:
         plan = plan_labels(table, differences, n_labels=n_planned, alpha=alpha)
@@ -222,7 +221,7 @@ def facts_of(
             n for outputs, _, n in labels or () if len({outputs[k] for k in possible} - {None}) > 1
         ),
         odd_values=tuple(v for v in odd_values(table) if v not in space.never_right),
-        unshared_values=unshared,
+        unshared_values=own_words(table),
     )
 
 
