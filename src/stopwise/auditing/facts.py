@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from stopwise.auditing.labels.label_evidence import LabelEvidence, label_evidenc
 from stopwise.auditing.labels.label_plan import LabelPlan, disputed, plan_labels
 from stopwise.auditing.labels.labelled_cases import LabelledCase, LabelledCases
 from stopwise.auditing.labels.skipped import is_drawn_by_agreement, skipped_by_truth
-from stopwise.auditing.plain import plain
 from stopwise.auditing.price_map import PriceBand, price_map
 from stopwise.auditing.rules import Choice, choices
 from stopwise.cascade import Cascade, FloatArray
@@ -136,23 +134,6 @@ class Facts:
     def possible_stages(self) -> tuple[int, ...]:
         """The stages that may be best given the log, the assumptions and the labels."""
         return possible_stages(self.largest_differences, self.cascade.cumulative_costs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return every number as plain data for JSON; stages count from 0."""
-        table = self.table
-        data: dict[str, Any] = plain(self, without=("table",))
-        data["log"] = {
-            "n_cases": table.n_cases,
-            "n_blank": table.n_blank,
-            "n_patterns": len(table.weights),
-            "classes": plain(table.classes),
-            "patterns": [[plain(table.value(c)) for c in row] for row in table.codes.tolist()],
-            "counts": table.weights.tolist(),
-            "disagreement": plain(table.disagreement),
-        }
-        for name in ("worst_regrets", "minimax_stage", "guarantee", "is_known", "possible_stages"):
-            data[name] = plain(getattr(self, name))
-        return data
 
 
 def facts_of(
