@@ -121,11 +121,6 @@ class Facts:
         return self.guarantee <= TINY
 
     @property
-    def expected_costs(self) -> FloatArray:
-        """What stopping after each test is expected to cost in mistakes; NaN where unknown."""
-        return self.belief.error_rates + self.cascade.cumulative_costs
-
-    @property
     def has_telling_labels(self) -> bool:
         """Whether tests disagree on a labelled case; other labels do not compare tests."""
         return self.labels is not None and self.labels.n_telling > 0

@@ -104,7 +104,6 @@ def test_gaps_that_depend_on_what_came_after_are_seen_and_not_adjusted_by_what_c
         sw.audit(log, cascade, assumptions=[MissingAtRandom()] * at) for at in (False, True)
     )
     assert plain.facts.missing.dependent_tests == (0,)
-    assert plain.facts.missing.pairs_with_gaps == ((0, 1), (0, 2))
     assert plain.facts.missing.adjustable_pairs(cascade) == frozenset()
     for report in (plain, assumed):
         for i, j in ((0, 1), (0, 2)):

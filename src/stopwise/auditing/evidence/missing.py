@@ -89,16 +89,13 @@ class MissingOutputs:
         """The tests whose gaps depend on the right answer, as labels show; nothing adjusts that."""
         return _suspicious(self.p_values_of_labels)
 
-    @property
-    def pairs_with_gaps(self) -> tuple[Pair, ...]:
-        """The pairs that some case does not show."""
-        return tuple((p.shallow, p.deep) for p in self.pairs if p.has_gaps)
-
     def adjustable_pairs(self, cascade: Cascade) -> frozenset[Pair]:
         """Return the pairs whose gaps may depend on nothing but the outputs before them."""
         others = {*_suspicious(self.p_values_of_others), *self.refuted_tests}
         return frozenset(
-            (i, j) for i, j in self.pairs_with_gaps if not others & {*cascade.paths[j]}
+            (pair.shallow, pair.deep)
+            for pair in self.pairs
+            if pair.has_gaps and not others & {*cascade.paths[pair.deep]}
         )
 
     def adjusted(self, disagreement: FloatArray) -> FloatArray:
