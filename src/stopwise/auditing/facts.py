@@ -63,7 +63,7 @@ class Facts:
     plan
         Which cases to label, if a plan was asked for.
     ground
-        The least from which it follows that the minimax stage is best, ``None`` if it does not.
+        The weakest premises that prove the minimax stage best, ``None`` if nothing does.
     n_disputed
         The number of cases in which stages that may still be best disagree; only these can decide.
     n_disputed_labelled

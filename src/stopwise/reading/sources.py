@@ -118,7 +118,7 @@ def _select(con: Any, query: str, read: Callable[[Any], Hashable] = present) -> 
 
 def _from_sqlite(path: Path, table: str | None, query: str | None) -> IbisRows:
     con = load_ibis().sqlite.connect(path)
-    weakref.finalize(con, con.con.close)  # Ibis leaves it open, of which Python 3.13 warns
+    weakref.finalize(con, con.con.close)  # Ibis leaves it open, and Python 3.13 warns of that
     # Ibis makes a view of a query, and SQLite allows a view of one SELECT only.
     if query is not None:
         return SqliteRows(con.sql(query), con.con, "(" + query.rstrip("; \n") + "\n)")

@@ -17,14 +17,14 @@ CASCADE = Cascade([0.01, 0.1, 0.1])
 
 
 def intents(rng, n, n_classes=77):
-    """Many values, each of them rare; the large model runs where the others are not at one."""
+    """Many values, each of them rare; the large model runs where the others disagree."""
     _, outputs = draw(rng, n, [0.15, 0.10, 0.03], n_classes=n_classes)
     log = outputs.astype(object)
     log[outputs[:, 0] == outputs[:, 1], 2] = None
     return outputs, log
 
 
-def test_of_many_values_who_agrees_with_whom_is_tried():
+def test_for_many_values_the_agreement_is_tested():
     rng = np.random.default_rng(4)
     outputs, log = intents(rng, 1_000)
     ran = (outputs[:, 0] != outputs[:, 1]) ^ (rng.random(1_000) < 0.4)

@@ -51,7 +51,7 @@ def test_gaps_by_chance_in_a_sparse_log_do_not_shift_the_adjusted_share():
 
 
 def routed(seed=0, n_cases=8_000):
-    """Whoever got 1 from the cheap test was mostly not sent on, and there the answer changes."""
+    """Cases with 1 from the cheap test mostly ended there, though the answer would have changed."""
     rng = np.random.default_rng(seed)
     first = (rng.random(n_cases) < 0.65).astype(int)
     second = np.where(rng.random(n_cases) < np.where(first == 1, 0.31, 0.08), 1 - first, first)

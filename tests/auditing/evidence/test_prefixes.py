@@ -1,4 +1,4 @@
-"""Intervals for changed answers where the outputs so far decided who was tested further."""
+"""Intervals for changed answers where earlier outputs decided which cases were tested further."""
 
 from collections import Counter
 
@@ -17,7 +17,7 @@ CASCADE = Cascade([0.01, 0.1, 0.1])
 
 
 def routed(rng, n_cases):
-    """Whom the first test calls 1 is tested on, and on where the second does not agree."""
+    """Cases with 1 from the first test go on more often, and further if the second disagrees."""
     _, outputs = draw(rng, n_cases, [0.25, 0.12, 0.05])
     log = outputs.astype(object)
     second = rng.random(n_cases) < np.where(outputs[:, 0] == 1, 0.9, 0.2)
@@ -44,7 +44,7 @@ def test_looked_at_all_the_time_it_holds():
     assert all(n_missed[pair] <= 24 for pair in truth)
 
 
-def test_on_a_tree_only_the_way_there_counts():
+def test_on_a_tree_only_the_path_to_the_test_counts():
     rng = np.random.default_rng(3)
     _, log = routed(rng, 500)
     tree = Cascade([0.1] * 4, parents=[None, 0, 1, 0])
@@ -63,8 +63,8 @@ def test_prefixes_beyond_number():
     assert (interval.low, interval.high) == pytest.approx((0, 1), abs=0.05)
 
 
-def test_who_takes_gaps_to_be_chance_gets_a_verdict():
-    """Without that nothing can be said; with it the answer is the one the whole log gives."""
+def test_gaps_assumed_to_be_random_give_a_verdict():
+    """Without the assumption nothing can be said; with it the verdict is that of the whole log."""
     outputs, log = routed(np.random.default_rng(5), 60_000)
     cascade = Cascade([1, 15, 30], mistake_cost=100, names=["a", "b", "c"])
     whole = sw.audit(outputs, cascade)
@@ -84,7 +84,7 @@ def test_who_takes_gaps_to_be_chance_gets_a_verdict():
         assert whole.facts.verdict.pair(pair.shallow, pair.deep).disagreement in pair.interval
 
 
-def test_six_cases_of_a_thousand_are_no_ground_even_if_gaps_are_chance():
+def test_six_cases_of_a_thousand_prove_nothing_even_if_gaps_are_random():
     log = [[0, None], [1, None]] * 497 + [[0, 0], [1, 1]] * 3
     report = sw.audit(
         np.array(log, dtype=object), Cascade([0, 0.2]), assumptions=[MissingAtRandom()]

@@ -110,7 +110,7 @@ def _bounded_values(assumptions: Iterable[Assumption], law: PatternTable) -> tup
 
 
 class Ground(Enum):
-    """The least from which it follows that a stage is best."""
+    """The weakest premises from which it follows that a stage is best."""
 
     LOG = "log"
     ASSUMED = "assumptions"
@@ -124,7 +124,7 @@ def ground_of(
     assumptions: Sequence[Assumption],
     label_bounds: Sequence[Assumption],
 ) -> Ground:
-    """Return the least that proves ``stage`` best, given that everything together does.
+    """Return the weakest premises that prove ``stage`` best, given that all together do.
 
     ``label_bounds`` is what labels say.
     """
