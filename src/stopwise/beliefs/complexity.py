@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 
 from stopwise.beliefs.cases import Cases
-from stopwise.beliefs.em import ROUGHLY, Design, fit_all, posteriors
+from stopwise.beliefs.em import ROUGHLY, Design, fit_all, maximise, posteriors
 from stopwise.beliefs.nested import chain_logs, settles_down, unrelated_logs
-from stopwise.cascade import BoolArray, FloatArray
+from stopwise.cascade import FloatArray
 
 # The share of an average row of θ that comes from "one accuracy per test". With difficulty it is
 # not 0: hidden classes without any restriction need not be right answers.
@@ -35,15 +35,9 @@ class Complexity:
     n_levels: int = 1
     pair: tuple[int, ...] = ()
 
-    def varies(self, n_tests: int, n: int = 1) -> BoolArray | None:
-        """Return which tests err more on hard cases, ``n`` times; ``None`` if all do."""
-        if not self.pair:
-            return None
-        return np.repeat(np.isin(np.arange(n_tests), self.pair)[:, None], n, axis=1)
-
-    def tau(self, n_cases: float, n_classes: int) -> float:
+    def tau(self, n_cases: float | FloatArray, n_classes: int) -> FloatArray:
         """Return the number of cases that the prior of a row of θ is worth, at least one."""
-        return float(strengths(self.share, n_cases, n_classes * self.n_levels))
+        return strengths(self.share, n_cases, n_classes * self.n_levels)
 
 
 ONE_ACCURACY = Complexity(SHARES[-1])
@@ -132,14 +126,15 @@ def _best_share(
 ) -> tuple[Complexity, FloatArray]:
     """Return the share, and the best log likelihood of each pattern by the other half; (R, 2)."""
     shares, H = np.array(SHARES[kind.n_levels - 1 :]), kind.n_levels
-    start = design.with_levels(design.votes[:, None, :], H, kind.pair)
     weights, tau = _trials(halves, shares, design.n_classes * H)
+    chances = design.with_levels(design.votes[:, None, :], H, kind.pair)
+    start = maximise(design, weights[:, :, None] * chances, tau, kind.pair)
     fits = fit_all(
         design,
         weights,
         tau,
-        np.repeat(start, len(tau), axis=1),
-        varies=kind.varies(design.n_tests, len(tau)),
+        start,
+        pair=kind.pair,
         max_cycles=CYCLES * H,
         tolerance=ROUGHLY,
     )

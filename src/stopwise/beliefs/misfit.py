@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stopwise.beliefs.complexity import Complexity
-from stopwise.beliefs.em import Design, Fits, fit_all
+from stopwise.beliefs.em import Design, fit_all
 from stopwise.beliefs.hidden import Hidden
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.patterns import MISSING, row_numbers
@@ -190,12 +190,10 @@ def _refit(
     *,
     max_cycles: int = CYCLES,
 ) -> Hidden:
-    M = hidden.n_classes
-    tau = np.array([complexity.tau(float(counts.sum()), M)])
-    start = Fits.of(hidden.parameters)
-    design, varies = Design(codes, M), complexity.varies(codes.shape[1])
-    fits = fit_all(design, counts[:, None], tau, start, varies=varies, max_cycles=max_cycles)
-    return Hidden(fits.parameters[:, 0], M)
+    design, tau = Design(codes, hidden.n_classes), complexity.tau(counts.sum(), hidden.n_classes)
+    start, pair = hidden.parameters[:, None], complexity.pair
+    fits = fit_all(design, counts[:, None], tau, start, pair=pair, max_cycles=max_cycles)
+    return Hidden(fits.parameters[:, 0], hidden.n_classes)
 
 
 def _score_sums(
