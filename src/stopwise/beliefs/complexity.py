@@ -53,9 +53,7 @@ def strengths(share: float | FloatArray, n_cases: float | FloatArray, n_rows: in
     return np.asarray(part / (1 - part) * n_cases / n_rows + 1)
 
 
-def complexities(
-    design: Design, cases: Cases, rng: np.random.Generator, *, agreement_only: bool
-) -> list[Complexity]:
+def complexities(cases: Cases, rng: np.random.Generator) -> list[Complexity]:
     """Return the candidate models; the last is the best one without difficulty.
 
     The list is empty if outputs do not determine error rates, such as when the tests look nested.
@@ -70,14 +68,14 @@ def complexities(
     """
     if not cases.tell_rates:
         return []
-    if agreement_only:
+    if cases.agreement_only:
         return [ONE_ACCURACY]  # the values are made up, so errors cannot depend on them
     if cases.is_law:
         return [Complexity(0.0)]  # a law has no noise, so nothing can be overfitted
-    is_large = design.votes.size > LARGE
-    design, halves = _halves(design, cases.counts, rng)
+    design, halves = _halves(cases, rng)
     simple, logs = _best_share(design, halves, Complexity(0.0))
     hard: list[Complexity] = []
+    is_large = cases.design.votes.size > LARGE
     if not is_large and (design.codes >= 0).sum(axis=1).max() >= LEAST_TESTS:
         hard, logs = _with_difficulty(design, halves, logs)
     return [] if _looks_nested(design, halves, logs) else [*hard, simple]
@@ -167,11 +165,9 @@ def _mean_and_error(values: FloatArray, weights: FloatArray) -> tuple[float, flo
     return mean, float(np.sqrt(max(variance, 0.0) / n))
 
 
-def _halves(
-    design: Design, counts: FloatArray, rng: np.random.Generator
-) -> tuple[Design, FloatArray]:
+def _halves(cases: Cases, rng: np.random.Generator) -> tuple[Design, FloatArray]:
     """Return the patterns of both halves, and how many cases of each; shape (R, 2)."""
-    whole = np.rint(counts).astype(np.int64)
+    design, whole = cases.design, np.rint(cases.counts).astype(np.int64)
     if len(whole) > MAX_PATTERNS and whole.sum() > MAX_CASES:
         whole = rng.multivariate_hypergeometric(whole, MAX_CASES, method="marginals")
     first = rng.binomial(whole, 0.5)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stopwise.beliefs.em import Design, fit_all
+from stopwise.beliefs.em import fit_all
 from stopwise.beliefs.hidden import Hidden
 from stopwise.cascade import FloatArray
 
@@ -38,12 +38,11 @@ def spreads(model: LatentClasses) -> FloatArray:
 
 
 def _draw_rates(model: LatentClasses, n: int, rng: np.random.Generator) -> list[FloatArray]:
-    cases, M = model.cases, len(model.table.classes)
-    design, complexity = Design(cases.codes, M), model.complexity
+    cases, complexity, M = model.cases, model.complexity, len(model.table.classes)
     weights = rng.gamma(cases.counts[:, None], size=(len(cases.counts), n))
     tau = complexity.tau(weights.sum(axis=0), M)
     start = np.repeat(model.hidden.cut(M).parameters[:, None], n, axis=1)
-    fits = fit_all(design, weights, tau, start, pair=complexity.pair, max_cycles=CYCLES)
+    fits = fit_all(cases.design, weights, tau, start, pair=complexity.pair, max_cycles=CYCLES)
     return [
         model.redrawn(Hidden(fits.parameters[:, s], M), rng).errors(cases.codes, weights[:, s])
         for s in range(n)

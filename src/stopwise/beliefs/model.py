@@ -12,7 +12,6 @@ import numpy as np
 
 from stopwise.beliefs.cases import Cases
 from stopwise.beliefs.complexity import Complexity, complexities
-from stopwise.beliefs.em import Design
 from stopwise.beliefs.explain import explanation
 from stopwise.beliefs.fitting import choose_fit, continued_fit, later_is_right, votes_and_others
 from stopwise.beliefs.hidden import Hidden
@@ -128,17 +127,15 @@ class LatentClasses:
         start: LatentClasses | None,
         rng: np.random.Generator,
     ) -> LatentClasses:
-        design = Design(cases.codes, len(table.classes))
         earlier = start._on(table) if start is not None else None
         is_identified, is_settled = True, True
         if start is not None and earlier is not None and cases.tell_rates:
             is_settled, parameters = start.is_settled, earlier.parameters[:, None]
-            fit = continued_fit(design, cases.counts, start.complexity, parameters)
-        elif choices := complexities(design, cases, rng, agreement_only=table.agreement_only):
-            starts = votes_and_others(design, cases.counts, rng)
-            fit, is_settled = choose_fit(design, cases.counts, choices, starts)
+            fit = continued_fit(cases, start.complexity, parameters)
+        elif choices := complexities(cases, rng):
+            fit, is_settled = choose_fit(cases, choices, votes_and_others(cases, rng))
         else:
-            is_identified, fit = False, later_is_right(design, cases.counts)
+            is_identified, fit = False, later_is_right(cases)
         return cls(
             classes,
             fit.hidden.extended(len(classes)),
