@@ -249,9 +249,7 @@ def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) 
     each = min(n / CASES_A_PARAMETER, MAX_PARAMETERS) >= L + K * (M - 1) * L
     for k in range(K):
         was_run = codes[:, k] != MISSING
-        (rows,) = np.nonzero(was_run)
-        output = np.zeros((len(codes), M))
-        output[rows, codes[rows, k]] = 1.0
+        output = 1.0 * (codes[:, [k]] == np.arange(M))  # 0 throughout where there is none
         theta, levels = tests[k], chances.reshape(-1, H, M) * was_run[:, None, None]
         if (theta == theta[:, :1]).all():  # it does not depend on the level
             theta, levels = theta[:, :1], levels.sum(axis=1, keepdims=True)
@@ -265,7 +263,7 @@ def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) 
             continue
         columns.append(right.reshape(len(codes), -1))
         expected = np.einsum("rha,bha->rb", levels, theta)
-        columns.append(output * was_run[:, None] - expected - right.sum(axis=1))
+        columns.append(output - expected - right.sum(axis=1))
     return np.concatenate(columns, axis=1)
 
 
