@@ -100,7 +100,7 @@ def _object(
 
 
 def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a type as `stopwise.auditing.plain` writes it."""
+    """Return the schema of a type as `AuditReport.to_dict` writes it."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return {"anyOf": [_schema(part, definitions) for part in arguments]}

@@ -40,21 +40,6 @@ def test_belief_is_by_the_rule_of_bayes():
     assert list(model.belief([]).values()) == pytest.approx(model.prior.tolist())
 
 
-def test_no_neighbour_is_likelier():
-    table = law([0.6, 0.4], ASYMMETRIC)
-    model = LatentClasses.fit(table)
-
-    def likelihood(prior, confusion):
-        chances = law(prior, confusion).weights
-        return table.weights @ np.log(chances)
-
-    best = likelihood(model.prior, model.confusion)
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        first = np.clip(model.confusion[:, :, 0] + rng.normal(0, 0.02, (3, 2)), 1e-6, 1 - 1e-6)
-        assert likelihood(model.prior, np.stack([first, 1 - first], axis=2)) < best
-
-
 @pytest.mark.parametrize(("n_classes", "n"), [(2, 20_000), (5, 8_000), (12, 4_000)])
 def test_error_rates_are_found_in_a_sample(n_classes, n):
     """Within five standard errors: a false alarm in about one of a million runs."""
@@ -65,17 +50,6 @@ def test_error_rates_are_found_in_a_sample(n_classes, n):
     truth = (outputs != labels[:, None]).mean(axis=0)
     assert (np.abs(model.error_rates - truth) < 5 * spread).all()
     assert model.n_cases == n
-
-
-def test_missing_outputs_are_skipped():
-    """Five standard errors of the smallest group, 2,500 cases with all outputs."""
-    rng = np.random.default_rng(1)
-    outputs, labels = independent(rng, 20_000, [0.7, 0.8, 0.9])
-    truth = (outputs != labels[:, None]).mean(axis=0)
-    agreed = outputs[:, 0] == outputs[:, 1]
-    outputs[agreed & (rng.random(20_000) < 0.9), 2] = -1  # whoever stops by what was seen
-    model = LatentClasses.fit(table_of(outputs))
-    assert np.abs(model.error_rates - truth).max() < 5 * 0.5 / math.sqrt(2_500)
 
 
 def test_a_test_that_never_ran_has_no_rate_and_no_finite_cost():

@@ -83,10 +83,6 @@ class TestTable:
             *("fixed-stage:1", "100.0", "±", "0.0", "100.0%", "0.0%", "0.0%")
         ]
 
-    @pytest.mark.parametrize("family", sorted(FAMILIES))
-    def test_every_family_runs(self, family):
-        assert "weak dominance" in simulate("--family", family)
-
     @pytest.mark.parametrize("policy", sorted(NAMED_POLICIES))
     def test_every_policy_runs(self, policy):
         assert policy in simulate("--policies", policy)
@@ -96,9 +92,6 @@ class TestTable:
         assert text.startswith("cases: best stage 2 of 3, weak dominance holds")
         subset = simulate("--csv", str(cases), "--costs", "0,.1", "--tests", "first,third")
         assert subset.startswith("cases: best stage 2 of 2")
-
-    def test_processes_change_nothing(self):
-        assert simulate("--jobs", "2") == simulate()
 
 
 class TestJson:

@@ -48,12 +48,6 @@ def test_no_log_is_not_the_folder(log, main, monkeypatch):
     assert (code, out, err) == (2, "", "stopwise: log must be a path, got ''\n")
 
 
-def test_what_cannot_be_written_is_said_before_the_work(log, main):
-    code, out, err = main("audit", log, *PRICES, "--out", "/proc/sys/page.html")
-    assert (code, out) == (2, "")
-    assert "cannot be written" in err
-
-
 def test_a_plain_locale_reads_and_writes_all_names(tmp_path):
     """Where Python is kept from taking UTF-8 in its stead."""
     path, page = tmp_path / "größe.csv", tmp_path / "größe.html"

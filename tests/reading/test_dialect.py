@@ -178,15 +178,6 @@ def test_a_path_that_exists_is_that_path(name, kind, tmp_path):
     assert open_log(tmp_path / name, PAIR).table().n_cases == 3
 
 
-@pytest.mark.parametrize("folder", [False, True])
-def test_no_path_is_no_folder(folder, tmp_path, monkeypatch):
-    (tmp_path / "log.csv").write_text("a,b\n1,1\n")
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(LogError, match="log must be a path, got ''"):
-        open_log("", PAIR)
-    assert open_log("." if folder else "log.csv", PAIR).table().n_cases == 1
-
-
 WRITES = [
     "select a, b from log; drop view log",
     "copy (select 1) to 'stolen.csv'",

@@ -119,17 +119,6 @@ def test_what_is_masked_is_missing(dtype):
     assert_same(unmasked, open_log(numbers, CASCADE).table())
 
 
-def test_counts_of_pairs_are_those_of_the_cases():
-    table = open_log(np.array(ROWS, dtype=object), CASCADE).table()
-    for i in range(3):
-        assert table.n_observed[i] == sum(row[i] is not None for row in ROWS)
-        for j in range(3):
-            both = [(r[i], r[j]) for r in ROWS if r[i] is not None and r[j] is not None]
-            assert table.n_seen[i, j] == len(both)
-            assert table.n_disagreed[i, j] == sum(x != y for x, y in both)
-            assert table.disagreement[i, j] == sum(x != y for x, y in both) / len(both)
-
-
 def test_histograms_add_up():
     first, second = (
         PatternTable.from_rows(rows, [1] * len(rows), CASCADE) for rows in (ROWS[:9], ROWS[9:])
@@ -171,27 +160,6 @@ def test_columns_that_are_not_there(frame, settings, match):
 def test_files_that_are_not_there(name, tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         open_log(tmp_path / name, CASCADE)
-
-
-@pytest.mark.parametrize(
-    ("name", "match"),
-    [
-        ("bad.parquet", r"bad\.parquet cannot be read"),
-        ("cut.parquet", r"cut\.parquet cannot be read"),
-        ("log.xlsx", "CSV or Parquet"),
-    ],
-)
-def test_files_that_cannot_be_read(name, match, all_sources, tmp_path):
-    whole = all_sources["parquet"][0].read_bytes()
-    contents = {
-        "bad.parquet": b"PAR1 this is no parquet file PAR1",
-        "cut.parquet": whole[: len(whole) // 2],
-        "log.xlsx": b"PK",
-    }
-    (tmp_path / name).write_bytes(contents[name])
-    with pytest.raises(LogError, match=match) as caught:
-        open_log(tmp_path / name, CASCADE)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -254,18 +222,9 @@ def test_small_files_are_counted_as_the_engine_counts_them(text, tmp_path, monke
     assert results[0] == results[1]
 
 
-def test_compressed_text(frame, tmp_path):
-    path = tmp_path / "log.csv.zst"
-    with pa.output_stream(path, compression="zstd") as stream:
-        stream.write(frame.to_csv(index=False).encode())
-    assert_expected(open_log(path, CASCADE).table())
-
-
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"tests": ["a", "a", "b"]}, "tests must be different columns, got a, a, b"),
-        ({"tests": ["a", "b"]}, "one column per cost, got 2 for 3 costs"),
         ({"case_id": "visit"}, "must come with named columns"),
         ({"table": "visits"}, "must come with named columns"),
         ({"query": "SELECT * FROM log"}, "must come with named columns"),

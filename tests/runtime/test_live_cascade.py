@@ -101,7 +101,7 @@ class TestChanges:
     def test_a_price_that_is_none_changes_nothing(self):
         runtime = bit_runtime()
         with pytest.raises(
-            CascadeError, match=r"costs must be >= 0, got -5.0 at stage 2 \('bit 1'\)"
+            CascadeError, match=r"costs must be >= 0 and finite, got -5 at stage 2 \('bit 1'\)"
         ):
             runtime.set_costs([0, -5, 7])
         assert runtime.cascade.prices == (1, 1, 1)

@@ -11,7 +11,7 @@ from stopwise.auditing.interval import Interval
 
 
 class Certainty(Enum):
-    """How sure an advice is."""
+    """How sure the advice is."""
 
     PROVEN = "proven"  # it follows from the log and what is assumed
     LIKELY = "likely"  # labels or a model that fits say so clearly
@@ -19,7 +19,7 @@ class Certainty(Enum):
 
 
 class Basis(Enum):
-    """What an advice rests on."""
+    """What the advice rests on."""
 
     LOG = "log"
     ASSUMPTIONS = "assumptions"
@@ -41,7 +41,7 @@ class Payoff(Enum):
 
 
 class WarningKind(Enum):
-    """What a reader has to know before acting on an advice."""
+    """What a reader has to know before acting on the advice."""
 
     OUTLIER = "outlier"  # a test, advised or not, that disagrees with all others
     RULES_DISAGREE = "rules disagree"
@@ -58,7 +58,7 @@ class WarningKind(Enum):
 
 
 class NextStep(Enum):
-    """What would make an advice surer."""
+    """What would make the advice surer."""
 
     NOTHING = "nothing"
     MORE_CASES = "more cases"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,6 +12,8 @@ from stopwise.cascade import Cascade, FloatArray
 from stopwise.checks import known_name
 from stopwise.errors import SettingError
 from stopwise.outputs import known_value, matching
+from stopwise.patterns import PatternTable
+from stopwise.reading.log_checks import own_words
 
 
 @dataclass(frozen=True)
@@ -65,17 +67,12 @@ class LabelSpace:
     unseen: bool = False
 
     @classmethod
-    def of(
-        cls,
-        assumptions: Iterable[Assumption],
-        classes: Sequence[Hashable],
-        unshared: Sequence[Hashable] = (),
-    ) -> LabelSpace:
-        """Return what may be right under some assumptions; never a value in ``unshared``."""
-        rule, assumptions = "an output that is never right must be in the log", tuple(assumptions)
-        never = [known_value(rule, v, classes) for a in assumptions for v in a.never_right]
+    def of(cls, assumptions: Sequence[Assumption], table: PatternTable) -> LabelSpace:
+        """Return what may be right in a log; values that only the first test gives never are."""
+        rule = "an output that is never right must be in the log"
+        never = [known_value(rule, v, table.classes) for a in assumptions for v in a.never_right]
         unseen = any(a.allows_unseen for a in assumptions)
-        return cls(tuple(dict.fromkeys([*unshared, *never])), unseen)
+        return cls(tuple(dict.fromkeys([*own_words(table), *never])), unseen)
 
     def possible(self, classes: Sequence[Hashable]) -> list[int]:
         """Return the indices of the values in ``classes`` that may be right."""

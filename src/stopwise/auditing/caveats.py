@@ -1,4 +1,4 @@
-"""What a reader has to know before acting on an advice: kinds and numbers, the gravest first."""
+"""What a reader has to know before acting on the advice: kinds and numbers, the gravest first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OFTEN = 0.1  # and at least this often
 
 
 def warnings_of(facts: Facts, stage: int, certainty: Certainty) -> tuple[AdviceWarning, ...]:
-    """Return the warnings for an advice, the gravest first."""
+    """Return the warnings that go with the advice, the gravest first."""
     belief = () if certainty is Certainty.PROVEN else _of_belief(facts, stage, certainty)
     return (*belief, *_of_log(facts), *_of_labels(facts))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,20 +13,18 @@ from stopwise.auditing.bounds.identify import Ground, IdentifiedSet, ground_of
 from stopwise.auditing.bounds.regrets import TINY, minimax_stage, possible_stages, worst_regrets
 from stopwise.auditing.evidence.belief import Belief, belief_of
 from stopwise.auditing.evidence.dominance import StrongDominanceEvidence, strong_dominance
-from stopwise.auditing.evidence.missing import MissingOutputs, missing_outputs
-from stopwise.auditing.evidence.pair_bounds import DisagreementBounds
+from stopwise.auditing.evidence.missing import MissingOutputs, Pair, missing_outputs
 from stopwise.auditing.evidence.verdict import Verdict, judge
 from stopwise.auditing.interval import Interval
 from stopwise.auditing.labels.label_evidence import LabelEvidence, label_evidence
 from stopwise.auditing.labels.label_plan import LabelPlan, disputed, plan_labels
 from stopwise.auditing.labels.labelled_cases import LabelledCase, LabelledCases
 from stopwise.auditing.labels.skipped import is_drawn_by_agreement, skipped_by_truth
-from stopwise.auditing.plain import plain
 from stopwise.auditing.price_map import PriceBand, price_map
 from stopwise.auditing.rules import Choice, choices
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.patterns import PatternTable
-from stopwise.reading.log_checks import odd_values
+from stopwise.reading.log_checks import odd_values, own_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +63,7 @@ class Facts:
     plan
         Which cases to label, if a plan was asked for.
     ground
-        The least from which it follows that the minimax stage is best, ``None`` if it does not.
+        The weakest premises that prove the minimax stage best, ``None`` if nothing does.
     n_disputed
         The number of cases in which stages that may still be best disagree; only these can decide.
     n_disputed_labelled
@@ -124,11 +121,6 @@ class Facts:
         return self.guarantee <= TINY
 
     @property
-    def expected_costs(self) -> FloatArray:
-        """What stopping after each test is expected to cost in mistakes; NaN where unknown."""
-        return self.belief.error_rates + self.cascade.cumulative_costs
-
-    @property
     def has_telling_labels(self) -> bool:
         """Whether tests disagree on a labelled case; other labels do not compare tests."""
         return self.labels is not None and self.labels.n_telling > 0
@@ -138,35 +130,17 @@ class Facts:
         """The stages that may be best given the log, the assumptions and the labels."""
         return possible_stages(self.largest_differences, self.cascade.cumulative_costs)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return every number as plain data for JSON; stages count from 0."""
-        table = self.table
-        data: dict[str, Any] = plain(self, without=("table",))
-        data["log"] = {
-            "n_cases": table.n_cases,
-            "n_blank": table.n_blank,
-            "n_patterns": len(table.weights),
-            "classes": plain(table.classes),
-            "patterns": [[plain(table.value(c)) for c in row] for row in table.codes.tolist()],
-            "counts": table.weights.tolist(),
-            "disagreement": plain(table.disagreement),
-        }
-        for name in ("worst_regrets", "minimax_stage", "guarantee", "is_known", "possible_stages"):
-            data[name] = plain(getattr(self, name))
-        return data
-
 
 def facts_of(
     table: PatternTable,
     *,
     assumptions: Sequence[Assumption] = (),
-    unshared: tuple[Hashable, ...] = (),
     labels: Sequence[LabelledCase] | None = None,
     n_planned: int = 0,
     confidence: float = 0.95,
 ) -> Facts:
     """Compute all facts of a log from its patterns and labels."""
-    cascade, space = table.cascade, LabelSpace.of(assumptions, table.classes, unshared)
+    cascade, space = table.cascade, LabelSpace.of(assumptions, table)
     alpha = alpha_of_each(confidence)
     gaps, strata = missing_outputs(table), None
     if labels is not None:
@@ -175,26 +149,28 @@ def facts_of(
             gaps = replace(gaps, p_values_of_labels=skipped_by_truth(table, strata))
         if is_drawn_by_agreement(table, strata):
             strata = LabelledCases.of(table, labels, by_agreement=True, space=space)
-    bounds = disagreement_bounds(table, gaps, assumptions, alpha)
-    verdict = judge(bounds, cascade)
+    disagreement, adjustable = table.disagreement, frozenset[Pair]()
+    if gaps is not None and any(a.gaps_are_random for a in assumptions):
+        disagreement = gaps.adjusted(disagreement)
+        adjustable = gaps.adjustable_pairs(cascade)
+    verdict = judge(table, disagreement, alpha=alpha, adjustable=adjustable)
     evidence = None if strata is None else label_evidence(strata, verdict, cascade, alpha=alpha)
     label_bounds = () if evidence is None else evidence.as_assumptions()
     # Tests that rarely disagree err about equally often: |γ_i - γ_j| <= P(Y^i ≠ Y^j).
-    high = bounds.high.tolist()
+    highs = {(i, j): verdict.pair(i, j).interval.high for i, j in sorted(adjustable)}
     gap_bounds = [
-        RateBounds("if gaps are random", i, j, -high[i][j], high[i][j])
-        for i, j in sorted(bounds.adjusted)
+        RateBounds("if gaps are random", *pair, -high, high) for pair, high in highs.items()
     ]
     without_labels = [*assumptions, *gap_bounds]
-    identified_set = IdentifiedSet(table, (*without_labels, *label_bounds), unshared)
+    identified_set = IdentifiedSet(table, (*without_labels, *label_bounds))
     differences, costs = identified_set.largest_differences, cascade.cumulative_costs
     proven_differences = differences
     if label_bounds:
-        proven_differences = IdentifiedSet(table, without_labels, unshared).largest_differences
+        proven_differences = IdentifiedSet(table, without_labels).largest_differences
     regrets = worst_regrets(differences, costs)
     ground = None
     if regrets.min() <= TINY:
-        ground = ground_of(minimax_stage(regrets), table, without_labels, label_bounds, unshared)
+        ground = ground_of(minimax_stage(regrets), table, without_labels, label_bounds)
     plan = None
     if n_planned:
         plan = plan_labels(table, differences, n_labels=n_planned, alpha=alpha)
@@ -210,7 +186,7 @@ def facts_of(
         largest_differences=differences,
         proven_differences=proven_differences,
         prices=price_map(differences, proven_differences, guessed_errors(table, belief), cascade),
-        choices=choices(bounds.middle, belief.error_rates, regrets, cascade),
+        choices=choices(disagreement, belief.error_rates, regrets, cascade),
         belief=belief,
         missing=gaps,
         labels=evidence,
@@ -221,7 +197,7 @@ def facts_of(
             n for outputs, _, n in labels or () if len({outputs[k] for k in possible} - {None}) > 1
         ),
         odd_values=tuple(v for v in odd_values(table) if v not in space.never_right),
-        unshared_values=unshared,
+        unshared_values=own_words(table),
     )
 
 
@@ -243,21 +219,3 @@ def guessed_errors(table: PatternTable, belief: Belief) -> FloatArray:
     gain = np.asarray(table.disagreement[:, -1] / 2)
     is_guess = table.cascade.is_chain and not belief.has_rates and not np.isnan(gain).any()
     return gain if is_guess else belief.error_rates
-
-
-def disagreement_bounds(
-    table: PatternTable,
-    gaps: MissingOutputs | None,
-    assumptions: Sequence[Assumption],
-    alpha: float,
-) -> DisagreementBounds:
-    """Bound the pairs: a missing output may be anything unless `MissingAtRandom` is assumed."""
-    if gaps is None:
-        return DisagreementBounds.of(table, alpha=alpha)
-    at_random = any(a.gaps_are_random for a in assumptions)
-    return DisagreementBounds.of(
-        table,
-        alpha=alpha,
-        biased=gaps.shares(adjusted=at_random),
-        at_random=gaps.adjustable_pairs(table.cascade) if at_random else (),
-    )

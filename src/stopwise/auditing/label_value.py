@@ -1,4 +1,4 @@
-"""What labels would be worth: what not knowing costs, and how likely some labels settle it."""
+"""What labels would be worth: the cost of not knowing, and how likely labels are to settle it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from stopwise.theory.beta_law import beta_cdf
 
 OUTLOOKS = (20, 50, 200)  # numbers of labels whose effect the report forecasts
 CLEAR = 1.5  # standard deviations from the break-even share that settle it with a model
-# How many labels the estimate of a model is worth, by how far off it was; see docs/decisions.md.
+# How many labels an estimate of the model is worth, from how far off such estimates were; see
+# docs/decisions.md.
 BELIEVED = 10.0
 UNTESTED = 2.0  # where no log could have refuted it and the advice is not clear
 
@@ -22,7 +23,7 @@ UNTESTED = 2.0  # where no log could have refuted it and the advice is not clear
 def label_value(
     facts: Facts, certainty: Certainty, skipped_step: Step | None, last_step: Step | None
 ) -> tuple[float, tuple[LabelOutlook, ...]]:
-    """Return what not knowing costs on average, and how likely labels settle it.
+    """Return what not knowing costs on average, and how likely labels are to settle it.
 
     A step changes a share p of the answers and avoids p x mistakes, x in (-1, 1); it pays if x
     exceeds its price over p. Let y = (1 + x) / 2: with two values the share of changes that are

@@ -18,7 +18,7 @@ from stopwise.errors import LogError, SettingError
 from stopwise.pattern_counts import PatternCounts
 from stopwise.patterns import PatternTable
 from stopwise.reading import open_log
-from stopwise.reading.log_checks import check_log, own_words
+from stopwise.reading.log_checks import check_log
 
 
 def audit(  # noqa: PLR0913  # all but two have defaults and names
@@ -98,15 +98,13 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
             "labels, Prevalence and NeverRight need the values of outputs; this log has too many "
             "patterns of them, so that only agreement is counted: join rare values in a query"
         )
-    unshared = () if patterns.agreement_only else own_words(patterns)
     known_labels = None
     if labels is not None:
-        space = LabelSpace.of(assumptions, patterns.classes, unshared)
+        space = LabelSpace.of(assumptions, patterns)
         known_labels = read_labels(labels, label_column, reader, patterns, space)
     facts = facts_of(
         patterns,
         assumptions=assumptions,
-        unshared=unshared,
         labels=None if known_labels is None else known_labels.cases,
         n_planned=n_planned,
         confidence=confidence,

@@ -142,9 +142,7 @@ def _features(codes: IntArray, log_model: FloatArray) -> FloatArray:
     """Return the features that the weights of `LabelUpdate` belong to; shape (R, M, K + 2)."""
     R, K = codes.shape
     features = np.zeros((R, log_model.shape[1], K + 2))
-    for k in range(K):
-        (rows,) = np.nonzero(codes[:, k] != MISSING)
-        features[rows, codes[rows, k], k] = 1.0
+    features[:, :, :K] = codes[:, None, :] == np.arange(log_model.shape[1])[:, None]
     features[:, :, K] = log_model
     features[:, :, K + 1] = features[:, :, :K].max(axis=2)
     features[is_unanimous(codes)] = 0.0

@@ -11,7 +11,7 @@ def main() -> None:
         from stopwise.cli.commands import run
 
         run()
-    except KeyboardInterrupt:  # while modules are loaded: later the command sees to it
+    except KeyboardInterrupt:  # while modules are being loaded; later the command handles it
         raise SystemExit(INTERRUPTED) from None
     except ImportError as error:  # the command is installed even where its extra is not
         if error.name not in {"typer", "rich", "click"}:

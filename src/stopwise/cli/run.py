@@ -1,4 +1,4 @@
-"""``stopwise run`` answers a file of cases, and goes on where it was interrupted."""
+"""``stopwise run`` answers a file of cases, and resumes after an interruption."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def count_array(
     if not WordCounts.fits([size] * len(columns)):
         return None
     counts = WordCounts([size] * len(columns))
-    unsigned = np.dtype(f"u{numbers.dtype.itemsize}")  # a distance may be too large for the sign
+    unsigned = np.dtype(f"u{numbers.dtype.itemsize}")  # a difference may not fit the signed type
     for start in range(0, len(numbers), BLOCK):
         block = numbers[start : start + BLOCK].T
         if block.strides[1] != block.itemsize:

@@ -121,7 +121,7 @@ class Log:
             )
         ibis = load_ibis()
         table = self.held.frame()
-        if self._backend == "polars":  # Ibis cannot number its rows, but those of DuckDB
+        if self._backend == "polars":  # where Ibis cannot number rows; in DuckDB it can
             ids = [] if self.case_id is None else [self.case_id]
             columns = list(dict.fromkeys([*self.columns, *ids, *show]))
             table = memtable(table.select(columns).to_pyarrow())

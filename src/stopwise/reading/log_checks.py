@@ -64,6 +64,8 @@ def own_words(table: PatternTable) -> tuple[Hashable, ...]:
 
     At least two tests must follow, whose answers can be compared.
     """
+    if table.agreement_only:
+        return ()
     first, *others = _codes_of_tests(table)
     if len(others) < 2 or not set(first).isdisjoint(chain(*others)):
         return ()

@@ -86,7 +86,7 @@ class WholeNumbers:
         # A file may misstate its range: that would count one pattern as another.
         if len(codes) and (codes.min() < self.low or codes.max() > self.high):
             raise UncodedError
-        if self.low:  # a distance may be too large for the sign
+        if self.low:  # a difference may not fit the signed type
             codes = (codes - codes.dtype.type(self.low)).view(f"u{codes.dtype.itemsize}")
         if missing is not None:
             if not self.gaps:

@@ -54,9 +54,9 @@ class DuckRows:
     connect: Callable[[], Any]  # opens the connection, the same each time
     query: str  # what selects the rows, with the values as they are
     columns: list[str]  # the names of the columns
+    view: str  # the view with the same rows and NULL for gaps
     # What a value stands for: in a text file gaps and numbers are still text.
     read: Callable[[Any], Hashable] = present
-    view: str = ""  # the view with the same rows and NULL for gaps; by default one of ``query``
     count: Counter | None = None  # a faster way to count patterns
 
     def groups(self, columns: Sequence[str], limit: int) -> Columns:
@@ -69,9 +69,7 @@ class DuckRows:
 
     def frame(self) -> Any:
         """Return the rows as an Ibis table."""
-        if not self.view:
-            self.connect().execute(f"create or replace temp view shown as {self.query}")
-        return load_ibis().duckdb.from_connection(self.connect()).table(self.view or "shown")
+        return load_ibis().duckdb.from_connection(self.connect()).table(self.view)
 
 
 class IbisRows:

@@ -89,14 +89,14 @@ def _from_files(files: list[Path], values: Collection[Hashable]) -> DuckRows:
         text = TextFiles([p for p in files if p.stat().st_size], Cells(values))
         connect = cache(partial(_with_view, text.query_without_gaps()))
         count = partial(text.count_lines, connect)
-        return DuckRows(connect, text.query(), text.columns, text.cells, "log", count)
+        return DuckRows(connect, text.query(), text.columns, "log", text.cells, count)
     pq = load_extra("pyarrow.parquet", extra="audit", purpose="reading Parquet")
     check_names(pq.read_schema(files[0]).names)
     paths = ", ".join(quoted(escaped(path)) for path in files)
     con = _with_view(f"from read_parquet([{paths}])")
     columns = [name for name, *_ in con.execute("describe log").fetchall()]
     count = partial(count_parquet, files)
-    return DuckRows(lambda: con, "from log", columns, view="log", count=count)
+    return DuckRows(lambda: con, "from log", columns, "log", count=count)
 
 
 def _with_view(query: str) -> Any:
@@ -113,12 +113,12 @@ def _select(con: Any, query: str, read: Callable[[Any], Hashable] = present) -> 
         raise LogError(f"query must be one SELECT, got {query!r}")
     con.execute(f"create temp view selected as {statements[0].query}")
     columns = [name for name, *_ in con.execute("describe selected").fetchall()]
-    return DuckRows(lambda: con, "from selected", columns, read, "selected")
+    return DuckRows(lambda: con, "from selected", columns, "selected", read)
 
 
 def _from_sqlite(path: Path, table: str | None, query: str | None) -> IbisRows:
     con = load_ibis().sqlite.connect(path)
-    weakref.finalize(con, con.con.close)  # Ibis leaves it open, of which Python 3.13 warns
+    weakref.finalize(con, con.con.close)  # Ibis leaves it open, and Python 3.13 warns of that
     # Ibis makes a view of a query, and SQLite allows a view of one SELECT only.
     if query is not None:
         return SqliteRows(con.sql(query), con.con, "(" + query.rstrip("; \n") + "\n)")

@@ -1,4 +1,4 @@
-"""CSV and its kin: one dialect, every cell as text, columns by their names."""
+"""CSV and similar text files: one dialect, every cell as text, columns by their names."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 import stopwise as sw
 from stopwise.patterns import PatternTable
 from tests.auditing.again.corrections import LabelValue
-from tests.auditing.again.whole import Planned
+from tests.auditing.again.planned import Planned
 
 
 class Again(LabelValue, Planned):

@@ -10,7 +10,7 @@ from tests.auditing.again.counted import Counted, camps
 
 
 class Gaps(Counted):
-    """Which tests were run by what, and which pairs that concerns."""
+    """What decided which tests ran, and which pairs that concerns."""
 
     def _dependence(self, test, on, given):
         """Whether a test ran against what others said, and against the pattern of agreement.
@@ -100,7 +100,7 @@ class Gaps(Counted):
 
     @cached_property
     def is_pooled(self):
-        """Whether labels look random among the cases that agree alike."""
+        """Whether labels look random among cases that agree in the same way."""
         labelled = {r for r, _ in self.log.labels}
         cases = [
             (camps(row), row, r in labelled)
@@ -110,9 +110,10 @@ class Gaps(Counted):
         return not self._chance(cases) < 0.01
 
     def stratum(self, row):
-        """Where a label counts: with who agrees alike, or with the same outputs where these chose.
+        """Where a label counts: among cases that agree in the same way, or with the same outputs.
 
-        With who agrees alike only if as many gaps are filled from each of their cases.
+        The latter if outputs decided which cases were labelled, or if cases that agree in the same
+        way fill different numbers of gaps.
         """
         if not self.is_pooled:
             return row
@@ -156,7 +157,7 @@ class Gaps(Counted):
 
     @cached_property
     def completed(self):
-        """The law if gaps are by chance given what is shown: each gap goes to its likes."""
+        """The law if gaps are random given what is shown: each goes to complete rows like it."""
         mass = {row: times / self.n for row, times in self.counts.items()}
         rank = {None: -1, **{y: c for c, y in enumerate(self.classes)}}
         full = [row for row in mass if None not in row]

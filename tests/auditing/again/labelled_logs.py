@@ -38,7 +38,7 @@ def abstentions_and_labels():
 
 
 def holes_and_labels():
-    """Tests fail here and there, so some gaps nothing fills; some cases are labelled."""
+    """Tests fail now and then, so that nothing fills some gaps; some cases are labelled."""
     rng, labels, outputs = drawn(6, 260, (0.3, 0.25, 0.1), 3)
     gaps = rng.random(outputs.shape) < 0.15
     gaps[0] = True
@@ -143,14 +143,14 @@ def few_labels_and_skipped_by_chance():
 
 
 def routed_and_labelled():
-    """Outputs decided who was tested, and labels count for the gaps they fill."""
+    """Outputs decided which tests ran, and labels count for the gaps they fill."""
     rng, labels, _ = drawn(5, 800, (0.3, 0.2, 0.12))
     labels = labels_at(rng.permutation(800)[:200], labels)
     return RawLog(routed().rows, (1, 2, 6), 40, labels=labels)
 
 
 def skipped_where_right(costs=(1, 2, 6), *, at_random=False):
-    """Who had the right answer from b often got no c: labels show it, nothing makes up for it."""
+    """Cases that b got right often have no c: labels show it, and nothing can adjust for it."""
     rng, labels, outputs = drawn(33, 800, (0.3, 0.2, 0.1))
     gaps = np.zeros(outputs.shape, dtype=bool)
     gaps[(outputs[:, 1] == labels) & (rng.random(800) < 0.6), 2] = True
@@ -159,7 +159,7 @@ def skipped_where_right(costs=(1, 2, 6), *, at_random=False):
 
 
 def skipped_where_right_against_assumed():
-    """The same where it is taken that outputs alone decided."""
+    """The same with the assumption that outputs alone decided."""
     return skipped_where_right((1, 2, 1), at_random=True)
 
 

@@ -1,4 +1,4 @@
-"""Logs in which outputs are missing: by chance, by what others said, or here and there."""
+"""Logs in which outputs are missing: at random, depending on other outputs, or now and then."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def stopped_by_chance():
 
 
 def routed():
-    """Who got 0 from the first test was often sent home, and b decided over c."""
+    """Cases with 0 from the first test often ended there, and b decided whether c ran."""
     rng, _, outputs = drawn(5, 800, (0.3, 0.2, 0.12))
     gaps = np.zeros(outputs.shape, dtype=bool)
     gaps[(outputs[:, 0] == 0) & (rng.random(len(outputs)) < 0.4), 1:] = True
@@ -43,7 +43,7 @@ def nearly_by_chance():
 
 
 def sent_home():
-    """Who got 0 from the first test got no other, which nothing tells; c failed now and then."""
+    """Cases with 0 from the first test got no other, so nothing fills them; c failed at times."""
     rng, _, outputs = drawn(4, 500, (0.35, 0.2, 0.1))
     gaps = (outputs[:, :1] == 0) & np.array([False, True, True])
     gaps[rng.random(500) < 0.2, 2] = True
@@ -51,14 +51,14 @@ def sent_home():
 
 
 def holes():
-    """Four tests that fail here and there."""
+    """Four tests that fail now and then."""
     rng, _, outputs = drawn(13, 500, (0.35, 0.3, 0.25, 0.1))
     gaps = rng.random(outputs.shape) < 0.1
     return RawLog(rows_of(outputs, gaps), (1, 3, 4, 5), 50, ("a", "b", "c", "d"))
 
 
 def never_together():
-    """No case shows the first and the last test, and a decided over b."""
+    """No case shows both the first and the last test, and a decided whether b ran."""
     rng, _, outputs = drawn(21, 600, (0.3, 0.2, 0.1))
     first = rng.random(600) < 0.6
     gaps = first[:, None] & np.array([False, False, True])
@@ -68,7 +68,7 @@ def never_together():
 
 
 def routed_as_assumed():
-    """The sound stage where outputs decided, taken to be by these alone."""
+    """The sound stage, assuming that nothing but the outputs decided which tests ran."""
     log = routed()
     return RawLog(log.rows, (1, 2, 24), 40, at_random=True)
 
@@ -80,7 +80,7 @@ def agree_where_seen():
 
 
 def words_routed():
-    """Three values; who got the first from a test rarely got the next one."""
+    """Three values; some of them from one test make the next one rarer."""
     rng, _, outputs = drawn(25, 900, (0.25, 0.15, 0.1), 3)
     gaps = np.zeros(outputs.shape, dtype=bool)
     gaps[(outputs[:, 0] == 0) & (rng.random(900) < 0.5), 1:] = True

@@ -26,13 +26,6 @@ def stopped_early(seed, *, by_output):
     return outputs, log
 
 
-def test_dependence_on_earlier_outputs_is_seen_and_chance_is_not():
-    _, biased = stopped_early(1, by_output=True)
-    assert missing_outputs(histogram_of(biased, CASCADE)).dependent_tests == (1, 2)
-    _, fair = stopped_early(1, by_output=False)
-    assert missing_outputs(histogram_of(fair, CASCADE)).dependent_tests == ()
-
-
 def test_readings_of_the_disagreement():
     """The adjusted share is near the truth where gaps depend on outputs, the plain one is not."""
     outputs, log = stopped_early(3, by_output=True)
@@ -58,7 +51,7 @@ def test_gaps_by_chance_in_a_sparse_log_do_not_shift_the_adjusted_share():
 
 
 def routed(seed=0, n_cases=8_000):
-    """Whoever got 1 from the cheap test was mostly not sent on, and there the answer changes."""
+    """Cases with 1 from the cheap test mostly ended there, though the answer would have changed."""
     rng = np.random.default_rng(seed)
     first = (rng.random(n_cases) < 0.65).astype(int)
     second = np.where(rng.random(n_cases) < np.where(first == 1, 0.31, 0.08), 1 - first, first)
@@ -79,15 +72,6 @@ def test_a_router_log_is_no_proof_that_going_on_cannot_pay():
     adjusted = sw.audit(log, cascade, assumptions=[MissingAtRandom()])
     assert adjusted.facts.verdict.pairs[0].disagreement == pytest.approx(truth, abs=0.03)
     assert adjusted.facts.verdict.stage == 1
-
-
-def test_where_bias_could_not_matter_the_verdict_stands():
-    truth, log = routed()
-    report = sw.audit(log, Cascade([1, 90], mistake_cost=100))
-    assert report.facts.missing.pairs_with_gaps == ((0, 1),)
-    assert (report.facts.verdict.finding, report.facts.verdict.stage) == (Finding.SOUND, 0)
-    assert report.facts.is_known
-    assert truth < 0.9
 
 
 @pytest.mark.parametrize("seed", range(5))

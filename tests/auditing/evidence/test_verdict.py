@@ -7,25 +7,17 @@ import numpy as np
 from hypothesis import given
 
 from stopwise.auditing.evidence.dominance import contradicts
-from stopwise.auditing.evidence.pair_bounds import DisagreementBounds, path_pairs
-from stopwise.auditing.evidence.sequences import BettingSequence
 from stopwise.auditing.evidence.verdict import Finding, judge
 from stopwise.cascade import Cascade
 from stopwise.disagreement import sound_stage
 from stopwise.patterns import flip_flops
+from tests.auditing.worlds import histogram_of
 from tests.strategies import cascades, seeds
 
 
-def counts_to_bounds(seen, disagreed, cascade, alpha=0.05):
-    sequence = BettingSequence(alpha / max(len(path_pairs(cascade)), 1))
-    K = cascade.n_stages
-    low, high, middle = np.zeros((K, K)), np.zeros((K, K)), np.zeros((K, K))
-    for i, j in path_pairs(cascade):
-        interval = sequence.interval(disagreed[i, j], seen[i, j])
-        low[i, j] = low[j, i] = interval.low
-        high[i, j] = high[j, i] = interval.high
-        middle[i, j] = middle[j, i] = disagreed[i, j] / seen[i, j]
-    return DisagreementBounds(seen, disagreed, sequence, low, high, middle, seen.max())
+def verdict_of(outputs, cascade):
+    table = histogram_of(outputs, cascade)
+    return table, judge(table, table.disagreement, alpha=0.05)
 
 
 @given(cascades(stages=(2, 4)), seeds)
@@ -33,17 +25,13 @@ def test_a_finding_holds_for_all_disagreements_in_the_intervals(cascade, seed):
     rng = np.random.default_rng(seed)
     K = cascade.n_stages
     n = int(rng.choice([30, 300, 3_000]))
-    seen = np.full((K, K), n)
-    disagreed = np.triu(rng.binomial(n, rng.random((K, K)) * 0.6), 1)
-    disagreed = disagreed + disagreed.T
-    bounds = counts_to_bounds(seen, disagreed, cascade)
-    verdict = judge(bounds, cascade)
-    pairs = path_pairs(cascade)
+    table, verdict = verdict_of(rng.random((n, K)) < rng.random(K) * 0.6, cascade)
     stages = set()
-    for ends in product((0, 1), repeat=len(pairs)):
+    for ends in product(("low", "high"), repeat=len(verdict.pairs)):
         p = np.zeros((K, K))
-        for (i, j), end in zip(pairs, ends, strict=True):
-            p[i, j] = p[j, i] = (bounds.low, bounds.high)[end][i, j]
+        for pair, end in zip(verdict.pairs, ends, strict=True):
+            i, j = pair.shallow, pair.deep
+            p[i, j] = p[j, i] = getattr(pair.interval, end)
         stages.add(sound_stage(p, cascade))
     if verdict.finding is Finding.SOUND:
         assert stages == {verdict.stage}
@@ -51,14 +39,13 @@ def test_a_finding_holds_for_all_disagreements_in_the_intervals(cascade, seed):
         assert stages == {None}
         assert verdict.stage is None
     else:
-        assert verdict.stage == sound_stage(bounds.middle, cascade)
+        assert verdict.stage == sound_stage(table.disagreement, cascade)
         assert len(stages) > 1 or stages == {None}
 
 
 def test_a_price_that_is_met_exactly_is_never_settled():
     cascade = Cascade([0, 0.1])
-    seen, disagreed = np.full((2, 2), 200), np.array([[0, 20], [20, 0]])
-    verdict = judge(counts_to_bounds(seen, disagreed, cascade), cascade)
+    _, verdict = verdict_of([[0, 1]] * 20 + [[0, 0]] * 180, cascade)
     assert (verdict.finding, verdict.n_more) == (Finding.UNDECIDED, math.inf)
 
 

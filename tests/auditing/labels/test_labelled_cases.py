@@ -13,28 +13,6 @@ from tests.strategies import hoeffding
 CASCADE = Cascade([1, 2, 3], mistake_cost=30, names=["a", "b", "c"])
 
 
-@pytest.mark.parametrize("by_agreement", [True, False])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_all_labels_give_the_differences_themselves(by_agreement, n_classes):
-    rng = np.random.default_rng(0)
-    labels, outputs = draw(rng, 3_000, [0.4, 0.3, 0.1], n_classes=n_classes)
-    cases = LabelledCases.of(
-        histogram_of(outputs, CASCADE),
-        labelled(outputs, labels, range(3_000)),
-        by_agreement=by_agreement,
-    )
-    assert cases.n_labels == 3_000
-    errors = (outputs != labels[:, None]).mean(axis=0)
-    for i in range(3):
-        for j in range(3):
-            interval = cases.difference(i, j, alpha=0.05)
-            assert cases.estimate(i, j) == pytest.approx(errors[i] - errors[j])
-            assert errors[i] - errors[j] in interval
-            assert interval.width < 1e-8
-        assert errors[i] in cases.error_rate(i, alpha=0.05)
-        assert cases.error_rate(i, alpha=0.05).width < 1e-8
-
-
 @pytest.mark.parametrize("allocation", ["planned", "uneven"])
 def test_intervals_hold_and_are_of_use(allocation):
     """Coverage of 95 % over draws of 60 labels, in proportion or five to each pattern."""
@@ -76,17 +54,6 @@ def test_the_chance_that_an_interval_misses(chance):
     assert chance_of_miss <= 0.05
     if chance == 0.5:
         assert chance_of_miss > 0.005
-
-
-def test_patterns_count_by_their_share_however_many_labels_they_have():
-    """Test 1 is wrong in all of one pattern, test 2 in all of a rarer one with as many labels."""
-    rows = np.array([[0, 1, 1]] * 900 + [[1, 0, 0]] * 300 + [[0, 0, 0]] * 1_800)
-    labels = [((0, 1, 1), 1, 200), ((1, 0, 0), 1, 200)]
-    cases = LabelledCases.of(histogram_of(rows, CASCADE), labels)
-    interval = cases.difference(0, 1, alpha=0.05)
-    assert cases.estimate(0, 1) == pytest.approx(0.3 - 0.1, abs=0.005)
-    assert 0.2 in interval
-    assert 0.1 < interval.low < interval.high < 0.3
 
 
 @pytest.mark.parametrize("by_agreement", [True, False])
@@ -157,15 +124,3 @@ def test_error_rates_by_random_labels_hold_and_are_of_use():
     agree = (outputs == outputs[:, :1]).all(axis=1).mean()
     planned = LabelledCases.of(histogram, labelled(outputs, labels, disputed), by_agreement=True)
     assert planned.error_rate(0, alpha=0.05).width > agree  # cases that agree may all be wrong
-
-
-def test_of_many_patterns_an_estimate_leans_on_all_labels_that_compare():
-    """Twelve tests have more patterns than 150 labels reach, most without one of their kind."""
-    rng = np.random.default_rng(16)
-    rates = np.linspace(0.35, 0.05, 12)
-    labels, outputs = draw(rng, 4_000, rates)
-    log = histogram_of(outputs, Cascade([0.01] * 12))
-    cases = LabelledCases.of(log, labelled(outputs, labels, range(150)))
-    truth = (outputs[:, 0] != labels).mean() - (outputs[:, 11] != labels).mean()
-    assert cases.estimate(0, 11) == pytest.approx(truth, abs=0.08)
-    assert cases.estimate(11, 0) == pytest.approx(-cases.estimate(0, 11))

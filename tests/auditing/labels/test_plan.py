@@ -9,11 +9,10 @@ import pytest
 import stopwise as sw
 from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.auditing.labels.label_plan import draw_cases, plan_labels
-from stopwise.auditing.labels.labelled_cases import LabelledCases
 from stopwise.cascade import Cascade
 from stopwise.patterns import MISSING, agreement
 from stopwise.reading import open_log
-from tests.auditing.worlds import draw, histogram_of, labelled, law_of
+from tests.auditing.worlds import draw, histogram_of, law_of
 from tests.strategies import hoeffding
 
 
@@ -25,23 +24,6 @@ def planned(n_labels, costs=(1, 2, 3), mistake_cost=30, n_classes=2, assumptions
     differences = IdentifiedSet(law_of(outputs, cascade), assumptions).largest_differences
     plan = plan_labels(histogram, differences, n_labels=n_labels, alpha=0.05)
     return labels, outputs, cascade, differences, plan
-
-
-def test_a_plan_larger_than_the_log_asks_for_all_of_it():
-    _, outputs, _, _, plan = planned(10**6)
-    assert plan.n_labels == sum(len(set(row)) > 1 for row in outputs.tolist())
-
-
-def test_what_a_plan_promises_it_settles():
-    """A difference further from the price than the resolution is told from it."""
-    labels, outputs, cascade, _, plan = planned(400)
-    log = open_log(outputs.astype(np.uint8), cascade)
-    sample = [case.case - 1 for case in draw_cases(log, plan, seed=0)]
-    cases = LabelledCases.of(
-        histogram_of(outputs, cascade), labelled(outputs, labels, sample), by_agreement=True
-    )
-    for i, j, width in plan.resolution:
-        assert cases.difference(i, j, alpha=0.05 / 3).width / 2 <= 1.1 * width
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

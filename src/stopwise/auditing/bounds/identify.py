@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cached_property
 
@@ -31,18 +31,12 @@ class IdentifiedSet:
     A missing output may be right or wrong. Assumptions are linear in γ (and in the shares of the
     label's values), and so are error rates, differences and regrets. The maximum of a linear
     function over the polytope alone is a sum over patterns; with assumptions it is found by column
-    generation, see `CornerProgramme`. The values in ``unshared`` are no answers.
+    generation, see `CornerProgramme`.
     """
 
-    def __init__(
-        self,
-        law: PatternTable,
-        assumptions: Iterable[Assumption] = (),
-        unshared: Sequence[Hashable] = (),
-    ) -> None:
-        self.law, self.unshared = law, unshared
-        self.assumptions = tuple(assumptions)
-        self._corners, matrix, limits = _polytope(law, self.assumptions, unshared)
+    def __init__(self, law: PatternTable, assumptions: Sequence[Assumption] = ()) -> None:
+        self.law, self.assumptions = law, assumptions
+        self._corners, matrix, limits = _polytope(law, assumptions)
         self._programme = None
         if len(limits):
             self._programme = CornerProgramme(self._corners, matrix, limits)
@@ -89,7 +83,7 @@ class IdentifiedSet:
         clash = list(self.assumptions)
         for assumption in sorted(clash, key=lambda a: not a.never_right):  # a deletion filter
             rest = [other for other in clash if other is not assumption]
-            corners, matrix, limits = _polytope(self.law, rest, self.unshared)
+            corners, matrix, limits = _polytope(self.law, rest)
             if len(limits) and CornerProgramme(corners, matrix, limits).shortfall > EXACT:
                 clash = rest
         together = "" if len(clash) == 1 else "at once "
@@ -97,11 +91,11 @@ class IdentifiedSet:
 
 
 def _polytope(
-    law: PatternTable, assumptions: Sequence[Assumption], unshared: Sequence[Hashable]
+    law: PatternTable, assumptions: Sequence[Assumption]
 ) -> tuple[Corners, FloatArray, FloatArray]:
     """Return what the log allows, and the conditions that assumptions add."""
     bounded_values = _bounded_values(assumptions, law)
-    corners = Corners.of(law, LabelSpace.of(assumptions, law.classes, unshared), bounded_values)
+    corners = Corners.of(law, LabelSpace.of(assumptions, law), bounded_values)
     axes = Axes(law.cascade, tuple(law.classes[code] for code in bounded_values))
     conditions = [condition for a in assumptions for condition in a.conditions(axes)]
     matrix = np.array([row for row, _ in conditions]).reshape(-1, corners.vectors.shape[1])
@@ -116,7 +110,7 @@ def _bounded_values(assumptions: Iterable[Assumption], law: PatternTable) -> tup
 
 
 class Ground(Enum):
-    """The least from which it follows that a stage is best."""
+    """The weakest premises from which it follows that a stage is best."""
 
     LOG = "log"
     ASSUMED = "assumptions"
@@ -129,17 +123,16 @@ def ground_of(
     law: PatternTable,
     assumptions: Sequence[Assumption],
     label_bounds: Sequence[Assumption],
-    unshared: Sequence[Hashable] = (),
 ) -> Ground:
-    """Return the least that proves ``stage`` best, given that everything together does.
+    """Return the weakest premises that prove ``stage`` best, given that all together do.
 
-    ``label_bounds`` is what labels say; the values in ``unshared`` are no answers.
+    ``label_bounds`` is what labels say.
     """
     wider = [a for a in assumptions if a.allows_unseen]  # these prove nothing, so they always apply
     trials = {Ground.LOG: wider, Ground.ASSUMED: [*assumptions]}
     if not any(a.never_right for a in assumptions):  # else the bounds from labels rest on that too
         trials[Ground.LABELS] = [*wider, *label_bounds]
     for ground, conditions in trials.items():
-        if IdentifiedSet(law, conditions, unshared).worst_regret(stage) <= TINY:
+        if IdentifiedSet(law, conditions).worst_regret(stage) <= TINY:
             return ground
     return Ground.BOTH

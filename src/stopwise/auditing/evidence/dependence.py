@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from stopwise.cascade import BoolArray, FloatArray, IntArray
 from stopwise.patterns import MISSING, PatternTable, agreement_of_rows, row_numbers
 
 ENOUGH = 5.0  # cases expected in each cell, so that their squares follow the chi-square law
-LEAST_SUM = 2 * ENOUGH  # cases with and without an output: with fewer no two rows expect enough
-
-Cells = dict[Hashable, list[int]]  # in how many cases a test did not run, and in how many it did
+LEAST_SUM = 2 * ENOUGH  # cases in each column: with fewer no two rows expect enough
 
 
 def dependence(
@@ -32,37 +30,31 @@ def dependence(
     rows = histogram.codes[:, columns]
     groups = row_numbers(np.hstack([rows[:, : len(given)], rows == MISSING]))
     p_values = [
-        chi_square_p_value(
-            _tables(groups, row_numbers(cells), histogram.shown[:, test], histogram.weights)
-        )
+        chi_square_p_value(groups, row_numbers(cells), histogram.shown[:, test], histogram.weights)
         for cells in (rows[:, len(given) :], agreement_of_rows(rows))
     ]
     p_values = [p for p in p_values if not math.isnan(p)]
     return min(1.0, len(p_values) * min(p_values)) if p_values else math.nan
 
 
-def _tables(
-    groups: IntArray, cells: IntArray, ran: BoolArray, weights: IntArray
-) -> Iterable[Cells]:
-    """Return the table of cells of each group that is large enough."""
+def chi_square_p_value(
+    groups: IntArray, cells: IntArray, columns: BoolArray, weights: IntArray | FloatArray
+) -> float:
+    """Return the p-value of a chi-square test over all groups, NaN where none has two cells.
+
+    The table of a group has a row for each of its cells and two columns. The arrays give the place
+    in such a table to which each of the ``weights`` belongs; shape (n,) each.
+    """
     _, group = np.unique(groups, return_inverse=True)
-    sums = [np.bincount(group, weights * column) for column in (~ran, ran)]
+    sums = [np.bincount(group, weights * column) for column in (~columns, columns)]
     (rows,) = np.nonzero(np.minimum(*sums)[group] >= LEAST_SUM)
-    tables: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    columns = (values[rows].tolist() for values in (group, cells, ran, weights))
-    for g, cell, column, n in zip(*columns, strict=True):
+    tables: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    places = (values[rows].tolist() for values in (group, cells, columns, weights))
+    for g, cell, column, n in zip(*places, strict=True):
         tables[g][cell][column] += n
-    return tables.values()
-
-
-def chi_square_p_value(groups: Iterable[Cells]) -> float:
-    """Return the p-value of a chi-square test over all groups, NaN where none has two cells."""
     square, freedom = 0.0, 0
-    for cells in groups:
-        sums = [sum(column) for column in zip(*cells.values(), strict=True)]
-        if min(sums) < LEAST_SUM:
-            continue
-        table = _pooled(np.array(list(cells.values()), dtype=np.float64))
+    for counts in tables.values():
+        table = _pooled(np.array(list(counts.values()), dtype=np.float64))
         expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
         if len(table) > 1:
             square += float(((table - expected) ** 2 / expected).sum())

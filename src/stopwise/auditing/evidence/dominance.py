@@ -13,7 +13,7 @@ from stopwise.cascade import Cascade
 from stopwise.patterns import MISSING, PatternTable
 
 MAX_TRIALS = 4096  # of outputs in place of missing ones
-OTHER = -2  # stands for all outputs that are no label in question
+OTHER = -2  # stands for every output that is not one of the labels in question
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from stopwise.auditing.evidence.dependence import dependence
-from stopwise.auditing.evidence.pair_bounds import path_pairs
 from stopwise.auditing.interval import Interval
 from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray
 from stopwise.disagreement import sound_stage
@@ -17,6 +16,8 @@ from stopwise.patterns import MISSING, PatternTable, row_numbers
 
 SUSPICIOUS = 0.01  # a p-value below this, split over all tests, counts as "depends on outputs"
 NEGLIGIBLE = 0.01  # a range of adjusted shares no wider than this is given as one number
+
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -88,25 +89,23 @@ class MissingOutputs:
         """The tests whose gaps depend on the right answer, as labels show; nothing adjusts that."""
         return _suspicious(self.p_values_of_labels)
 
-    @property
-    def pairs_with_gaps(self) -> tuple[tuple[int, int], ...]:
-        """The pairs that some case does not show."""
-        return tuple((p.shallow, p.deep) for p in self.pairs if p.has_gaps)
-
-    def adjustable_pairs(self, cascade: Cascade) -> frozenset[tuple[int, int]]:
+    def adjustable_pairs(self, cascade: Cascade) -> frozenset[Pair]:
         """Return the pairs whose gaps may depend on nothing but the outputs before them."""
         others = {*_suspicious(self.p_values_of_others), *self.refuted_tests}
         return frozenset(
-            (i, j) for i, j in self.pairs_with_gaps if not others & {*cascade.paths[j]}
+            (pair.shallow, pair.deep)
+            for pair in self.pairs
+            if pair.has_gaps and not others & {*cascade.paths[pair.deep]}
         )
 
-    def shares(self, *, adjusted: bool) -> dict[tuple[int, int], float]:
-        """Return the share of disagreement of each pair with gaps, as it is or adjusted."""
-        return {
-            (p.shallow, p.deep): p.adjusted if adjusted else p.plain
-            for p in self.pairs
-            if p.has_gaps
-        }
+    def adjusted(self, disagreement: FloatArray) -> FloatArray:
+        """Return the disagreement with the adjusted share of each pair with gaps; (K, K)."""
+        shares = disagreement.copy()
+        for pair in self.pairs:
+            if pair.has_gaps:
+                i, j = pair.shallow, pair.deep
+                shares[i, j] = shares[j, i] = pair.adjusted
+        return shares
 
 
 def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
@@ -211,3 +210,8 @@ def _by_outputs(histogram: PatternTable, k: int) -> tuple[float, float]:
     *before, _ = histogram.cascade.paths[k]
     others = [j for j in range(histogram.n_stages) if j not in {*before, k}]
     return dependence(histogram, k, before), dependence(histogram, k, others, given=before)
+
+
+def path_pairs(cascade: Cascade) -> tuple[Pair, ...]:
+    """Return the pairs (i, j) with i on the path to j: in a chain all with i < j."""
+    return tuple((i, j) for j, path in enumerate(cascade.paths) for i in path[:-1])

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 from stopwise.auditing.interval import Interval
-from stopwise.errors import SettingError
 from stopwise.theory.divergence import bernoulli_kl, edge_of_ball
 
 NEVER = math.inf
@@ -37,10 +36,6 @@ class BettingSequence:
     """
 
     alpha: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise SettingError(f"alpha must lie in (0, 1), got {self.alpha!r}")
 
     def radius(self, total: float, n: float) -> float:
         """Return the largest kl(s/n, m) of an m in the interval."""

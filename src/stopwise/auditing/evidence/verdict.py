@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from stopwise.auditing.evidence.pair_bounds import DisagreementBounds, Pair, path_pairs
-from stopwise.auditing.evidence.sequences import NEVER
+from stopwise.auditing.evidence.missing import Pair, path_pairs
+from stopwise.auditing.evidence.prefixes import interval_at_random
+from stopwise.auditing.evidence.sequences import NEVER, BettingSequence
 from stopwise.auditing.interval import Interval
-from stopwise.cascade import Cascade
+from stopwise.cascade import TOLERANCE, Cascade, FloatArray
 from stopwise.disagreement import (
     dominance_ratio,
     dominated_pairs,
@@ -18,6 +19,7 @@ from stopwise.disagreement import (
     price_ratio,
     sound_stage,
 )
+from stopwise.patterns import PatternTable
 
 
 class Finding(Enum):
@@ -76,34 +78,82 @@ class Verdict:
         return next(p for p in self.pairs if (p.shallow, p.deep) == (shallow, deep))
 
 
-def judge(bounds: DisagreementBounds, cascade: Cascade) -> Verdict:
-    """Return which stage is sound under weak dominance at the prices of ``cascade``."""
-    C = cascade.cumulative_costs
-    pairs = {(i, j): _evidence(bounds, i, j, float(C[j] - C[i])) for i, j in path_pairs(cascade)}
+def judge(
+    table: PatternTable,
+    disagreement: FloatArray,
+    *,
+    alpha: float,
+    adjustable: Container[Pair] = (),
+) -> Verdict:
+    """Return which stage is sound under weak dominance at the prices of the table's cascade.
+
+    The intervals of all pairs hold together and at all times with chance 1 - alpha.
+    ``disagreement`` is the share to show for each pair, (K, K). The gaps of the pairs in
+    ``adjustable`` depend on nothing but the outputs before them; other gaps may hide anything.
+    """
+    cascade = table.cascade
+    path = path_pairs(cascade)
+    sequence = BettingSequence(alpha / max(len(path), 1))
+    pairs = {
+        pair: _evidence(table, pair, float(disagreement[pair]), sequence, pair in adjustable)
+        for pair in path
+    }
     stage, finding = _finding(pairs, cascade)
-    looks = sound_stage(bounds.middle, cascade)
+    looks = sound_stage(disagreement, cascade)
     n_more = 0.0 if finding is not Finding.UNDECIDED else _n_more(pairs, cascade, looks)
     stage = stage if finding is Finding.SOUND else looks
-    ratio = math.nan if stage is None else dominance_ratio(bounds.middle, cascade, stage)
+    ratio = math.nan if stage is None else dominance_ratio(disagreement, cascade, stage)
     return Verdict(finding, stage, n_more, tuple(pairs.values()), ratio)
 
 
-def _evidence(bounds: DisagreementBounds, i: int, j: int, price: float) -> PairEvidence:
-    low, high = float(bounds.low[i, j]), float(bounds.high[i, j])
+def _evidence(
+    table: PatternTable, pair: Pair, share: float, sequence: BettingSequence, is_adjusted: bool
+) -> PairEvidence:
+    """Bound the disagreement of a pair and compare it with the price of going on.
+
+    Of all n cases at least those disagree that are seen to, and at most these and all that do not
+    show both outputs. Both are means over all cases, so each has its own bound. If gaps are at
+    random, this interval and the one that follows from that are intersected, each at half the
+    level.
+    """
+    C, n = table.cascade.cumulative_costs, table.n_cases
+    price = float(C[pair[1]] - C[pair[0]])
+    n_seen, least = int(table.n_seen[pair]), int(table.n_disagreed[pair])
+    most = least + n - n_seen
+    if is_adjusted:
+        sequence = BettingSequence(sequence.alpha / 2)
+    low, high = sequence.interval(least, n).low, sequence.interval(most, n).high
+    if is_adjusted:
+        at_random = interval_at_random(table, *pair, alpha=sequence.alpha)
+        low, high = max(low, at_random.low), min(high, at_random.high)
     settled = 1 if price_covers(price, high) else 0 if price_covers(price, low) else -1
+    n_more: float = 0
+    if not settled and is_adjusted:
+        n_more = _n_more_by_width(Interval(low, high), share, price, n)
+    elif not settled and least <= price * n <= most:  # the gaps alone leave it open
+        n_more = NEVER
+    elif not settled:
+        n_more = sequence.n_more(price, most if price * n > most else least, n)
     return PairEvidence(
-        shallow=i,
-        deep=j,
-        n_seen=int(bounds.seen[i, j]),
-        n_disagreed=int(bounds.disagreed[i, j]),
-        disagreement=float(bounds.middle[i, j]),
+        *pair,
+        n_seen=n_seen,
+        n_disagreed=least,
+        disagreement=share,
         interval=Interval(low, high),
         price=price,
         settled=settled,
-        n_more=0 if settled else bounds.n_more(i, j, price),
-        is_biased=(i, j) in bounds.biased,
-        is_adjusted=(i, j) in bounds.adjusted,
+        n_more=n_more,
+        is_biased=n_seen < n and not is_adjusted,
+        is_adjusted=is_adjusted,
     )
+
+
+def _n_more_by_width(interval: Interval, share: float, price: float, n_cases: int) -> float:
+    """Forecast when the interval excludes the price, if its end nears the share as 1/√n."""
+    if math.isnan(share) or abs(price - share) <= TOLERANCE:
+        return NEVER
+    end = interval.high if price > share else interval.low
+    return math.ceil(n_cases * (((end - share) / (price - share)) ** 2 - 1))
 
 
 def _conditions(cascade: Cascade, stage: int) -> Iterable[tuple[Pair, int]]:

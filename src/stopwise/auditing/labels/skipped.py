@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Hashable
 
 import numpy as np
 
-from stopwise.auditing.evidence.dependence import Cells, chi_square_p_value
+from stopwise.auditing.evidence.dependence import chi_square_p_value
 from stopwise.auditing.labels.labelled_cases import LabelledCases
-from stopwise.cascade import BoolArray, IntArray
-from stopwise.patterns import PatternTable, agreement_of_rows
+from stopwise.cascade import IntArray
+from stopwise.patterns import PatternTable, agreement_of_rows, row_numbers
 
 CHOSEN = 0.01  # a p-value below this says that outputs decided which cases got a label
 
@@ -25,7 +23,7 @@ def skipped_by_truth(histogram: PatternTable, cases: LabelledCases) -> tuple[flo
     """
     K = histogram.n_stages
     for cells in (histogram.codes, _agreements(histogram)):
-        if _were_chosen(histogram, cases, histogram.shown, cells):
+        if _were_chosen(histogram, cases, histogram.shown.astype(np.int64), cells):
             return (math.nan,) * K
     return tuple(_by_truth(histogram, cases, k) for k in range(K))
 
@@ -43,13 +41,14 @@ def _by_truth(histogram: PatternTable, cases: LabelledCases, k: int) -> float:
     *before, _ = histogram.cascade.paths[k]
     if not before:
         return math.nan
-    right = cases.losses[:, :, before] == 0
-    groups: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    for s, outcome in zip(*np.nonzero(cases.counts), strict=True):
-        outputs = tuple(histogram.codes[s, before].tolist())
-        ran = bool(histogram.shown[s, k])
-        groups[outputs][tuple(right[s, outcome].tolist())][ran] += int(cases.counts[s, outcome])
-    return chi_square_p_value(groups.values())
+    stratum, outcome = np.nonzero(cases.counts)
+    is_right = cases.losses[stratum, outcome][:, before] == 0
+    return chi_square_p_value(
+        row_numbers(histogram.codes[stratum][:, before]),
+        row_numbers(is_right),
+        histogram.shown[stratum, k],
+        cases.counts[stratum, outcome],
+    )
 
 
 def _agreements(histogram: PatternTable) -> IntArray:
@@ -57,13 +56,14 @@ def _agreements(histogram: PatternTable) -> IntArray:
 
 
 def _were_chosen(
-    histogram: PatternTable, cases: LabelledCases, group_rows: IntArray | BoolArray, cells: IntArray
+    histogram: PatternTable, cases: LabelledCases, group_rows: IntArray, cells: IntArray
 ) -> bool:
     """Whether ``cells`` decided which cases got a label, among those with equal ``group_rows``."""
-    groups: dict[Hashable, Cells] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    n_labels = cases.counts.sum(axis=1).astype(int)
-    for group, cell, n, m in zip(group_rows, cells, histogram.weights, n_labels, strict=True):
-        counts = groups[group.tobytes()][cell.tobytes()]
-        counts[0] += int(n - m)
-        counts[1] += int(m)
-    return chi_square_p_value(groups.values()) < CHOSEN
+    n_labels = cases.counts.sum(axis=1)
+    p_value = chi_square_p_value(
+        np.tile(row_numbers(group_rows), 2),
+        np.tile(row_numbers(cells), 2),
+        np.repeat([False, True], len(cells)),
+        np.concatenate([histogram.weights - n_labels, n_labels]),
+    )
+    return p_value < CHOSEN

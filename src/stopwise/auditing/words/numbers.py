@@ -37,17 +37,17 @@ def whole_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def figure(value: float, *, sign: str = "") -> str:
+def figure(value: float) -> str:
     """Return a ratio with two decimals, or more until two digits are not 0.
 
-    >>> figure(2.5), figure(0.000234), figure(-0.51234, sign="+"), figure(math.inf)
-    ('2.50', '0.00023', '-0.51', '∞')
+    >>> figure(2.5), figure(0.000234), figure(math.inf)
+    ('2.50', '0.00023', '∞')
     """
     if math.isinf(value):
         return "∞"
     if abs(value) < NOTHING:
         return "0"
-    return f"{value:{sign},.{max(_decimals(value, 2), 2)}f}"
+    return f"{value:,.{max(_decimals(value, 2), 2)}f}"
 
 
 def amount(value: float) -> str:

@@ -62,11 +62,6 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def cases(n: float, noun: str = "case") -> str:
-    """Return how many cases, or other things, in whole numbers."""
-    return f"{n:,.0f} {noun}" if n == 1 else f"{n:,.0f} {noun}s"
-
-
 def forecast(n: float) -> str:
     """Return how many more cases it takes; infinitely many are never enough."""
     if math.isinf(n):

@@ -21,7 +21,6 @@ from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.numbers import count, counted, whole_percent
 from stopwise.auditing.words.phrases import (
     capital,
-    cases,
     money,
     more_cases,
     n_reference,
@@ -238,13 +237,13 @@ def warning_words(report: AuditReport, warning: AdviceWarning) -> str:
     values = []
     for value in warning.values[:MAX_VALUES]:
         n = int(table.weights[(table.codes == table.classes.index(value)).any(axis=1)].sum())
-        values.append(f"{quoted(value)} ({cases(n)})")
+        values.append(f"{quoted(value)} ({counted(n, 'case')})")
     more = len(warning.values) - MAX_VALUES
     return capital(
         WARNING[warning.kind].format(
             tests=names(report, warning.tests, LINK.get(warning.kind, "and")),
             share=whole_percent(warning.share or 0),
-            cases=cases(warning.n_cases) if warning.n_cases else "no cases",
+            cases=counted(warning.n_cases, "case") if warning.n_cases else "no cases",
             asked="" if plan is None else f"{plan.n_asked:,}",
             values=", ".join(values) + (f" and {more} more" if more > 0 else ""),
         )
@@ -269,5 +268,5 @@ def _to_label(report: AuditReport) -> str:
     """Say how many cases to label; those that have a label count in a plan."""
     labels, n = report.facts.labels, report.advice.n_next
     if labels is None or report.advice.next_step is not NextStep.LABEL:
-        return cases(n)
-    return cases(n - report.facts.n_disputed_labelled, "more case")
+        return counted(n, "case")
+    return counted(n - report.facts.n_disputed_labelled, "more case")
