@@ -192,6 +192,21 @@ class TestChanges:
         with bit_runtime(store=url, mistake_cost=30) as again:
             assert now(again) == ((1, 1, 1), 30, True)
 
+    def test_a_change_undoes_no_change_of_another_process(self, url):
+        """Neither process has read what the other one changed."""
+        with bit_runtime(store=url) as first, bit_runtime(store=url) as second:
+            first.set_costs([0, 5, 7])
+            second.set_mistake_cost(100)
+            first.freeze()
+            second.set_costs([0, 5, 9])
+            first.sync()
+            for runtime in (first, second):
+                cascade = runtime.learning.policy.cascade
+                assert (cascade.prices, cascade.mistake_cost) == ((0, 5, 9), 100)
+                assert runtime.learning.is_frozen
+            record = first.worker.store.cascade("test")
+            assert record.description["mistake_cost"] == 100
+
     def test_every_change_is_an_event_with_a_version(self):
         runtime = bit_runtime()
         runtime.set_mistake_cost(20)

@@ -44,6 +44,7 @@ class LiveCascade:
         monitor: MonitorSettings | None,
         on_alarm: Callable[[Alarm], None] | None,
         clock: Callable[[], float],
+        follows_store: bool = False,
     ) -> None:
         self.engine = engine
         self.learning = learning
@@ -61,9 +62,9 @@ class LiveCascade:
             on_alarm=on_alarm,
             clock=clock,
         )
-        self._change_lock = threading.Lock()
-        self._program_state: dict[str, Any]  # stages and prices as the program gave them
-        self._owner_changes: dict[str, Any]  # what the owner has changed of them
+        self._follows_store = follows_store
+        self._change_lock = threading.RLock()  # always taken before the lock of the learning
+        self._owner_changes: dict[str, Any]  # what the owner has changed, as last applied
         self._resume()
 
     @property
@@ -149,17 +150,12 @@ class LiveCascade:
         if len(costs) != len(self.engine.stages):
             raise SettingError(f"costs must have one price per stage, got {len(costs)}")
         cascade = Cascade(costs, self.mistake_cost, self.cascade.names)
-        self._record_change("costs changed", cascade, costs=list(cascade.prices))
-        self.engine.stages.reprice(cascade.prices)
-        self._update_prices()
+        self._change("costs changed", costs=list(cascade.prices))
 
     def set_mistake_cost(self, mistake_cost: float) -> None:
         """Change what a wrong answer costs; counts stay."""
         price = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
-        cascade = self.engine.stages.cascade(price)
-        self._record_change("mistake cost changed", cascade, mistake_cost=price)
-        self.mistake_cost = price
-        self._update_prices()
+        self._change("mistake cost changed", mistake_cost=price)
 
     def replace_stage(self, stage: int | str, new: Any) -> None:
         """Replace a stage by another; counts of the other stages stay."""
@@ -180,13 +176,12 @@ class LiveCascade:
     def trust(self, stage: int | str) -> None:
         """Use a stage again that an alarm took out of service; other workers follow."""
         index = self.engine.stages.index(stage)
-        self._record_change("stage trusted again", self.cascade)
+        self._change("stage trusted again")
         self.alarm_handler.set_distrusted(self.engine.distrusted - {index})
 
     def freeze(self, *, frozen: bool = True) -> None:
         """Stop learning and exploring, and decide by what is known; or start again."""
-        self._record_change("frozen" if frozen else "thawed", self.cascade, is_frozen=frozen)
-        self.learning.is_frozen = frozen
+        self._change("frozen" if frozen else "thawed", is_frozen=frozen)
 
     def sync(self) -> None:
         """Exchange counts and changes with other workers now; otherwise this happens regularly."""
@@ -198,42 +193,58 @@ class LiveCascade:
     def follow_owner(self) -> None:
         """Apply what the owner has changed in another process or an earlier one."""
         with self._change_lock:
-            state = self.events.state(OWNER)
-            if not state or state["given"]["names"] != list(self.cascade.names):
-                return
-            if state["changed"] == self._owner_changes:
-                return
-            changes = self._owner_changes = state["changed"]
+            changes = self._owner_state().get("changed", self._owner_changes)
+            if changes != self._owner_changes:
+                self._apply(changes)
+
+    def _resume(self) -> None:
+        """Apply what the owner has changed, unless the program now gives other stages or prices.
+
+        A frozen cascade stays frozen in any case. What only follows the store gives no prices.
+        """
+        given, self._owner_changes = self.engine.stages.description(self.mistake_cost), {}
+        state = self._owner_state()
+        if state and (self._follows_store or state["given"] == given):
+            self.follow_owner()
+            return
+        is_frozen = self.events.state(OWNER).get("changed", {}).get("is_frozen", False)
+        self._save({"given": given, "changed": {"is_frozen": is_frozen}})
+        self.learning.is_frozen = is_frozen
+
+    def _owner_state(self) -> dict[str, Any]:
+        """Return what a program gave and the owner changed; empty if it is for other stages."""
+        state = self.events.state(OWNER)
+        is_ours = bool(state) and state["given"]["names"] == list(self.engine.stages.names)
+        return state if is_ours else {}
+
+    def _change(self, what: str, **changes: Any) -> None:
+        """Record a change beside those of other processes, and apply them all."""
+        self.learning.check_current()
+        with self._change_lock:
+            given = self.engine.stages.description(self.mistake_cost)
+            state = {"given": given, "changed": {}, **self._owner_state()}
+            changes = {**state["changed"], **changes}
+            mistake_cost = changes.get("mistake_cost", self.mistake_cost)
+            cascade = self.engine.stages.cascade(mistake_cost)
+            if "costs" in changes:
+                cascade = Cascade(changes["costs"], mistake_cost, cascade.names)
+            self.events.version(what, cascade)
+            self._save({**state, "changed": changes})
+            self._apply(changes)
+
+    def _save(self, state: dict[str, Any]) -> None:
+        self.events.put_state(OWNER, state)
+        self._owner_changes = state["changed"]
+
+    def _apply(self, changes: dict[str, Any]) -> None:
         with self.learning.lock:
             if "costs" in changes:
                 self.engine.stages.reprice(changes["costs"])
             self.mistake_cost = changes.get("mistake_cost", self.mistake_cost)
             self.learning.is_frozen = changes.get("is_frozen", False)
-            self._update_prices()
-
-    def _resume(self) -> None:
-        """Apply what the owner has changed, unless the program now gives other stages or prices.
-
-        A frozen cascade stays frozen in any case.
-        """
-        self._program_state = self.engine.stages.description(self.mistake_cost)
-        self._owner_changes = {}
-        state = self.events.state(OWNER)
-        if state.get("given") == self._program_state:
-            self.follow_owner()
-        else:
-            self.learning.is_frozen = state.get("changed", {}).get("is_frozen", False)
-            self._save_changes({"is_frozen": self.learning.is_frozen})
-
-    def _record_change(self, what: str, cascade: Cascade, **changes: Any) -> None:
-        self.learning.check_current()
-        with self._change_lock:
-            self.events.version(what, cascade)
-            self._save_changes({**self._owner_changes, **changes})
-
-    def _save_changes(self, changes: dict[str, Any]) -> None:
-        self.events.put_state(OWNER, {"given": self._program_state, "changed": changes})
-        self._owner_changes = changes
+            self._owner_changes = changes
+            if self.engine.stages.cascade(self.mistake_cost) != self.cascade:
+                self._update_prices()
 
     def _update_prices(self) -> None:
         with self.learning.lock:  # else the stages might change in between
@@ -241,7 +252,7 @@ class LiveCascade:
 
     def _change_stages(self, what: str, start: int, stop: int, *new: Any) -> None:
         """Put new stages in place of some, and change the counts with them, or change neither."""
-        with self.learning.lock:
+        with self._change_lock, self.learning.lock:
             self.learning.check_current()
             before = self.engine.stages
             stages = before.splice(start, stop, *new)

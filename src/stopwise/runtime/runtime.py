@@ -62,6 +62,9 @@ class Runtime(LiveCascade):
         Called with every `Alarm`, after it was logged.
     sharing
         How often counts are exchanged with the store, and how much is kept in between.
+    follows_store
+        Whether the stages and prices were read from the store, as by a server beside the program
+        that runs the cascade: then they are not taken for a change by this program.
     seed
         The seed of the generator that draws the shadow cases.
     clock
@@ -84,6 +87,7 @@ class Runtime(LiveCascade):
         labels: LabelSettings | None = None,
         on_alarm: Callable[[Alarm], None] | None = None,
         sharing: WorkerSettings | None = None,
+        follows_store: bool = False,
         seed: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -114,7 +118,13 @@ class Runtime(LiveCascade):
         cascade, is_shared = engine.stages.cascade(price), store != "memory://"
         learning = Learning(worker, name, cascade, policy_maker(policy), is_shared=is_shared)
         super().__init__(
-            engine, learning, mistake_cost=price, monitor=monitor, on_alarm=on_alarm, clock=clock
+            engine,
+            learning,
+            mistake_cost=price,
+            monitor=monitor,
+            on_alarm=on_alarm,
+            clock=clock,
+            follows_store=follows_store,
         )
         self.background = Background(name)
         self.labels = Labels(self, self.background, labels or LabelSettings())

@@ -237,4 +237,5 @@ class Host:
             raise SettingError(f"cascade {name!r} in the store cannot be used: {error}") from error
 
     def _runtime(self, name: str, cascade: Cascade, policy: str) -> Runtime:
-        return Runtime(name, **elsewhere(cascade), policy=policy, store=self.worker)
+        settings = elsewhere(cascade)
+        return Runtime(name, **settings, policy=policy, store=self.worker, follows_store=True)
