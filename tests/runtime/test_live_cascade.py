@@ -143,6 +143,21 @@ class TestChanges:
         with bit_runtime(store=url) as third:
             assert third.learning.patterns() == {(0, 1, 1): 16}
 
+    def test_a_replaced_stage_is_another_one_under_the_same_name_too(self, url):
+        with bit_runtime(store=url) as first, bit_runtime(store=url) as second:
+            first.add_stage(bit(5))
+            first.remove_stage("bit 5")
+            second.tell((0, 1, 1))
+            second.sync()
+            second.tell((0, 1, 1))  # the stages are the same again
+            first.replace_stage("bit 1", bit(1))
+            second.sync()
+            for key in (None, "a"):
+                with pytest.raises(SettingError, match="another process has changed"):
+                    second.tell((0, 1, 1), key=key)
+            first.sync()
+            assert first.learning.patterns() == {(0, None, 1): 2}
+
     def test_a_process_may_start_with_other_stages(self, url, caplog):
         with bit_runtime(store=url) as old:
             old.tell((0, 0, 0))

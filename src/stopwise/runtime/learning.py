@@ -80,7 +80,7 @@ class Learning:
         self._make = make_policy
         self._n_in_window = 0
         self._window: set[Pattern] = set()
-        self._is_free_text = self._is_outdated = False
+        self._is_free_text = self.is_outdated = False
         self._labels: Sequence[Record] = ()
         self._n_new_labels = 0  # that the policy was not told yet
         self.cascade = cascade
@@ -91,6 +91,8 @@ class Learning:
             raise SettingError(f"policy must be for the chain of stages, got {self.policy!r}")
         self.counts.sync()  # another process may have changed the stages since they were read
         self._epoch = self.counts.epoch  # up to which changes of stages were noticed
+        # Which stages of the current epoch are own ones; None for those of another process.
+        self._stages_now: list[str | None] = list(cascade.names)
         before = self._stored_names()
         if before in ((), cascade.names):
             self.rebuild(cascade)
@@ -139,14 +141,20 @@ class Learning:
         """Raise `SettingError` if another process has changed the stages."""
         if self.counts.epoch != self._epoch:
             self._note_epoch()
-        if self._is_outdated:
+        if self.is_outdated:
             raise SettingError(OUTDATED)
 
     def _note_epoch(self) -> None:
-        """Find out whether the current epoch has other stages."""
+        """Find out whether the current epoch has other stages, be it under the same names."""
         with self.lock:
-            self._epoch, names = self.counts.epoch, self._stored_names()
-            self._is_outdated = names not in ((), self.cascade.names)
+            names = self._stored_names()
+            for epoch in range(self._epoch + 1, self.counts.epoch + 1):
+                sources, before = self._sources(epoch), self._stages_now
+                if sources is not None:
+                    self._stages_now = [None if k is None else before[k] for k in sources]
+                self._epoch = epoch
+            is_same = tuple(self._stages_now) == self.cascade.names
+            self.is_outdated = not is_same or names not in ((), self.cascade.names)
 
     def label(self, key: str, outputs: Pattern, label: Hashable, *, epoch: int) -> bool:
         """Store the right answer of a case that was counted; return whether it is new.
@@ -190,7 +198,7 @@ class Learning:
             self._note_epoch()
         except StoreUnavailableError:
             return
-        if self._is_outdated:
+        if self.is_outdated:
             return
         with self.lock:
             # A policy that was rebuilt meanwhile may know the added cases already.
@@ -210,7 +218,7 @@ class Learning:
 
     def rebuild(self, cascade: Cascade) -> None:
         """Make a new policy from the counts, for prices that may have changed."""
-        if self._is_outdated:  # the counts belong to other stages
+        if self.is_outdated:  # the counts belong to other stages
             return
         with self.lock:
             self._n_rebuilt += 1
@@ -258,15 +266,15 @@ class Learning:
         change = StageChange(cascade.to_state(), sources)
         with self.lock:
             self.counts.open_epoch(reason, change)
-            while not self._has_other_stages(self.counts.epoch):  # an alarm was first
+            while self._sources(self.counts.epoch) is None:  # an alarm was first
                 self.counts.open_epoch(reason, change)
-            self._epoch = self.counts.epoch
-            self._is_outdated = self._stored_names() != cascade.names
-            if self._is_outdated:
+            self._epoch, self._stages_now = self.counts.epoch, list(cascade.names)
+            self.is_outdated = self._stored_names() != cascade.names
+            if self.is_outdated:
                 raise SettingError(OUTDATED)
             self.rebuild(cascade)
 
-    def _has_other_stages(self, epoch: int) -> bool:
-        """Whether an epoch began because the stages changed."""
+    def _sources(self, epoch: int) -> list[int | None] | None:
+        """Return where the stages of an epoch were before, if it began because they changed."""
         record = self.store.get("epoch", self.name, f"{epoch:08d}")
-        return record is None or "sources" in record.body
+        return None if record is None else record.body.get("sources")

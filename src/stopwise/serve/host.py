@@ -191,7 +191,8 @@ class Host:
         record, runtime = self.store.cascade(name), self._runtimes.get(name)
         if runtime is None or record is None or not record.description:
             return
-        if record.description["names"] == list(runtime.cascade.names):
+        is_same = record.description["names"] == list(runtime.cascade.names)
+        if is_same and not runtime.learning.is_outdated:
             runtime.follow_owner()
         elif not runs_here(runtime):
             with self._lock:
