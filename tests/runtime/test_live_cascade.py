@@ -66,6 +66,21 @@ class TestStagesElsewhere:
 
 
 class TestTells:
+    def test_nothing_is_learned_while_frozen(self):
+        runtime = bit_runtime(policy="beliefs")
+        runtime.tell((0, 1))
+        runtime.freeze()
+        policy = runtime.learning.policy
+        assert not runtime.tell((0, 1))
+        assert not runtime.tell((0, 1), key="a")
+        runtime.learning.label("b", (0, 1), 1, epoch=0)
+        assert runtime.learning.patterns() == {(0, 1): 1}
+        assert (policy.n_rounds, runtime.learning.policy.n_labels) == (1, 0)
+        assert len(runtime.recent) == 3, "the monitor sees all cases"
+        runtime.freeze(frozen=False)
+        assert runtime.learning.policy.n_labels == 1
+        assert runtime.tell((0, 1), key="a")
+
     def test_a_key_is_counted_once(self):
         runtime = bit_runtime()
         assert runtime.tell((0, 1), key="a")

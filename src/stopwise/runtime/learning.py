@@ -237,7 +237,8 @@ class Learning:
         """Return the cases that have labels, and subtract them from the others."""
         cases = []
         try:
-            self._labels = self.store.records("label", self.name, limit=MAX_LABELS)
+            if not self.is_frozen:
+                self._labels = self.store.records("label", self.name, limit=MAX_LABELS)
         except StoreUnavailableError:
             logger.warning("%s: the store is unavailable, labels stay as they are", self.name)
         for record in self._labels:

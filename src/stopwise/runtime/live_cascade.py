@@ -115,10 +115,14 @@ class LiveCascade:
         With a ``key`` it is counted once, however often it is told; the return value says whether
         anything was counted now. Other outputs under the same key are refused; with ``amend`` they
         replace those told before, within an epoch. ``is_random`` says that how far the case went
-        did not depend on its outputs, as for a stage that `ask` chose before it.
+        did not depend on its outputs, as for a stage that `ask` chose before it. While learning is
+        frozen nothing is counted, and a key may be told again later.
         """
         _, pattern = check_outputs(outputs, self.learning.cascade)
         self.learning.check_current()
+        if self.learning.is_frozen:
+            self.observe(pattern, is_random=is_random)
+            return False
         if key is not None:
             tell = KeyedTell(self.name, key, case_text(pattern), amends=amend)
             (outcome,) = self.worker.tell_keyed([tell])
@@ -139,7 +143,7 @@ class LiveCascade:
         return True
 
     def observe(self, pattern: Pattern, *, is_random: bool) -> None:
-        """Show a case that was counted to the monitor, and add it to the recent cases."""
+        """Show a case to the monitor, and add it to the recent cases."""
         with self.learning.lock:
             self.recent.append((self.clock(), pattern))
             cost = float(sum(self.learning.cascade.prices[: len(pattern)]))
@@ -180,7 +184,11 @@ class LiveCascade:
         self.alarm_handler.set_distrusted(self.engine.distrusted - {index})
 
     def freeze(self, *, frozen: bool = True) -> None:
-        """Stop learning and exploring, and decide by what is known; or start again."""
+        """Stop learning and exploring, and decide by what is known; or start again.
+
+        Cases that are run or told meanwhile are shown to the monitor and never counted. Labels are
+        kept, and learned from when learning starts again.
+        """
         self._change("frozen" if frozen else "thawed", is_frozen=frozen)
 
     def sync(self) -> None:
@@ -237,13 +245,15 @@ class LiveCascade:
         self._owner_changes = state["changed"]
 
     def _apply(self, changes: dict[str, Any]) -> None:
+        is_frozen = changes.get("is_frozen", False)
         with self.learning.lock:
             if "costs" in changes:
                 self.engine.stages.reprice(changes["costs"])
             self.mistake_cost = changes.get("mistake_cost", self.mistake_cost)
-            self.learning.is_frozen = changes.get("is_frozen", False)
+            was_frozen, self.learning.is_frozen = self.learning.is_frozen, is_frozen
             self._owner_changes = changes
-            if self.engine.stages.cascade(self.mistake_cost) != self.cascade:
+            is_thawed = was_frozen and not is_frozen  # labels may have come meanwhile
+            if is_thawed or self.engine.stages.cascade(self.mistake_cost) != self.cascade:
                 self._update_prices()
 
     def _update_prices(self) -> None:
