@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,6 +105,26 @@ class TestAlarms:
         assert third.alarm_handler.monitor is not monitor
         for runtime in (first, second, third):
             runtime.close()
+
+    def test_an_epoch_begins_with_what_all_workers_saw_since_the_change(self, url):
+        now = [0.0]
+        with (
+            bit_runtime(store=url, clock=lambda: now[0]) as first,
+            bit_runtime(store=url, clock=lambda: now[0]) as second,
+        ):
+            for seconds, outputs in ((10, (0, 0, 0)), (80, (0, 0, 0)), (90, (0, 0, 1))):
+                now[0] = seconds
+                first.tell(outputs, is_random=True)
+                second.tell(outputs, is_random=True)
+            first.alarm_handler.handle(replace(BROKEN, since=20.0))
+            second.tell((0, 1, 1), is_random=True)  # it does not know yet
+            second.sync()
+            second.tell((1, 1, 1), is_random=True)
+            for runtime in (first, second, first):
+                runtime.sync()
+            for runtime in (first, second):
+                assert runtime.learning.patterns() == {(0, 0, 1): 2, (0, 1, 1): 1, (1, 1, 1): 1}
+                assert runtime.learning.policy.n_rounds == 4
 
     def test_without_the_store_an_alarm_waits_and_no_case_is_lost(self, monkeypatch, caplog):
         runtime = bit_runtime()

@@ -134,7 +134,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(k=WORKERS)
     def open_epoch(self, k):
-        self.workers[k][1].open_epoch("drift", self.change)
+        self.workers[k][1].open_epoch("drift", change=self.change)
 
     def counted(self):
         return Counter(totals(self.store.rows("c", epoch=-1)))

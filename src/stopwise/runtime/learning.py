@@ -75,6 +75,8 @@ class Learning:
         self.lock = threading.RLock()
         self.is_frozen = False
         self.is_shared = is_shared
+        # Gives the cases that this process saw after a time, to begin an epoch with.
+        self.seen_since: Callable[[float], Mapping[Pattern, int]] = lambda since: {}
         self._n_rebuilt = 0
         self.stages_version = 0  # a case that began with other stages is not told
         self._make = make_policy
@@ -133,7 +135,8 @@ class Learning:
         if self._is_free_text:
             raise OutputsError(FREE_TEXT)
         self.check_current()
-        self.counts.tell(outputs)
+        while not self.counts.tell(outputs, epoch=self._epoch):
+            self.check_current()
         # A last stage that ran and gave nothing is passed as the stage.
         self.policy.tell(outputs, stage=len(outputs) - 1 if outputs[-1] is None else None)
 
@@ -148,13 +151,17 @@ class Learning:
         """Find out whether the current epoch has other stages, be it under the same names."""
         with self.lock:
             names = self._stored_names()
+            since = None
             for epoch in range(self._epoch + 1, self.counts.epoch + 1):
-                sources, before = self._sources(epoch), self._stages_now
+                body, before = self._epoch_body(epoch), self._stages_now
+                sources, since = body.get("sources"), body.get("since")
                 if sources is not None:
                     self._stages_now = [None if k is None else before[k] for k in sources]
                 self._epoch = epoch
             is_same = tuple(self._stages_now) == self.cascade.names
             self.is_outdated = not is_same or names not in ((), self.cascade.names)
+            if since is not None and not self.is_outdated:
+                self.counts.tell_many(case_texts(self.seen_since(since)), is_past=True)
 
     def label(self, key: str, outputs: Pattern, label: Hashable, *, epoch: int) -> bool:
         """Store the right answer of a case that was counted; return whether it is new.
@@ -187,7 +194,8 @@ class Learning:
         texts = case_texts(patterns)
         with self.lock:
             self.check_current()
-            self.counts.tell_many(texts, is_past=is_past)
+            while not self.counts.tell_many(texts, is_past=is_past, epoch=self._epoch):
+                self.check_current()
             self.policy.tell_many(tellable(texts))
 
     def sync(self) -> None:
@@ -250,12 +258,12 @@ class Learning:
                 cases.append((outputs, record.body["label"]))
         return cases
 
-    def restart(self, patterns: Mapping[Pattern, int], *, reason: str) -> None:
-        """Begin an epoch with these cases; earlier counts are kept but no longer used."""
+    def restart(self, *, reason: str, since: float) -> None:
+        """Begin an epoch with what all processes saw since then; earlier counts are kept unused."""
         with self.lock:
-            self.counts.open_epoch(reason)
-            self.counts.tell_many(case_texts(patterns), is_past=True)
-            self.rebuild(self.cascade)  # another worker may have begun the epoch and counted cases
+            self.counts.open_epoch(reason, since=since)
+            self._note_epoch()
+            self.rebuild(self.cascade)
 
     def change_stages(self, cascade: Cascade, before: Sequence[str | None], *, reason: str) -> None:
         """Begin an epoch for changed stages; ``before`` are the names of those before.
@@ -266,16 +274,16 @@ class Learning:
         sources = [before.index(name) if name in before else None for name in cascade.names]
         change = StageChange(cascade.to_state(), sources)
         with self.lock:
-            self.counts.open_epoch(reason, change)
-            while self._sources(self.counts.epoch) is None:  # an alarm was first
-                self.counts.open_epoch(reason, change)
+            self.counts.open_epoch(reason, change=change)
+            while "sources" not in self._epoch_body(self.counts.epoch):  # an alarm was first
+                self.counts.open_epoch(reason, change=change)
             self._epoch, self._stages_now = self.counts.epoch, list(cascade.names)
             self.is_outdated = self._stored_names() != cascade.names
             if self.is_outdated:
                 raise SettingError(OUTDATED)
             self.rebuild(cascade)
 
-    def _sources(self, epoch: int) -> list[int | None] | None:
-        """Return where the stages of an epoch were before, if it began because they changed."""
+    def _epoch_body(self, epoch: int) -> dict[str, Any]:
+        """Return the record of why an epoch began."""
         record = self.store.get("epoch", self.name, f"{epoch:08d}")
-        return None if record is None else record.body.get("sources")
+        return {} if record is None else record.body

@@ -85,7 +85,7 @@ class KeyedTell:
     """A tell that may arrive more than once; ``case`` is the text that `case_text` gives.
 
     With ``amends`` another case under the same key replaces what was told before. ``epoch`` is the
-    one whose stages the case has, if it is not the current one.
+    one to which the case belongs, if it is not the current one.
     """
 
     cascade: str
@@ -193,12 +193,19 @@ class Store(Protocol):
         """Add a version of a cascade, unless the current one has the same description."""
 
     def open_epoch(
-        self, cascade: str, *, expected: int, reason: str = "", change: StageChange | None = None
+        self,
+        cascade: str,
+        *,
+        expected: int,
+        reason: str = "",
+        since: float | None = None,
+        change: StageChange | None = None,
     ) -> int:
         """Return the current epoch, one more than ``expected`` if that was the current one.
 
-        Counts of earlier epochs are kept and no longer used. With a ``change`` of stages they are
-        taken over for the new ones, also those that workers write later.
+        Counts of earlier epochs are kept and no longer used. ``since`` is the time from which on
+        cases belong to the new one; its record says so to other workers. With a ``change`` of
+        stages counts are taken over for the new ones, also those that workers write later.
         """
 
     def enter(

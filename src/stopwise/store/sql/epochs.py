@@ -8,8 +8,9 @@ over once, whenever it arrives and whoever writes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from stopwise.store.case_encoding import Counts, add_counts, case_for
 from stopwise.store.protocol import MERGED, PAST, Record, Row, StageChange
@@ -21,7 +22,11 @@ Sources = Sequence[int | None]
 
 
 def open_epoch(
-    tx: Transaction, cascade: str, expected: int, reason: str, change: StageChange | None
+    tx: Transaction,
+    cascade: str,
+    expected: int,
+    body: Mapping[str, Any],
+    change: StageChange | None,
 ) -> int:
     """Return the current epoch, one more than ``expected`` if that was the current one."""
     before = ensure_cascade(tx, cascade, lock=True).epoch
@@ -29,14 +34,14 @@ def open_epoch(
         return before
     epoch = before + 1
     tx.run("UPDATE stopwise_cascades SET epoch = ? WHERE cascade = ?", (epoch, cascade))
-    body: dict[str, object] = {"reason": reason}
+    record = Record("epoch", cascade, _key(epoch), tx.now(), dict(body))
     if change is not None:
-        body["sources"] = list(change.sources)
+        record.body["sources"] = list(change.sources)
         put_cascade(tx, cascade, change.description)
         where = "WHERE cascade = ? AND epoch = ?"
         rows, _ = read_rows(tx.run(f"{SELECT} {where}", (cascade, before)))
         _take_over(tx, epoch, change.sources, rows)
-    put_record(tx, Record("epoch", cascade, _key(epoch), tx.now(), body), replace=True)
+    put_record(tx, record, replace=True)
     return epoch
 
 
@@ -58,22 +63,18 @@ def locked_epoch(tx: Transaction, cascade: str) -> int:
     return next((int(epoch) for (epoch,) in tx.run(sql, (cascade,))), 0)
 
 
-def sources_since(
-    tx: Transaction, cascade: str, epoch: int, current: int, *, any_reason: bool = False
-) -> Sources | None:
+def sources_since(tx: Transaction, cascade: str, epoch: int, current: int) -> Sources | None:
     """Return where the stages of the current epoch are in cases of an earlier one.
 
-    ``None`` if the cases were not taken over. With ``any_reason``, epochs that began for another
-    reason than a change of stages are passed over.
+    ``None`` if the cases were not taken over.
     """
     sources: Sources | None = None
     for number in range(epoch + 1, current + 1):
         record = get_record(tx, "epoch", cascade, _key(number))
         step = None if record is None else record.body.get("sources")
-        if step is None and not any_reason:
+        if step is None:
             return None
-        if step is not None:
-            sources = step if sources is None else [k if k is None else sources[k] for k in step]
+        sources = step if sources is None else [k if k is None else sources[k] for k in step]
     return sources
 
 

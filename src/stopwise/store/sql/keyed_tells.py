@@ -108,12 +108,10 @@ def _count(tx: Transaction, worker: str, tells: Iterable[KeyedTell]) -> None:
 def _placed(tx: Transaction, tell: KeyedTell, current: int) -> tuple[int, str]:
     """Return the epoch in which a tell is counted, and its case for the stages of that one.
 
-    It is the current one, unless none of its stages are those of the case.
+    It is the current one, unless that has not taken over the cases of the tell's own epoch.
     """
     if tell.epoch is None or tell.epoch >= current:
         return current, tell.case
-    sources = sources_since(tx, tell.cascade, tell.epoch, current, any_reason=True)
-    if sources is None:
-        return current, tell.case
-    case = case_for(tell.case, sources)
+    sources = sources_since(tx, tell.cascade, tell.epoch, current)
+    case = None if sources is None else case_for(tell.case, sources)
     return (tell.epoch, tell.case) if case is None else (current, case)

@@ -63,10 +63,12 @@ class SqlStore:
         *,
         expected: int,
         reason: str = "",
+        since: float | None = None,
         change: protocol.StageChange | None = None,
     ) -> int:
         """Return the current epoch, one more than ``expected`` if that was the current one."""
-        return self.write(lambda tx: epochs.open_epoch(tx, cascade, expected, reason, change))
+        body = {"reason": reason} if since is None else {"reason": reason, "since": since}
+        return self.write(lambda tx: epochs.open_epoch(tx, cascade, expected, body, change))
 
     def enter(
         self, worker: str, *, host: str, seconds: float = 30.0, only_expired: bool = False
