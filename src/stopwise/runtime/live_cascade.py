@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
@@ -63,7 +62,6 @@ class LiveCascade:
             clock=clock,
         )
         self._follows_store = follows_store
-        self._change_lock = threading.RLock()  # always taken before the lock of the learning
         self._owner_changes: dict[str, Any]  # what the owner has changed, as last applied
         self._resume()
 
@@ -200,10 +198,9 @@ class LiveCascade:
 
     def follow_owner(self) -> None:
         """Apply what the owner has changed in another process or an earlier one."""
-        with self._change_lock:
-            changes = self._owner_state().get("changed", self._owner_changes)
-            if changes != self._owner_changes:
-                self._apply(changes)
+        if self._owner_state().get("changed", self._owner_changes) != self._owner_changes:
+            with self.learning.lock:  # no other change comes in between from here on
+                self._apply(self._owner_state().get("changed", self._owner_changes))
 
     def _resume(self) -> None:
         """Apply what the owner has changed, unless the program now gives other stages or prices.
@@ -228,7 +225,7 @@ class LiveCascade:
     def _change(self, what: str, **changes: Any) -> None:
         """Record a change beside those of other processes, and apply them all."""
         self.learning.check_current()
-        with self._change_lock:
+        with self.learning.lock:
             given = self.engine.stages.description(self.mistake_cost)
             state = {"given": given, "changed": {}, **self._owner_state()}
             changes = {**state["changed"], **changes}
@@ -262,7 +259,7 @@ class LiveCascade:
 
     def _change_stages(self, what: str, start: int, stop: int, *new: Any) -> None:
         """Put new stages in place of some, and change the counts with them, or change neither."""
-        with self._change_lock, self.learning.lock:
+        with self.learning.lock:
             self.learning.check_current()
             before = self.engine.stages
             stages = before.splice(start, stop, *new)
