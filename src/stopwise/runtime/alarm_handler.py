@@ -24,6 +24,7 @@ OUT_OF_SERVICE = "out of service"
 WATCHED = "watched"
 SAVE_SECONDS = 3600.0  # how often the monitor's recent cases go into the store
 MAX_SAVED = 2000  # different cases among them
+MAX_WATCHED = 50  # workers of which they are kept
 MAX_ALARMS = 100
 REVIEW_CASES = 60  # complete cases after which a stage out of service is judged again
 # The share of cases that are run to the end while a stage is out of service.
@@ -56,6 +57,9 @@ class AlarmHandler:
         self._usual_agreement: dict[int, float] = {}
         self.monitor: Monitor
         self._epoch: int
+        # What other processes saw with which the monitor began, and until when.
+        self._resumed: Counter[Pattern]
+        self._resumed_at: float
         self._new_monitor()
         self._resume()
         self._read_distrusted()
@@ -89,31 +93,36 @@ class AlarmHandler:
                 self.save()
 
     def save(self) -> None:
-        """Save the monitor's recent cases, for comparison in a process that starts later."""
-        if self._learning.is_shared:
-            now = self._saved_at = self._clock()
-            common = dict(self.monitor.recent().most_common(MAX_SAVED))
-            body = {"epoch": self._epoch, "at": now, "cases": case_texts(common)}
-            self._if_available(lambda: self._events.put_state(WATCHED, body))
+        """Save what this process saw recently, for comparison in one that starts later."""
+        now = self._saved_at = self._clock()
+        own = self.monitor.recent() - self._resumed
+        if own and self._learning.is_shared:
+            cases = case_texts(dict(own.most_common(MAX_SAVED)))
+            body = {"epoch": self._epoch, "at": now, "cases": cases}
+            put = self._events.put_own_state
+            self._if_available(lambda: put(WATCHED, body, keep=MAX_WATCHED))
 
     def _seen_since(self, since: float) -> Counter[Pattern]:
         """Return what this process saw itself since a time."""
         return self.monitor.recent(max(since, self._resumed_at))
 
     def _resume(self) -> None:
-        state = self._if_available(lambda: self._events.state(WATCHED)) or {}
-        if state.get("epoch") == self._epoch and state["cases"]:
-            cases = tellable(state["cases"])
-            if max(map(len, cases)) <= self.monitor.n_stages:
-                self.monitor.resume(cases, since=state["at"], now=self._clock())
-                self._resumed_at = state["at"]
+        """Begin with what other processes saw, those before this one and those beside it."""
+        states = self._if_available(lambda: self._events.states(WATCHED)) or []
+        for state in states:
+            if state["epoch"] == self._epoch:
+                self._resumed.update(tellable(state["cases"]))
+                self._resumed_at = max(self._resumed_at, state["at"])
+        if self._resumed and max(map(len, self._resumed)) <= self.monitor.n_stages:
+            self.monitor.resume(self._resumed, since=self._resumed_at, now=self._clock())
 
     def _new_monitor(self) -> None:
         n_stages = len(self._engine.stages)
         self._n_complete = 0
         self._epoch = self._learning.counts.epoch
         self._wanted_epoch = None
-        self._resumed_at = -math.inf  # when earlier processes saw what the monitor began with
+        self._resumed = Counter()
+        self._resumed_at = -math.inf
         self._saved_at = self._clock()
         self.monitor = Monitor(n_stages, now=self._clock(), settings=self._settings)
 
@@ -173,6 +182,8 @@ class AlarmHandler:
         text = alarm.describe(engine.stages.names)
         logger.warning("%s: %s", cascade, text)
         self.alarms = [*self.alarms, alarm][-MAX_ALARMS:]
+        if alarm.opens_epoch:  # the monitor has dropped what was before the change
+            self._resumed = Counter()
         if alarm.opens_epoch and not self._learning.is_frozen:
             self._open_epoch(text, alarm.since)
             if len(engine.stages) - len(engine.distrusted | {alarm.stage}) > 0:
