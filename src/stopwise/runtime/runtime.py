@@ -44,7 +44,8 @@ class Runtime(LiveCascade):
     policy
         ``"beliefs"``, ``"resolve"``, a policy, or a function that makes one for a cascade.
     store
-        A URL, a `Store`, or a `Worker` of this process; in memory by default.
+        A URL, a `Store`, or a `Worker` of this process, which also says where journals are and
+        what a case survives (``directory``, ``durability``); in memory by default.
     shadow
         The share of cases whose later stages are run too, after the answer was given.
     on_failure
@@ -132,7 +133,7 @@ class Runtime(LiveCascade):
         self._rng = random.Random(seed)
         self._sync_task: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
-        if worker is not store:  # a program that shares a worker records the version itself
+        if not follows_store:
             self.events.version("started", self.cascade)
 
     async def __aenter__(self) -> Self:

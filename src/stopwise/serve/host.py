@@ -238,7 +238,6 @@ class Host:
         runtime = Runtime(**{**settings, "name": name, "store": self.worker})
         if not is_unchanged:
             events.put_state("configured", state)
-            events.version("started", runtime.cascade)
         return runtime
 
     def _from_state(self, name: str, state: Mapping[str, Any]) -> Runtime:

@@ -49,8 +49,8 @@ class Worker:
     store
         A store or its URL.
     directory
-        Where the journals are, the same for all workers of a host; beside an SQLite file by
-        default.
+        Where the journals are, on this host and the same for all its workers. By default beside
+        an SQLite file; for PostgreSQL in ``~/.local/state/stopwise``, of each user.
     durability
         What a tell survives once it has returned: ``memory`` nothing, ``process`` the death of
         the process (kill -9), ``disk`` loss of power too.
@@ -171,7 +171,13 @@ class Worker:
 
     def _open_journal(self, directory: Path | str | None) -> None:
         folder = Path(directory) if directory is not None else journal_directory(self.store)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise SettingError(
+                f"directory must be a folder for journals on this host, got {folder}: {error}"
+            ) from error
         self.directory = folder
         self.journal = Journal(
             folder / f"{self.name}{SUFFIX}",
