@@ -77,7 +77,7 @@ class TestTells:
     def test_a_key_that_is_no_text_is_refused(self, key):
         """Databases gave 5 back as "5": the case was taken for a repetition and not counted."""
         runtime = bit_runtime()
-        with pytest.raises(SettingError, match="key must be a non-empty text"):
+        with pytest.raises(SettingError, match="key must"):
             runtime.tell((0, 1), key=key)
         assert runtime.tell((0, 1), key="5")
 

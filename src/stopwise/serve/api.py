@@ -99,7 +99,10 @@ async def tell(request: Request, case: messages.Tell) -> Response:
     (outcome,) = await host_of(request).tell([_told_case(runtime_of(request), case)])
     if outcome == "conflict":
         raise ProblemError(
-            409, "The key belongs to another case", f"got {case.key!r} with other outputs"
+            409,
+            "The key belongs to another case",
+            f"got {case.key!r} with other outputs"
+            + (", and it was counted in an earlier epoch" if case.amend else ""),
         )
     return Json({"outcome": outcome})
 
