@@ -16,6 +16,9 @@ MERGED = "merged"
 KEYS = "+keys"
 """The suffix of the name under which keyed tells of a worker are counted."""
 
+PAST = -1
+"""The bucket of cases from before: from a log, or from an earlier epoch."""
+
 BucketKey = tuple[str, int, int]
 """Cascade, epoch and time bucket, which identify a row among those of one worker."""
 

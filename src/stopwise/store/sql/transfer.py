@@ -14,7 +14,7 @@ from typing import Any
 from stopwise.checks import MOST_CASES, finite_number, whole_number
 from stopwise.errors import InputError
 from stopwise.store.case_encoding import check_case
-from stopwise.store.protocol import Record, Row
+from stopwise.store.protocol import PAST, Record, Row
 from stopwise.store.sql.count_rows import SELECT, read_rows, write_rows
 from stopwise.store.sql.database import Transaction, run_with_rows
 from stopwise.store.sql.records import SELECT as RECORDS
@@ -117,9 +117,8 @@ def _row(entry: dict[str, Any], source: str) -> Row:
     worker = _text(entry["worker"])
     counts = {check_case(case): _whole(n) for case, n in entry["counts"].items()}
     name = worker if "@" in worker else f"{worker}@{source}"
-    return Row(
-        _text(entry["cascade"]), _whole(entry["epoch"]), _whole(entry["bucket"]), name, counts
-    )
+    bucket = _whole(entry["bucket"], least=PAST)
+    return Row(_text(entry["cascade"]), _whole(entry["epoch"]), bucket, name, counts)
 
 
 def _record(entry: dict[str, Any]) -> Record:
@@ -134,8 +133,8 @@ def _text(value: Any) -> str:
     return value
 
 
-def _whole(value: Any) -> int:
-    if whole_number("a count", value, InputError, least=0) > MOST_CASES:
+def _whole(value: Any, *, least: int = 0) -> int:
+    if whole_number("a count", value, InputError, least=least) > MOST_CASES:
         raise ValueError(f"a count must be at most {MOST_CASES}, got {value!r:.40}")
     return int(value)
 
