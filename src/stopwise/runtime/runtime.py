@@ -108,11 +108,12 @@ class Runtime(LiveCascade):
             continues_after_failure=on_failure == "next",
             speculate=speculate,
         )
+        make_policy = policy_maker(policy)
         worker = (
             store if isinstance(store, Worker) else Worker(store, clock=clock, settings=sharing)
         )
         cascade, is_shared = engine.stages.cascade(price), store != "memory://"
-        learning = Learning(worker, name, cascade, policy_maker(policy), is_shared=is_shared)
+        learning = Learning(worker, name, cascade, make_policy, is_shared=is_shared)
         super().__init__(
             engine, learning, mistake_cost=price, monitor=monitor, on_alarm=on_alarm, clock=clock
         )
