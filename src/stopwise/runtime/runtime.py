@@ -123,7 +123,9 @@ class Runtime(LiveCascade):
         self._rng = random.Random(seed)
         self._sync_task: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
-        if worker is not store:  # a program that shares a worker records the version itself
+        record = worker.store.cascade(name)
+        is_recorded = record is not None and record.description == self.cascade.to_state()
+        if worker is not store or not is_recorded:  # a worker may serve several runtimes in turn
             self.events.version("started", self.cascade)
 
     async def __aenter__(self) -> Self:
