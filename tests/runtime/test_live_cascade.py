@@ -8,6 +8,7 @@ import pytest
 import stopwise as sw
 from stopwise.errors import CascadeError, OutputsError, SettingError, StoreUnavailableError
 from stopwise.runtime import Runtime, Stage
+from stopwise.store import Worker
 from tests.faults import unavailable
 from tests.runtime.bit_cascade import bit, bit_runtime, echo, fixed, run
 
@@ -123,6 +124,15 @@ class TestChanges:
         runtime.remove_stage("bit 0")
         assert runtime.cascade.names == ("bit 5", "bit 1", "bit 2")
         assert runtime.learning.policy.counts.n_seen[1, 2] == 2
+
+    def test_a_program_with_its_own_worker_may_start_with_other_stages(self, url):
+        with bit_runtime(store=Worker(url)) as old:
+            old.tell((0, 0, 1))
+        for _ in range(2):
+            with bit_runtime(stages=[bit(2), bit(0)], store=Worker(url)) as new:
+                assert new.learning.patterns() == {(1, 0): 1}
+                records = new.worker.store.records("event", "test")
+                assert [record.body["what"] for record in records] == ["started", "started"]
 
     def test_a_process_may_start_with_other_stages(self, url, caplog):
         with bit_runtime(store=url) as old:

@@ -16,6 +16,7 @@ MERGED = "merged"
 
 KEYS = "+keys"
 """The suffix of the name under which keyed tells of a worker are counted."""
+
 PAST = -1
 """The bucket of cases from before: from a log, or from an earlier epoch."""
 
