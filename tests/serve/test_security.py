@@ -154,7 +154,8 @@ def test_other_sites_are_refused(server, http):
     origin = {"origin": "https://evil.example", "content-type": "text/plain"}
     answer = http.post(f"{BASE}/tell", content=b'{"outputs": ["x"]}', headers=origin)
     assert answer.status_code == 403
-    assert http.get(BASE, headers={"host": "evil.example"}).status_code == 403
+    for host in ("evil.example", "[", ""):
+        assert http.get(BASE, headers={"host": host}).status_code == 403
     assert http.get(BASE, headers={"host": f"localhost:{server.port}"}).status_code == 200
     own = {"origin": server.url}
     assert http.post(f"{BASE}/ask", json={}, headers=own).status_code == 200
