@@ -130,11 +130,14 @@ def _handler(endpoint: Endpoint, needs_token: bool) -> Handler:
 
     async def handle(request: Request) -> Response:
         who = await _token_id(request, scope) if needs_token else "local"
+        message: Any = None
         if body is not None:
-            arguments = [await api.body_of(request, body)]
+            message = await api.body_of(request, body)
+            response = await answer(request, message)
+        elif query is not None:
+            response = await answer(request, api.query_of(request, query))
         else:
-            arguments = [] if query is None else [api.query_of(request, query)]
-        response = await answer(request, *arguments)
+            response = await answer(request)
         if is_change:
             await asyncio.to_thread(
                 audit_trail.write,
@@ -142,7 +145,7 @@ def _handler(endpoint: Endpoint, needs_token: bool) -> Handler:
                 request.path_params.get("name", ""),
                 who=who,
                 did=f"{endpoint.method} {request.url.path}",
-                asked=msgspec.to_builtins(arguments[0]) if arguments else None,
+                asked=msgspec.to_builtins(message),
                 request_id=request.scope["request_id"],
             )
         return response
