@@ -67,7 +67,10 @@ class CaseWorld:
                 f"policy must be for contexts of {self.environment.n_features} features, "
                 f"got one for {policy.n_features}"
             )
-        check_contexts(policy, self.environment.extreme_contexts())
+        contexts = self.environment.extreme_contexts()
+        fits = np.abs(contexts) <= policy._largest
+        if not fits.all():
+            policy._checked_context(contexts[int(np.argmin(fits.all(axis=1)))])
 
     def blocks(self, n: int, rng: np.random.Generator) -> Iterator[ContextualCases]:
         """Yield n cases in blocks."""
@@ -122,7 +125,6 @@ def compiled_stages(
     policy: ContextualPolicy, rule: ContextualRule, cases: ContextualCases
 ) -> IntArray:
     """Return the same as `asked_stages` for a contextual policy, by a kernel."""
-    check_contexts(policy, cases.contexts)
     model = policy._new_model()
     model.fill(policy._model.to_state())
     n, K = cases.outputs.shape
@@ -168,10 +170,3 @@ def asked_stages(policy: Any, cases: ContextualCases) -> IntArray:
             policy.tell(outputs)
         stages.append(stage)
     return np.array(stages, dtype=np.int64)
-
-
-def check_contexts(policy: ContextualPolicy, contexts: FloatArray) -> None:
-    """Refuse contexts that the policy would refuse if it were asked with them one by one."""
-    fits = np.abs(contexts) <= policy._largest  # false for NaN as well
-    if not fits.all():
-        policy._checked_context(contexts[int(np.argmin(fits.all(axis=1)))])
