@@ -245,32 +245,3 @@ def test_text_outputs_and_bad_features():
     ]:
         with pytest.raises(InstanceError, match=match):
             sw.ContextualRecording([[0, 0]] * 3, [0, 0, 1], features, CASCADE)
-    with pytest.raises(InstanceError, match="labels must be recorded"):
-        sw.ContextualRecording([[0, 0]], None, [[1]], CASCADE)
-
-
-def test_a_csv_file_with_features(tmp_path):
-    path = tmp_path / "visits.csv"
-    path.write_text("age,first,second,truth,note\n30,0,1,1,a\n4e1,0,0,0,b\n55.5,1,1,0,c\n")
-    names = {"label": "truth", "tests": ["first", "second"]}
-    world = sw.ContextualRecording.from_csv(path, CASCADE, features=["age"], **names)
-    assert isinstance(world, sw.ContextualRecording)
-    assert world.features.tolist() == [[30.0], [40.0], [55.5]]
-    assert world.row_costs.tolist() == [[1.0, 0.2], [0.0, 0.2], [1.0, 1.2]]
-    with pytest.raises(InstanceError, match="must be named"):
-        sw.ContextualRecording.from_csv(path, CASCADE, label="truth", features=["age"])
-    with pytest.raises(InstanceError, match="must be named"):
-        sw.ContextualRecording.from_csv(path, CASCADE, **names)
-    with pytest.raises(InstanceError, match="table of numbers"):
-        sw.ContextualRecording.from_csv(path, CASCADE, features=["note"], **names)
-
-
-def test_a_csv_file_where_regret_is_against_the_best_stage_for_each_context(tmp_path):
-    path = tmp_path / "groups.csv"
-    rows = [f"{g},0,{g},{g}" for g in (0, 1) for _ in range(20)]
-    path.write_text("group,first,second,y\n" + "\n".join(rows))
-    names = {"tests": ["first", "second"], "features": ["group"]}
-    world = sw.ContextualRecording.from_csv(path, CASCADE, per_context=True, **names)
-    assert world.per_context
-    assert world.average_gaps.tolist() == pytest.approx([0.4, 0.1])
-    assert not sw.ContextualRecording.from_csv(path, CASCADE, **names).per_context
