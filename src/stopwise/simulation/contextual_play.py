@@ -23,7 +23,7 @@ from stopwise.simulation import kernels
 from stopwise.simulation.compiled import kernel
 from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.events import checked_stage
-from stopwise.simulation.played import Played
+from stopwise.simulation.job import Played
 
 # Cases are drawn in blocks of this size whatever the horizon, so that a shorter run is the first
 # part of a longer one.

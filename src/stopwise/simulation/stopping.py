@@ -23,7 +23,7 @@ from stopwise.problem.instance import Instance
 from stopwise.problem.skipping_problem import best_cost_in_any_order
 from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.simulation.events import checked_hold
-from stopwise.simulation.played import Played
+from stopwise.simulation.job import Played
 
 # Without `hold`, batches grow by this share as long as the rule stays the same.
 GROWTH = 0.1
