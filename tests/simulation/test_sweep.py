@@ -136,9 +136,6 @@ class TestWorkers:
         assert_same(sw.sweep(WORLDS, LEARNERS, n_jobs=2, **SETTINGS), result)
         assert sum(sizes) == 18
 
-    def test_processes_give_the_same_numbers(self, result):
-        assert_same(sw.sweep(WORLDS, LEARNERS, n_jobs=2, **SETTINGS), result)
-
     @pytest.mark.parametrize("backend", ["threading", "sequential", "multiprocessing"])
     def test_joblib_decides_by_default(self, result, backend):
         import joblib
