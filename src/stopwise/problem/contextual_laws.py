@@ -7,8 +7,7 @@ wrong.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from stopwise.checks import LARGEST_FEATURE
 from stopwise.errors import InstanceError
 
 
-@dataclass(frozen=True, init=False, eq=False)
 class LogisticLaw(ABC):
     """Logistic coefficients and the error rate of the last test, which both laws below have.
 
@@ -29,9 +27,7 @@ class LogisticLaw(ABC):
         The error rate of the last test, whatever the context; below ``largest_error``.
     """
 
-    theta: FloatArray
-    last_error: float
-    largest_error: ClassVar[float] = 1.0
+    largest_error = 1.0
 
     def __init__(self, theta: Any, *, last_error: float = 0.05) -> None:
         table = checked_table("theta", theta)
@@ -44,8 +40,8 @@ class LogisticLaw(ABC):
             raise InstanceError(
                 f"last_error must lie in [0, {self.largest_error:g}), got {last_error!r}"
             )
-        object.__setattr__(self, "theta", read_only(np.array(table)))
-        object.__setattr__(self, "last_error", float(last_error))
+        self.theta = read_only(np.array(table))
+        self.last_error = float(last_error)
 
     @property
     def n_features(self) -> int:
@@ -62,7 +58,6 @@ class LogisticLaw(ABC):
         """Return the probability of each pattern given each context; shape (n, R)."""
 
 
-@dataclass(frozen=True, init=False, eq=False)
 class NestedErrors(LogisticLaw):
     """Strong dominance given x: right answers stay right, each step corrects σ(θ_i·x) of the cases.
 
@@ -85,7 +80,6 @@ class NestedErrors(LogisticLaw):
         return _checked_chances(np.vstack([none, corrections, all_wrong]).T, contexts)
 
 
-@dataclass(frozen=True, init=False, eq=False)
 class LogisticPairs(LogisticLaw):
     """Two or three tests of which every pair disagrees with probability σ(θ_ij·x), exactly.
 
