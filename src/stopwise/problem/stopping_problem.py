@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from stopwise.cascade import TOLERANCE, IntArray
-from stopwise.checks import whole_number
 from stopwise.errors import InstanceError
 from stopwise.patterns import Pattern, agreement
 from stopwise.problem.instance import Instance
@@ -147,17 +146,3 @@ def check_chain(instance: Instance) -> None:
     """Refuse an instance on a tree."""
     if not instance.cascade.is_chain:
         raise InstanceError(f"instance must be on a chain, got {instance.cascade!r}")
-
-
-def shortened(instance: Instance, n_stages: int) -> Instance:
-    """Return the law of the first ``n_stages`` tests alone, with their prices.
-
-    A rule that stops only where going on cannot gain, whatever the labels are, never costs more on
-    them than running all of them on every case.
-    """
-    whole = instance.cascade
-    K = whole_number("n_stages", n_stages, InstanceError, least=1)
-    if whole.n_stages < K or not whole.is_chain:
-        raise InstanceError(f"n_stages must be at most {whole.n_stages}, on a chain, got {K}")
-    codes = np.column_stack([instance.labels, instance.outputs[:, :K]])
-    return Instance._build(codes, instance.probabilities, instance.classes, whole.cut(K - 1))
