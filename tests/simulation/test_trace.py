@@ -83,10 +83,10 @@ class TestValue:
             ({"stops": np.zeros((6, 9, 3), int)}, "stops must add up to the rounds"),
             ({"gaps": np.zeros(2)}, "gaps must be finite, one per stage"),
             ({"gaps": np.array([0, np.nan, 1])}, "gaps must be finite, one per stage"),
-            ({"errors": np.zeros((5, 9), int)}, "errors must have shape"),
+            ({"errors": np.zeros((5, 9), int)}, "errors must be finite, of shape"),
             ({"given_regret": np.zeros(3)}, "given_regret must be finite, of shape"),
             ({"given_regret": np.full((6, 9), np.nan)}, "given_regret must be finite, of shape"),
-            ({"given_runs": np.zeros((6, 9, 2), int)}, "given_runs must have shape"),
+            ({"given_runs": np.zeros((6, 9, 2), int)}, "given_runs must be finite, of shape"),
         ],
     )
     def test_what_does_not_fit_is_refused(self, trace, change, message):
@@ -196,9 +196,9 @@ class TestFiles:
             ("errors", {"seed": None}, "cannot be read from"),
             ("errors", {"stops": lambda stops: stops + 1}, "add up"),
             ("errors", {"stops": lambda stops: stops.astype(float)}, "whole numbers"),
-            ("errors", {"errors": None}, "must hold the errors that were counted"),
-            ("contexts", {"given_regret": None}, "must hold its regret"),
-            ("any order", {"given_runs": None}, "how often each test was run"),
+            ("errors", {"errors": None}, "must hold errors, got none"),
+            ("contexts", {"given_regret": None}, "must hold given_regret"),
+            ("any order", {"given_runs": None}, "must hold given_runs"),
         ],
     )
     def test_files_with_other_content_are_refused(self, trace, tmp_path, kind, change, message):

@@ -158,15 +158,9 @@ def asked_stages(policy: Any, cases: ContextualCases) -> IntArray:
     for context, row, label in zip(
         cases.contexts.tolist(), cases.outputs.tolist(), cases.labels.tolist(), strict=True
     ):
-        stage = checked_stage(
-            policy, policy.ask(context) if policy.needs_context else policy.ask(), K
-        )
-        outputs = row[: stage + 1]
-        if policy.needs_context:
-            policy.tell(outputs, context)
-        elif policy.needs_label:
-            policy.tell(outputs, label=label)
-        else:
-            policy.tell(outputs)
+        given = (context,) if policy.needs_context else ()
+        stage = checked_stage(policy, policy.ask(*given), K)
+        truth = {"label": label} if policy.needs_label else {}
+        policy.tell(row[: stage + 1], *given, **truth)
         stages.append(stage)
     return np.array(stages, dtype=np.int64)
