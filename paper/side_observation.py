@@ -35,7 +35,7 @@ class SideObservationPolicy:
     plan
         Demands and gaps to plays; by default a linear program for any graph.
 
-    >>> policy = SideObservationPolicy(FeedbackGraph(((0,), (0, 1))))
+    >>> policy = SideObservationPolicy(((0,), (0, 1)))
     >>> policy.ask()
     1
     >>> policy.tell(1, [0.2, 0.9])
@@ -53,9 +53,9 @@ class SideObservationPolicy:
         self.alpha = alpha
         self.beta = beta
         self._plan = plan or (lambda demands, gaps: general_plan(demands, gaps, graph))
-        self._totals = [0.0] * graph.n_actions
-        self._observed = [0] * graph.n_actions
-        self._plays = [0] * graph.n_actions
+        self._totals = [0.0] * len(graph)
+        self._observed = [0] * len(graph)
+        self._plays = [0] * len(graph)
         self._n_explored = 0
 
     def ask(self) -> int:
@@ -67,7 +67,7 @@ class SideObservationPolicy:
         _, explores = self._choose_now()
         self._n_explored += explores
         self._plays[arm] += 1
-        for k, reward in zip(self.graph.neighbours[arm], rewards, strict=True):
+        for k, reward in zip(self.graph[arm], rewards, strict=True):
             self._totals[k] += reward
             self._observed[k] += 1
 
@@ -85,11 +85,10 @@ class SideObservationPolicy:
         n_explored: int,
     ) -> tuple[int, bool]:
         """Return the arm to play in round ``t``, and whether that explores."""
-        K = self.graph.n_actions
+        K = len(self.graph)
         unseen = {k for k in range(K) if observed[k] == 0}
         if unseen:
-            rows = self.graph.neighbours
-            return max(range(K), key=lambda k: len(unseen.intersection(rows[k]))), False
+            return max(range(K), key=lambda k: len(unseen.intersection(self.graph[k]))), False
         top = max(means)
         gaps = [top - mean for mean in means]
         demands = raw_demands(gaps)
@@ -106,7 +105,7 @@ class SideObservationPolicy:
 
     def _arm_showing(self, arm: int) -> int:
         """Return the first arm that shows ``arm``."""
-        return next(k for k, row in enumerate(self.graph.neighbours) if arm in row)
+        return next(k for k, row in enumerate(self.graph) if arm in row)
 
 
 def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[float]:
@@ -115,16 +114,16 @@ def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[
     min ⟨u, Δ⟩ over u >= 0 with Σ {u_k : j ∈ N(k)} >= b_j; among the minimisers one with the fewest
     plays of all optimal actions together. Demands must be finite, and each met by some action.
 
-    >>> star = FeedbackGraph(((0,), (1,), (0, 1, 2)))
+    >>> star = ((0,), (1,), (0, 1, 2))
     >>> general_plan([10, 10, 2], [0.0, 0.3, 0.2], star)
     [0.0, 0.0, 10.0]
     """
     from scipy.optimize import linprog
 
-    K = graph.n_actions
+    K = len(graph)
     b, prices = np.asarray(demands, dtype=float), np.asarray(gaps, dtype=float)
     shows = np.zeros((K, K))
-    for k, row in enumerate(graph.neighbours):
+    for k, row in enumerate(graph):
         shows[list(row), k] = 1.0
     # In units of the largest entry, so that the solver's absolute tolerances are relative ones.
     unit = b.max() or 1.0

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from paper.monitoring import FeedbackGraph
 from paper.side_observation import general_plan
 from stopwise.errors import SettingError
 from stopwise.theory.plan import (
@@ -49,7 +48,7 @@ def test_plays_are_judged_test_by_test():
 def test_the_general_plan_has_the_same_regret_and_plays_of_optimal_stages(problem):
     demands, gaps, cascade = problem
     special = np.array(cheapest_plan(demands, gaps, cascade))
-    general = np.array(general_plan(demands, gaps, FeedbackGraph.of(cascade)))
+    general = np.array(general_plan(demands, gaps, cascade.paths))
     assert (shows(cascade) @ general >= np.array(demands) - 1e-6).all()
     assert general @ gaps == pytest.approx(special @ gaps, abs=1e-6)
     optimal = np.array(gaps) == 0
