@@ -71,9 +71,7 @@ def expected_regret(gaps: Numbers, plays: Numbers) -> float:
     >>> expected_regret([0.2, 0.0, 0.05], [1, math.inf, 4])
     0.4
     """
-    return math.fsum(
-        float(gap) * float(n) for gap, n in zip(gaps, plays, strict=True) if gap > 0 and n > 0
-    )
+    return math.fsum(float(gap) * float(n) for gap, n in zip(gaps, plays, strict=True) if gap > 0)
 
 
 # What is not checked any more. A simulation compiles the loops that write into lists or arrays of
