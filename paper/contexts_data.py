@@ -88,7 +88,6 @@ def learn(world: Any, policy: Any, *, rounds: int, seed: int = 0) -> Any:
 
 def part(world: ContextualRecording, rows: IntArray) -> ContextualRecording:
     """Return some of the rows of a recording as a recording."""
-    assert world.labels is not None
     return ContextualRecording(
         world.outputs[rows], world.labels[rows], world.features[rows], world.cascade
     )

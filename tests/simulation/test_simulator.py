@@ -183,10 +183,6 @@ class TestBadInput:
         with pytest.raises(sw.errors.SettingError, match=message):
             run(**settings)
 
-    def test_labels_are_needed_for_regret(self):
-        with pytest.raises(sw.errors.InstanceError, match="labels must be recorded"):
-            run(environment=sw.Recording([[0, 0, 1]], None, CASCADE))
-
     def test_a_number_of_checkpoints_may_be_an_array(self):
         assert run(checkpoints=np.array(7)).rounds.tolist() == run(checkpoints=7).rounds.tolist()
         assert len(run(n_jobs=np.int64(1)).rounds) == 8
