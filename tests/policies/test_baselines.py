@@ -57,15 +57,6 @@ def test_once_committed_it_is_not_swayed_by_the_cases_it_plays():
     assert policy.ask() == policy.recommend() == 1
 
 
-def test_complete_cases_that_come_late_do_count():
-    """The order of tells matters to no policy: so the choice rests on all complete cases."""
-    policy = sw.ExploreThenCommit(CHAIN, rounds=10)
-    policy.tell_many({(0, 0, 0): 5, (0, 1, 1): 5})
-    assert policy.ask() == 1
-    policy.tell_many({(0, 0, 0): 100})
-    assert policy.ask() == 0
-
-
 def test_the_last_stage_may_still_be_left():
     """Playing it brings complete cases, so there is no commitment to it."""
     policy = sw.ExploreThenCommit(CHAIN, rounds=1)

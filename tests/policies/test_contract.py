@@ -39,9 +39,6 @@ shaped = pytest.mark.parametrize(
         if cascade.is_chain or not policy_class(name.split("-")[0]).needs_chain
     ],
 )
-unlabelled = pytest.mark.parametrize(
-    "make", [pytest.param(f, id=n) for n, f in FACTORIES.items() if "Supervised" not in n]
-)
 
 
 # Asking
@@ -137,15 +134,6 @@ def test_decisions_depend_on_what_was_told_alone(make, cascade, missing):
         if late and rng.random() < 0.05:
             policy.tell_many(late[::-1])
             late = []
-
-
-@unlabelled
-def test_rows_of_an_array_are_a_batch(make):
-    rows = np.random.default_rng(0).integers(2, size=(50, 3))
-    one, other = make(CHAIN), make(CHAIN)
-    one.tell_many(rows)
-    other.tell_many([tuple(row) for row in rows.tolist()])
-    assert one.to_state() == other.to_state()
 
 
 NAMINGS = {

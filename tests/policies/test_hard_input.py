@@ -114,6 +114,7 @@ def test_totals_are_plain_integers():
         (1, 2**60, [[], [4]]),
         (2, 10, [[], [1], [8, 1]]),  # two tests that nearly agree cannot differ so from a third
         (True, 10, [[], [4]]),
+        *((1, 5, rows) for rows in (None, 3, [None, [0]], [[], 0], "ab")),
     ],
 )
 def test_totals_that_cannot_be_are_refused(totals):
