@@ -3,7 +3,6 @@
 import gc
 import json
 import types
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -20,12 +19,10 @@ from tests.policies.helpers import (
     TREE,
     Case,
     draw_cases,
-    order_free,
     play,
     tell,
     told_as,
     twin,
-    without,
 )
 
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
@@ -86,30 +83,6 @@ def test_counts_are_a_copy(make):
 
 
 # Telling
-
-
-@shaped
-def test_order_and_batches_do_not_matter(make, cascade):
-    rng = np.random.default_rng(0)
-    one, other, mapped, first, second = (make(cascade) for _ in range(5))
-    cases = draw_cases(cascade.n_stages, 200, rng, missing=0.1)
-    stages = rng.integers(cascade.n_stages, size=200).tolist()
-    told = [case.told(one, stage) for case, stage in zip(cases, stages, strict=True)]
-    for case in told:
-        tell(one, case)
-    for k in rng.permutation(len(told)):
-        if k % 3 == 0 and not other.draws:
-            other.ask()  # so that some are told in the middle of a decision
-        tell(other, told[k])
-    mapped.tell_many({case: np.int64(times) for case, times in Counter(told).items()})
-    assert order_free(one) == order_free(other) == order_free(mapped)
-    if not isinstance(one, sw.StrongDominance):
-        assert one.ask() == other.ask() == mapped.ask()
-        assert one.recommend() == other.recommend()
-        first.tell_many(told[:90])
-        second.tell_many(told[90:])
-        merged = first.merge(second).to_state()
-        assert without(merged, "generator") == without(mapped.to_state(), "generator")
 
 
 @shaped

@@ -78,15 +78,6 @@ def test_what_is_not_a_state_is_refused(state):
 
 
 @merging
-def test_a_learner_merges_with_itself_and_with_a_new_one(make):
-    policy = make(CHAIN)
-    play(policy, draw_cases(3, 70, 17))
-    assert policy.merge(policy).n_rounds == 140
-    assert policy.merge(make(CHAIN)).to_state() == policy.to_state()
-    assert make(CHAIN).merge(policy).counts == policy.counts
-
-
-@merging
 def test_learners_of_other_settings_are_not_merged(make):
     policy = make(CHAIN)
     others = [
