@@ -124,6 +124,12 @@ def test_totals_that_cannot_be_are_refused(totals):
     assert policy.n_rounds == 0
 
 
+@pytest.mark.parametrize("kind", [sw.StrongDominance, sw.Supervised])
+def test_totals_say_too_little_for_some(kind):
+    with pytest.raises(OutputsError, match=f"{kind.__name__} cannot be told disagreement alone"):
+        kind(CHAIN).tell_totals(1, 10, [[], [4]])
+
+
 @every
 def test_more_cases_than_can_be_counted_are_refused(make):
     policy = make(CHAIN)
