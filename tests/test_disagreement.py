@@ -132,7 +132,7 @@ def test_rounding_does_not_break_ties():
         ([[0, 1], [0]], "disagreement must be an array of numbers"),
     ],
 )
-def test_a_matrix_that_is_none_is_refused(p, message):
+def test_what_is_no_table_of_shares_is_refused(p, message):
     with pytest.raises(InputError, match=message):
         sound_stage(p, CHAIN)
 

@@ -1,4 +1,4 @@
-"""Learners: where to stop, from disagreement alone. Nothing here ever imports the truth.
+"""Learners: where to stop, from disagreement alone. Nothing here imports known labels.
 
 `registry` lists the policies; they are public as ``stopwise.Resolve`` and so on.
 """

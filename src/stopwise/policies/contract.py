@@ -63,7 +63,7 @@ def features(policy: Any, context: Any) -> tuple[float, ...]:
 
 
 def tell(policy: Any, case: Any) -> None:
-    """Tell what `told_as` made."""
+    """Tell a case that `told_as` returned."""
     values = parts(case, policy._case_names())
     outputs = values["outputs"]
     if policy.looks_at_outputs and isinstance(outputs, tuple):
