@@ -12,9 +12,9 @@ from paper.experiment import JSON, Scale
 from paper.over_prices import Span, limit_stage
 from paper.real_data import LAMBDAS
 from paper.sensors import Sensors
+from stopwise import OutputConditional
 from stopwise.cascade import Cascade
 from stopwise.patterns import Pattern
-from stopwise.policies import OutputConditional
 from stopwise.problem.instance import Instance
 from stopwise.problem.stopping_problem import StoppingProblem
 

@@ -21,14 +21,14 @@ from paper.contenders import (
 )
 from paper.contexts_data import WITH, WITHOUT
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, above, all_of, below
-from stopwise.cascade import Cascade
-from stopwise.policies import (
+from stopwise import (
     ContextualResolve,
     ContextualThompson,
     ContextualWeakDominance,
     Resolve,
     WeakDominance,
 )
+from stopwise.cascade import Cascade
 from stopwise.problem.contextual_instance import ContextualInstance
 from stopwise.problem.contextual_laws import LogisticPairs
 from stopwise.simulation.palette import BROWN, style_of

@@ -9,8 +9,8 @@ import numpy as np
 from paper.experiment import JSON, Scale
 from paper.over_prices import limit_stage
 from paper.sensors import HEART, PIMA, Sensors, out_of_fold
+from stopwise import ContextualResolve
 from stopwise.cascade import FloatArray, IntArray
-from stopwise.policies import ContextualResolve
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.simulation.simulator import prepare_job
 

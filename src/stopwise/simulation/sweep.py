@@ -106,7 +106,7 @@ def sweep(  # noqa: PLR0913  # all by keyword
     n_jobs
         The number of workers; by default what ``joblib.parallel_config`` says, else one.
 
-    >>> from stopwise.policies import FixedStage
+    >>> from stopwise import FixedStage
     >>> from stopwise.problem.families import dominance_sweep
     >>> worlds = {f"ratio {r}": dominance_sweep(r) for r in (0.8, 1.2)}
     >>> first = {"first stage": lambda cascade: FixedStage(cascade, stage=0)}
