@@ -162,10 +162,10 @@ def test_two_tests_do_not_identify_the_model():
     assert model.error_intervals.tolist() == [[0, 1], [0, 1]]
     assert model.belief([0, 1])[1] > 0.98
     assert not model.misfit.is_testable
-    assert "the later one is taken to be right" in model.explain()
+    assert "the later one is assumed to be right" in model.explain()
     text = LatentClasses.fit(table, labels=[([0, 1], 0)]).explain()
     assert "1,000 cases and 1 label; 2 answers" in text
-    assert "labels tell which is right" in text
+    assert "labels decide which is right" in text
 
 
 outputs_of_three = st.lists(
