@@ -87,9 +87,10 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     first = LatentClasses.fit(table_of(outputs[:1_000]))
     cold = LatentClasses.fit(table_of(outputs))
     warm = LatentClasses.fit(table_of(outputs), start=first)
-    assert warm.complexity == first.complexity
-    if warm.complexity == cold.complexity:
-        assert warm.error_rates == pytest.approx(cold.error_rates, abs=1e-3)
+    assert warm.complexity == first.complexity == cold.complexity
+    assert warm.error_rates == pytest.approx(cold.error_rates, abs=1e-3)
+    copies = table_of(outputs[:, [0, 0, 1, 1]])
+    assert not LatentClasses.fit(copies, start=first).is_identified
 
 
 @pytest.mark.parametrize("values", ["xy", "0y"])
