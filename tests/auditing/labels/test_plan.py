@@ -12,23 +12,21 @@ from stopwise.auditing.labels.label_plan import draw_cases, plan_labels
 from stopwise.cascade import Cascade
 from stopwise.patterns import MISSING, agreement
 from stopwise.reading import open_log
-from tests.auditing.worlds import draw, histogram_of, law_of
+from tests.auditing.worlds import draw, histogram_of
 from tests.strategies import hoeffding
 
 
-def planned(n_labels, costs=(1, 2, 3), mistake_cost=30, n_classes=2, assumptions=()):
-    rng = np.random.default_rng(4)
-    labels, outputs = draw(rng, 4_000, [0.35, 0.2, 0.1], n_classes=n_classes)
-    cascade = Cascade(list(costs), mistake_cost, ["a", "b", "c"])
+def planned(n_labels, n_classes=2):
+    _, outputs = draw(np.random.default_rng(4), 4_000, [0.35, 0.2, 0.1], n_classes=n_classes)
+    cascade = Cascade([1, 2, 3], 30, ["a", "b", "c"])
     histogram = histogram_of(outputs, cascade)
-    differences = IdentifiedSet(law_of(outputs, cascade), assumptions).largest_differences
-    plan = plan_labels(histogram, differences, n_labels=n_labels, alpha=0.05)
-    return labels, outputs, cascade, differences, plan
+    differences = IdentifiedSet(histogram).largest_differences
+    return outputs, cascade, plan_labels(histogram, differences, n_labels=n_labels, alpha=0.05)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_drawn_cases_are_those_of_the_plan(n_classes):
-    _, outputs, cascade, _, plan = planned(60, n_classes=n_classes)
+    outputs, cascade, plan = planned(60, n_classes=n_classes)
     frame = pd.DataFrame(outputs, columns=["a", "b", "c"])
     frame["visit"] = [f"v{n:05}" for n in range(len(frame))]
     shuffled = frame.sample(frac=1, random_state=0)
@@ -59,7 +57,7 @@ def test_cases_of_many_tests_are_drawn(K):
 
 def test_drawing_is_even_over_the_cases():
     """Each of the cases of an agreement is drawn about equally often."""
-    _, outputs, cascade, _, plan = planned(100)
+    outputs, cascade, plan = planned(100)
     log = open_log(outputs.astype(np.uint8), cascade)
     group = plan.groups[0]
     cases = [
@@ -91,7 +89,7 @@ def test_a_plan_for_columns_of_different_types(kinds, tmp_path):
 
 def test_a_larger_plan_is_a_draw_of_its_own():
     """Of 100 and of 101 cases among some 2,000, about five are the same, as chance has it."""
-    _, outputs, cascade, _, plan = planned(100)
+    outputs, cascade, plan = planned(100)
     *_, larger = planned(101)
     log = open_log(outputs.astype(np.uint8), cascade)
     draws, others = ({case.case for case in draw_cases(log, p, seed=0)} for p in (plan, larger))
