@@ -58,4 +58,4 @@ def test_a_test_and_its_copy_are_one_wherever_they_stand(tests):
     outputs, _ = independent(np.random.default_rng(0), 2_000, [0.8, 0.9])
     model = LatentClasses.fit(table_of(outputs[:, tests]))
     assert not model.is_identified
-    assert "no copies" in model.explain()
+    assert "do not copy each other" in model.explain()

@@ -23,7 +23,7 @@ from stopwise.runtime.live_cascade import LiveCascade
 from stopwise.runtime.normalisers import Normalise, plain_value
 from stopwise.runtime.result import Result, explain
 from stopwise.runtime.stage_list import StageList
-from stopwise.store import Store, Worker, WorkerSettings
+from stopwise.store import Store, Worker
 
 logger = logging.getLogger("stopwise.runtime")
 
@@ -61,8 +61,6 @@ class Runtime(LiveCascade):
         Which cases to keep for labelling, and whether to buy labels.
     on_alarm
         Called with every `Alarm`, after it was logged.
-    sharing
-        How often counts are exchanged with the store, and how much is kept in between.
     follows_store
         Whether the stages and prices were read from the store, as by a server beside the program
         that runs the cascade: then they are not taken for a change by this program.
@@ -87,7 +85,6 @@ class Runtime(LiveCascade):
         monitor: MonitorSettings | None = None,
         labels: LabelSettings | None = None,
         on_alarm: Callable[[Alarm], None] | None = None,
-        sharing: WorkerSettings | None = None,
         follows_store: bool = False,
         seed: int | None = None,
         clock: Callable[[], float] = time.time,
@@ -113,11 +110,11 @@ class Runtime(LiveCascade):
             continues_after_failure=on_failure == "next",
             speculate=speculate,
         )
-        worker = (
-            store if isinstance(store, Worker) else Worker(store, clock=clock, settings=sharing)
-        )
+        make_policy = policy_maker(policy)
+        worker = store if isinstance(store, Worker) else Worker(store, clock=clock)
+        before = worker.store.cascade(name)
         cascade, is_shared = engine.stages.cascade(price), store != "memory://"
-        learning = Learning(worker, name, cascade, policy_maker(policy), is_shared=is_shared)
+        learning = Learning(worker, name, cascade, make_policy, is_shared=is_shared)
         super().__init__(
             engine,
             learning,
@@ -133,7 +130,9 @@ class Runtime(LiveCascade):
         self._rng = random.Random(seed)
         self._sync_task: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
-        if not follows_store:
+        is_recorded = before is not None and before.description == self.cascade.to_state()
+        # A worker that was given may serve several runtimes in turn.
+        if not follows_store and (worker is not store or not is_recorded):
             self.events.version("started", self.cascade)
 
     async def __aenter__(self) -> Self:
