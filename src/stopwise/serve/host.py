@@ -106,6 +106,7 @@ class Host:
             if name in self._runtimes or (record is not None and record.version):
                 raise ProblemError(409, "The cascade exists already", f"got {name!r}")
             runtime = self._runtime(name, cascade, policy)
+            runtime.events.version("started", runtime.cascade)
             runtime.events.record("policy", {"policy": policy})
             self._runtimes[name] = runtime
             return runtime
@@ -121,12 +122,17 @@ class Host:
     async def tell(self, cases: Sequence[ToldCase]) -> list[str]:
         """Count cases; return for each ``counted``, ``repeated``, ``amended``, ``conflict``.
 
+        Or ``frozen``: nothing is learned, so the case is shown to the monitor and not counted.
+
         Cases with keys are counted in one transaction with their keys, and first: if that fails,
         all may be sent again. Others are in the journal when this returns, and on the disk if the
         worker is durable.
         """
         for case in cases:
             case.runtime.learning.check_current()
+        frozen = {case.runtime for case in cases if case.runtime.learning.is_frozen}
+        if frozen:
+            return await self._tell_frozen(cases, frozen)
         with_key = [case for case in cases if case.key is not None]
         others = [case for case in cases if case.key is None]
         outcomes = iter(await self._keyed_writer.add(with_key) if with_key else [])
@@ -137,6 +143,14 @@ class Host:
         elif others:
             self._tell_at_once(others)
         return [next(outcomes) if case.key is not None else "counted" for case in cases]
+
+    async def _tell_frozen(self, cases: Sequence[ToldCase], frozen: set[Runtime]) -> list[str]:
+        """Show the cases of frozen cascades to their monitors, and count the others."""
+        outcomes = iter(await self.tell([case for case in cases if case.runtime not in frozen]))
+        for case in cases:
+            if case.runtime in frozen:
+                case.runtime.observe(case.outputs, is_random=case.is_random)
+        return ["frozen" if case.runtime in frozen else next(outcomes) for case in cases]
 
     def _tell_keyed(self, cases: list[ToldCase]) -> list[str]:
         tells = [
@@ -190,7 +204,8 @@ class Host:
         record, runtime = self.store.cascade(name), self._runtimes.get(name)
         if runtime is None or record is None or not record.description:
             return
-        if record.description["names"] == list(runtime.cascade.names):
+        is_same = record.description["names"] == list(runtime.cascade.names)
+        if is_same and not runtime.learning.is_outdated:
             runtime.follow_owner()
         elif not runs_here(runtime):
             with self._lock:
@@ -235,4 +250,5 @@ class Host:
             raise SettingError(f"cascade {name!r} in the store cannot be used: {error}") from error
 
     def _runtime(self, name: str, cascade: Cascade, policy: str) -> Runtime:
-        return Runtime(name, **elsewhere(cascade), policy=policy, store=self.worker)
+        settings = elsewhere(cascade)
+        return Runtime(name, **settings, policy=policy, store=self.worker, follows_store=True)
