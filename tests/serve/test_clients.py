@@ -14,6 +14,7 @@ from stopwise.errors import SettingError
 from stopwise.runtime import Stage
 from stopwise.serve.host import Host, ToldCase, elsewhere, runs_elsewhere
 from stopwise.serve.server_settings import load_settings
+from stopwise.store import KeyedTell
 from tests.serve.local_server import NEW, ServeCommand, free_port, serving, two_stages
 from tests.waiting import wait_until
 
@@ -217,7 +218,8 @@ def test_a_server_counts_nothing_for_stages_that_another_has_changed(url, key):
     new_stages = two_stages()["stages"][:1]
     new = Host(url, {"local": {**two_stages(), "stages": new_stages}})
     old.sync()
-    case = ToldCase(old.find("local"), ("urgent", "urgent"), False, key)
+    keyed = None if key is None else KeyedTell("local", key, '["urgent","urgent"]')
+    case = ToldCase(old.find("local"), ("urgent", "urgent"), False, keyed)
     with pytest.raises(SettingError, match="another process has changed the stages"):
         asyncio.run(old.tell([case, case]))
     new.sync()
