@@ -14,8 +14,9 @@ import pytest
 
 import stopwise as sw
 from stopwise.client import ServerError
+from stopwise.serve.host import Host
 from stopwise.store import Worker
-from tests.serve.local_server import ServeCommand
+from tests.serve.local_server import ServeCommand, two_stages
 from tests.waiting import wait_until
 
 SOAK_SECONDS = 600.0
@@ -123,3 +124,24 @@ def test_memory_stays_flat(tmp_path):
     quarter = len(sizes) // 4
     early = statistics.median(sizes[quarter : 2 * quarter])
     assert statistics.median(sizes[-quarter:]) < 1.05 * early + 2, sizes
+
+
+def test_a_corrected_label_reaches_other_servers(tmp_path):
+    learned = []
+
+    class Recording(sw.BeliefStopping):
+        def tell(self, outputs, *, label=None, **settings):
+            learned.append(label)
+            super().tell(outputs, label=label, **settings)
+
+    url, outputs = f"sqlite:///{tmp_path / 's.db'}", ("urgent", "routine")
+    first = Host(url, {"local": {**two_stages(), "policy": Recording}})
+    second = Host(url, {"local": two_stages()})
+    second.find("local").tell(outputs)
+    second.sync()
+    for label in ("urgent", "routine"):
+        second.find("local").learning.label("case", outputs, label, epoch=0)
+        first.sync()
+        assert learned[-1] == label
+    first.worker.close()
+    second.worker.close()

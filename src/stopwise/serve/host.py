@@ -180,9 +180,10 @@ class Host:
         records = self.store.records("label", runtime.name, since=since)
         if records:
             self._label_revisions[runtime.name] = records[-1].revision
-            keys = {record.key for record in records}
-            if not keys <= runtime.labels.labelled:
-                runtime.labels.labelled |= keys
+            labels = {record.key: record.body["label"] for record in records}
+            known = runtime.labels.labelled
+            if not labels.items() <= known.items():  # new ones, or corrected ones
+                known.update(labels)
                 runtime.learning.rebuild(runtime.cascade)
 
     def _catch_up(self, name: str) -> None:
