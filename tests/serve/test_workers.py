@@ -14,7 +14,10 @@ import pytest
 
 import stopwise as sw
 from stopwise.client import ServerError
+from stopwise.monitor import Alarm, AlarmKind
 from stopwise.serve.host import Host
+from stopwise.serve.metrics import metrics
+from stopwise.serve.views import live
 from stopwise.store import Worker
 from tests.serve.local_server import ServeCommand, two_stages
 from tests.waiting import wait_until
@@ -145,3 +148,18 @@ def test_a_corrected_label_reaches_other_servers(tmp_path):
         assert learned[-1] == label
     first.worker.close()
     second.worker.close()
+
+
+def test_all_servers_show_the_alarms_of_one_of_them(tmp_path):
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    hosts = [Host(url, {"local": two_stages()}) for _ in range(2)]
+    handler = hosts[0].find("local").alarm_handler
+    for k in range(25):
+        handler.handle(Alarm(AlarmKind.BUDGET, at=float(k), since=0.0, before=10.0, after=k))
+    hosts[0].worker.close()
+    hosts.append(Host(url, {"local": two_stages()}))
+    for host in hosts[1:]:
+        (*_, last) = live(host.find("local"))["alarms"]
+        assert (last["at"], last["text"]) == (24.0, handler.alarms[-1].describe(("rules", "nurse")))
+        assert 'stopwise_alarms{cascade="local"} 25\n' in metrics(host)
+        host.worker.close()

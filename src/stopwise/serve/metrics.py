@@ -28,7 +28,7 @@ FAMILIES = {
         "Workers on the store that are alive, or silent past their lease",
     ),
     "stopwise_out_of_service": ("gauge", "1 if an alarm took the stage out of service"),
-    "stopwise_alarms": ("gauge", "Alarms since the server started"),
+    "stopwise_alarms": ("gauge", "Alarms of all workers in the store, which keeps the last 1,000"),
     "stopwise_epoch": ("gauge", "Number of the current epoch"),
     "stopwise_stale_seconds": ("gauge", "Seconds since this worker last read the store"),
     "stopwise_not_counted": ("counter", "Cases that were answered but could not be counted"),
@@ -53,7 +53,7 @@ def metrics(host: Host) -> str:
 def _samples(view: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]]:
     names = [stage["name"] for stage in view["stages"]]
     yield "stopwise_cases", {}, view["n_cases"]
-    yield "stopwise_alarms", {}, len(view["alarms"])
+    yield "stopwise_alarms", {}, view["n_alarms"]
     yield "stopwise_epoch", {}, view["epoch"]
     yield "stopwise_labels", {}, view["n_labels"]
     for state, n in view["workers"].items():

@@ -19,6 +19,7 @@ from stopwise.serve.problems import ProblemError
 from stopwise.store import read_case
 
 MAX_BUCKETS = 500  # in a chart, the newest
+MAX_ALARMS = 20  # in the live view, the latest
 
 
 def read_cascade(runtime: Runtime) -> dict[str, Any]:
@@ -64,6 +65,7 @@ def live(runtime: Runtime) -> dict[str, Any]:
     staleness = runtime.learning.counts.staleness
     store = runtime.worker.store
     now = store.now()
+    alarms = [record.body for record in store.records("alarm", runtime.name)]
     leases = [w.lease_until - now for w in store.workers() if not w.is_closed]
     return {
         **read_cascade(runtime),
@@ -88,10 +90,8 @@ def live(runtime: Runtime) -> dict[str, Any]:
         "error_intervals": None if rates is None else [interval for _, interval in rates],
         "certificate": None if certificate is None else str(certificate),
         "certificate_status": None if certificate is None else certificate.status.value,
-        "alarms": [
-            {**alarm.to_state(), "text": alarm.describe(cascade.names)}
-            for alarm in runtime.alarms[-20:]
-        ],
+        "alarms": alarms[-MAX_ALARMS:],
+        "n_alarms": len(alarms),
         "out_of_service": sorted(runtime.engine.distrusted),
         "shadow": max(runtime.shadow, runtime.alarm_handler.shadow_share),
         "n_not_counted": runtime.n_not_counted,
