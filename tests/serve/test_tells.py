@@ -61,3 +61,13 @@ def test_a_key_that_no_store_can_hold_is_refused(http, key):
     answer = http.post(f"{BASE}/tell", json={"outputs": ["x"], "key": key})
     assert answer.status_code == 422
     assert "key" in answer.json()["detail"]
+
+
+def test_what_gave_no_output_is_not_charged():
+    with serving() as server, server.client() as http:
+        http.post("/api/cascades", json=NEW)
+        cases = [{"outputs": ["x", None, "y"]}, {"outputs": ["x", "y"]}]
+        http.post(f"{BASE}/tell-many", json={"cases": cases})
+        live = http.get(f"{BASE}/live").json()
+        assert (live["missing"], live["cost_per_1000"]) == ([0, 1, 0], 1000 * (12 + 1) / 2)
+        wait_until(lambda: http.get(f"{BASE}/history").json()["cost_per_1000"] == [6500])

@@ -15,9 +15,12 @@ Sample = tuple[dict[str, str], float]
 FAMILIES = {
     "stopwise_cases": ("gauge", "Cases of the current epoch"),
     "stopwise_cases_stopped": ("gauge", "Cases of the current epoch that went up to a stage"),
-    "stopwise_outputs_missing": ("gauge", "Calls of a stage that gave nothing"),
+    "stopwise_outputs_missing": (
+        "gauge",
+        "Cases without an output of a stage on their way: it gave nothing, or was out of service",
+    ),
     "stopwise_failures": ("counter", "Calls of a stage that failed, by the kind of error"),
-    "stopwise_cost_per_1000": ("gauge", "What 1,000 cases cost, mistakes left out"),
+    "stopwise_cost_per_1000": ("gauge", "What the outputs of 1,000 cases cost, mistakes left out"),
     "stopwise_disagreement": ("gauge", "Share of cases in which two stages differ"),
     "stopwise_price": ("gauge", "What going on from one stage to another costs, in mistakes"),
     "stopwise_error_rate": ("gauge", "Error rate of a stage as believed"),
