@@ -138,6 +138,16 @@ def test_stages_change_as_versions(http):
     assert local.status_code == 409
 
 
+def test_a_stage_may_have_a_slash_in_its_name(http):
+    base, names = "/api/cascades/models", ["local/small", "openai/large"]
+    http.post("/api/cascades", json={**NEW, "name": "models", "costs": [1, 9], "names": names})
+    assert http.patch(base, json={"trust": "openai/large"}).status_code == 200
+    new = {"name": "openai/largest", "cost": 40, "before": "openai/large"}
+    assert http.post(f"{base}/stages", json=new).status_code == 201
+    view = http.delete(f"{base}/stages/openai%2Flarge").json()
+    assert [stage["name"] for stage in view["stages"]] == ["local/small", "openai/largest"]
+
+
 def test_certificate_history_and_what_if(http):
     base = "/api/cascades/proved"
     new = {**NEW, "name": "proved", "policy": "resolve"}
