@@ -159,6 +159,10 @@ def test_a_port_in_use_is_said_and_nothing_else(workers, capsys):
         ("cascades = 3", ["cascades must be tables [cascades.NAME], got 3"]),
         ("[cascades]\na = 1", ["cascades must be tables [cascades.NAME], got {'a': 1}"]),
         ("store = 5", ["store must be text, got 5"]),
+        (
+            '[cascades.a]\nname = "b"\nstore = "sqlite:///b.db"\n',
+            ["[cascades.a] must have no name: ", "[cascades.a] must have no store: "],
+        ),
         ('tokens = "no"', ["tokens must be true or false, got 'no'"]),
     ],
 )

@@ -12,6 +12,12 @@ from stopwise.errors import SettingError
 from stopwise.runtime.config import Problems, cascade_settings, read_toml
 from stopwise.store.worker import Durability
 
+# Keys of a cascade that its table in the configuration of a server cannot have.
+SET_ELSEWHERE = {
+    "name": "the table is named after the cascade",
+    "store": "all cascades are in the store of the server",
+}
+
 
 @dataclass(frozen=True)
 class ServerSettings:
@@ -84,6 +90,9 @@ def load_settings(path: Path) -> ServerSettings:
         tables = {}
     for name, entry in tables.items():
         place = f"[cascades.{name}]"
+        for key, reason in SET_ELSEWHERE.items():
+            if key in entry:  # without its value, which may have a password
+                problems.add(f"{place} must have no {key}: {reason}")
         cascades[name] = cascade_settings({"name": name, **entry}, place, problems)
     arguments = {key: value for key, value in table.items() if key in names}
     settings = problems.attempt("the file", lambda: ServerSettings(**arguments, cascades=cascades))
