@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import socket
+from pathlib import Path
 
 import openai
 import pytest
@@ -160,6 +161,11 @@ def test_a_port_in_use_is_said_and_nothing_else(workers, capsys):
         ("[cascades]\na = 1", ["cascades must be tables [cascades.NAME], got {'a': 1}"]),
         ("store = 5", ["store must be text, got 5"]),
         (
+            'store = "postgresql://me:word@host/name"',
+            ["store: a URL with a password must be given"],
+        ),
+        ('store = "env:NOBODY_SET_IT"', ["store: the environment has no variable NOBODY_SET_IT"]),
+        (
             '[cascades.a]\nname = "b"\nstore = "sqlite:///b.db"\n',
             ["[cascades.a] must have no name: ", "[cascades.a] must have no store: "],
         ),
@@ -171,8 +177,30 @@ def test_settings_say_all_that_is_wrong(tmp_path, text, messages):
     path.write_text(text)
     with pytest.raises(SettingError) as error:
         load_settings(path)
+    assert "word@" not in str(error.value)
     for message in messages:
         assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('store = "postgresql://nobody@127.0.0.1:1/x"', "journals must be given in the file"),
+        ('journals = "no/journals"', "journals: the directory .*no does not exist"),
+    ],
+)
+def test_where_journals_are_is_said_by_name(tmp_path, monkeypatch, text, words):
+    monkeypatch.chdir(tmp_path)
+    Path("serve.toml").write_text(text)
+    with pytest.raises(SettingError, match=words):
+        serve(Path("serve.toml"), port=0)
+
+
+def test_a_store_with_a_password_comes_from_the_environment(tmp_path, monkeypatch):
+    path = tmp_path / "serve.toml"
+    path.write_text('store = "env:THE_STORE"')
+    monkeypatch.setenv("THE_STORE", "postgresql://me:word@host/name")
+    assert load_settings(path).store == "postgresql://me:word@host/name"
 
 
 def test_new_cascades_survive_in_the_store(url):
