@@ -13,6 +13,13 @@ from tests.waiting import wait_until
 BASE = "/api/cascades/triage"
 DEEP = b'{"case": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 ONE_BAD = b'{"cases": [{"outputs": ["x"]}, {"outputs": ["x", "x", "x", "x"]}]}'
+NAMED = [  # part of a body, the name and the value that are said to break a rule
+    (b'"n": 0', "n", "0"),
+    (b"1e999]}", "outputs[1]", '"1e999"'),
+    (b', "\\ud800"]', "outputs[1]", '"\\ud800"'),
+    (b"a.[b", "case.a.[b", '"\\ud800"'),
+    (b'{"\\ud800', "case", '"\\ud800"'),
+]
 UNNAMED = b'{"costs": [1], "mistake_cost": 1'
 
 
@@ -237,6 +244,11 @@ def test_the_server_describes_itself(http):
         ("POST", "/api/audit?costs=1,2&mistake_cost=x", b"a,b\n1,2\n", 422),
         ("POST", "/api/audit?costs=1,2&mistake_cost=9&name=mine.csv", b"a,b\n1,2,3\n", 422),
         ("POST", f"{BASE}/tell", b'{"outputs": ["x"], "amend": true}', 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["x", 1e999]}', 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["x", 1e999]', 400),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["x", "\\ud800"]}', 422),
+        ("POST", "/api/cascades/local/run", b'{"case": {"a.[b": "\\ud800"}}', 422),
+        ("POST", "/api/cascades/local/run", b'{"case": {"\\ud800": 1}}', 422),
         ("POST", "/api/tokens", b'{"scope": "everything"}', 422),
         ("POST", "/api/tokens", b'{"scope": "read", "days": 1e308}', 422),
         ("DELETE", "/api/tokens/nobody", b"", 404),
@@ -250,8 +262,9 @@ def test_bad_requests_are_problems(http, method, path, body, status):
     assert answer.headers["content-type"] == "application/problem+json"
     assert problem["title"]
     assert problem["detail"]
-    if b'"n": 0' in body:
-        assert (problem["name"], problem["value"]) == ("n", "0")
+    for part, name, value in NAMED:
+        if part in body:
+            assert (problem["name"], problem["value"]) == (name, value)
     if "mine.csv" in path:
         assert problem["detail"].startswith("mine.csv cannot be read")
         assert "/" not in problem["detail"]

@@ -15,7 +15,7 @@ from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
 from stopwise.serve import messages, views
 from stopwise.serve.host import Host, ToldCase, runs_here
-from stopwise.serve.problems import BROKEN_RULE, ProblemError, broken_rule
+from stopwise.serve.problems import BROKEN_RULE, ProblemError, broken_rule, unreadable
 from stopwise.store import KeyedTell, case_text
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
@@ -41,8 +41,8 @@ async def body_of(request: Request, kind: Any) -> Any:
     body = await request.body() or b"{}"
     try:
         return _decoder(kind).decode(body)
-    except msgspec.ValidationError as error:
-        raise broken_rule(error, msgspec.json.decode(body)) from None
+    except msgspec.DecodeError as error:
+        raise unreadable(error, body) from None
 
 
 def query_of(request: Request, kind: Any) -> Any:
