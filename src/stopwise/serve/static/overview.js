@@ -23,7 +23,7 @@ export async function overview(main) {
       h("td", { class: "n", "data-name": "Cases" }, number(live.n_cases)),
       h("td", { class: "n", "data-name": "Cost per 1,000" }, number(live.cost_per_1000)),
       h("td", { class: "n", "data-name": "Always all tests" }, number(last)),
-      h("td", { class: alarm ? "error" : "", "data-name": "Latest alarm" }, alarm ? `${clock(alarm.at)} ${alarm.text}` : "none"),
+      h("td", { class: alarm ? "error" : "", "data-name": "Latest alarm" }, alarm ? `${clock(alarm.at)}: ${alarm.text}` : "none"),
     );
   }));
   main.replaceChildren(
