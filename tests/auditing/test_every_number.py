@@ -58,7 +58,7 @@ def check_certainties(a, value, report):
 
 def check_saved(a, value, report):
     if value:
-        best = min(rate + c for rate, c in zip(a.model_rates, a.C, strict=True))
+        best = min(rate + c for rate, c in zip(a.belief[0], a.C, strict=True))
         assert value == pytest.approx(best - report["belief"]["per_case"]["cost"])
 
 
@@ -82,6 +82,7 @@ EXPECTED = {  # each number by a second computation
         else []
     ),
     "belief.error_rates[]": lambda a: a.belief[0],
+    "belief.hedged_rates[]": lambda a: a.deciding_rates if a.belief[1] else a.belief[0],
     "belief.is_identified": lambda a: a.belief[1] and a.model.is_identified,
     "source": lambda _: "a table in memory",
     "confidence": lambda a: a.log.confidence,

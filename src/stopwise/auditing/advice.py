@@ -26,6 +26,7 @@ class Basis(Enum):
     LABELS = "labels"
     LABELS_AND_ASSUMPTIONS = "labels and assumptions"
     BELIEF = "belief"
+    HEDGED_BELIEF = "hedged belief"  # cheapest only if early tests share some errors
     BELIEF_AND_LABELS = "belief and labels"
     LAST_IS_BETTER = "last is better"  # a guess: half of what the last test changes is gained
     DISAGREEMENT = "disagreement"

@@ -87,6 +87,9 @@ def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
         stage = min(possible, key=lambda k: float(total[k]))
         if not facts.belief.has_rates:
             return stage, Certainty.GUESS, Basis.LAST_IS_BETTER
+        believed = facts.belief.error_rates + facts.cascade.cumulative_costs
+        if believed[stage] > believed[list(possible)].min() + TINY:
+            return stage, Certainty.GUESS, Basis.HEDGED_BELIEF
         certainty = Certainty.LIKELY if is_clear(facts, stage) else Certainty.GUESS
         basis = Basis.BELIEF_AND_LABELS if facts.has_telling_labels else Basis.BELIEF
         return stage, certainty, basis
@@ -101,18 +104,18 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
 
     The model must not be refuted, no estimate may be outside its bounds, and missing outputs must
     not decide unless they are assumed to be random. Every other stage that may be best must cost
-    clearly more: by a share, by three standard errors, and even if the model is wrong in a share of
-    the cases in which the two disagree. That share is larger if only the model favours ``stage``;
-    then the log must also have been able to refute the model. Unless labels alone favour
-    ``stage``, outputs must identify the error rates, no test in question may disagree with all
-    others, and with four tests or more no stage may be cheaper if a single test is left out. See
+    clearly more, by the rates of the model and by the hedged ones: by a share, by three standard
+    errors, and even if the model is wrong in a share of the cases in which the two disagree. That
+    share is larger if only the model favours ``stage``; then the log must also have been able to
+    refute the model. Unless labels alone favour ``stage``, outputs must identify the error rates,
+    no test in question may disagree with all others, and with four tests or more no stage may be
+    cheaper if a single test is left out. See
     docs/decisions.md.
     """
     belief, cascade = facts.belief, facts.cascade
     if price is not None:
         cascade = Cascade(cascade.prices, price, cascade.names, cascade.parents)
     C = cascade.cumulative_costs
-    total = belief.error_rates + C
     others = [k for k in possible_stages(facts.largest_differences, C) if k != stage]
     if belief.is_refuted or facts.table.n_cases < FEW or not others:
         return False
@@ -132,10 +135,13 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     sound = facts.verdict.stage if price is None else sound_stage(p, cascade)
     is_supported = sound == stage or vote > 0
     doubt = SUPPORTED_DOUBT if is_supported else MODEL_DOUBT
-    margin = np.maximum(doubt * np.nan_to_num(p[stage], nan=1.0), GAP * total[stage])
-    margin = np.maximum(margin, SURE_ERRORS * belief.spreads[stage])
-    if not (total - total[stage] >= margin)[others].all():
-        return False
+    least = np.maximum(
+        doubt * np.nan_to_num(p[stage], nan=1.0), SURE_ERRORS * belief.spreads[stage]
+    )
+    for total in (belief.error_rates + C, belief.hedged_rates + C):
+        margin = np.maximum(least, GAP * total[stage])
+        if not (total - total[stage] >= margin)[others].all():
+            return False
     if any((rates + C < rates[stage] + C[stage])[others].any() for rates in belief.left_out):
         return False
     return is_supported or (belief.is_testable and bool(belief.left_out))

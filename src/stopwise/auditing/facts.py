@@ -219,11 +219,11 @@ def alpha_of_each(confidence: float) -> float:
 
 
 def guessed_errors(cascade: Cascade, belief: Belief, disagreement: FloatArray) -> FloatArray:
-    """Return the believed error rates or, without a model, a guess at them up to a constant.
+    """Return the rates that decide: the hedged ones or, without a model, a guess up to a constant.
 
     The guess is for chains: the last test may correct anything from none to all of what it changes,
     so half of that counts, by the estimated ``disagreement``. NaN where there is neither.
     """
     gain = np.asarray(disagreement[:, -1] / 2)
     is_guess = cascade.is_chain and not belief.has_rates and not np.isnan(gain).any()
-    return gain if is_guess else belief.error_rates
+    return gain if is_guess else belief.hedged_rates

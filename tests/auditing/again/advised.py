@@ -34,8 +34,15 @@ class Again(LabelValue, Planned):
                 per_row[row][k] = 1 - right
         self.model, self.per_row = model, per_row
         wrong = sum(times * per_row[row] for row, times in self.counts.items())
-        self.model_rates = (wrong / self.n).tolist()
-        return [*self.hedged(dict(enumerate(self.model_rates)), len(labels)).values()], True
+        return (wrong / self.n).tolist(), True
+
+    @cached_property
+    def deciding_rates(self):
+        """The rates that a choice goes by; None without any."""
+        rates, known = self.belief
+        if not known:
+            return self.guessed_rates
+        return [*self.hedged(dict(enumerate(rates)), len(self.labelled)).values()]
 
     def hedged(self, rates, n_labels=0):
         """Rates by stage, mixed with those if the last test of a chain is always right."""
@@ -75,15 +82,15 @@ class Again(LabelValue, Planned):
             cost = {k: without[k] + self.C[k] for k in without}
             if stage in cost and any(cost[k] < cost[stage] for k in others if k in cost):
                 return False
-        own = rates[stage] + self.C[stage]
         for k in others:
-            gap = rates[k] + self.C[k] - own
             wrong = [self.per_row[row][[stage, k]] for row in self.rows]
             error = np.std([first - second for first, second in wrong]) / math.sqrt(self.n)
             share = self.estimated[stage, k]
             doubt = (0.1 if supported else 0.25) * (1 if share is None else share)
-            if gap < max(0.1 * own, 3 * error, doubt):
-                return False
+            for each in (rates, self.deciding_rates):
+                own = each[stage] + self.C[stage]
+                if each[k] + self.C[k] - own < max(0.1 * own, 3 * error, doubt):
+                    return False
         return True
 
     def labels_say(self, stage, others):
@@ -162,14 +169,14 @@ class Again(LabelValue, Planned):
         if self.ground is not None:
             return self.safest, "likely" if "labels" in self.ground else "proven", self.ground
         rates, known = self.belief
-        if known:
-            stage = min(self.rivals, key=lambda k: rates[k] + self.C[k])
+        if self.deciding_rates is not None:
+            stage = min(self.rivals, key=lambda k: self.deciding_rates[k] + self.C[k])
+            if not known:
+                return stage, "guess", "last is better"
+            if any(rates[k] + self.C[k] < rates[stage] + self.C[stage] for k in self.rivals):
+                return stage, "guess", "hedged belief"
             sure = "likely" if self.is_clear(stage) else "guess"
             return stage, sure, "belief and labels" if self.n_telling else "belief"
-        rates = self.guessed_rates
-        if rates is not None:
-            stage = min(self.rivals, key=lambda k: rates[k] + self.C[k])
-            return stage, "guess", "last is better"
         finding, stage = self.finding()
         if finding == "sound" and stage in self.rivals:
             return stage, "guess", "disagreement"

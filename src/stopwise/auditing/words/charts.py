@@ -80,7 +80,11 @@ def costs_chart(report: AuditReport) -> str:
     note = "Fees only: what mistakes cost cannot be estimated without labels."
     if has_rates:
         note = "Fees are solid; mistakes, as estimated, are pale"
-        note += ", with a line for their range if the estimate holds." if any(has_range) else "."
+        if any(has_range):
+            note += ", with a line for their 95 % range if the tests err independently"
+        note += "."
+        if (facts.belief.hedged_rates != facts.belief.error_rates).any():
+            note += " To decide, we also allow for errors that early tests share."
     title = f"<h2>Cost per {n_reference(report):,} cases by stopping point</h2>"
     return title + paragraph(note, "small") + _rows(rows)
 

@@ -43,6 +43,8 @@ BASIS = {
     Basis.LABELS_AND_ASSUMPTIONS: "Given what you assume, the labels say that it is cheapest, with "
     "{confidence} confidence.",
     Basis.BELIEF: "It {looks} cheapest if the tests err independently of each other.",
+    Basis.HEDGED_BELIEF: "It looks cheapest if early tests share some errors, as they often do. If "
+    "all err independently, another stopping point does.",
     Basis.BELIEF_AND_LABELS: "By the labels and the pattern of agreement it {looks} cheapest.",
     Basis.LAST_IS_BETTER: "It is cheapest if {last} corrects three answers for each one that it "
     "spoils.",
