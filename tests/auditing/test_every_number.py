@@ -238,7 +238,7 @@ def test_the_logs_meet_every_kind_of_finding():
     assert {verdict["finding"] for verdict in verdicts} == {"sound", "undecided", "none"}
     assert {report["is_known"] for report in reports} == {True, False}
     assert {report["ground"] for report in reports} == {
-        None, "log", "assumptions", "labels", "labels and assumptions"
+        None, "log", "assumptions", "gaps at random", "labels", "labels and assumptions"
     }  # fmt: skip
     assert {p["settled"] for verdict in verdicts for p in verdict["pairs"]} == {-1, 0, 1}
     assert {x["certainty"] for x in advice} == {"proven", "likely", "guess"}

@@ -197,7 +197,7 @@ def _step(facts: Facts, start: int, end: int) -> Step:
     n, n_changed = table.n_cases, int(table.n_disagreed[start, end])
     n_hidden = n - int(table.n_seen[start, end])
     payoff = _payoff(facts.largest_differences, start, end, price)
-    needs_labels = payoff is not _payoff(facts.proven_differences, start, end, price)
+    rests_on_intervals = payoff is not _payoff(facts.proven_differences, start, end, price)
     rates = facts.belief.error_rates
     gain = float(rates[start] - rates[end])
     even = right = None
@@ -206,7 +206,7 @@ def _step(facts: Facts, start: int, end: int) -> Step:
         even = break_even(price, n_changed / n)
         right = None if math.isnan(gain) else corrected(gain, n_changed / n)
     changed = Interval(n_changed / n, (n_changed + n_hidden) / n)
-    return Step(start, end, price, changed, payoff, needs_labels, even, gain, right)
+    return Step(start, end, price, changed, payoff, rests_on_intervals, even, gain, right)
 
 
 def _payoff(most: FloatArray, start: int, end: int, price: float) -> Payoff:
@@ -228,12 +228,12 @@ def _next(
         open_pairs = [p for p in verdict.pairs if stage in (p.shallow, p.deep) and not p.settled]
         n_more = verdict.n_more if open_pairs and verdict.stage == stage else 0
         return (NextStep.MORE_CASES, n_more) if 0 < n_more < math.inf else (NextStep.NOTHING, 0)
-    is_shown_by_labels = facts.ground is not None
-    if _gaps_decide(facts, stage) and not is_shown_by_labels:
+    is_shown = facts.ground is not None
+    if _gaps_decide(facts, stage) and not is_shown:
         return NextStep.RUN_ALL_TESTS, 0
     if n_drawn:
         return NextStep.LABEL_PLAN, n_drawn
-    if is_shown_by_labels:
+    if is_shown:
         return NextStep.NOTHING, 0
     if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0

@@ -52,7 +52,7 @@ class Facts:
     largest_differences
         For each pair the largest γ_i - γ_j that is possible; shape (K, K).
     proven_differences
-        The same without labels.
+        The same without labels and without intervals of gaps at random: what holds with certainty.
     prices
         Which stage is surely best, or looks best, at every price of a mistake.
     choices
@@ -166,16 +166,15 @@ def facts_of(
     gap_bounds = [
         RateBounds("if gaps are random", *pair, -high, high) for pair, high in highs.items()
     ]
-    without_labels = [*assumptions, *gap_bounds]
-    identified_set = IdentifiedSet(table, (*without_labels, *label_bounds))
+    identified_set = IdentifiedSet(table, (*assumptions, *gap_bounds, *label_bounds))
     differences, costs = identified_set.largest_differences, cascade.cumulative_costs
     proven_differences = differences
-    if label_bounds:
-        proven_differences = IdentifiedSet(table, without_labels).largest_differences
+    if gap_bounds or label_bounds:
+        proven_differences = IdentifiedSet(table, assumptions).largest_differences
     regrets = worst_regrets(differences, costs)
     ground = None
     if regrets.min() <= TINY:
-        ground = ground_of(minimax_stage(regrets), table, without_labels, label_bounds)
+        ground = ground_of(minimax_stage(regrets), table, assumptions, gap_bounds, label_bounds)
     plan = None
     if n_planned:
         plan = plan_labels(table, differences, n_labels=n_planned, alpha=alpha)

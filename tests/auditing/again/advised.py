@@ -167,7 +167,8 @@ class Again(LabelValue, Planned):
     def choice(self):
         """Stage, certainty and basis: what is proven, then what is believed, then disagreement."""
         if self.ground is not None:
-            return self.safest, "likely" if "labels" in self.ground else "proven", self.ground
+            sure = "proven" if self.ground in ("log", "assumptions") else "likely"
+            return self.safest, sure, self.ground
         rates, known = self.belief
         if self.deciding_rates is not None:
             stage = min(self.rivals, key=lambda k: self.deciding_rates[k] + self.C[k])
@@ -201,7 +202,7 @@ class Again(LabelValue, Planned):
         changed = {"low": differ / self.n, "high": (differ + hidden) / self.n}
         return {
             "start": i, "end": j, "price": price, "changed": changed,
-            "payoff": payoffs[0], "needs_labels": len(set(payoffs)) > 1,
+            "payoff": payoffs[0], "rests_on_intervals": len(set(payoffs)) > 1,
             "break_even": even, "avoided": avoided, "corrected": right,
         }  # fmt: skip
 
@@ -238,7 +239,7 @@ class Again(LabelValue, Planned):
         stage, certainty, _ = self.choice
         rates, known = self.belief
         kinds = []
-        if certainty != "proven":
+        if certainty != "proven" and self.ground != "gaps at random":
             odd = self.outliers(stage)
             kinds += [
                 "outlier" for k in odd if k == stage or certainty == "guess" or not self.n_telling

@@ -5,7 +5,7 @@ import pytest
 
 import stopwise as sw
 from stopwise.auditing import MissingAtRandom
-from stopwise.auditing.advice import Certainty
+from stopwise.auditing.advice import Basis, Certainty
 from stopwise.auditing.evidence.missing import missing_outputs
 from stopwise.auditing.evidence.verdict import Finding
 from stopwise.cascade import Cascade
@@ -102,6 +102,23 @@ def test_a_router_log_is_no_proof_that_going_on_cannot_pay():
     adjusted = sw.audit(log, cascade, assumptions=[MissingAtRandom()])
     assert adjusted.facts.verdict.pairs[0].disagreement == pytest.approx(truth, abs=0.03)
     assert adjusted.facts.verdict.stage == 1
+
+
+def test_no_proof_depends_on_the_confidence():
+    """Intervals of gaps at random hold with some confidence, so what follows is likely at best."""
+    _, log = routed()
+    cascade = Cascade([1, 30], mistake_cost=100, names=["a", "b"])
+    found = set()
+    for confidence in (0.1, 0.5, 0.95, 0.999999):
+        report = sw.audit(log, cascade, assumptions=[MissingAtRandom()], confidence=confidence)
+        found.add((report.advice.basis, report.advice.certainty))
+        sure = {band.high for band in report.facts.prices if band.is_proven}
+        assert max(sure) == pytest.approx(30 / report.facts.missing.pairs[0].worst.high)
+        if report.advice.basis is Basis.GAPS:
+            text = report.summary()
+            assert f"with {100 * confidence:.6g} % confidence" in text
+            assert "is certain" not in text
+    assert found == {(Basis.GAPS, Certainty.LIKELY), (Basis.LAST_IS_BETTER, Certainty.GUESS)}
 
 
 @pytest.mark.parametrize("seed", range(5))
