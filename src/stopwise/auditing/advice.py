@@ -81,7 +81,8 @@ class Step:
     price
         What going on costs, in mistakes per case.
     changed
-        The share of answers that it changes in this log; wide where outputs are missing.
+        The share of answers that it changes in this log; wide where outputs are missing, less so
+        with the confidence of the intervals where gaps are assumed to be random.
     payoff
         Whether it can pay.
     rests_on_intervals

@@ -1,5 +1,7 @@
 """Logs with holes: what is missing, and three readings of it."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -102,6 +104,19 @@ def test_a_router_log_is_no_proof_that_going_on_cannot_pay():
     adjusted = sw.audit(log, cascade, assumptions=[MissingAtRandom()])
     assert adjusted.facts.verdict.pairs[0].disagreement == pytest.approx(truth, abs=0.03)
     assert adjusted.facts.verdict.stage == 1
+
+
+def test_a_step_changes_what_the_bounds_allow():
+    """If gaps are random, the words and the chart leave out what the intervals exclude."""
+    truth, log = routed()
+    cascade = Cascade([1, 15], mistake_cost=100, names=["a", "b"])
+    report = sw.audit(log, cascade, assumptions=[MissingAtRandom()])
+    (step,), (pair,) = report.advice.steps, report.facts.verdict.pairs
+    assert truth in step.changed
+    assert step.changed.high == pair.interval.high < report.facts.missing.pairs[0].worst.high
+    assert f"to {1000 * step.changed.high:.0f} answers" in report.summary()
+    page = report.to_html()
+    assert max(map(float, re.findall(r"width:([\d.]+)%", page))) <= 100
 
 
 def test_no_proof_depends_on_the_confidence():

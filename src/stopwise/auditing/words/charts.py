@@ -37,7 +37,12 @@ def steps_chart(report: AuditReport) -> str:
     """Draw what each step changes, with its price as a tick: left of it nothing can pay."""
     steps, n = report.advice.steps, n_reference(report)
     ranges = [report.facts.verdict.pair(step.start, step.end).interval for step in steps]
-    most = max(*(r.high for r in ranges), *(s.price for s in steps), 1e-12)
+    most = max(
+        *(r.high for r in ranges),
+        *(s.changed.high for s in steps),
+        *(s.price for s in steps),
+        1e-12,
+    )
     rows = []
     for step, interval in zip(steps, ranges, strict=True):
         bars = [
