@@ -119,7 +119,7 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     others = [k for k in possible_stages(facts.largest_differences, C) if k != stage]
     if belief.is_refuted or facts.table.n_cases < FEW or not others:
         return False
-    if _gaps_decide(facts, stage) and not any(a.gaps_are_random for a in facts.assumptions):
+    if _gaps_decide(facts, stage, others) and not any(a.gaps_are_random for a in facts.assumptions):
         return False
     vote = _vote_of_labels(facts, stage, others, C)
     if vote < 0 or not (vote or (belief.is_identified and _is_related(facts.table, stage))):
@@ -242,7 +242,8 @@ def _next(
         n_more = verdict.n_more if open_pairs and verdict.stage == stage else 0
         return (NextStep.MORE_CASES, n_more) if 0 < n_more < math.inf else (NextStep.NOTHING, 0)
     is_shown = facts.ground is not None
-    if _gaps_decide(facts, stage) and not is_shown:
+    others = [k for k in facts.possible_stages if k != stage]
+    if _gaps_decide(facts, stage, others) and not is_shown:
         return NextStep.RUN_ALL_TESTS, 0
     if n_drawn:
         return NextStep.LABEL_PLAN, n_drawn
@@ -258,7 +259,23 @@ def _next(
     return NextStep.LABEL, min(n, facts.n_disputed)
 
 
-def _gaps_decide(facts: Facts, stage: int) -> bool:
-    """Whether missing outputs leave more open than labels of the others could settle."""
-    table = facts.table
-    return bool((table.n_cases - table.n_seen[stage]).max() > table.n_disagreed[stage].max())
+def _gaps_decide(facts: Facts, stage: int, others: Sequence[int]) -> bool:
+    """Whether missing outputs leave more open about ``others`` than labels could settle.
+
+    Labels settle where they are seen to differ from ``stage``. If gaps are random, cases that show
+    the same fill them, and only those that nothing fills are open.
+    """
+    if facts.missing is None or not others:
+        return False
+    n, ranges = facts.table.n_cases, {}
+    adjusted = {(p.shallow, p.deep) for p in facts.verdict.pairs if p.is_adjusted}
+    for pair in facts.missing.pairs:
+        if (pair.shallow, pair.deep) in adjusted:
+            ranges[frozenset((pair.shallow, pair.deep))] = pair.adjusted_range
+    settled, left_open = [], []
+    for k in others:
+        differ, seen = facts.table.n_disagreed[stage, k] / n, facts.table.n_seen[stage, k] / n
+        shares = ranges.get(frozenset((stage, k)), Interval(differ, differ + 1 - seen))
+        settled.append(shares.low)
+        left_open.append(shares.width)
+    return max(left_open) > max(settled)

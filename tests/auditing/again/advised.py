@@ -74,9 +74,19 @@ class Again(Believed, LabelValue, Planned):
         return False
 
     def gaps_decide(self, stage):
-        """Whether more cases hide an output than show that some test disagrees."""
-        n_hidden = max(self.n - self.seen[stage, k] for k in self.stages)
-        return n_hidden > max(self.differ[stage, k] for k in self.stages)
+        """Whether more is hidden of tests that may be better than is seen to differ.
+
+        What random gaps hide is shown by other cases, unless there are none like it.
+        """
+        seen, hidden = [0.0], [0.0]
+        for k in self.rivals:
+            pair = min(stage, k), max(stage, k)
+            low, high = self.worst(*pair)
+            if pair in self.by_outputs:
+                low, high = self.adjusted_range[pair]
+            seen.append(low if k != stage else 0)
+            hidden.append(high - low)
+        return max(hidden) > max(seen)
 
     def outliers(self, stage):
         """Tests that disagree with every other one far more than those do."""

@@ -3,11 +3,12 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import stopwise as sw
 from stopwise.auditing import MissingAtRandom
-from stopwise.auditing.advice import Basis, Certainty
+from stopwise.auditing.advice import Basis, Certainty, NextStep
 from stopwise.auditing.evidence.missing import missing_outputs
 from stopwise.auditing.evidence.verdict import Finding
 from stopwise.cascade import Cascade
@@ -63,13 +64,18 @@ def routed(seed=0, n_cases=8_000):
     return (first != second).mean(), log
 
 
-@pytest.mark.parametrize("assumptions", [[], [MissingAtRandom()]])
-def test_a_router_log_does_not_make_the_tests_that_it_doubts_look_bad(assumptions):
+def sent_on_where_two_differ():
     """The last test ran where the first two differ, and on a random twentieth."""
     rng = np.random.default_rng(11)
     labels, outputs = draw(rng, 20_000, [0.2, 0.08, 0.03])
     log = outputs.astype(object)
     log[(outputs[:, 0] == outputs[:, 1]) & (rng.random(20_000) > 0.05), 2] = None
+    return labels, outputs, log
+
+
+@pytest.mark.parametrize("assumptions", [[], [MissingAtRandom()]])
+def test_a_router_log_does_not_make_the_tests_that_it_doubts_look_bad(assumptions):
+    labels, outputs, log = sent_on_where_two_differ()
     errors = (outputs != labels[:, None]).mean(axis=0)
     for price in (0.135, 0.15, 0.16):
         report = sw.audit(log, Cascade([0, price, 0.2]), assumptions=assumptions)
@@ -78,6 +84,27 @@ def test_a_router_log_does_not_make_the_tests_that_it_doubts_look_bad(assumption
     cheap = sw.audit(log, Cascade([0, 0.06, 0.2]), assumptions=assumptions)
     assert cheap.advice.stage == 1
     assert (cheap.advice.certainty is Certainty.LIKELY) == bool(assumptions)
+
+
+@pytest.mark.parametrize(
+    ("price", "assumptions", "next_step"),
+    [
+        (0.2, [MissingAtRandom()], NextStep.LABEL),  # other cases show what is missing
+        (1.0, [], NextStep.LABEL),  # the test with gaps is too dear in any case
+        (0.2, [], NextStep.RUN_ALL_TESTS),
+    ],
+)
+def test_labels_are_asked_for_where_gaps_do_not_matter(price, assumptions, next_step):
+    labels, outputs, log = sent_on_where_two_differ()
+    cascade = Cascade([0, 0.15, price], names=["a", "b", "c"])
+    report = sw.audit(log, cascade, assumptions=assumptions)
+    assert (report.advice.certainty, report.advice.next_step) == (Certainty.GUESS, next_step)
+    if next_step is NextStep.LABEL:
+        differ = np.flatnonzero(outputs[:, 0] != outputs[:, 1])[:400]
+        told = pd.DataFrame(log, columns=cascade.names).assign(label=labels).iloc[differ]
+        report = sw.audit(log, cascade, assumptions=assumptions, labels=told)
+        assert (report.advice.stage, report.advice.certainty) == (0, Certainty.LIKELY)
+        assert report.advice.next_step in {NextStep.LABEL, NextStep.NOTHING}
 
 
 @pytest.mark.parametrize(("price", "stage"), [(0.06, 1), (0.09, 0), (0.13, 0)])

@@ -72,7 +72,7 @@ NEXT = {
     NextStep.LABEL_PLAN: "Next: fill in the labels in the plan and audit again with --labels; any "
     "part of it will do.",
     NextStep.RUN_ALL_TESTS: "Next: run all tests on some random cases; with so many outputs "
-    "missing, labels do not help.",
+    "missing, labels alone cannot settle it.",
     NextStep.NO_HELP: "Next: nothing; {no_help}.",
 }
 NO_HELP = {  # whether the tests in question are seen to disagree
