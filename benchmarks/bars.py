@@ -19,6 +19,13 @@ def alternating(runs: Sequence[Callable[[], object]], repeats: int) -> list[floa
     return times
 
 
+def cpu_seconds(run: Callable[[], object]) -> float:
+    """Return the processor time of a call, which other work on the machine disturbs least."""
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
 @contextmanager
 def one_core() -> Iterator[None]:
     """Pin this process to one core for a while, where that is possible."""

@@ -13,8 +13,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import stopwise as sw
-from benchmarks.bars import Bars, alternating, one_core
+from benchmarks.bars import Bars, alternating, cpu_seconds, one_core
 from stopwise.auditing.bounds.identify import IdentifiedSet
 from stopwise.auditing.price_map import price_map
 from stopwise.reading import open_log
@@ -195,12 +193,6 @@ def from_parquet(bars: Bars, n: int, repeats: int) -> None:
         500,
         ", ".join(f"{name} {m:.0f} MB" for name, m in memory.items()),
     )
-
-
-def cpu_seconds(run: Callable[[], object]) -> float:
-    start = time.process_time()
-    run()
-    return time.process_time() - start
 
 
 def first_count(bars: Bars, n: int) -> None:

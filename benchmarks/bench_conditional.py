@@ -15,9 +15,9 @@ import numpy as np
 import stopwise as sw
 from benchmarks.bars import Bars
 from benchmarks.instances import synthetic
-from paper.conditional_rules import FIXED, ORACLE, halves, held_out
+from paper.conditional_rules import FIXED, ORACLE, cut_off, halves, held_out
 from paper.over_prices import limit_stage
-from stopwise.problem.stopping_problem import StoppingProblem, shortened
+from stopwise.problem.stopping_problem import StoppingProblem
 
 TINY = 1e-9
 COLUMNS = ("1 stage*", "1 stage", "seen*", "agree*", "seen", "agree", "cut", "learnt", "learnt-a")
@@ -38,7 +38,7 @@ def priced(world: sw.Instance, horizon: int, runs: int) -> dict[str, float]:
         "agree*": by_agreement.best_cost,
         "seen": by_output.cost_without_labels,
         "agree": by_agreement.cost_without_labels,
-        "cut": StoppingProblem(shortened(world, stage + 1)).cost_without_labels,
+        "cut": StoppingProblem(cut_off(world, stage)).cost_without_labels,
         "holds": by_output.is_weakly_dominant(),
     }
     for name, make in (("learnt", sw.OutputConditional), ("learnt-a", pooled)):

@@ -12,7 +12,7 @@ import numpy as np
 import stopwise as sw
 from benchmarks.bars import Bars
 from paper.contexts import CONTEXTUAL, PLAIN, world
-from stopwise.problem.contextual_laws import NestedErrors, UniformContexts
+from stopwise.problem.contextual_laws import NestedErrors
 from stopwise.simulation import compiled
 
 # Seconds for 20 runs of 100,000 rounds on two cores, three tests and five features.
@@ -25,9 +25,7 @@ ONE_CASE = {3: 80, 10: 80, 50: 400}
 def stuck_world() -> sw.ContextualInstance:
     """Stage 1 is best for every context, and stage 2 is soon certified by what shows test 3."""
     theta = [[np.log(0.3 / 0.7), 0.5, 0.0], [np.log(0.05 / 0.95), 0.0, 0.3]]
-    return sw.ContextualInstance(
-        NestedErrors(theta), UniformContexts(2), sw.Cascade(costs=[0, 0.45, 0.1])
-    )
+    return sw.ContextualInstance(NestedErrors(theta), sw.Cascade(costs=[0, 0.45, 0.1]))
 
 
 def line(environment: Any, name: str, make: Callable[..., Any], args: Any) -> tuple[float, float]:

@@ -8,7 +8,6 @@ The bar is for usual tables: not where tests are hardly better than chance, or t
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import stopwise as sw
-from benchmarks.bars import Bars
+from benchmarks.bars import Bars, cpu_seconds
 from benchmarks.belief_worlds import recorded
 from stopwise.patterns import PatternTable
 
@@ -78,12 +77,7 @@ def large_table(n_patterns: int) -> PatternTable:
 
 def milliseconds(run: Callable[[], object], repeats: int) -> float:
     """Return the median processor time."""
-    times = []
-    for _ in range(repeats):
-        started = time.process_time()
-        run()
-        times.append(time.process_time() - started)
-    return 1e3 * float(np.median(times))
+    return 1e3 * float(np.median([cpu_seconds(run) for _ in range(repeats)]))
 
 
 def time_of_next(n_cases: int) -> float:

@@ -25,12 +25,6 @@ SCALES = np.geomspace(0.01, 10, 25).tolist()
 NEAR_TIES = "Near ties"  # in three times the runs, which differ most there
 AGAIN = 5  # so many of the worst near ties are measured again, in 100 times the runs
 MOST_STAGES_OF_LIMIT = 5  # of more it takes too long
-# Mean regret of an independent prototype over 20 runs, in the order of `synthetic()`.
-REFERENCE = {
-    "StrongDominance": [1004, 1002, 1180, 19, 237, 331, math.nan],
-    "WeakDominance": [348, 348, 633, 0, 395, 1550, 762],
-    "Thompson": [14, 26, 197, 2, 44, 102, 199],
-}
 
 
 @dataclass(frozen=True)
@@ -155,18 +149,6 @@ def ties(rows: list[Row], again: Callable[[str], Row], bars: Bars) -> None:
         )
 
 
-def reference(rows: list[Row]) -> None:
-    print("\nAgainst the reference figures (z: difference over its standard error)")
-    for policy, figures in REFERENCE.items():
-        cells = []
-        for row, figure in zip(rows, figures, strict=True):
-            ours = row.regret[policy]
-            error = max(ours.std() * math.sqrt(1 / 20 + 1 / len(ours)), 1e-9)
-            z = (ours.mean() - figure) / error if abs(ours.mean() - figure) > 1 else 0.0
-            cells.append(f"{ours.mean():7.0f}/{figure:<5.0f} z={z:5.1f}")
-        print(f"{policy:16s} " + " ".join(cells))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", help="as in cases.csv:0.001,0.75,2.5")
@@ -196,7 +178,6 @@ def main() -> None:
                 progress.advance()
             if rows[title]:
                 show(title, rows[title])
-    reference(rows["Synthetic"])
     print()
     bars = Bars()
     ties(

@@ -13,7 +13,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
@@ -102,14 +101,13 @@ def first_view(bars: Bars, url: str) -> None:
     bars.at_most("first view, seconds of transfer", seconds, 1.0, "one after the other")
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement")
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     if shutil.which("wrk") is None:
-        print("bench_serve needs wrk: apt install wrk")
-        return 1
+        raise SystemExit("bench_serve needs wrk: apt install wrk")
     bars, processes, urls = Bars(), {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for kind in [*KINDS, KEYED]:
@@ -159,7 +157,7 @@ def main() -> int:
         for process in processes.values():
             process.terminate()
             process.join()
-    return 1 if bars.missed else 0
+    bars.finish()
 
 
 def cpu_seconds(pid: int) -> float:
@@ -181,4 +179,4 @@ def wait_for(port: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

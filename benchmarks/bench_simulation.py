@@ -17,7 +17,7 @@ import numpy as np
 
 import stopwise as sw
 from benchmarks.bandit_libraries import LIBRARIES
-from benchmarks.bars import Bars, alternating, one_core
+from benchmarks.bars import Bars, alternating, cpu_seconds, one_core
 from benchmarks.bench_compile import RULES, seven_tests
 from benchmarks.c_kernel import c_kernel
 from benchmarks.numpy_loop import numpy_loop
@@ -59,12 +59,6 @@ def instances() -> dict[int, sw.Instance]:
         10: recorded(10),
         50: recorded(50),
     }
-
-
-def cpu_seconds(run: Callable[[], object]) -> float:
-    start = time.process_time()
-    run()
-    return time.process_time() - start
 
 
 def event_seconds(instance: sw.Instance, world: World, horizon: int, seeds: Iterable[int]) -> float:

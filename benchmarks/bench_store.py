@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 import time
 from contextlib import nullcontext
@@ -194,7 +193,7 @@ def kills(bars: Bars, name: str, url: str, hosts: Hosts, children: Children, n_k
     bars.at_most(f"{name}: {n_kills} x kill -9, tells counted twice", twice, 0, note)
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="of the hundred processes")
     parser.add_argument("--kills", type=int, default=100)
@@ -227,10 +226,8 @@ def main() -> int:
                 else:
                     kills(bars, kind, url, hosts, children, options.kills)
     children.close()
-    if bars.missed:
-        print("missed:", "; ".join(bars.missed), file=sys.stderr)
-    return bool(bars.missed)
+    bars.finish()
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

@@ -10,7 +10,7 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
 import stopwise as sw
-from stopwise.problem.contextual_laws import NestedErrors, UniformContexts
+from stopwise.problem.contextual_laws import NestedErrors
 
 CASCADE = sw.Cascade(
     costs=[0, 2, 3], mistake_cost=20, names=["questionnaire", "blood test", "scan"]
@@ -25,7 +25,7 @@ def hidden_world() -> sw.ContextualInstance:
     the second ones. The learner is not told so.
     """
     corrected = [[-2.2, 1.8, 0.3], [-2.4, 0.2, 1.9]]  # log odds: constant, age, risk
-    return sw.ContextualInstance(NestedErrors(corrected), UniformContexts(2), CASCADE)
+    return sw.ContextualInstance(NestedErrors(corrected), CASCADE)
 
 
 def main() -> None:

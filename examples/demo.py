@@ -41,12 +41,10 @@ def main() -> None:
         trace = sw.simulate(
             world, policy, horizon=args.horizon, replications=args.replications, seed=0
         )
-        low, high = trace.interval(0.95)
-        mean, half = trace.mean_regret()[-1], (high[-1] - low[-1]) / 2
-        shares = trace.stops[:, -1].mean(axis=0) / args.horizon
+        mean, half = trace.mean_regret()[-1], trace.half_width()[-1]
         print(
             f"{trace.policy:18s} {mean:7.1f} ± {half:4.1f}   "
-            + "  ".join(f"{s:13.2%}" for s in shares)
+            + "  ".join(f"{s:13.2%}" for s in trace.stop_shares())
         )
         trace.plot(axes)
     axes.set(title="Learning where to stop, without labels", yscale="log", ylim=(0.3, None))

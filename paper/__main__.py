@@ -10,15 +10,16 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from paper import EXPERIMENTS, FULL, QUICK, Scale, Verdict
-from paper.keeping import RESULTS
+from paper.keeping import RESULTS, Finished
 from paper.report import tally, write_report
-from paper.runner import Finished, all_finished, run_into, select, writable_directory
+from paper.runner import all_finished, run_into, select, writable_directory
 from stopwise.errors import SettingError, StopwiseError
+from stopwise.progress import Progress
 
 INTERRUPTED = 130
 
@@ -66,55 +67,22 @@ def reproduce(
     scale = replace(QUICK if quick else FULL, turney_costs=turney_costs, n_jobs=n_jobs)
     start = time.perf_counter()
     done: list[Finished] = []
-    with _Watch(len(selection), done) as watch, suppress(KeyboardInterrupt):
-        run_into(directory, selection, scale, fresh=fresh, watch=watch.see)
+    with Progress(len(selection), "experiments") as bar, suppress(KeyboardInterrupt):
+        for finished in run_into(directory, selection, scale, fresh=fresh):
+            done.append(finished)
+            bar.advance()
+            if not sys.stderr.isatty():
+                how = "kept" if finished.was_kept else f"{finished.seconds:.1f} s"
+                typer.echo(f"[{len(done)}/{len(selection)}] {finished.name}: {how}", err=True)
     if done:
         page = write_report(directory, all_finished(directory, scale, done), scale)
         seconds = time.perf_counter() - start
         typer.echo(_as_json(done, page) if as_json else _summary(done, page, scale, seconds))
-    finished = {one.name for one in done}
-    if len(finished) < len(selection):
-        rest = ", ".join(name for name in selection if name not in finished)
+    missing = set(selection) - {finished.name for finished in done}
+    if missing:
+        rest = ", ".join(name for name in selection if name in missing)
         typer.echo(f"interrupted before {rest}; the same command goes on from there", err=True)
         raise typer.Exit(INTERRUPTED)
-
-
-class _Watch:
-    """Shows on stderr what is running: a bar on a terminal, one line an experiment elsewhere."""
-
-    def __init__(self, n_experiments: int, done: list[Finished]) -> None:
-        self._n = n_experiments
-        self._done = done
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> _Watch:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
-
-            text = "{task.description}"
-            self._bar = Progress(
-                text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-                console=Console(stderr=True), transient=True,
-            )  # fmt: skip
-            self._task = self._bar.add_task("starting", total=self._n)
-            self._bar.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def see(self, name: str, finished: Finished | None) -> None:
-        """Show that an experiment starts, or is finished."""
-        if finished is not None:
-            self._done.append(finished)
-        if self._bar is not None:
-            self._bar.update(self._task, description=name, completed=len(self._done))
-        elif finished is not None:
-            how = "kept" if finished.was_kept else f"{finished.seconds:.1f} s"
-            typer.echo(f"[{len(self._done)}/{self._n}] {name}: {how}", err=True)
 
 
 def _summary(done: list[Finished], page: Path, scale: Scale, seconds: float) -> str:

@@ -12,11 +12,11 @@ from paper.experiment import JSON, Scale
 from paper.over_prices import Span, limit_stage
 from paper.real_data import LAMBDAS
 from paper.sensors import Sensors
+from stopwise import OutputConditional
 from stopwise.cascade import Cascade
 from stopwise.patterns import Pattern
-from stopwise.policies import OutputConditional
 from stopwise.problem.instance import Instance
-from stopwise.problem.stopping_problem import StoppingProblem, shortened
+from stopwise.problem.stopping_problem import StoppingProblem
 
 FIXED = "best stage for all (labels)"
 ORACLE = "after seeing, best (labels)"
@@ -55,7 +55,7 @@ def priced(sensors: Sensors, scale: Scale) -> JSON:
         cell["conditionally_dominant"].append(problem.is_weakly_dominant())
         cell[ORACLE].append(problem.best_cost)
         cell[OURS].append(problem.cost_without_labels)
-        cell[CUT].append(StoppingProblem(shortened(world, stage + 1)).cost_without_labels)
+        cell[CUT].append(StoppingProblem(cut_off(world, stage)).cost_without_labels)
         cell[ONE].append(float(world.total_costs[stage]))
         if k in places:
             trace = play(world, LEARNER, few_runs, horizon=horizon, checkpoints=1)
@@ -66,6 +66,12 @@ def priced(sensors: Sensors, scale: Scale) -> JSON:
                 cell["held_out"][label].append(cost)
     cell["failing"] = failing(cell["lambda"], cell["conditionally_dominant"])
     return cell
+
+
+def cut_off(world: Instance, stage: int) -> Instance:
+    """Return the law of the tests up to ``stage`` alone, with their prices."""
+    rows = np.column_stack([world.labels, world.outputs[:, : stage + 1]]).tolist()
+    return Instance.from_patterns(rows, world.probabilities, world.cascade.cut(stage))
 
 
 def failing(lambdas: list[float], holds: list[bool]) -> list[Span]:

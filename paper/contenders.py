@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from paper.experiment import JSON, Interval, Scale
-from stopwise.cascade import Cascade, FloatArray
-from stopwise.policies import (
+from stopwise import (
     Resolve,
     StrongDominance,
     Supervised,
     Thompson,
     WeakDominance,
 )
+from stopwise.cascade import Cascade, FloatArray
 from stopwise.problem.instance import Instance
 from stopwise.simulation import Trace, simulate
 from stopwise.simulation.simulator import Environment

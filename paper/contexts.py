@@ -21,16 +21,16 @@ from paper.contenders import (
 )
 from paper.contexts_data import WITH, WITHOUT
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, above, all_of, below
-from stopwise.cascade import Cascade
-from stopwise.policies import (
+from stopwise import (
     ContextualResolve,
     ContextualThompson,
     ContextualWeakDominance,
     Resolve,
     WeakDominance,
 )
+from stopwise.cascade import Cascade
 from stopwise.problem.contextual_instance import ContextualInstance
-from stopwise.problem.contextual_laws import LogisticPairs, UniformContexts
+from stopwise.problem.contextual_laws import LogisticPairs
 from stopwise.simulation.palette import BROWN, style_of
 
 NAME = "contexts"
@@ -67,7 +67,7 @@ def world() -> ContextualInstance:
     both = common + np.log([2.0] + [1.0] * D)
     law = LogisticPairs([common + tilt, both, common - tilt], last_error=0.03)
     cascade = Cascade(costs=COSTS)
-    return ContextualInstance(law, UniformContexts(D), cascade, only_weakly_dominant=True)
+    return ContextualInstance(law, cascade, only_weakly_dominant=True)
 
 
 def run(scale: Scale) -> Result:

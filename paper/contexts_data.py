@@ -9,8 +9,8 @@ import numpy as np
 from paper.experiment import JSON, Scale
 from paper.over_prices import limit_stage
 from paper.sensors import HEART, PIMA, Sensors, out_of_fold
+from stopwise import ContextualResolve
 from stopwise.cascade import FloatArray, IntArray
-from stopwise.policies import ContextualResolve
 from stopwise.problem.contextual_recording import ContextualRecording
 from stopwise.simulation.simulator import prepare_job
 
@@ -88,7 +88,6 @@ def learn(world: Any, policy: Any, *, rounds: int, seed: int = 0) -> Any:
 
 def part(world: ContextualRecording, rows: IntArray) -> ContextualRecording:
     """Return some of the rows of a recording as a recording."""
-    assert world.labels is not None
     return ContextualRecording(
         world.outputs[rows], world.labels[rows], world.features[rows], world.cascade
     )

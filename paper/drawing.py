@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from paper.contenders import STYLES
 from paper.experiment import JSON
-from stopwise.errors import MissingExtraError
+from stopwise.extras import load_extra
 from stopwise.simulation.palette import GREY, style_of
 
 P = ParamSpec("P")
@@ -48,11 +48,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
 
 def _matplotlib() -> Any:
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise MissingExtraError("figures need matplotlib: pip install '.[plot]'") from None
-    return mpl
+    return load_extra("matplotlib", extra="plot", purpose="drawing figures")
 
 
 @styled

@@ -24,8 +24,8 @@ from paper.contenders import (
     truth_of,
 )
 from paper.experiment import JSON, Claim, Docket, Result, Scale, Table, Verdict, all_of, below
+from stopwise import StrongDominance
 from stopwise.cascade import Cascade
-from stopwise.policies import StrongDominance
 from stopwise.problem.families import nested_errors
 from stopwise.simulation.palette import INK
 from stopwise.theory.bounds import PowerLaw, asymptotic_constant

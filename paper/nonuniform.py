@@ -38,7 +38,7 @@ from paper.hard_pair import (
     worst_of,
     worst_of_rule,
 )
-from stopwise.policies import Resolve
+from stopwise import Resolve
 from stopwise.simulation.palette import INK
 
 NAME = "nonuniform"

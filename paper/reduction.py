@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from paper.monitoring import FeedbackGraph, SideObservationBandit
+from paper.monitoring import SideObservationBandit
 from stopwise.cascade import TOLERANCE, Cascade, FloatArray
 from stopwise.errors import InstanceError, OutputsError
 from stopwise.outputs import check_outputs
@@ -35,7 +35,7 @@ def to_bandit(instance: Instance) -> SideObservationBandit:
     return SideObservationBandit(
         tuple(np.minimum(instance.disagreement[0], 1.0).tolist()),  # a sum of shares, rounded
         tuple(cascade.cumulative_costs.tolist()),
-        FeedbackGraph.of(cascade),
+        cascade.paths,
     )
 
 
@@ -57,11 +57,11 @@ def to_instance(
         P(Y = 1), on which the bandit does not depend.
 
     >>> cascade = Cascade(costs=[0, 0.1, 0.1])
-    >>> bandit = SideObservationBandit((0, 0.3, 0.4), (0, 0.1, 0.2), FeedbackGraph.of(cascade))
+    >>> bandit = SideObservationBandit((0, 0.3, 0.4), (0, 0.1, 0.2), cascade.paths)
     >>> to_instance(bandit, cascade).error_rates
     array([0.4, 0.1, 0. ])
     """
-    if bandit.graph != FeedbackGraph.of(cascade):
+    if bandit.graph != cascade.paths:
         raise InstanceError("graph of the bandit must be that of the cascade: each stage's path")
     C = cascade.cumulative_costs
     p = bandit.probabilities

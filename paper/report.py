@@ -11,8 +11,9 @@ from pathlib import Path
 
 from paper import BEYOND, EXPERIMENTS
 from paper.experiment import Claim, Scale, Table, Verdict
+from paper.keeping import Finished
 from paper.report_style import STYLE
-from paper.runner import FIGURES, REPORT, Finished
+from paper.runner import FIGURES, REPORT
 from stopwise import __version__
 from stopwise.files import write_text
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from paper import EXPERIMENTS
 from paper.drawing import save
-from paper.experiment import Claim, Result, Scale, Table
-from paper.keeping import KeptResult, fingerprint, read_results, write_results
+from paper.experiment import Result, Scale
+from paper.keeping import Finished, read_results, write_results
 from stopwise.checks import known_name
 from stopwise.errors import InputError, SettingError
 
@@ -28,23 +28,6 @@ LONGEST_FIRST = (
     "pima",
     "heart",
 )
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A finished experiment: its result, claims with verdicts, tables and names of figures."""
-
-    result: Result
-    claims: tuple[Claim, ...]
-    tables: tuple[Table, ...]
-    figures: tuple[str, ...]
-    seconds: float
-    was_kept: bool = False
-
-    @property
-    def name(self) -> str:
-        """The name of the experiment."""
-        return self.result.name
 
 
 def select(names: Iterable[str]) -> list[str]:
@@ -74,14 +57,9 @@ def writable_directory(name: str | Path) -> Path:
 
 
 def run_into(
-    directory: Path,
-    names: list[str],
-    scale: Scale,
-    *,
-    fresh: bool = False,
-    watch: Callable[[str, Finished | None], None] = lambda name, finished: None,
-) -> list[Finished]:
-    """Run the named experiments and return them, finished.
+    directory: Path, names: list[str], scale: Scale, *, fresh: bool = False
+) -> Iterator[Finished]:
+    """Run the named experiments and yield each when it is finished.
 
     Several are computed in parallel, each in one process; one alone may use all processes. Each is
     saved as soon as it is done. Results in the directory from the same code, packages and scale are
@@ -97,38 +75,25 @@ def run_into(
         How much to compute.
     fresh
         Compute the named experiments again, and drop results of another scale.
-    watch
-        Called with what starts, and with each name and its finished experiment.
     """
-    made_by = fingerprint()
-    entries = read_results(directory, made_by, scale, drops_others=fresh)
+    entries = read_results(directory, scale, drops_others=fresh)
     if fresh:
         entries = {name: entry for name, entry in entries.items() if name not in names}
-    done: dict[str, Finished] = {}
+    missing = [name for name in names if name not in entries]
     for name in names:
         if name in entries:
-            done[name] = _restore(directory, entries[name])
-            watch(name, done[name])
-    missing = [name for name in names if name not in entries]
-    for entry in _compute_all(directory, missing, scale, watch):
-        name = entry.result.name
-        entries[name] = entry
-        write_results(directory, made_by, entries)
-        done[name] = _judge(entry, was_kept=False)
-        watch(name, done[name])
-    return [done[name] for name in names]
+            _draw_missing(directory, entries[name])
+            yield entries[name]
+    for finished in _compute_all(directory, missing, scale):
+        entries[finished.name] = finished
+        write_results(directory, entries)
+        yield finished
 
 
-def _compute_all(
-    directory: Path,
-    names: list[str],
-    scale: Scale,
-    watch: Callable[[str, Finished | None], None],
-) -> Iterator[KeptResult]:
+def _compute_all(directory: Path, names: list[str], scale: Scale) -> Iterator[Finished]:
     """Compute experiments in parallel, the longest first, and yield each when it is done."""
     if len(names) < 2 or scale.n_jobs == 1:
         for name in names:
-            watch(name, None)
             yield _compute(directory, name, scale)
         return
     from joblib import Parallel, delayed
@@ -136,28 +101,24 @@ def _compute_all(
     places = {name: place for place, name in enumerate(LONGEST_FIRST)}
     names = sorted(names, key=lambda name: places.get(name, len(places)))
     alone = replace(scale, n_jobs=1)
-    watch(f"{len(names)} experiments side by side", None)
     parallel = Parallel(scale.n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs")
     yield from parallel(delayed(_compute)(directory, name, alone) for name in names)
 
 
-def _compute(directory: Path, name: str, scale: Scale) -> KeptResult:
+def _compute(directory: Path, name: str, scale: Scale) -> Finished:
     """Run one experiment and draw its figures."""
     start = time.perf_counter()
     result = _plain(EXPERIMENTS[name].run(scale))
     figures = _draw(directory, result)
-    return KeptResult(result, time.perf_counter() - start, figures)
+    return Finished(result, time.perf_counter() - start, figures)
 
 
 def all_finished(directory: Path, scale: Scale, done: Iterable[Finished] = ()) -> list[Finished]:
     """Return all results in the directory, in the order of the report; ``done`` as they are."""
-    current = {finished.name: finished for finished in done}
-    saved = read_results(directory, fingerprint(), scale)
-    return [
-        current[name] if name in current else _restore(directory, saved[name])
-        for name in EXPERIMENTS
-        if name in current or name in saved
-    ]
+    entries = read_results(directory, scale) | {finished.name: finished for finished in done}
+    for finished in entries.values():
+        _draw_missing(directory, finished)
+    return [entries[name] for name in EXPERIMENTS if name in entries]
 
 
 def _plain(result: Result) -> Result:
@@ -176,19 +137,10 @@ def _draw(directory: Path, result: Result) -> tuple[str, ...]:
     return tuple(figures)
 
 
-def _restore(directory: Path, entry: KeptResult) -> Finished:
-    """Return a kept experiment; its figures are drawn again only if one is missing."""
+def _draw_missing(directory: Path, entry: Finished) -> None:
+    """Draw the figures of a kept experiment again if one is missing."""
     if not all(path.exists() for stem in entry.figures for path in _files(directory, stem)):
         _draw(directory, entry.result)
-    return _judge(entry, was_kept=True)
-
-
-def _judge(entry: KeptResult, *, was_kept: bool) -> Finished:
-    experiment = EXPERIMENTS[entry.result.name]
-    claims, tables = experiment.check(entry.result), experiment.tables(entry.result)
-    return Finished(
-        entry.result, tuple(claims), tuple(tables), entry.figures, entry.seconds, was_kept
-    )
 
 
 def _files(directory: Path, stem: str) -> list[Path]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from paper.datasets import Dataset, load_heart, load_pima
 from stopwise.cascade import Cascade, IntArray
-from stopwise.errors import MissingExtraError
+from stopwise.extras import load_extra
 from stopwise.problem.recording import Recording
 
 N_FOLDS = 5
@@ -104,15 +104,12 @@ def out_of_fold(sensors: Sensors, seed: int) -> tuple[IntArray, IntArray]:
     Linear SVMs with C = 1 on standardised attributes, five stratified folds shuffled by ``seed``,
     the same for all tests.
     """
-    try:
-        from sklearn.model_selection import StratifiedKFold
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-        from sklearn.svm import SVC
-    except ImportError:
-        raise MissingExtraError(
-            "the classifiers need scikit-learn: pip install '.[datasets]'"
-        ) from None
+    load_extra("sklearn", extra="datasets", purpose="fitting classifiers")
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
     data = sensors.load()
     outputs = np.zeros((len(data.labels), len(sensors.adds)), dtype=np.int64)
     fold = np.zeros(len(data.labels), dtype=np.int64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,17 +16,8 @@ from stopwise.theory.plan import Numbers, raw_demands
 Plan = Callable[[list[float], list[float]], list[float]]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """An arm, whether it is played to explore, and for how many rounds if no estimate moves."""
-
-    arm: int
-    explores: bool
-    rounds: int = 1
-
-
-class SideObservations:
-    """Wu, György and Szepesvári (2015), Algorithm 1, as a rule over estimates and counts.
+class SideObservationPolicy:
+    """Wu, György and Szepesvári (2015), Algorithm 1: ask for an arm, tell the rewards it showed.
 
     In round t, with rate 4α ln t: if every arm was seen as often as the estimated gaps demand,
     times the rate, play the best arm. Else explore: an arm that shows the one seen least, if that
@@ -44,61 +34,8 @@ class SideObservations:
         How much of the exploration is forced.
     plan
         Demands and gaps to plays; by default a linear program for any graph.
-    """
 
-    def __init__(
-        self, graph: FeedbackGraph, *, alpha: float, beta: PowerLaw, plan: Plan | None = None
-    ) -> None:
-        self.graph = graph
-        self.alpha = alpha
-        self.beta = beta
-        self._plan = plan or (lambda demands, gaps: general_plan(demands, gaps, graph))
-
-    def choose(
-        self,
-        means: Sequence[float],
-        observed: Sequence[int],
-        plays: Sequence[int],
-        t: int,
-        n_explored: int,
-    ) -> Choice:
-        """Return what to play in round ``t``."""
-        K = self.graph.n_actions
-        unseen = {k for k in range(K) if observed[k] == 0}
-        if unseen:
-            rows = self.graph.neighbours
-            return Choice(max(range(K), key=lambda k: len(unseen.intersection(rows[k]))), False)
-        top = max(means)
-        gaps = [top - mean for mean in means]
-        demands = raw_demands(gaps)
-        rate = 4 * self.alpha * math.log(t)
-        least = phases.least_seen(observed)
-        # The phase, or the arm that has to be seen.
-        step = phases.phase(observed, demands, rate, self.beta(n_explored) / K, least)
-        if step == phases.EXPLOIT:
-            rounds = phases.informed_for(observed, demands, self.alpha, t)
-            return Choice(gaps.index(0.0), False, rounds)
-        if step == phases.PLAN:
-            arm = phases.first_lacking(plays, self._plan(demands, gaps), rate)
-            return Choice(arm if arm >= 0 else self._arm_showing(least), True)
-        return Choice(self._arm_showing(step), True)
-
-    def _arm_showing(self, arm: int) -> int:
-        """Return the first arm that shows ``arm``."""
-        return next(k for k, row in enumerate(self.graph.neighbours) if arm in row)
-
-
-class SideObservationPolicy:
-    """`SideObservations` as a learner for bandits: ask for an arm, tell the rewards it showed.
-
-    Parameters
-    ----------
-    graph
-        What each arm shows.
-    alpha, beta, plan
-        As in `SideObservations`.
-
-    >>> policy = SideObservationPolicy(FeedbackGraph(((0,), (0, 1))))
+    >>> policy = SideObservationPolicy(((0,), (0, 1)))
     >>> policy.ask()
     1
     >>> policy.tell(1, [0.2, 0.9])
@@ -112,28 +49,63 @@ class SideObservationPolicy:
         beta: PowerLaw = PowerLaw(),  # noqa: B008  # frozen
         plan: Plan | None = None,
     ) -> None:
-        self._rule = SideObservations(graph, alpha=alpha, beta=beta, plan=plan)
-        self._totals = [0.0] * graph.n_actions
-        self._observed = [0] * graph.n_actions
-        self._plays = [0] * graph.n_actions
+        self.graph = graph
+        self.alpha = alpha
+        self.beta = beta
+        self._plan = plan or (lambda demands, gaps: general_plan(demands, gaps, graph))
+        self._totals = [0.0] * len(graph)
+        self._observed = [0] * len(graph)
+        self._plays = [0] * len(graph)
         self._n_explored = 0
 
     def ask(self) -> int:
         """Return the arm to play."""
-        return self._choice().arm
+        return self._choose_now()[0]
 
     def tell(self, arm: int, rewards: Sequence[float]) -> None:
         """Take in the rewards that ``arm`` showed, in the order of the graph's row."""
-        self._n_explored += self._choice().explores
+        _, explores = self._choose_now()
+        self._n_explored += explores
         self._plays[arm] += 1
-        for k, reward in zip(self._rule.graph.neighbours[arm], rewards, strict=True):
+        for k, reward in zip(self.graph[arm], rewards, strict=True):
             self._totals[k] += reward
             self._observed[k] += 1
 
-    def _choice(self) -> Choice:
+    def _choose_now(self) -> tuple[int, bool]:
         means = [s / n if n else 0.0 for s, n in zip(self._totals, self._observed, strict=True)]
         t = sum(self._plays) + 1
-        return self._rule.choose(means, self._observed, self._plays, t, self._n_explored)
+        return self.choose(means, self._observed, self._plays, t, self._n_explored)
+
+    def choose(
+        self,
+        means: Sequence[float],
+        observed: Sequence[int],
+        plays: Sequence[int],
+        t: int,
+        n_explored: int,
+    ) -> tuple[int, bool]:
+        """Return the arm to play in round ``t``, and whether that explores."""
+        K = len(self.graph)
+        unseen = {k for k in range(K) if observed[k] == 0}
+        if unseen:
+            return max(range(K), key=lambda k: len(unseen.intersection(self.graph[k]))), False
+        top = max(means)
+        gaps = [top - mean for mean in means]
+        demands = raw_demands(gaps)
+        rate = 4 * self.alpha * math.log(t)
+        least = phases.least_seen(observed)
+        # The phase, or the arm that has to be seen.
+        step = phases.phase(observed, demands, rate, self.beta(n_explored) / K, least)
+        if step == phases.EXPLOIT:
+            return gaps.index(0.0), False
+        if step == phases.PLAN:
+            arm = phases.first_lacking(plays, self._plan(demands, gaps), rate)
+            return (arm if arm >= 0 else self._arm_showing(least)), True
+        return self._arm_showing(step), True
+
+    def _arm_showing(self, arm: int) -> int:
+        """Return the first arm that shows ``arm``."""
+        return next(k for k, row in enumerate(self.graph) if arm in row)
 
 
 def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[float]:
@@ -142,16 +114,16 @@ def general_plan(demands: Numbers, gaps: Numbers, graph: FeedbackGraph) -> list[
     min ⟨u, Δ⟩ over u >= 0 with Σ {u_k : j ∈ N(k)} >= b_j; among the minimisers one with the fewest
     plays of all optimal actions together. Demands must be finite, and each met by some action.
 
-    >>> star = FeedbackGraph(((0,), (1,), (0, 1, 2)))
+    >>> star = ((0,), (1,), (0, 1, 2))
     >>> general_plan([10, 10, 2], [0.0, 0.3, 0.2], star)
     [0.0, 0.0, 10.0]
     """
     from scipy.optimize import linprog
 
-    K = graph.n_actions
+    K = len(graph)
     b, prices = np.asarray(demands, dtype=float), np.asarray(gaps, dtype=float)
     shows = np.zeros((K, K))
-    for k, row in enumerate(graph.neighbours):
+    for k, row in enumerate(graph):
         shows[list(row), k] = 1.0
     # In units of the largest entry, so that the solver's absolute tolerances are relative ones.
     unit = b.max() or 1.0

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paper.random_instances import random_costs, random_instance
 from stopwise.cascade import Cascade
 from stopwise.errors import InputError, LogError, OutputsError, StateError
 from stopwise.pattern_counts import PatternCounts
 from stopwise.patterns import PatternTable, agreement_of_rows, flip_flops
-from tests.strategies import cascades, counts_of, hoeffding, told_cases
+from tests.strategies import cascades, counts_of, told_cases
 
 CHAIN = Cascade([1, 2, 3])
 TREE = Cascade([1, 1, 1, 1], parents=[None, 0, 0, 1])
@@ -189,22 +188,6 @@ def state_with(**changes):
 def test_a_damaged_state_is_refused(state):
     with pytest.raises(StateError, match=r"pattern counts|pair counts"):
         PatternCounts.from_state(state, CHAIN)
-
-
-def test_frequencies_converge_to_the_output_law():
-    """Hoeffding over at most 27 patterns and the flip-flop rate: false-alarm rate 1e-6."""
-    rng = np.random.default_rng(11)
-    n = 20_000
-    instance = random_instance(rng, random_costs(rng, 3), n_classes=3)
-    counts = PatternCounts(instance.cascade)
-    for row in instance.sample(n, rng)[1]:
-        counts.add(row)
-    law = instance.output_law
-    truth = dict(zip(map(tuple, law.codes.tolist()), law.probabilities, strict=True))
-    assert set(counts.table) <= set(truth)
-    tolerance = hoeffding(n, 28)
-    assert all(abs(counts.table.get(y, 0) / n - p) <= tolerance for y, p in truth.items())
-    assert abs(counts.flip_flop_rate - law.flip_flop_rate()) <= tolerance
 
 
 def test_gaps_may_stay_gaps_in_the_agreement_of_rows():

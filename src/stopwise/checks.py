@@ -62,6 +62,15 @@ def finite_number(name: str, value: Any, error: type[InputError], *, zero: bool)
     return number
 
 
+def stored_text(name: str, value: Any, error: type[InputError]) -> str:
+    """Return ``value`` if it is a text that every database and file can hold, or raise."""
+    if type(value) is not str:  # a database may give 5 back as "5"
+        raise error(f"{name} must be a text, got {value!r:.60}")
+    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise error(f"{name} must have no NUL and no half of a surrogate pair, got {value!r:.60}")
+    return value
+
+
 def known_name(what: str, name: str, known: Iterable[str], error: type[InputError]) -> str:
     """Return ``name`` if it is one of ``known``, or raise with all of them and the closest."""
     names = list(known)

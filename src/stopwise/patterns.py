@@ -47,7 +47,10 @@ def agreement(outputs: Outputs, *, missing: Hashable = None) -> tuple[Any, ...]:
 
 
 def agreement_of_rows(rows: IntArray, *, keep_gaps: bool = False) -> IntArray:
-    """Return for each code the first place of its row with the same; a gap is a code or stays."""
+    """Return for each code the first place in its row that has the same code.
+
+    Gaps are compared like any other code, or stay gaps with ``keep_gaps``.
+    """
     first = [(rows[:, : k + 1] == rows[:, k, None]).argmax(axis=1) for k in range(rows.shape[1])]
     places = np.array(first, dtype=np.int64).reshape(rows.T.shape).T  # also without any column
     return np.where(rows == MISSING, MISSING, places) if keep_gaps else places

@@ -62,8 +62,3 @@ def test_moments_of_a_law_give_the_beliefs_that_made_it(seed):
 def test_moments_of_degenerate_tables_are_no_belief_or_a_finite_one(counts):
     posterior = posteriors_by_moments(Design(CODES, 2), np.array(counts, dtype=float))
     assert posterior is None or np.isfinite(posterior).all()
-
-
-def test_moments_are_only_solved_where_they_are_the_whole_table():
-    assert posteriors_by_moments(Design(CODES[:, [0, 1, 2, 0]], 2), np.ones(8)) is None
-    assert posteriors_by_moments(Design(CODES, 3), np.ones(8)) is None

@@ -42,9 +42,10 @@ def test_false_alarms_are_as_rare_as_the_level_says(n, accuracies, n_classes):
     assert (p_values(100, n, accuracies, n_classes) < 0.05).sum() <= 13
 
 
-def test_very_many_cases_cost_no_more_than_their_patterns():
+@pytest.mark.parametrize("n_classes", [2, 9])
+def test_very_many_cases_cost_no_more_than_their_patterns(n_classes):
     """Drawn case by case, as many as these fill any memory."""
-    outputs, _ = independent(np.random.default_rng(2), 2_000, [0.65, 0.7, 0.8, 0.85])
+    outputs, _ = independent(np.random.default_rng(2), 2_000, [0.65, 0.7, 0.8, 0.85], n_classes)
     table = table_of(outputs)
     many = replace(table, weights=table.weights * 10**9)
     assert LatentClasses.fit(many).misfit.is_testable

@@ -14,7 +14,7 @@ def url(tmp_path):
     url = f"sqlite:///{tmp_path / 'store.db'}"
     for _ in range(2):
         with Worker(url) as worker:
-            worker.open("triage").tell((0, 1), times=3)
+            worker.open("triage").tell_many({"[0,1]": 3})
     return url
 
 

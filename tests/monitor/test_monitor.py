@@ -57,6 +57,42 @@ def test_one_and_the_same_answer_is_noticed():
     )
 
 
+def changed_answers(seed, n_before, n_after, *, often):
+    """Two tests; from some case on the second hardly looks at the case: it says 1 seldom."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(n_before + n_after) < 0.55).astype(int).tolist()
+    first = [y ^ int(rng.random() < 0.1) for y in labels]
+    second = [y ^ int(rng.random() < 0.05) for y in labels[:n_before]]
+    second += [int(rng.random() < often) for _ in range(n_after)]
+    return list(zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("often", [0.03, 0.3])
+@pytest.mark.parametrize("seed", range(4))
+def test_one_change_raises_one_alarm_with_its_own_numbers(seed, often):
+    monitor, patterns = Monitor(2, now=0.0), changed_answers(seed, 3000, 6000, often=often)
+    (alarm,) = play(monitor, patterns, seconds=5.0)
+    assert 15_000 <= alarm.at <= 16_000
+    now, start = int(alarm.at / 5) + 1, int(alarm.since / 5)
+    numbers = {
+        AlarmKind.CHANGED: lambda part: np.mean([a != b for a, b in part]),
+        AlarmKind.ANSWERS: lambda part: np.mean([b == 1 for _, b in part]),
+        AlarmKind.ONE_ANSWER: lambda part: np.mean([b == 0 for _, b in part]),
+    }[alarm.kind]
+    assert alarm.before == pytest.approx(numbers(patterns[:start]), abs=0.02)
+    assert alarm.after == pytest.approx(numbers(patterns[start:now]), abs=0.02)
+
+
+def test_answers_of_many_patterns_are_never_mixed_up_with_numbers():
+    rng = np.random.default_rng(8)
+    monitor = Monitor(
+        10, now=0.0, settings=MonitorSettings(bucket_seconds=1000.0, bucket_cases=10**6)
+    )
+    patterns = [tuple(rng.choice(["a", "b"], 10).tolist()) for _ in range(4000)]
+    assert not play(monitor, patterns)
+    assert {output for pattern in monitor.recent() for output in pattern} == {"a", "b"}
+
+
 def test_after_an_alarm_only_what_came_after_the_change_counts():
     rng = np.random.default_rng(3)
     monitor = Monitor(2, now=0.0)

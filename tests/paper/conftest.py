@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from paper import EXPERIMENTS, QUICK, Result, Verdict, runner
+from paper import EXPERIMENTS, QUICK, Result, Verdict, keeping
 from paper.drawing import new_figure
 from paper.experiment import Docket, Table
 from paper.runner import run_into, writable_directory
@@ -72,7 +72,7 @@ def runs(monkeypatch):
     real = dict(EXPERIMENTS)  # put back as a whole: their order is what people are shown
     EXPERIMENTS.clear()
     EXPERIMENTS.update({name: experiment(name, noted) for name in ("one", "two")})
-    monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
+    monkeypatch.setattr(keeping, "fingerprint", lambda: "same code")
     yield noted
     EXPERIMENTS.clear()
     EXPERIMENTS.update(real)

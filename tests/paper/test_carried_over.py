@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from paper import reduction
-from paper.monitoring import FeedbackGraph, SideObservationBandit
+from paper.monitoring import SideObservationBandit
 from stopwise.cascade import Cascade
 from stopwise.problem import Instance
 from stopwise.problem.families import nested_errors
@@ -121,7 +121,7 @@ FREE_SECOND = Cascade(costs=[0, 0, 0.5])
 
 def free_second(p_2, p_3):
     C = tuple(FREE_SECOND.cumulative_costs)
-    return SideObservationBandit((0, p_2, p_3), C, FeedbackGraph.of(FREE_SECOND))
+    return SideObservationBandit((0, p_2, p_3), C, FREE_SECOND.paths)
 
 
 def test_corollary_4_fails_in_the_cascade_a_third_is_enough():

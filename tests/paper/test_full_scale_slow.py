@@ -16,7 +16,7 @@ pytest.importorskip("sklearn")
 def test_full_scale_verdicts(tmp_path):
     """Every claim at full scale: what holds and what fails is part of the project's knowledge."""
     directory = writable_directory(tmp_path)
-    done = run_into(directory, list(EXPERIMENTS), replace(FULL, n_jobs=-1))
+    done = list(run_into(directory, list(EXPERIMENTS), replace(FULL, n_jobs=-1)))
     found = {
         verdict: {
             f.name: sum(c.verdict is verdict and not c.is_ours for c in f.claims)

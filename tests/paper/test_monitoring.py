@@ -1,20 +1,11 @@
 import numpy as np
 
-from paper.monitoring import FeedbackGraph, SideObservationBandit, gaps_of
-from stopwise.cascade import Cascade
+from paper.monitoring import SideObservationBandit, gaps_of, own_rewards
 from tests.strategies import hoeffding
-
-TREE = Cascade(costs=[0, 0.1, 0.2, 0.1], parents=[None, 0, 0, 1])
-
-
-def test_a_cascade_shows_the_path_and_a_bandit_only_itself():
-    assert FeedbackGraph.of(TREE).neighbours == ((0,), (0, 1), (0, 2), (0, 1, 3))
-    assert FeedbackGraph.bandit(2).neighbours == ((0,), (1,))
-    assert FeedbackGraph.of(TREE).n_actions == 4
 
 
 def test_rounding_does_not_part_equal_arms():
-    bandit = SideObservationBandit((0.3, 0.0), (0.1 + 0.2, 0.0), FeedbackGraph.bandit(2))
+    bandit = SideObservationBandit((0.3, 0.0), (0.1 + 0.2, 0.0), own_rewards(2))
     assert bandit.means[0] != bandit.means[1]
     assert bandit.gaps.tolist() == [0, 0]
     assert bandit.best_action == 0
@@ -37,7 +28,7 @@ def test_gaps_of_any_problem_are_from_the_greatest_reward():
 
 
 def test_feedback_is_the_shown_rewards_in_order():
-    graph = FeedbackGraph(((0,), (2, 0), (2,)))
+    graph = ((0,), (2, 0), (2,))
     bandit = SideObservationBandit((0, 0.5, 1), (0.25, 0, 2), graph)
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -45,7 +36,7 @@ def test_feedback_is_the_shown_rewards_in_order():
 
 
 def test_feedback_has_the_means_and_independent_arms():
-    bandit = SideObservationBandit((0.2, 0.7), (0, 0.1), FeedbackGraph(((0,), (0, 1))))
+    bandit = SideObservationBandit((0.2, 0.7), (0, 0.1), ((0,), (0, 1)))
     rng = np.random.default_rng(1)
     n = 20_000
     draws = np.array([bandit.feedback(1, rng) for _ in range(n)])

@@ -42,13 +42,6 @@ def test_neither_is_ordered_with_one_best_stage(seed, n_stages):
     assert len(instance.optimal_stages) == 1
 
 
-@given(seeds, stages)
-def test_trees_and_costs(seed, n_stages):
-    rng = np.random.default_rng(seed)
-    assert random_costs(rng, n_stages).is_chain
-    assert random_tree(rng, n_stages).n_stages == n_stages
-
-
 def test_dominance_on_trees_is_varied():
     rng = np.random.default_rng(1)
     tree = Cascade([0.0, 0.1, 0.1, 0.05], parents=[None, 0, 0, 1])
@@ -62,14 +55,6 @@ def test_dominance_on_trees_is_varied():
     assert all(x.is_weakly_dominant() for x in weak)
     assert {x.best_stage for x in weak} == {0, 1, 2, 3}
     assert sum(not x.is_strongly_dominant() for x in weak) > 100
-
-
-def test_the_same_seed_gives_the_same_instance():
-    for build in (random_ordered, random_strong, random_weak, random_neither):
-        a, b = (build(np.random.default_rng(5), 3) for _ in range(2))
-        assert a.cascade == b.cascade
-        np.testing.assert_array_equal(a.probabilities, b.probabilities)
-        np.testing.assert_array_equal(a.outputs, b.outputs)
 
 
 def test_the_kinds_are_varied():

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paper.monitoring import (
-    FeedbackGraph,
     SideObservationBandit,
     gaps_of,
 )
@@ -38,7 +37,7 @@ def random_monotone(rng):
     for parent in cascade.parents[1:]:
         p.append(p[parent] + (1 - p[parent]) * rng.random() * rng.choice([0, 0.5, 1]))
     C = tuple(cascade.cumulative_costs)
-    return SideObservationBandit(tuple(p), C, FeedbackGraph.of(cascade)), cascade
+    return SideObservationBandit(tuple(p), C, cascade.paths), cascade
 
 
 # Propositions 9 and 10
@@ -114,7 +113,7 @@ def test_to_bandit_by_hand():
     bandit = to_bandit(nested_errors(tree, [0.4, 0.3, 0.1]))
     assert bandit.probabilities == pytest.approx((0, 0.1, 0.3))
     assert bandit.offsets == pytest.approx((0.1, 0.3, 0.4))
-    assert bandit.graph.neighbours == ((0,), (0, 1), (0, 2))
+    assert bandit.graph == ((0,), (0, 1), (0, 2))
 
 
 @given(seeds, st.floats(0, 1))
@@ -157,18 +156,18 @@ TREE = Cascade(costs=[0, 0, 0, 0], parents=[None, 0, 0, 1])
 )
 def test_bandits_outside_the_image_are_refused_with_the_place(p, message):
     with pytest.raises(InstanceError, match=message):
-        to_instance(SideObservationBandit(p, (0,) * 4, FeedbackGraph.of(TREE)), TREE)
+        to_instance(SideObservationBandit(p, (0,) * 4, TREE.paths), TREE)
 
 
 def test_branches_need_no_order_among_each_other():
-    bandit = SideObservationBandit((0, 0.3, 0.2, 0.3), (0,) * 4, FeedbackGraph.of(TREE))
+    bandit = SideObservationBandit((0, 0.3, 0.2, 0.3), (0,) * 4, TREE.paths)
     np.testing.assert_allclose(to_instance(bandit, TREE).error_rates, [0.3, 0, 0.1, 0])
 
 
 def test_a_fall_by_rounding_is_none():
     p = (0, 0.1 + 0.2, 0.3)
     assert p[2] < p[1]
-    bandit = SideObservationBandit(p, tuple(CHAIN.cumulative_costs), FeedbackGraph.of(CHAIN))
+    bandit = SideObservationBandit(p, tuple(CHAIN.cumulative_costs), CHAIN.paths)
     assert to_bandit(to_instance(bandit, CHAIN)).probabilities == pytest.approx(p, abs=1e-12)
 
 

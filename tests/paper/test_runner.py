@@ -6,11 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from paper import EXPERIMENTS, QUICK, Result, Verdict, contenders, fig_sd, runner
+from paper import EXPERIMENTS, QUICK, Result, Verdict, contenders, fig_sd, keeping, runner
 from paper.experiment import Docket
 from paper.report import write_report
-from paper.runner import all_finished, run_into, select, writable_directory
+from paper.runner import all_finished, select, writable_directory
 from stopwise.errors import InputError, SettingError
+
+
+def run_into(*args, **settings):
+    return list(runner.run_into(*args, **settings))
 
 
 def test_a_second_run_keeps_everything(tmp_path, runs):
@@ -21,21 +25,6 @@ def test_a_second_run_keeps_everything(tmp_path, runs):
     assert [f.was_kept for f in first + again] == [False, False, True, True]
     assert [f.result for f in again] == [f.result for f in first]
     assert [f.claims for f in again] == [f.claims for f in first]
-
-
-def test_a_run_goes_on_where_it_was_interrupted(tmp_path, runs, monkeypatch):
-    directory = writable_directory(tmp_path)
-    real = EXPERIMENTS["two"].run
-
-    def interrupted(scale):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(EXPERIMENTS["two"], "run", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        run_into(directory, ["one", "two"], QUICK)
-    monkeypatch.setattr(EXPERIMENTS["two"], "run", real)
-    run_into(directory, ["one", "two"], QUICK)
-    assert runs == ["one", "two"]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +42,7 @@ def test_what_would_come_out_differently_is_computed_again(tmp_path, runs, monke
     directory = writable_directory(tmp_path)
     run_into(directory, ["one"], QUICK)
     if "code" in change:
-        monkeypatch.setattr(runner, "fingerprint", lambda: change["code"])
+        monkeypatch.setattr(keeping, "fingerprint", lambda: change["code"])
     if "results" in change:
         (directory / "results.json").write_text(change["results"])
     run_into(directory, ["one"], change.get("scale", QUICK), fresh=change.get("fresh", False))
@@ -109,8 +98,7 @@ def test_everything_that_the_directory_holds_is_there_for_the_report(tmp_path, r
 
 
 def test_the_code_has_a_fingerprint():
-    assert runner.fingerprint() == runner.fingerprint()
-    assert len(runner.fingerprint()) == 16
+    assert len(keeping.fingerprint()) == 16
 
 
 def test_an_unknown_experiment_is_answered_with_the_list():

@@ -6,7 +6,7 @@ import numpy as np
 
 import stopwise as sw
 from stopwise.policies.registry import POLICIES, policy_class
-from stopwise.problem.contextual_laws import LogisticPairs, NestedErrors, UniformContexts
+from stopwise.problem.contextual_laws import LogisticPairs, NestedErrors
 
 # Every contextual policy of the registry: name -> factory(cascade, n_features).
 FACTORIES = {
@@ -67,9 +67,7 @@ def pairs_world(n_features=3, *, costs=(0.0, 0.12, 0.13), last_error=0.03):
     both[0] += np.log(2)
     law = LogisticPairs([common + tilt, both, common - tilt], last_error=last_error)
     cascade = sw.Cascade(costs=costs)
-    return sw.ContextualInstance(
-        law, UniformContexts(n_features), cascade, only_weakly_dominant=True
-    )
+    return sw.ContextualInstance(law, cascade, only_weakly_dominant=True)
 
 
 def nested_world(n_stages=3, n_features=2, seed=0):
@@ -78,6 +76,4 @@ def nested_world(n_stages=3, n_features=2, seed=0):
     theta = rng.normal(size=(n_stages - 1, 1 + n_features)) * 0.7
     theta[:, 0] = -2 - np.log(n_stages)
     costs = [0.0, *rng.uniform(0.02, 0.15, n_stages - 1)]
-    return sw.ContextualInstance(
-        NestedErrors(theta), UniformContexts(n_features), sw.Cascade(costs=costs)
-    )
+    return sw.ContextualInstance(NestedErrors(theta), sw.Cascade(costs=costs))

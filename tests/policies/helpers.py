@@ -68,19 +68,6 @@ def regret(policy, instance, horizon, seed):
     return float(instance.gaps[play(policy, sample_cases(instance, horizon, seed))].sum())
 
 
-def without(state, *names):
-    """A state without some of its entries."""
-    return {name: value for name, value in state.items() if name not in names}
-
-
-def order_free(policy):
-    """The part of the state that may not depend on the order of the tells."""
-    state = policy.to_state()
-    if isinstance(policy, sw.StrongDominance):  # n_explored depends on it, and the printed average
-        return without(state, "n_explored", *(["printed"] if policy.literal else []))
-    return state
-
-
 def altered(state, path, value):
     """A copy of a state with one entry, given by the keys to it, set or (...) left out."""
     state = copy.deepcopy(state)

@@ -230,14 +230,6 @@ def test_exploration_costs_what_it_says_and_never_ends():
     assert policy.next((0, 0, 0)) is STOP
 
 
-def test_patterns_beyond_the_limit_are_counted_but_not_learned_from():
-    policy = BeliefStopping(CASCADE, max_patterns=3)
-    policy.tell_many(cases(300)[0])
-    assert policy.n_rounds == 300
-    assert len(policy._counts.table) == 3
-    assert sum(policy.n_stopped) == 300
-
-
 def test_a_case_that_runs_on_to_learn_keeps_its_answer_unless_the_last_is_believed_more():
     """The last test is the worst: what it says is no reason to change an answer."""
     told, _ = cases(5_000, errors=(0.1, 0.08, 0.25))

@@ -201,17 +201,3 @@ def test_a_certificate_within_the_indifference_does_not_say_that_it_pays():
     assert "1 -> 2 does not pay (decided): disagreement 0.1100 against price 0.1000" in str(
         policy.certificate()
     )
-
-
-def test_the_confidence_of_a_wrong_comparison_is_seldom_high():
-    """If the disagreement is at the price, data of confidence 1 - δ have a chance of at most δ."""
-    rng = np.random.default_rng(0)
-    high = 0
-    for d in rng.binomial(200, 0.3, size=400).tolist():
-        policy = resolve_told(
-            [0, 0.3], {row: n for row, n in {(0, 1): d, (0, 0): 200 - d}.items() if n}
-        )
-        (comparison,) = policy.certificate().comparisons
-        high += comparison.confidence > 0.99 and not comparison.pays
-    # At most 4 are expected; 20 or more have a chance below 1e-6.
-    assert high < 20

@@ -152,17 +152,6 @@ def test_regret_is_sublinear_where_pairs_are_logistic(make):
     assert late < 0.3 * fixed.mean_regret()[-1]
 
 
-def test_what_is_recommended_in_the_end_is_best_for_nearly_all_contexts():
-    world = pairs_world(2)
-    policy = sw.ContextualResolve(world.cascade, 2)
-    cases = world.draw(6000, np.random.default_rng(0))
-    for x, row in zip(cases.contexts.tolist(), cases.outputs.tolist(), strict=True):
-        policy.tell(row[: policy.ask(x) + 1], x)
-    fresh = world.draw_contexts(300, np.random.default_rng(1))
-    stages = [policy.recommend(x) for x in fresh]
-    assert world.gaps(fresh)[np.arange(300), stages].mean() < 0.1 * world.average_gaps.min()
-
-
 def test_widths_are_standard_deviations():
     """Squared errors of the log odds over xᵀH⁻¹x: about 1, a little less by regularisation."""
     world = pairs_world(2)

@@ -3,7 +3,6 @@
 import gc
 import json
 import types
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -20,12 +19,10 @@ from tests.policies.helpers import (
     TREE,
     Case,
     draw_cases,
-    order_free,
     play,
     tell,
     told_as,
     twin,
-    without,
 )
 
 every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
@@ -38,9 +35,6 @@ shaped = pytest.mark.parametrize(
         for shape, cascade in (("chain", CHAIN), ("long", LONG), ("tree", TREE))
         if cascade.is_chain or not policy_class(name.split("-")[0]).needs_chain
     ],
-)
-unlabelled = pytest.mark.parametrize(
-    "make", [pytest.param(f, id=n) for n, f in FACTORIES.items() if "Supervised" not in n]
 )
 
 
@@ -92,30 +86,6 @@ def test_counts_are_a_copy(make):
 
 
 @shaped
-def test_order_and_batches_do_not_matter(make, cascade):
-    rng = np.random.default_rng(0)
-    one, other, mapped, first, second = (make(cascade) for _ in range(5))
-    cases = draw_cases(cascade.n_stages, 200, rng, missing=0.1)
-    stages = rng.integers(cascade.n_stages, size=200).tolist()
-    told = [case.told(one, stage) for case, stage in zip(cases, stages, strict=True)]
-    for case in told:
-        tell(one, case)
-    for k in rng.permutation(len(told)):
-        if k % 3 == 0 and not other.draws:
-            other.ask()  # so that some are told in the middle of a decision
-        tell(other, told[k])
-    mapped.tell_many({case: np.int64(times) for case, times in Counter(told).items()})
-    assert order_free(one) == order_free(other) == order_free(mapped)
-    if not isinstance(one, sw.StrongDominance):
-        assert one.ask() == other.ask() == mapped.ask()
-        assert one.recommend() == other.recommend()
-        first.tell_many(told[:90])
-        second.tell_many(told[90:])
-        merged = first.merge(second).to_state()
-        assert without(merged, "generator") == without(mapped.to_state(), "generator")
-
-
-@shaped
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 def test_decisions_depend_on_what_was_told_alone(make, cascade, missing):
     """Late, repeated and out-of-order tells: at any time a rebuilt policy would decide the same."""
@@ -137,15 +107,6 @@ def test_decisions_depend_on_what_was_told_alone(make, cascade, missing):
         if late and rng.random() < 0.05:
             policy.tell_many(late[::-1])
             late = []
-
-
-@unlabelled
-def test_rows_of_an_array_are_a_batch(make):
-    rows = np.random.default_rng(0).integers(2, size=(50, 3))
-    one, other = make(CHAIN), make(CHAIN)
-    one.tell_many(rows)
-    other.tell_many([tuple(row) for row in rows.tolist()])
-    assert one.to_state() == other.to_state()
 
 
 NAMINGS = {

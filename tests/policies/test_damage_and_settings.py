@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import numpy as np
 import pytest
 
 import stopwise as sw
@@ -12,70 +11,19 @@ from stopwise.errors import CascadeError, SettingError, StateError
 from tests.policies.helpers import CHAIN, FACTORIES, TREE, altered, draw_cases, play
 from tests.policies.test_every_policy import EVERY
 
-every = pytest.mark.parametrize("make", FACTORIES.values(), ids=FACTORIES)
 merging = pytest.mark.parametrize(
     "make", [pytest.param(f, id=n) for n, f in FACTORIES.items() if "Strong" not in n]
 )
 
 
-DAMAGES = [
-    (["statistics", "pairs"], ...),
-    (["policy"], "Policy"),
-    (["cascade"], TREE.to_state()),
-    (["cascade"], [0.1, 0.2]),
-    (["cascade", "costs"], [0.0, -1.0, 0.1]),
-    (["statistics", "pairs"], None),
-    (["statistics", "pairs"], {}),
-    (["statistics", "pairs", "seen"], ...),
-    (["statistics", "pairs", "stopped"], [50, 0]),
-    (["statistics", "pairs", "stopped"], [-1, 0, 9]),
-    (["statistics", "pairs", "seen", 1], [-1, 5]),
-    (["statistics", "pairs", "seen", 1], [1.5, 5]),
-    (["statistics", "pairs", "stopped"], [True, 0, 9]),
-    (["statistics", "pairs", "disagreed", 2], [10**6, 0, 0]),
-    (["statistics", "pairs", "stopped"], [2**60, 0, 0]),
-    (["statistics", "pairs", "colour"], 1),
-]
-# Counts that no cases can have left.
-IMPOSSIBLE = {
-    "seen though never run": {"stopped": [9, 0, 0], "seen": [[9], [5, 5], [0, 0, 0]]},
-    "a pair without its output": {"stopped": [0, 9, 0], "seen": [[9], [5, 4], [0, 0, 0]]},
-    "a triangle": {
-        "stopped": [0, 0, 9],
-        "seen": [[9], [9, 9], [9, 9, 9]],
-        "disagreed": [[0], [1, 0], [8, 1, 0]],
-    },
-}
-
-
-@every
-def test_a_damaged_state_is_refused(make):
-    policy = make(CHAIN)
-    play(policy, draw_cases(3, 50, 15))
-    state = policy.to_state()
-    for path, value in DAMAGES:
-        with pytest.raises(StateError):
-            sw.policy_from_state(altered(state, path, value))
-    sw.policy_from_state(state)
-    empty = make(CHAIN).to_state()
-    for damage in IMPOSSIBLE.values():
-        pairs = {**empty["statistics"]["pairs"], **damage}
-        with pytest.raises(StateError):
-            sw.policy_from_state(altered(empty, ["statistics", "pairs"], pairs))
-
-
-@every
-def test_settings_of_a_damaged_state_are_checked(make):
-    state = make(CHAIN).to_state()
-    for name in set(state["settings"]) - {"literal", "seed"}:  # the one is any, the other unused
-        for value in [*([] if name == "memory" else [None]), -1, "much", [1]]:
-            with pytest.raises(StateError):
-                sw.policy_from_state(altered(state, ["settings", name], value))
-
-
 @pytest.mark.parametrize(
     ("name", "path", "value"),
     [
+        ("WeakDominance", ["cascade"], TREE.to_state()),
+        ("WeakDominance", ["cascade", "costs"], [0.0, -1.0, 0.1]),
+        ("WeakDominance", ["settings", "exploration"], -1),
+        ("WeakDominance", ["statistics", "pairs"], ...),
+        ("WeakDominance", ["statistics", "complete"], {}),
         ("ExploreThenCommit", ["statistics"], ...),
         ("ExploreThenCommit", ["statistics", "complete"], ...),
         ("ExploreThenCommit", ["statistics", "complete", "stopped"], [0, 0, -1]),
@@ -130,15 +78,6 @@ def test_what_is_not_a_state_is_refused(state):
 
 
 @merging
-def test_a_learner_merges_with_itself_and_with_a_new_one(make):
-    policy = make(CHAIN)
-    play(policy, draw_cases(3, 70, 17))
-    assert policy.merge(policy).n_rounds == 140
-    assert policy.merge(make(CHAIN)).to_state() == policy.to_state()
-    assert make(CHAIN).merge(policy).counts == policy.counts
-
-
-@merging
 def test_learners_of_other_settings_are_not_merged(make):
     policy = make(CHAIN)
     others = [
@@ -173,30 +112,19 @@ def test_a_policy_needs_a_cascade_and_some_need_a_chain(make):
     ("policy", "settings", "message"),
     [
         *(
-            (cls, {"exploration": value}, "exploration must be > 0 and finite")
-            for cls in (sw.WeakDominance, sw.Supervised)
+            (sw.WeakDominance, {"exploration": value}, "exploration must be > 0 and finite")
             for value in (0, -1.5, float("inf"), float("nan"))
         ),
-        *(
-            (sw.Resolve, {"indifference": value}, "indifference must be >= 0 and finite")
-            for value in (-0.1, float("inf"), float("nan"))
-        ),
-        *(
-            (sw.StrongDominance, {"alpha": value}, "alpha must be > 0 and finite")
-            for value in (0, -2, float("inf"), float("nan"))
-        ),
-        *(
-            (sw.StrongDominance, {"beta": value}, "beta must be a PowerLaw")
-            for value in (0.5, None, {"scale": 0.5, "exponent": 0.5}, np.sqrt)
-        ),
+        (sw.Supervised, {"exploration": 0}, "exploration must be > 0 and finite"),
+        (sw.Resolve, {"indifference": -0.1}, "indifference must be >= 0 and finite"),
+        (sw.StrongDominance, {"alpha": 0}, "alpha must be > 0 and finite"),
+        (sw.StrongDominance, {"beta": 0.5}, "beta must be a PowerLaw"),
+        (sw.StrongDominance, {"literal": 1}, "literal must be True or False"),
         *(
             (sw.ExploreThenCommit, {"rounds": value}, "rounds must be a whole number >= 1")
             for value in (0, -3, 2.0, True, "9", None)
         ),
-        *(
-            (sw.FixedStage, {"stage": value}, "stage must be a whole number >= 0")
-            for value in (-1, 1.0, False, None)
-        ),
+        (sw.FixedStage, {"stage": -1}, "stage must be a whole number >= 0"),
         (sw.FixedStage, {"stage": 3}, "stage must be < 3, got 3"),
         (sw.OutputConditional, {"max_prefixes": -1}, "max_prefixes must be a whole number >= 0"),
         (sw.OutputConditional, {"indifference": -0.1}, "indifference must be >= 0"),
@@ -209,10 +137,7 @@ def test_a_policy_needs_a_cascade_and_some_need_a_chain(make):
         (sw.BeliefStopping, {"seed": "x"}, "seed must be"),
         (sw.BeliefStopping, {"memory": 255}, "memory must be a whole number >= 256"),
         (sw.BeliefStopping, {"memory": 999, "skip": True}, "memory must be None with skip, got 99"),
-        *(
-            (sw.Resolve, {"memory": value}, "memory must be a whole number >= 16")
-            for value in (0, 15, 1.5, True, "long")
-        ),
+        (sw.Resolve, {"memory": 15}, "memory must be a whole number >= 16"),
     ],
 )
 def test_bad_settings_are_refused(policy, settings, message):

@@ -114,6 +114,7 @@ def test_totals_are_plain_integers():
         (1, 2**60, [[], [4]]),
         (2, 10, [[], [1], [8, 1]]),  # two tests that nearly agree cannot differ so from a third
         (True, 10, [[], [4]]),
+        *((1, 5, rows) for rows in (None, 3, [None, [0]], [[], 0], "ab")),
     ],
 )
 def test_totals_that_cannot_be_are_refused(totals):
@@ -121,6 +122,12 @@ def test_totals_that_cannot_be_are_refused(totals):
     with pytest.raises(OutputsError):
         policy.tell_totals(*totals)
     assert policy.n_rounds == 0
+
+
+@pytest.mark.parametrize("kind", [sw.StrongDominance, sw.Supervised])
+def test_totals_say_too_little_for_some(kind):
+    with pytest.raises(OutputsError, match=f"{kind.__name__} cannot be told disagreement alone"):
+        kind(CHAIN).tell_totals(1, 10, [[], [4]])
 
 
 @every

@@ -244,7 +244,7 @@ def test_thompson_holds_for_one_round():
 
 
 def count_decisions(policy, cases):
-    """How often a policy has to decide, if it is stages again only when its hold is over."""
+    """How often a policy has to decide if it is asked again only when its hold is over."""
     decisions, rounds, stage = 0, 0, 0
     for case in cases:
         if rounds == 0:

@@ -114,19 +114,6 @@ def test_beliefs_that_fade_are_those_of_what_was_told_alone():
     assert merged._stored["recent"].n_rounds == policy._stored["recent"].n_rounds + 30
 
 
-def test_workers_of_a_policy_that_forgets_count_each_case_once():
-    policy = sw.Resolve(PAIR, memory=160)
-    policy.tell_many([(0, 0)] * 50)
-    workers = [policy.fork() for _ in range(2)]
-    for worker in workers:
-        worker.tell_many([(0, 0)] * 30)
-    policy.tell((0, 1))
-    merged = policy.merge(twin(workers[0])).merge(workers[1])
-    assert merged.n_rounds == 111
-    assert merged._stored["recent"].n_rounds == 111
-    assert merged.merge(sw.Resolve(PAIR, memory=160)).to_state() == merged.to_state()
-
-
 def test_it_follows_a_world_that_changes():
     """Runs of 20,000 rounds; half of the regret without memory is far from what it has."""
 

@@ -11,7 +11,6 @@ import stopwise as sw
 from paper.random_instances import random_instance, random_weak
 from stopwise.cascade import Cascade
 from stopwise.errors import CascadeError, SettingError
-from stopwise.policies.resolution import demanded_evidence, epoch_end
 from stopwise.problem.families import (
     indistinguishable_pair,
     nested_errors,
@@ -164,20 +163,6 @@ def test_two_stages_by_hand():
     # H=1024: n=7, x=4.99, 5.43 > 4.85; n=8, x=4.85, 5.29 < 5.55.
     # H=2048: n=8, x=5.55, 6.02 > 5.55; n=9, x=5.43, 5.89 < 6.24.
     assert stages == [1] * 8 + [0] * 1016 + [1] + [0] * 75
-
-
-def test_epochs_end_at_powers_of_two():
-    rounds = (0, 1, 1023, 1024, 2047, 2048)
-    assert [epoch_end(n) for n in rounds] == [1024, 1024, 1024, 2048, 2048, 4096]
-    assert epoch_end(2**40 - 1) == 2**40
-    assert epoch_end(2**40) == 2**41
-
-
-def test_demanded_evidence_falls_with_what_was_seen():
-    assert demanded_evidence(64, 64) == 0
-    assert demanded_evidence(64, 32) == pytest.approx(math.log(2) + math.log(1 + math.log(2)) / 4)
-    demands = [demanded_evidence(1024, n) for n in range(1, 1025)]
-    assert demands == sorted(demands, reverse=True)
 
 
 # (1, 3) pays at .62 with p̂ = 1 in 3 cases; (1, 2) is near its price; (2, 3) is settled by far.

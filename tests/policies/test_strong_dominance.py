@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import stopwise as sw
-from paper.monitoring import FeedbackGraph
 from paper.random_instances import random_instance, random_strong
 from paper.side_observation import SideObservationPolicy
 from stopwise.cascade import Cascade
@@ -137,7 +136,7 @@ def test_forced_exploration_goes_to_the_end(settings):
 def bandit_run(instance, cases, plan):
     """Play a bandit algorithm on a cascade: arm k shows 1{Y^1 ≠ Y^i} - C_i for i <= k."""
     C = instance.cascade.cumulative_costs.tolist()
-    bandit = SideObservationPolicy(FeedbackGraph.of(instance.cascade), alpha=0.3, plan=plan)
+    bandit = SideObservationPolicy(instance.cascade.paths, alpha=0.3, plan=plan)
     arms = []
     for case in cases:
         arm = bandit.ask()

@@ -100,22 +100,6 @@ def test_prices_in_eighths():
         assert_plays_algorithm_2(random_instance(rng, cascade), 400, seed)
 
 
-def test_the_first_round_goes_to_the_end():
-    for K in (1, 2, 5):
-        assert sw.WeakDominance(Cascade([0.0] + [1.5] * (K - 1))).ask() == K - 1
-
-
-def test_after_one_round_every_count_is_one():
-    """Line 3 as printed would leave n_i = 0 and the bounds of all pairs undefined."""
-    policy = sw.WeakDominance(Cascade([0, 1.1, 1.1]))
-    policy.tell([0, 0, 0])
-    # U = sqrt(1.5 ln 2) = 1.02 for every pair, below each price.
-    assert policy.ask() == 0
-    dearer = sw.WeakDominance(Cascade([0, 1.0, 1.1]))
-    dearer.tell([0, 0, 0])
-    assert dearer.ask() == 1
-
-
 def test_it_recommends_what_the_averages_say():
     policy = sw.WeakDominance(Cascade([0, 0.25, 0.25]))
     assert policy.recommend() == 2  # nothing is known

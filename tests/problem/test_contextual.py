@@ -10,7 +10,6 @@ from stopwise.errors import CascadeError, InstanceError
 from stopwise.problem.contextual_laws import (
     LogisticPairs,
     NestedErrors,
-    UniformContexts,
 )
 from tests.policies.contextual_helpers import nested_world, pairs_world
 from tests.strategies import seeds
@@ -45,7 +44,7 @@ def test_all_pairs_are_exactly_logistic(seed):
     u[0], w[0] = -2.0, 0.0
     theta = np.array([u + w, u + np.log([2, 1, 1]), u - w])
     law = LogisticPairs(theta, last_error=0.1)
-    world = sw.ContextualInstance(law, UniformContexts(2), sw.Cascade([0, 0.1, 0.1]))
+    world = sw.ContextualInstance(law, sw.Cascade([0, 0.1, 0.1]))
     contexts = rng.uniform(-1, 1, size=(30, 2))
     p = world.disagreement(contexts)
     for (i, j), row in zip([(0, 1), (0, 2), (1, 2)], theta, strict=True):
@@ -56,7 +55,7 @@ def test_all_pairs_are_exactly_logistic(seed):
 
 def test_two_tests():
     law = LogisticPairs([[-1.0, 0.5]], last_error=0.2)
-    world = sw.ContextualInstance(law, UniformContexts(1), sw.Cascade([0, 0.1]))
+    world = sw.ContextualInstance(law, sw.Cascade([0, 0.1]))
     np.testing.assert_allclose(world.disagreement([[0.4]])[0, 0, 1], expit(-0.8))
     np.testing.assert_allclose(world.error_rates([[0.4]])[0], [0.2 + 0.6 * expit(-0.8), 0.2])
 
@@ -64,7 +63,7 @@ def test_two_tests():
 def test_nested_errors_are_strongly_dominant_and_neighbours_logistic():
     theta = np.array([[-1.5, 0.7], [-2.5, -0.4]])
     law = NestedErrors(theta, last_error=0.05)
-    world = sw.ContextualInstance(law, UniformContexts(1), sw.Cascade([0, 0.2, 0.2]))
+    world = sw.ContextualInstance(law, sw.Cascade([0, 0.2, 0.2]))
     contexts = np.linspace(-1, 1, 9)[:, None]
     p, errors = world.disagreement(contexts), world.error_rates(contexts)
     steps = expit(theta[:, 0] + contexts * theta[:, 1])
@@ -81,7 +80,7 @@ def test_nested_errors_are_strongly_dominant_and_neighbours_logistic():
 
 def test_weak_dominance_can_be_asked_for():
     free = pairs_world()
-    free = sw.ContextualInstance(free.law, free.contexts, free.cascade)
+    free = sw.ContextualInstance(free.law, free.cascade)
     rng = np.random.default_rng(0)
     assert 0.5 < free.is_weakly_dominant(free.draw_contexts(2000, rng)).mean() < 1
     world = pairs_world()
@@ -91,7 +90,6 @@ def test_weak_dominance_can_be_asked_for():
     with pytest.raises(InstanceError, match="some contexts must be weakly dominant"):
         sw.ContextualInstance(
             LogisticPairs([[-0.4, 0.0], [-0.2, 0.0], [-0.2, 0.0]], last_error=0.4),
-            UniformContexts(1),
             sw.Cascade([0, 0.2, 0.2]),
             only_weakly_dominant=True,
         )
@@ -133,12 +131,11 @@ def test_average_gaps_and_the_best_fixed_stage():
         (lambda: NestedErrors([[np.nan, 0.0]]), "finite"),
         (lambda: NestedErrors([[0.0, 0.0]], last_error=1.5), "last_error"),
         (lambda: LogisticPairs([[0.0, 0.0]], last_error=0.5), "last_error"),
-        (lambda: UniformContexts(0), "n_features"),
+        (lambda: NestedErrors([[-2.0]]), "a constant and a feature or more"),
         (lambda: build(NestedErrors([[0.0, 0.0], [0.5, 0.0]]), 3), "sum to at most 1"),
         (lambda: build(NestedErrors([[-3.0, 1, 1, 1], [-3.1, 1, 1, 1]]), 3), "context .1.0, 1.0"),
         (lambda: build(LogisticPairs([[-3.0, 0], [0.0, 0], [-3.0, 0]]), 3), "triangle"),
         (lambda: build(NestedErrors([[-2.0, 0.0]]), 3), "3 tests, got 2"),
-        (lambda: build(NestedErrors([[-2.0, 0.0, 0.0]]), 2), "same number of features"),
         (lambda: build(NestedErrors([[-2.0, 0.0]]), 2, parents=[None, 0, 0]), "chain"),
     ],
 )
@@ -150,8 +147,7 @@ def test_what_is_no_law_is_refused(make, match):
 def build(law, n_stages, parents=None):
     n = n_stages if parents is None else len(parents)
     cascade = sw.Cascade([0.1] * n, parents=parents)
-    d = 3 if law.n_features == 3 else 1
-    return sw.ContextualInstance(law, UniformContexts(d), cascade)
+    return sw.ContextualInstance(law, cascade)
 
 
 def test_contexts_of_another_shape_are_refused():
@@ -173,15 +169,12 @@ def test_contexts_of_another_shape_are_refused():
 
 
 def test_parts_of_another_kind_are_refused():
-    law, contexts, cascade = NestedErrors([[-2.0, 1.0]]), UniformContexts(1), sw.Cascade([0, 0.1])
+    law, cascade = NestedErrors([[-2.0, 1.0]]), sw.Cascade([0, 0.1])
     with pytest.raises(CascadeError, match="cascade must be a Cascade"):
-        sw.ContextualInstance(law, contexts, [0, 0.1])
-    for bad in ("nested", None, contexts):
-        with pytest.raises(InstanceError, match="law must have n_features, is_wrong and chances"):
-            sw.ContextualInstance(bad, contexts, cascade)
-    for bad in ([[0.0]], law):
-        with pytest.raises(InstanceError, match="contexts must have n_features, draw and extremes"):
-            sw.ContextualInstance(law, bad, cascade)
+        sw.ContextualInstance(law, [0, 0.1])
+    for bad in ("nested", None, cascade):
+        with pytest.raises(InstanceError, match="law must be NestedErrors or LogisticPairs"):
+            sw.ContextualInstance(bad, cascade)
     with pytest.raises(InstanceError, match=r"theta must be finite, at most 1e\+100 in size"):
         NestedErrors([[-2.0, 1e300]])
 
@@ -252,32 +245,3 @@ def test_text_outputs_and_bad_features():
     ]:
         with pytest.raises(InstanceError, match=match):
             sw.ContextualRecording([[0, 0]] * 3, [0, 0, 1], features, CASCADE)
-    with pytest.raises(InstanceError, match="labels must be recorded"):
-        sw.ContextualRecording([[0, 0]], None, [[1]], CASCADE)
-
-
-def test_a_csv_file_with_features(tmp_path):
-    path = tmp_path / "visits.csv"
-    path.write_text("age,first,second,truth,note\n30,0,1,1,a\n4e1,0,0,0,b\n55.5,1,1,0,c\n")
-    names = {"label": "truth", "tests": ["first", "second"]}
-    world = sw.ContextualRecording.from_csv(path, CASCADE, features=["age"], **names)
-    assert isinstance(world, sw.ContextualRecording)
-    assert world.features.tolist() == [[30.0], [40.0], [55.5]]
-    assert world.row_costs.tolist() == [[1.0, 0.2], [0.0, 0.2], [1.0, 1.2]]
-    with pytest.raises(InstanceError, match="must be named"):
-        sw.ContextualRecording.from_csv(path, CASCADE, label="truth", features=["age"])
-    with pytest.raises(InstanceError, match="must be named"):
-        sw.ContextualRecording.from_csv(path, CASCADE, **names)
-    with pytest.raises(InstanceError, match="table of numbers"):
-        sw.ContextualRecording.from_csv(path, CASCADE, features=["note"], **names)
-
-
-def test_a_csv_file_where_regret_is_against_the_best_stage_for_each_context(tmp_path):
-    path = tmp_path / "groups.csv"
-    rows = [f"{g},0,{g},{g}" for g in (0, 1) for _ in range(20)]
-    path.write_text("group,first,second,y\n" + "\n".join(rows))
-    names = {"tests": ["first", "second"], "features": ["group"]}
-    world = sw.ContextualRecording.from_csv(path, CASCADE, per_context=True, **names)
-    assert world.per_context
-    assert world.average_gaps.tolist() == pytest.approx([0.4, 0.1])
-    assert not sw.ContextualRecording.from_csv(path, CASCADE, **names).per_context

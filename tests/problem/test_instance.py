@@ -3,98 +3,20 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
-from paper.random_instances import random_costs, random_instance, random_tree
+from paper.random_instances import random_costs, random_instance
 from stopwise.cascade import Cascade
 from stopwise.errors import InstanceError
 from stopwise.problem.instance import Instance
-from tests.problem.laws import JOINT, TWO
-from tests.strategies import hoeffding, instances, seeds
+from tests.problem.laws import JOINT, TWO, of_two_or_three_classes
+from tests.strategies import hoeffding, seeds
 
 QUANTITIES = ["error_rates", "total_costs", "gaps", "disagreement", "setbacks"]
 
 
-class BruteForce:
-    """Every quantity as a sum over the cells of the joint array, one event at a time."""
-
-    def __init__(self, joint, cascade):
-        self.cells = [(cell, joint[cell]) for cell in np.ndindex(joint.shape)]
-        self.cascade = cascade
-        self.stages = range(cascade.n_stages)
-
-    def probability(self, event):
-        return math.fsum(p for (label, *outputs), p in self.cells if event(label, outputs))
-
-    def matrix(self, event):
-        return [
-            [self.probability(lambda y, s, i=i, j=j: event(y, s[i], s[j])) for j in self.stages]
-            for i in self.stages
-        ]
-
-    @property
-    def error_rates(self):
-        return [self.probability(lambda y, s, k=k: s[k] != y) for k in self.stages]
-
-    @property
-    def total_costs(self):
-        prices = [sum(self.cascade.prices[a] for a in self.cascade.path(k)) for k in self.stages]
-        scale = self.cascade.mistake_cost
-        return [g + c / scale for g, c in zip(self.error_rates, prices, strict=True)]
-
-    @property
-    def gaps(self):
-        return [cost - min(self.total_costs) for cost in self.total_costs]
-
-    @property
-    def disagreement(self):
-        return self.matrix(lambda _, a, b: a != b)
-
-    @property
-    def setbacks(self):
-        return self.matrix(lambda y, a, b: a == y and b != y)
-
-    def is_strongly_dominant(self):
-        paths = [self.cascade.path(k) for k in self.stages]
-
-        def broken(y, s):
-            return any(
-                s[path[a]] == y and s[path[b]] != y
-                for path in paths
-                for b in range(len(path))
-                for a in range(b)
-            )
-
-        return self.probability(broken) <= 1e-12
-
-    def flip_flop_rate(self):
-        def restless(_, s):
-            paths = [[s[a] for a in self.cascade.path(k)] for k in self.stages]
-            return any(sum(x != y for x, y in pairwise(p)) > 1 for p in paths)
-
-        return self.probability(restless)
-
-
-@settings(max_examples=60)
-@given(seeds, st.integers(1, 4), st.sampled_from([2, 3]), st.booleans())
-def test_quantities_are_sums_over_the_joint(seed, n_stages, n_classes, tree):
-    rng = np.random.default_rng(seed)
-    n_stages = min(n_stages, 3) if n_classes == 3 else n_stages
-    cascade = random_tree(rng, n_stages) if tree else random_costs(rng, n_stages)
-    instance = random_instance(rng, cascade, n_classes=n_classes)
-    truth = BruteForce(instance.joint, cascade)
-    for name in QUANTITIES:
-        np.testing.assert_allclose(
-            getattr(instance, name), getattr(truth, name), atol=1e-12, err_msg=name
-        )
-    assert instance.is_strongly_dominant() == truth.is_strongly_dominant()
-    assert instance.output_law.flip_flop_rate() == pytest.approx(truth.flip_flop_rate(), abs=1e-12)
-    assert instance.total_costs[instance.best_stage] == pytest.approx(min(truth.total_costs))
-
-
-@given(instances(tree=True))
-def test_every_yes_or_no_is_right_on_exact_numbers(drawn):
+@given(of_two_or_three_classes(tree=True))
+def test_every_quantity_is_that_of_the_rows(drawn):
     """Weights and costs are whole numbers here, so that ties are real ties."""
     instance, cascade = drawn.instance, drawn.instance.cascade
     K = cascade.n_stages
@@ -103,9 +25,31 @@ def test_every_yes_or_no_is_right_on_exact_numbers(drawn):
     def weigh(event):
         return sum(w for (y, *s), w in cases if event(y, s))
 
+    def pairs(event):
+        return [
+            [weigh(lambda y, s, i=i, j=j: event(y, s[i], s[j])) for j in range(K)] for i in range(K)
+        ]
+
     paid = [sum(drawn.costs[a] for a in cascade.path(k)) for k in range(K)]
     errors = [weigh(lambda y, s, k=k: s[k] != y) for k in range(K)]
     totals = [c + e for c, e in zip(paid, errors, strict=True)]
+    expected = {
+        "error_rates": errors,
+        "total_costs": totals,
+        "gaps": np.subtract(totals, min(totals)),
+        "disagreement": pairs(lambda _, a, b: a != b),
+        "setbacks": pairs(lambda y, a, b: a == y and b != y),
+    }
+    for name in QUANTITIES:
+        np.testing.assert_array_equal(drawn.whole(getattr(instance, name)), expected[name], name)
+
+    def is_restless(_, s):
+        paths = [[s[a] for a in cascade.path(k)] for k in range(K)]
+        return any(sum(x != y for x, y in pairwise(p)) > 1 for p in paths)
+
+    restless = instance.output_law.flip_flop_rate() * drawn.total
+    assert restless == pytest.approx(weigh(is_restless), abs=1e-9)
+
     optimal = tuple(k for k in range(K) if totals[k] == min(totals))
     assert instance.optimal_stages == optimal
     assert instance.best_stage == optimal[0]
@@ -114,23 +58,17 @@ def test_every_yes_or_no_is_right_on_exact_numbers(drawn):
     edges = [(parent, k) for k, parent in enumerate(cascade.parents) if parent is not None]
     assert instance.is_ordered() == all(errors[k] <= errors[parent] for parent, k in edges)
     assert instance.is_strongly_dominant() == all(
-        weigh(lambda y, s, a=a, b=b: s[a] == y and s[b] != y) == 0
-        for b in range(K)
-        for a in cascade.path(b)
+        expected["setbacks"][a][b] == 0 for b in range(K) for a in cascade.path(b)
     )
 
-    def covered(a, j):
-        return paid[j] - paid[a] >= weigh(lambda _, s: s[a] != s[j])
-
+    p = expected["disagreement"]
     best = cascade.path(optimal[0])
     others = [j for j in range(K) if j not in best]
     fork = {j: max(set(best) & set(cascade.path(j))) for j in others}
-    weak = all(covered(fork[j], j) for j in others)
+    weak = all(paid[j] - paid[fork[j]] >= p[fork[j]][j] for j in others)
     assert instance.is_weakly_dominant() == weak
     ratios = [
-        math.inf if p == 0 else (paid[j] - paid[fork[j]]) / p
-        for j in others
-        for p in [weigh(lambda _, s, j=j: s[fork[j]] != s[j])]
+        (paid[j] - paid[fork[j]]) / p[fork[j]][j] if p[fork[j]][j] else math.inf for j in others
     ]
     assert instance.dominance_ratio() == pytest.approx(min(ratios, default=math.inf))
 

@@ -26,13 +26,7 @@ class TestTable:
         recording = sw.Recording([[0, 0], [0, 1], [1, 1], [1, 0]], [0, 1, 1, 1], PAIR)
         assert len(recording) == 4
         np.testing.assert_allclose(recording.instance.error_rates, [0.25, 0.25])
-        assert repr(recording) == "Recording(4 cases, 2 stages, labelled)"
-
-    def test_labels_may_be_missing_but_then_there_is_no_truth(self):
-        recording = sw.Recording([[0, 0], [0, 1]], None, PAIR)
-        assert repr(recording) == "Recording(2 cases, 2 stages, no labels)"
-        with pytest.raises(sw.errors.InstanceError, match="labels must be recorded"):
-            recording.instance  # noqa: B018
+        assert repr(recording) == "Recording(4 cases, 2 stages)"
 
     def test_values_are_any_labels_and_keep_their_type(self):
         recording = sw.Recording([["ill", 1], ["well", "ill"]], ["ill", 1], PAIR)
@@ -56,12 +50,8 @@ class TestTable:
     @pytest.mark.parametrize(
         ("outputs", "labels", "message"),
         [
-            ([], [], r"outputs must have shape \(n, 2\) with n >= 1, got \(0,\)"),
-            (np.zeros((0, 2)), [], r"n >= 1, got \(0, 2\)"),
-            ([[0, 1, 1]], [0], r"outputs must have shape \(n, 2\)"),
-            ([[0, 1], [0]], [0, 0], r"outputs must have shape \(n, 2\)"),
-            ([[0, 1]], [0, 0], r"one entry for each of the 1 rows, got shape \(2,\)"),
-            ([[0, 1]], [[0]], r"one entry for each of the 1 rows, got shape \(1, 1\)"),
+            ([[0, 1]], None, "labels must be recorded for regret to be known, got none"),
+            ([[0, 1], [0]], [0, 0], r"outputs must have shape \(2, 2\), got \(2,\)"),
             ([[0, None]], [0], "must not be missing, got None at row 1, stage 2"),
             ([[0, 1]], [np.nan], "must not be missing, got nan at row 1, the label"),
             ([["a", "b"]], ["A"], r"share a coding, got outputs \['a', 'b'\] and labels \['A'\]"),
@@ -84,9 +74,6 @@ class TestCsv:
         recording = sw.Recording.from_csv(str(path), PAIR, label="truth", tests=["a", "b"])
         assert recording.outputs.tolist() == [["yes", "no"], ["yes", "yes"]]
         np.testing.assert_allclose(recording.instance.error_rates, [0.5, 0])
-
-    def test_without_labels(self, csv):
-        assert sw.Recording.from_csv(csv("a,b\n0,1\n"), PAIR, label=None).labels is None
 
     def test_numbers_are_numbers(self, csv):
         path = csv("y,a,b\n1,1.0,+1\n0, 0.0 ,-0\n1e0,1,.1e1\n")

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from paper.conditional_rules import cut_off
 from paper.random_instances import random_strong, random_weak
 from stopwise.cascade import Cascade
 from stopwise.errors import InstanceError
-from stopwise.problem.families import nested_errors, relaxed_errors
+from stopwise.problem.families import nested_errors
 from stopwise.problem.instance import Instance
-from stopwise.problem.stopping_problem import StoppingProblem, shortened
+from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.theory.gain import gain_of_going_on
 from tests.strategies import instances, seeds
 
@@ -141,9 +142,9 @@ def test_both_kinds_of_laws_are_common():
 @both
 @given(drawn=several, data=st.data())
 def test_it_never_costs_more_than_its_last_test_with_every_case(drawn, pooled, data):
-    n_stages = data.draw(st.integers(1, drawn.n_stages))
-    problem = StoppingProblem(shortened(drawn.instance, n_stages), pooled=pooled)
-    last = float(drawn.instance.total_costs[n_stages - 1])
+    stage = data.draw(st.integers(0, drawn.n_stages - 1))
+    problem = StoppingProblem(cut_off(drawn.instance, stage), pooled=pooled)
+    last = float(drawn.instance.total_costs[stage])
     assert problem.cost_without_labels <= last + TINY
 
 
@@ -204,13 +205,7 @@ def test_agreement_does_not_tell_which_answer_it_was():
     assert StoppingProblem(world).best_cost == pytest.approx(0.19)
 
 
-def test_only_chains_and_no_more_stages_than_there_are():
+def test_only_chains():
     tree = nested_errors(Cascade([0, 0.1, 0.1], parents=[None, 0, 0]), [0.4, 0.2, 0.1])
     with pytest.raises(InstanceError, match="instance must be on a chain"):
         StoppingProblem(tree)
-    world = relaxed_errors(Cascade([0, 0.1, 0.25]))
-    with pytest.raises(InstanceError, match="n_stages must be at most 3"):
-        shortened(world, 4)
-    with pytest.raises(InstanceError, match="n_stages must be a whole number >= 1"):
-        shortened(world, 0)
-    assert shortened(world, 2).error_rates == pytest.approx(world.error_rates[:2])

@@ -8,6 +8,7 @@ import pytest
 import stopwise as sw
 from stopwise.errors import CascadeError, OutputsError, SettingError, StoreUnavailableError
 from stopwise.runtime import Runtime, Stage
+from stopwise.store import Worker
 from tests.faults import unavailable
 from tests.runtime.bit_cascade import bit, bit_runtime, echo, fixed, run
 
@@ -77,7 +78,7 @@ class TestTells:
     def test_a_key_that_is_no_text_is_refused(self, key):
         """Databases gave 5 back as "5": the case was taken for a repetition and not counted."""
         runtime = bit_runtime()
-        with pytest.raises(SettingError, match="key must be a non-empty text"):
+        with pytest.raises(SettingError, match="key must"):
             runtime.tell((0, 1), key=key)
         assert runtime.tell((0, 1), key="5")
 
@@ -100,7 +101,7 @@ class TestChanges:
     def test_a_price_that_is_none_changes_nothing(self):
         runtime = bit_runtime()
         with pytest.raises(
-            CascadeError, match=r"costs must be >= 0, got -5.0 at stage 2 \('bit 1'\)"
+            CascadeError, match=r"costs must be >= 0 and finite, got -5 at stage 2 \('bit 1'\)"
         ):
             runtime.set_costs([0, -5, 7])
         assert runtime.cascade.prices == (1, 1, 1)
@@ -123,6 +124,15 @@ class TestChanges:
         runtime.remove_stage("bit 0")
         assert runtime.cascade.names == ("bit 5", "bit 1", "bit 2")
         assert runtime.learning.policy.counts.n_seen[1, 2] == 2
+
+    def test_a_program_with_its_own_worker_may_start_with_other_stages(self, url):
+        with bit_runtime(store=Worker(url)) as old:
+            old.tell((0, 0, 1))
+        for _ in range(2):
+            with bit_runtime(stages=[bit(2), bit(0)], store=Worker(url)) as new:
+                assert new.learning.patterns() == {(1, 0): 1}
+                records = new.worker.store.records("event", "test")
+                assert [record.body["what"] for record in records] == ["started", "started"]
 
     def test_a_process_may_start_with_other_stages(self, url, caplog):
         with bit_runtime(store=url) as old:

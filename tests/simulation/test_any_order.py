@@ -8,8 +8,7 @@ import pytest
 import stopwise as sw
 from stopwise.errors import InstanceError, PolicyError
 from stopwise.problem.families import relaxed_errors
-from stopwise.problem.skipping_problem import SkippingProblem, ran
-from stopwise.simulation.stopping import StoppingPlay, StoppingWorld, rule_of, run_in
+from stopwise.simulation.stopping import StoppingPlay, StoppingWorld, ran, rule_of, run_in
 
 CASCADE = sw.Cascade(costs=[0.05, 0.1, 0.12])
 WORLD = relaxed_errors(CASCADE)
@@ -39,7 +38,7 @@ def test_simulated_costs_are_those_of_cases_played_one_by_one(answer, skip):
     trace = sw.simulate(
         WORLD, policy, horizon=horizon, replications=runs, seed=3, count_errors=True
     )
-    best = horizon * StoppingWorld(WORLD, skips=skip).problem.best_cost
+    best = horizon * StoppingWorld(WORLD, skips=skip).best_cost
     totals = []
     for run in range(runs):
         policy = sw.BeliefStopping(CASCADE, seed=run, **settings)
@@ -60,15 +59,14 @@ def test_the_trace_says_how_often_each_test_was_run_and_what_that_cost():
     np.testing.assert_array_equal(trace.stops, trace.runs)
     np.testing.assert_allclose(trace.prices, [[1.2, 12]] * 2)
     cost = 0.12 + WORLD.error_rates[2]
-    np.testing.assert_allclose(
-        trace.regret[:, 1], 100 * (cost - SkippingProblem(WORLD).best_cost), atol=1e-9
-    )
+    best = StoppingWorld(WORLD, skips=True).best_cost
+    np.testing.assert_allclose(trace.regret[:, 1], 100 * (cost - best), atol=1e-9)
 
 
 def test_between_fits_cases_stop_as_often_as_the_policy_says():
     policy = taught(exploration=2.0)
     world = StoppingWorld(WORLD, skips=True)
-    rule = rule_of(policy, world.problem)
+    rule = rule_of(policy, world)
     random_states = [state for state, step in rule.items() if 0 < step.chance < 1]
     assert random_states
     n = 50_000
@@ -86,6 +84,17 @@ def test_between_fits_cases_stop_as_often_as_the_policy_says():
         chance = rule[state].chance
         # Five standard deviations.
         assert abs(later - (stops + later) * chance) < 5 * np.sqrt((stops + later) * chance)
+
+
+def test_errors_are_those_among_the_cases_that_show_a_state():
+    world = StoppingWorld(WORLD, skips=True)
+    for state in world.after((), 2):
+        assert state[:2] == (None, None)
+        for further in world.after(state, 0):
+            shows = (WORLD.outputs[:, 0] == further[0]) & (WORLD.outputs[:, 2] == further[2])
+            wrong = WORLD.probabilities @ (shows & (WORLD.labels != 1))
+            expected = wrong / WORLD.probabilities[shows].sum()
+            assert world.error_of(further, 1) == pytest.approx(expected)
 
 
 def test_recordings_have_their_labels_for_the_truth():

@@ -11,7 +11,6 @@ from stopwise.errors import ContextError, SettingError
 from stopwise.policies.compiled_rule import declared_rule
 from stopwise.policies.pair_models import MEMORY
 from stopwise.problem.contextual_instance import ContextualCases
-from stopwise.problem.contextual_laws import NestedErrors
 from stopwise.simulation import compiled
 from stopwise.simulation import contextual_play as contextual
 from stopwise.simulation.compiled_play import CompiledPlay
@@ -201,22 +200,6 @@ def test_what_does_not_fit_is_refused():
             sw.sweep({"a": each}, {"b": sw.Resolve}, horizon=10)
 
 
-class Late:
-    """Contexts that grow beyond any bound after the first block, which nothing foretells."""
-
-    n_features = 1
-
-    def __init__(self):
-        self.blocks = 0
-
-    def extremes(self):
-        return np.zeros((1, 1))
-
-    def draw(self, n, rng):
-        self.blocks += n == contextual.BLOCK
-        return np.full((n, 1), 2e3 if self.blocks > 1 else 0.5)
-
-
 def test_what_a_policy_refuses_when_asked_is_refused_in_a_simulation():
     cascade, rng = sw.Cascade([0, 0.1]), np.random.default_rng(0)
     recording = sw.ContextualRecording(
@@ -234,13 +217,3 @@ def test_what_a_policy_refuses_when_asked_is_refused_in_a_simulation():
         with pytest.raises(ContextError, match="at most 1000 in size if warm_up is 0"):
             play()
     sw.simulate(recording, sw.Resolve, horizon=200, replications=1)  # does not look at them
-
-
-def test_contexts_that_nothing_foretells_are_refused_when_they_come_up():
-    cascade = sw.Cascade([0, 0.1])
-    world = sw.ContextualInstance(NestedErrors([[-2.0, 0.0]]), Late(), cascade)
-    policy = sw.ContextualResolve(cascade, 1, warm_up=0)
-    sw.simulate(world, policy, horizon=100, replications=1)
-    world.contexts.blocks = 0
-    with pytest.raises(ContextError, match=r"got 2000\.0 at feature 1"):
-        sw.simulate(world, policy, horizon=contextual.BLOCK + 1, replications=1)

@@ -18,36 +18,6 @@ def instance_of_three_classes(seed=0):
 
 
 class TestView:
-    @pytest.mark.parametrize("labelled", [True, False])
-    def test_keeps_what_is_equal_to_what(self, labelled):
-        instance = instance_of_three_classes()
-        world = World(instance, labelled=labelled)
-        for stage in range(4):
-            view = world.view(stage)
-            shown, seen = instance.outputs[:, : stage + 1], view.outputs[view.of_pattern]
-            for a in range(stage + 1):
-                equal = shown[:, a, None] == shown[:, : stage + 1]
-                np.testing.assert_array_equal(seen[:, a, None] == seen, equal)
-            if labelled:
-                right = seen == view.labels[view.of_pattern][:, None]
-                np.testing.assert_array_equal(right, instance.is_right[:, : stage + 1])
-                wrong = view.wrong[view.of_pattern]
-                np.testing.assert_array_equal(wrong == 0, instance.is_right[:, stage])
-
-    def test_has_each_case_once_with_its_chance(self):
-        instance = instance_of_three_classes()
-        for stage in range(4):
-            view = World(instance).view(stage)
-            assert len(np.unique(view.outputs, axis=0)) == len(view.outputs)
-            np.testing.assert_array_equal(view.of_pattern[view.examples], range(len(view.examples)))
-            chances = np.bincount(view.of_pattern, instance.probabilities)
-            np.testing.assert_allclose(view.probabilities, chances, rtol=1e-12)
-
-    def test_of_the_first_stage_has_one_case_and_no_pairs(self):
-        view = World(INSTANCE).view(0)
-        assert view.outputs.tolist() == [[0]]
-        assert view.pairs.shape == (1, 0)
-
     @pytest.mark.parametrize("n_classes", [2, 3])
     @pytest.mark.parametrize("name", ["WeakDominance", "Supervised", "ExploreThenCommit"])
     def test_tells_the_same_by_cases_and_by_counts(self, name, n_classes):

@@ -56,10 +56,6 @@ class TestNumbers:
         np.testing.assert_allclose(trace.regret, trace.stops @ WORLD.gaps, rtol=1e-12)
         assert np.all(np.diff(trace.stops, axis=1) >= 0)
 
-    def test_a_fixed_stage_has_the_regret_of_its_gap(self):
-        trace = run(sw.FixedStage(CASCADE, stage=2))
-        np.testing.assert_allclose(trace.mean_regret(), trace.rounds * WORLD.gaps[2])
-
     @pytest.mark.parametrize("name", sorted(FACTORIES))
     def test_errors_are_counted_without_bias(self, name):
         # Given the past, a round errs with the error rate of its stage: by Azuma and Hoeffding the
@@ -182,10 +178,6 @@ class TestBadInput:
     def test_settings(self, settings, message):
         with pytest.raises(sw.errors.SettingError, match=message):
             run(**settings)
-
-    def test_labels_are_needed_for_regret(self):
-        with pytest.raises(sw.errors.InstanceError, match="labels must be recorded"):
-            run(environment=sw.Recording([[0, 0, 1]], None, CASCADE))
 
     def test_a_number_of_checkpoints_may_be_an_array(self):
         assert run(checkpoints=np.array(7)).rounds.tolist() == run(checkpoints=7).rounds.tolist()

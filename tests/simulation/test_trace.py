@@ -13,7 +13,6 @@ from scipy import stats
 
 import stopwise as sw
 from stopwise.problem.families import relaxed_errors
-from stopwise.simulation.trace_files import ABOUT
 
 CASCADE = sw.Cascade(costs=[0, 10, 10], mistake_cost=100, names=["a", "b", "c"])
 WORLD = relaxed_errors(CASCADE)
@@ -61,19 +60,6 @@ class TestValue:
         np.testing.assert_allclose((low[-1], high[-1]), expected)
         np.testing.assert_allclose((low + high) / 2, trace.mean_regret(), atol=1e-9)
 
-    def test_the_interval_covers(self):
-        # 400 traces of 5 normal regrets: the 95 % intervals miss the mean Binomial(400, .05) times.
-        rng = np.random.default_rng(1)
-        rounds, cascade = np.array([10**9]), sw.Cascade([0, 0.1])
-        missed = 0
-        for _ in range(400):
-            first = np.rint(rng.normal(5e8, 1e6, size=5)).astype(np.int64)
-            stops = np.stack([first, 10**9 - first], axis=1)[:, None, :]
-            low, high = sw.Trace(rounds, stops, np.array([1.0, 0.0]), cascade).interval()
-            missed += not low[0] <= 5e8 <= high[0]
-        assert stats.binom.cdf(missed, 400, 0.05) > 5e-7
-        assert stats.binom.sf(missed - 1, 400, 0.05) > 5e-7
-
     @pytest.mark.parametrize("level", [0, 1, -0.1, 95])
     def test_a_level_is_a_probability(self, trace, level):
         with pytest.raises(sw.errors.InputError, match=r"level must lie in \(0, 1\)"):
@@ -97,10 +83,10 @@ class TestValue:
             ({"stops": np.zeros((6, 9, 3), int)}, "stops must add up to the rounds"),
             ({"gaps": np.zeros(2)}, "gaps must be finite, one per stage"),
             ({"gaps": np.array([0, np.nan, 1])}, "gaps must be finite, one per stage"),
-            ({"errors": np.zeros((5, 9), int)}, "errors must have shape"),
+            ({"errors": np.zeros((5, 9), int)}, "errors must be finite, of shape"),
             ({"given_regret": np.zeros(3)}, "given_regret must be finite, of shape"),
             ({"given_regret": np.full((6, 9), np.nan)}, "given_regret must be finite, of shape"),
-            ({"given_runs": np.zeros((6, 9, 2), int)}, "given_runs must have shape"),
+            ({"given_runs": np.zeros((6, 9, 2), int)}, "given_runs must be finite, of shape"),
         ],
     )
     def test_what_does_not_fit_is_refused(self, trace, change, message):
@@ -210,9 +196,9 @@ class TestFiles:
             ("errors", {"seed": None}, "cannot be read from"),
             ("errors", {"stops": lambda stops: stops + 1}, "add up"),
             ("errors", {"stops": lambda stops: stops.astype(float)}, "whole numbers"),
-            ("errors", {"errors": None}, "must hold the errors that were counted"),
-            ("contexts", {"given_regret": None}, "must hold its regret"),
-            ("any order", {"given_runs": None}, "how often each test was run"),
+            ("errors", {"errors": None}, "must hold errors, got none"),
+            ("contexts", {"given_regret": None}, "must hold given_regret"),
+            ("any order", {"given_runs": None}, "must hold given_runs"),
         ],
     )
     def test_files_with_other_content_are_refused(self, trace, tmp_path, kind, change, message):
@@ -230,17 +216,6 @@ class TestFiles:
                 arrays[name] = value(arrays[name])
         np.savez(path, about=np.array(json.dumps(about)), **arrays)
         with pytest.raises(sw.errors.StateError, match=message):
-            sw.Trace.load(path)
-
-    def test_other_versions_of_a_table_are_refused(self, trace, tmp_path):
-        from pyarrow import parquet
-
-        path = tmp_path / "t.parquet"
-        trace.save(path)
-        table = parquet.read_table(path)
-        about = {**json.loads(table.schema.metadata[ABOUT]), "version": 2}
-        parquet.write_table(table.replace_schema_metadata({ABOUT: json.dumps(about)}), path)
-        with pytest.raises(sw.errors.StateError, match="must have version 1"):
             sw.Trace.load(path)
 
     def test_parquet_needs_an_extra(self, trace, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ import pytest
 
 from stopwise.errors import InputError
 from stopwise.store import KeyedTell, Outcome, Record, Row, open_store, totals
+from stopwise.store.protocol import PAST
 from stopwise.store.sql.transfer import export_store, import_store
 
 COUNTS = {"cascade": "c", "epoch": 0, "bucket": 0, "worker": "w", "counts": {"[0]": 1}}
@@ -16,7 +17,8 @@ def fill_store():
     store.put_cascade("c", {"costs": [1, 2]})
     store.fold(lease, position=1, rows=[Row("c", 0, 60, "w", {"[0]": 2, '["ä"]': 1})])
     store.open_epoch("c", expected=0, reason="drift")
-    store.fold(lease, position=2, rows=[Row("c", 1, 120, "w", {"[1]": 4})])
+    rows = [Row("c", 1, PAST, "w", {"[1]": 7}), Row("c", 1, 120, "w", {"[1]": 4})]
+    store.fold(lease, position=2, rows=rows)
     store.tell_keyed("w", [KeyedTell("c", "k", "[0]")])
     store.put(Record("label", "c", "visit", 5.0, {"label": 1}))
     store.put(Record("token", "", "t", 5.0, {"hash": "secret"}))
@@ -26,7 +28,8 @@ def fill_store():
 def test_an_import_is_all_that_was_exported_but_tokens():
     source, _ = fill_store()
     target = open_store()
-    assert import_store(target, export_store(source)) == 3
+    assert import_store(target, export_store(source)) == 4
+    assert totals(target.changes("c").rows) == totals(source.changes("c").rows)
     for epoch in (-1, 0, 1, None):
         assert totals(target.rows("c", epoch=epoch)) == totals(source.rows("c", epoch=epoch))
     assert target.cascade("c") == source.cascade("c")
@@ -105,3 +108,26 @@ def test_a_store_does_not_import_itself():
     source, _ = fill_store()
     with pytest.raises(InputError, match="from this store"):
         import_store(source, export_store(source))
+
+
+def test_cases_from_before_are_moved_and_newer_records_replace_older():
+    source, lease = fill_store()
+    source.fold(lease, position=3, rows=[Row("c", 1, PAST, "w", {"[0,1]": 5})])
+    target = open_store()
+    import_store(target, export_store(source))
+    assert totals(target.rows("c")) == totals(source.rows("c"))
+    source.put(Record("label", "c", "visit", 6.0, {"label": 0}))
+    import_store(target, export_store(source))
+    assert target.get("label", "c", "visit").body == {"label": 0}
+    target.put(Record("label", "c", "visit", 7.0, {"label": 2}))
+    import_store(target, export_store(source))
+    assert target.get("label", "c", "visit").body == {"label": 2}
+
+
+def test_imported_cases_can_be_amended():
+    source, _ = fill_store()
+    target = open_store()
+    import_store(target, export_store(source))
+    amended = KeyedTell("c", "k", "[1]", amends=True)
+    assert target.tell_keyed("v", [amended]) == [Outcome.AMENDED]
+    assert totals(target.rows("c")) == {"[1]": 5}

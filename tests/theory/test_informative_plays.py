@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from paper.monitoring import FeedbackGraph
 from paper.side_observation import general_plan
 from stopwise.errors import SettingError
-from stopwise.theory import plan as plan_module
 from stopwise.theory.plan import (
     cheapest_plan,
     expected_regret,
@@ -17,7 +15,7 @@ from stopwise.theory.plan import (
     is_informative,
     observation_counts,
 )
-from tests.theory.test_plan import CHAIN, TREE, gapped, problems, shows
+from tests.theory.test_plan import CHAIN, gapped, problems, shows
 
 # Sufficiently informative
 
@@ -50,14 +48,14 @@ def test_plays_are_judged_test_by_test():
 def test_the_general_plan_has_the_same_regret_and_plays_of_optimal_stages(problem):
     demands, gaps, cascade = problem
     special = np.array(cheapest_plan(demands, gaps, cascade))
-    general = np.array(general_plan(demands, gaps, FeedbackGraph.of(cascade)))
+    general = np.array(general_plan(demands, gaps, cascade.paths))
     assert (shows(cascade) @ general >= np.array(demands) - 1e-6).all()
     assert general @ gaps == pytest.approx(special @ gaps, abs=1e-6)
     optimal = np.array(gaps) == 0
     assert general[optimal].sum() == pytest.approx(special[optimal].sum(), abs=1e-6)
 
 
-# What is refused, and what a kernel may compile
+# What is refused
 
 
 @pytest.mark.parametrize(
@@ -76,20 +74,6 @@ def test_the_general_plan_has_the_same_regret_and_plays_of_optimal_stages(proble
 def test_bad_input_is_refused_with_the_place(call, message):
     with pytest.raises(SettingError, match=message):
         call()
-
-
-def test_numba_compiles_the_three_loops_as_they_are():
-    numba = pytest.importorskip("numba")
-    parents = np.array([-1, 0, 0, 1, 1])
-    gaps = np.array([0.2, 0.1, 0.0, 0.3, 0.05])
-    write_demands, write_plan, seen = map(
-        numba.njit, (plan_module.write_demands, plan_module.write_plan, plan_module._seen)
-    )
-    demands, plays, room, cheapest = np.full((4, 5), np.nan)
-    write_demands(gaps, demands)
-    write_plan(demands, gaps, parents, plays, room, cheapest)
-    assert plays.tolist() == exploration_plan(gaps, TREE)
-    assert seen(plays, parents) == observation_counts(plays, TREE)
 
 
 def test_regret_sums_gaps_over_plays_of_which_optimal_ones_cost_nothing():

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stopwise.beliefs.em import Design
 from stopwise.cascade import BoolArray, FloatArray, IntArray
 from stopwise.errors import LogError
 from stopwise.patterns import MISSING, PatternTable
@@ -16,16 +17,17 @@ LAW_CASES = 1e6  # that a law counts for: so many that no prior matters
 MOST_CASES = 5e8  # more add nothing, and NumPy samples from fewer than 1e9 only
 LEAST_TESTS = 3  # that vary and were seen together; two tests fit many error rates
 NEVER_FOLLOWED = 100  # cases with the same outputs and no third test: it never follows these
-MOST_STOPPED = 0.1  # share of such cases; with more, outputs do not tell error rates
+MOST_STOPPED = 0.1  # share of such cases; with more, outputs do not determine error rates
 
 
 @dataclass(frozen=True, eq=False)
 class Cases:
     """What is fitted."""
 
-    codes: IntArray  # one row per pattern, -1 where there is no output; shape (R, K)
-    counts: FloatArray  # how many cases show it; shape (R,)
+    design: Design  # the patterns
+    counts: FloatArray  # how many cases show each; shape (R,)
     is_law: bool  # whether the table was a law, known exactly, and the counts are made up
+    agreement_only: bool  # whether the table only said which tests agree, and values are made up
 
     @classmethod
     def of(cls, table: Any) -> Cases:
@@ -45,10 +47,15 @@ class Cases:
         if is_law:
             counts = counts * (LAW_CASES / counts.sum())
         counts = counts * min(1.0, MOST_CASES / counts.sum())
-        codes = table.codes
+        codes, M = table.codes, len(table.classes)
         if table.agreement_only:
-            codes, counts = _spread(codes, counts, len(table.classes))
-        return cls(codes, counts, is_law)
+            codes, counts = _spread(codes, counts, M)
+        return cls(Design(codes, M), counts, is_law, table.agreement_only)
+
+    @property
+    def codes(self) -> IntArray:
+        """One row per pattern, -1 where there is no output; shape (R, K)."""
+        return self.design.codes
 
     @property
     def tell_rates(self) -> bool:

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 
 from stopwise.beliefs.cases import Cases
-from stopwise.beliefs.em import ROUGHLY, Design, fit_all, posteriors
+from stopwise.beliefs.em import ROUGHLY, Design, fit_all, maximise, posteriors
 from stopwise.beliefs.nested import chain_logs, settles_down, unrelated_logs
-from stopwise.cascade import BoolArray, FloatArray
+from stopwise.cascade import FloatArray
 
 # The share of an average row of θ that comes from "one accuracy per test". With difficulty it is
 # not 0: hidden classes without any restriction need not be right answers.
@@ -35,18 +35,9 @@ class Complexity:
     n_levels: int = 1
     pair: tuple[int, ...] = ()
 
-    def varies(self, n_tests: int, n: int = 1) -> BoolArray | None:
-        """Return which tests err more on hard cases, ``n`` times; ``None`` if all do."""
-        if not self.pair:
-            return None
-        return np.repeat(np.isin(np.arange(n_tests), self.pair)[:, None], n, axis=1)
-
-    def tau(self, n_cases: float, n_classes: int) -> float:
+    def tau(self, n_cases: float | FloatArray, n_classes: int) -> FloatArray:
         """Return the number of cases that the prior of a row of θ is worth, at least one."""
-        return float(strengths(self.share, n_cases, n_classes * self.n_levels))
-
-
-ONE_ACCURACY = Complexity(SHARES[-1])
+        return strengths(self.share, n_cases, n_classes * self.n_levels)
 
 
 def strengths(share: float | FloatArray, n_cases: float | FloatArray, n_rows: int) -> FloatArray:
@@ -59,9 +50,7 @@ def strengths(share: float | FloatArray, n_cases: float | FloatArray, n_rows: in
     return np.asarray(part / (1 - part) * n_cases / n_rows + 1)
 
 
-def complexities(
-    design: Design, cases: Cases, rng: np.random.Generator, *, agreement_only: bool
-) -> list[Complexity]:
+def complexities(cases: Cases, rng: np.random.Generator) -> list[Complexity]:
     """Return the candidate models; the last is the best one without difficulty.
 
     The list is empty if outputs do not determine error rates, such as when the tests look nested.
@@ -76,14 +65,14 @@ def complexities(
     """
     if not cases.tell_rates:
         return []
-    if agreement_only:
-        return [ONE_ACCURACY]  # the values are made up, so errors cannot depend on them
+    if cases.agreement_only:
+        return [Complexity(SHARES[-1])]  # the values are made up: errors cannot depend on them
     if cases.is_law:
         return [Complexity(0.0)]  # a law has no noise, so nothing can be overfitted
-    is_large = design.votes.size > LARGE
-    design, halves = _halves(design, cases.counts, rng)
+    design, halves = _halves(cases, rng)
     simple, logs = _best_share(design, halves, Complexity(0.0))
     hard: list[Complexity] = []
+    is_large = cases.design.votes.size > LARGE
     if not is_large and (design.codes >= 0).sum(axis=1).max() >= LEAST_TESTS:
         hard, logs = _with_difficulty(design, halves, logs)
     return [] if _looks_nested(design, halves, logs) else [*hard, simple]
@@ -132,14 +121,15 @@ def _best_share(
 ) -> tuple[Complexity, FloatArray]:
     """Return the share, and the best log likelihood of each pattern by the other half; (R, 2)."""
     shares, H = np.array(SHARES[kind.n_levels - 1 :]), kind.n_levels
-    start = design.with_levels(design.votes[:, None, :], H, kind.pair)
     weights, tau = _trials(halves, shares, design.n_classes * H)
+    chances = design.with_levels(design.votes[:, None, :], H, kind.pair)
+    start = maximise(design, weights[:, :, None] * chances, tau, kind.pair)
     fits = fit_all(
         design,
         weights,
         tau,
-        np.repeat(start, len(tau), axis=1),
-        varies=kind.varies(design.n_tests, len(tau)),
+        start,
+        pair=kind.pair,
         max_cycles=CYCLES * H,
         tolerance=ROUGHLY,
     )
@@ -172,11 +162,9 @@ def _mean_and_error(values: FloatArray, weights: FloatArray) -> tuple[float, flo
     return mean, float(np.sqrt(max(variance, 0.0) / n))
 
 
-def _halves(
-    design: Design, counts: FloatArray, rng: np.random.Generator
-) -> tuple[Design, FloatArray]:
+def _halves(cases: Cases, rng: np.random.Generator) -> tuple[Design, FloatArray]:
     """Return the patterns of both halves, and how many cases of each; shape (R, 2)."""
-    whole = np.rint(counts).astype(np.int64)
+    design, whole = cases.design, np.rint(cases.counts).astype(np.int64)
     if len(whole) > MAX_PATTERNS and whole.sum() > MAX_CASES:
         whole = rng.multivariate_hypergeometric(whole, MAX_CASES, method="marginals")
     first = rng.binomial(whole, 0.5)

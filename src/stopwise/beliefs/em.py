@@ -34,7 +34,7 @@ ROUGHLY = 3e-3  # the same where fits are only compared
 MAX_CYCLES = 300  # of three steps each
 NO_UNDERFLOW = 20  # tests: a product of so many chances of at least TINY is above zero
 DENSE = 200_000  # entries of the design matrix; a larger one is sparse
-SLACK = 1.0  # by which the log likelihood may fall in a jump or leap
+SLACK = 1.0  # by which the log likelihood may fall in an accelerated step
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,17 +113,6 @@ class Fits:
     has_converged: BoolArray  # whether the last cycle left the fit unchanged; shape (S,)
     log_likelihood: FloatArray  # of the table, before the last step; shape (S,)
 
-    @classmethod
-    def of(cls, parameters: FloatArray, n: int = 1) -> Fits:
-        """Return one fit, of shape (1 + K * M, H * M), ``n`` times."""
-        many = np.repeat(parameters[:, None, :], n, axis=1)
-        return cls(many, np.zeros(n, dtype=bool), np.full(n, -np.inf))
-
-    def pick(self, s: int) -> Fits:
-        """Return one of the fits alone."""
-        one = slice(s, s + 1)
-        return Fits(self.parameters[:, one], self.has_converged[one], self.log_likelihood[one])
-
 
 def posteriors(design: Design, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return P(class | pattern) and log P(pattern) for each fit; shapes (R, S, L) and (R, S)."""
@@ -147,7 +136,10 @@ def _joint(design: Design, parameters: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def maximise(
-    design: Design, weighted: FloatArray, strengths: FloatArray, varies: BoolArray | None = None
+    design: Design,
+    weighted: FloatArray,
+    strengths: float | FloatArray,
+    pair: tuple[int, ...] = (),
 ) -> FloatArray:
     """Return the parameters given the expected number of cases of each class.
 
@@ -160,9 +152,9 @@ def maximise(
     weighted
         For each pattern, fit and hidden class the expected number of cases; shape (R, S, L).
     strengths
-        τ, the number of cases that the prior of a row of θ is worth; shape (S,).
-    varies
-        Whether a test errs more on hard cases, if not all do; shape (K, S).
+        τ, the number of cases that the prior of a row of θ is worth, of all fits or of each.
+    pair
+        The tests that err more on hard cases, if not all do.
     """
     R, S, L = weighted.shape
     M = design.n_classes
@@ -173,10 +165,10 @@ def maximise(
     if L > M:
         mass = prior.reshape(S, -1, M)
         mass[...] = mass.sum(axis=1, keepdims=True) * mass.sum(axis=2, keepdims=True)
-    if varies is not None:
-        pooled = counts.sum(axis=3, keepdims=True)
-        counts[...] = np.where(varies[:, None, :, None, None], counts, pooled)
-    tau = strengths[:, None, None]
+    if pair:
+        others = [k for k in range(design.n_tests) if k not in pair]
+        counts[others] = counts[others].sum(axis=3, keepdims=True)
+    tau = np.reshape(strengths, (-1, 1, 1))
     total = np.add.reduce(counts, axis=1, keepdims=True)
     total += tau + TINY
     counts += tau * one_accuracy(counts)
@@ -213,10 +205,10 @@ def one_accuracy(counts: FloatArray) -> FloatArray:
 def fit_all(
     design: Design,
     weights: FloatArray,
-    strengths: FloatArray,
-    start: FloatArray | Fits,
+    strengths: float | FloatArray,
+    start: FloatArray,
     *,
-    varies: BoolArray | None = None,
+    pair: tuple[int, ...] = (),
     max_cycles: int = MAX_CYCLES,
     tolerance: float = CONVERGED,
 ) -> Fits:
@@ -227,34 +219,27 @@ def fit_all(
     design
         The patterns.
     weights
-        How many cases show each pattern in each fit; shape (R, S).
-    strengths
-        τ of each fit; shape (S,).
-    start
-        The first posteriors, shape (R, S, L), or the fits to go on from.
-    varies
+        How many cases show each pattern in each fit; shape (R, S), or (R, 1) for all.
+    strengths, pair
         As for `maximise`.
+    start
+        The first parameters; shape (1 + K * M, S, L).
     max_cycles
-        Stop after so many cycles of three steps.
+        Stop after so many cycles of three steps, at least one.
     tolerance
         The largest change of a probability at which a fit has converged.
     """
-    if isinstance(start, Fits):
-        now, has_converged, reached = start.parameters, start.has_converged, start.log_likelihood
-    else:
-        now = maximise(design, weights[:, :, None] * start, strengths, varies)
-        has_converged, reached = np.zeros(now.shape[1], dtype=bool), np.full(now.shape[1], -np.inf)
 
     def step(parameters: FloatArray) -> tuple[FloatArray, Any]:
         """Return the parameters after one step, and the arguments of `likelihood`."""
         chances, total, top = _joint(design, parameters)
         chances *= (weights / total)[:, :, None]
-        return maximise(design, chances, strengths, varies), (total, top)
+        return maximise(design, chances, strengths, pair), (total, top)
 
     def likelihood(total: FloatArray, top: FloatArray) -> FloatArray:
         return np.asarray(np.add.reduce(weights * (np.log(total) + top), axis=0))
 
-    ahead = Acceleration(now.shape, design.n_classes, max_cycles)
+    now, ahead = start, Acceleration(start.shape, design.n_classes, max_cycles)
     for _ in range(max_cycles):
         first, at_start = step(now)
         second, before = step(first)
@@ -264,10 +249,10 @@ def fit_all(
         # If plain steps lower the likelihood too, it is because of the prior.
         rises, diverges = least > likelihood(*at_start), _largest(now - target) > change
         fails = (reached < least - SLACK) & (rises | diverges)
-        fails |= ahead.has_leapt & diverges
+        fails |= ahead.is_quasi_newton & diverges
         if fails.any():
             now[:, fails], reached[fails] = second[:, fails], least[fails]
-            ahead.forget(fails & ahead.has_leapt)
+            ahead.forget(fails & ahead.is_quasi_newton)
         has_converged = change < tolerance
         if has_converged.all():
             break

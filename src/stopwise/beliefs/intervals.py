@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stopwise.beliefs.complexity import strengths
-from stopwise.beliefs.em import Design, Fits, fit_all
+from stopwise.beliefs.em import fit_all
 from stopwise.beliefs.hidden import Hidden
 from stopwise.cascade import FloatArray
 
@@ -39,12 +38,11 @@ def spreads(model: LatentClasses) -> FloatArray:
 
 
 def _draw_rates(model: LatentClasses, n: int, rng: np.random.Generator) -> list[FloatArray]:
-    cases, M, H = model.cases, len(model.table.classes), model.complexity.n_levels
+    cases, complexity, M = model.cases, model.complexity, len(model.table.classes)
     weights = rng.gamma(cases.counts[:, None], size=(len(cases.counts), n))
-    tau = strengths(np.full(n, model.complexity.share), weights.sum(axis=0), H * M)
-    start = Fits.of(model.hidden.cut(M).parameters, n)
-    varies = model.complexity.varies(model.n_tests, n)
-    fits = fit_all(Design(cases.codes, M), weights, tau, start, varies=varies, max_cycles=CYCLES)
+    tau = complexity.tau(weights.sum(axis=0), M)
+    start = np.repeat(model.hidden.cut(M).parameters[:, None], n, axis=1)
+    fits = fit_all(cases.design, weights, tau, start, pair=complexity.pair, max_cycles=CYCLES)
     return [
         model.redrawn(Hidden(fits.parameters[:, s], M), rng).errors(cases.codes, weights[:, s])
         for s in range(n)

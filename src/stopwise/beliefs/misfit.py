@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stopwise.beliefs.complexity import Complexity
-from stopwise.beliefs.em import Design, Fits, fit_all
+from stopwise.beliefs.em import Design, fit_all
 from stopwise.beliefs.hidden import Hidden
 from stopwise.cascade import FloatArray, IntArray
 from stopwise.patterns import MISSING, row_numbers
@@ -190,12 +190,10 @@ def _refit(
     *,
     max_cycles: int = CYCLES,
 ) -> Hidden:
-    M = hidden.n_classes
-    tau = np.array([complexity.tau(float(counts.sum()), M)])
-    start = Fits.of(hidden.parameters)
-    design, varies = Design(codes, M), complexity.varies(codes.shape[1])
-    fits = fit_all(design, counts[:, None], tau, start, varies=varies, max_cycles=max_cycles)
-    return Hidden(fits.parameters[:, 0], M)
+    design, tau = Design(codes, hidden.n_classes), complexity.tau(counts.sum(), hidden.n_classes)
+    start, pair = hidden.parameters[:, None], complexity.pair
+    fits = fit_all(design, counts[:, None], tau, start, pair=pair, max_cycles=max_cycles)
+    return Hidden(fits.parameters[:, 0], hidden.n_classes)
 
 
 def _score_sums(
@@ -251,9 +249,7 @@ def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) 
     each = min(n / CASES_A_PARAMETER, MAX_PARAMETERS) >= L + K * (M - 1) * L
     for k in range(K):
         was_run = codes[:, k] != MISSING
-        (rows,) = np.nonzero(was_run)
-        output = np.zeros((len(codes), M))
-        output[rows, codes[rows, k]] = 1.0
+        output = 1.0 * (codes[:, [k]] == np.arange(M))  # 0 throughout where there is none
         theta, levels = tests[k], chances.reshape(-1, H, M) * was_run[:, None, None]
         if (theta == theta[:, :1]).all():  # it does not depend on the level
             theta, levels = theta[:, :1], levels.sum(axis=1, keepdims=True)
@@ -267,7 +263,7 @@ def _own_scores(hidden: Hidden, codes: IntArray, chances: FloatArray, n: float) 
             continue
         columns.append(right.reshape(len(codes), -1))
         expected = np.einsum("rha,bha->rb", levels, theta)
-        columns.append(output * was_run[:, None] - expected - right.sum(axis=1))
+        columns.append(output - expected - right.sum(axis=1))
     return np.concatenate(columns, axis=1)
 
 

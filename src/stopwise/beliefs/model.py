@@ -12,9 +12,8 @@ import numpy as np
 
 from stopwise.beliefs.cases import Cases
 from stopwise.beliefs.complexity import Complexity, complexities
-from stopwise.beliefs.em import Design, Fits
 from stopwise.beliefs.explain import explanation
-from stopwise.beliefs.fitting import best_fit, choose_fit, later_is_right, votes_and_others
+from stopwise.beliefs.fitting import choose_fit, continued_fit, later_is_right, votes_and_others
 from stopwise.beliefs.hidden import Hidden
 from stopwise.beliefs.intervals import Z, spreads
 from stopwise.beliefs.label_update import LabelUpdate
@@ -128,25 +127,22 @@ class LatentClasses:
         start: LatentClasses | None,
         rng: np.random.Generator,
     ) -> LatentClasses:
-        M = len(table.classes)
-        design = Design(cases.codes, M)
-        earlier = start._on(table) if start is not None else None
-        complexity, is_identified, is_settled = Complexity(0.0), True, True
-        if start is not None and earlier is not None and cases.tell_rates:
-            complexity, is_settled = start.complexity, start.is_settled
-            fits = best_fit(design, cases.counts, complexity, earlier)
-        elif choices := complexities(design, cases, rng, agreement_only=table.agreement_only):
-            first = votes_and_others(design, cases.counts, rng)
-            fits, complexity, is_settled = choose_fit(design, cases.counts, choices, first)
+        is_identified, is_settled = True, True
+        if start is not None and start._applies_to(cases):
+            places = [start._place.get(value) for value in table.classes]
+            fit = continued_fit(cases, start.complexity, start.hidden.renamed(places))
+            is_settled = start.is_settled
+        elif choices := complexities(cases, rng):
+            fit, is_settled = choose_fit(cases, choices, votes_and_others(cases, rng))
         else:
-            is_identified, fits = False, later_is_right(design, cases.counts)
+            is_identified, fit = False, later_is_right(cases)
         return cls(
             classes,
-            Hidden(fits.parameters[:, 0], M).extended(len(classes)),
+            fit.hidden.extended(len(classes)),
             table,
-            complexity,
+            fit.complexity,
             is_identified,
-            bool(fits.has_converged[0]),
+            fit.has_converged,
             is_settled,
         )
 
@@ -164,11 +160,9 @@ class LatentClasses:
         weights = rng.gamma(self.labels.weights)
         return other._with_labels(replace(self.labels, weights=weights))
 
-    def _on(self, table: PatternTable) -> Fits | None:
-        """Return this fit for the classes of ``table``, or ``None`` if it does not apply to it."""
-        if not self.is_identified or self.n_tests != table.codes.shape[1]:
-            return None
-        return Fits.of(self.hidden.renamed([self._place.get(y) for y in table.classes]).parameters)
+    def _applies_to(self, cases: Cases) -> bool:
+        """Whether a fit to ``cases`` may start from this one."""
+        return self.is_identified and self.n_tests == cases.design.n_tests and cases.tell_rates
 
     @property
     def prior(self) -> FloatArray:

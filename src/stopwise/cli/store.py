@@ -68,6 +68,9 @@ def store(
     from stopwise.store.sql.transfer import export_store, import_store
 
     _refuse_missing(url, action)
+    lines: Iterable[str] = sys.stdin
+    if action is Action.import_ and file is not None:  # before it may make a store
+        lines = file.read_text(encoding="utf-8").split("\n")
     with open_store(url) as backend:
         if action is Action.info:
             print("\n".join(_info_lines(backend.info(), backend.now())))
@@ -84,7 +87,6 @@ def store(
         elif action is Action.export:
             _write(file, export_store(backend))
         else:
-            lines = sys.stdin if file is None else file.read_text(encoding="utf-8").splitlines()
             print(f"{import_store(backend, lines)} rows of counts imported")
 
 

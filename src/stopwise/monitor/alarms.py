@@ -13,6 +13,7 @@ class AlarmKind(Enum):
 
     ODD_ONE_OUT = "odd one out"
     ONE_ANSWER = "one answer"
+    ANSWERS = "other answers"
     MISSING = "missing outputs"
     CHANGED = "changed"
     STALE = "stale evidence"
@@ -24,7 +25,10 @@ _WORDS = {
     "each other: {before} before, {after} since ({n} cases)",
     AlarmKind.ONE_ANSWER: "{stage} gives the same answer to nearly every case: {before} before, "
     "{after} since ({n} cases)",
-    AlarmKind.MISSING: "{stage} often gives no answer: {before} before, {after} since ({n} cases)",
+    AlarmKind.ANSWERS: "how often {stage} gives its most common answer has changed: {before} "
+    "before, {after} since ({n} cases)",
+    AlarmKind.MISSING: "how often {stage} gives no answer has changed: {before} before, {after} "
+    "since ({n} cases)",
     AlarmKind.CHANGED: "how often {stage} and {other} disagree has changed: {before} before, "
     "{after} since ({n} cases)",
     AlarmKind.STALE: "{stage} was last compared with an earlier stage {hours:.3g} hours ago",
@@ -68,7 +72,7 @@ class Alarm:
         """Return the alarm in one sentence.
 
         >>> Alarm(AlarmKind.MISSING, 60.0, 0.0, 1, -1, 0.01, 0.5, 40).describe(("small", "large"))
-        "'large' often gives no answer: 1 % before, 50 % since (40 cases)"
+        "how often 'large' gives no answer has changed: 1 % before, 50 % since (40 cases)"
         """
         is_share = self.opens_epoch
         return _WORDS[self.kind].format(

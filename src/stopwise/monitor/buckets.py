@@ -13,7 +13,7 @@ from stopwise.patterns import Pattern, agreement, standing_answer
 
 MAX_BUCKETS = 48  # if there are more, two old neighbours are joined and their cut is given up
 MAX_PREFIXES = 64  # of outputs that are monitored one by one, the first that occur
-MAX_PATTERNS = 500  # in a bucket; of further ones only the agreement of stages is counted
+MAX_PATTERNS = 500  # in a bucket; of further ones only the agreement of stages is kept
 
 
 @dataclass
@@ -21,13 +21,15 @@ class Bucket:
     """The cases of a time bucket: how often each pattern of outputs was seen.
 
     A pattern is as long as the case went; ``None`` is the output of a stage that ran and gave
-    nothing. ``log_weight`` is the logarithm of the weight of the cut before the bucket, its share
-    of the budget of false alarms. ``hits`` and ``seen`` come from `Streams.counts` at its end.
+    nothing. ``others`` has the `agreement` of cases whose pattern found no room. ``log_weight`` is
+    the logarithm of the weight of the cut before the bucket, its share of the budget of false
+    alarms. ``hits`` and ``seen`` come from `Streams.counts` at its end.
     """
 
     start: float
     log_weight: float
     patterns: Counter[Pattern] = field(default_factory=Counter)
+    others: Counter[Pattern] = field(default_factory=Counter)
     hits: FloatArray = field(default_factory=lambda: np.zeros(0))
     seen: FloatArray = field(default_factory=lambda: np.zeros(0))
     step_hits: FloatArray = field(default_factory=lambda: np.zeros(MAX_PREFIXES))
@@ -35,20 +37,22 @@ class Bucket:
 
     def add(self, pattern: Pattern, times: int) -> None:
         """Count cases."""
-        if pattern not in self.patterns and len(self.patterns) >= MAX_PATTERNS:
-            pattern = agreement(pattern)
-        self.patterns[pattern] += times
+        if pattern in self.patterns or len(self.patterns) < MAX_PATTERNS:
+            self.patterns[pattern] += times
+        else:
+            self.others[agreement(pattern)] += times
 
     @property
     def n_cases(self) -> int:
         """The number of cases."""
-        return sum(self.patterns.values())
+        return self.patterns.total() + self.others.total()
 
     def joined(self, later: Bucket) -> Bucket:
         """Return both buckets as one."""
         hits, seen = self.hits + later.hits, self.seen + later.seen
         steps = self.step_hits + later.step_hits, self.step_seen + later.step_seen
-        bucket = Bucket(self.start, self.log_weight, Counter(self.patterns), hits, seen, *steps)
+        counters = Counter(self.patterns), self.others + later.others
+        bucket = Bucket(self.start, self.log_weight, *counters, hits, seen, *steps)
         for pattern, times in later.patterns.items():
             bucket.add(pattern, times)
         return bucket
@@ -67,15 +71,24 @@ class Streams:
         # The number of shares, plus the stages whose steps are monitored (`Steps`).
         self.n_streams = len(self.pairs) + 3 * n_stages - 1
 
-    def counts(
-        self, patterns: Mapping[Pattern, int], common: Mapping[int, object]
-    ) -> tuple[FloatArray, FloatArray]:
+    def counts(self, bucket: Bucket, common: Mapping[int, object]) -> tuple[FloatArray, FloatArray]:
         """Return hits and cases seen for each share; shape (S,) each.
 
         ``common`` has the most common answer of each stage for which it is known.
         """
         n_shares = len(self.pairs) + 2 * self.n_stages
         hits, seen = np.zeros(n_shares), np.zeros(n_shares)
+        self._add(bucket.patterns, common, hits, seen)
+        self._add(bucket.others, {}, hits, seen)  # their answers are not known
+        return hits, seen
+
+    def _add(
+        self,
+        patterns: Mapping[Pattern, int],
+        common: Mapping[int, object],
+        hits: FloatArray,
+        seen: FloatArray,
+    ) -> None:
         missing, same = len(self.pairs), len(self.pairs) + self.n_stages
         for pattern, times in patterns.items():
             for s, (i, j) in enumerate(self.pairs):
@@ -88,7 +101,6 @@ class Streams:
                 if k in common and output is not None:
                     seen[same + k] += times
                     hits[same + k] += times * (output == common[k])
-        return hits, seen
 
 
 class Steps:

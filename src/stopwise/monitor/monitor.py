@@ -23,9 +23,8 @@ DAY = 86_400.0
 # A longer pause counts as this long, so that a jump of the clock spends little of the budget.
 LONGEST_PAUSE = 3600.0
 ENOUGH_FOR_COMMON = 30  # cases after which the most common answer of a stage is fixed
-# From these shares on, an alarm is about one and the same answer, or about missing outputs.
-NEARLY_ALL = 0.9
-OFTEN_MISSING = 0.2
+NEARLY_ALL = 0.9  # the share from which on an alarm is about one and the same answer
+OFTEN_MISSING = 0.2  # the share of missing outputs from which on a stage looks broken
 
 
 @dataclass(frozen=True)
@@ -80,8 +79,9 @@ class Monitor:
     >>> rng = np.random.default_rng(0)
     >>> alarms = []
     >>> for second in range(4000):
-    ...     share = 0.1 if second < 2000 else 0.6
-    ...     alarms += monitor.observe((0, int(rng.random() < share)), float(second))
+    ...     share, output = 0.1 if second < 2000 else 0.6, int(rng.integers(2))
+    ...     outputs = (output, output ^ int(rng.random() < share))
+    ...     alarms += monitor.observe(outputs, float(second))
     >>> [(alarm.kind.value, 2000 <= alarm.at < 2120) for alarm in alarms]
     [('changed', True)]
     """
@@ -116,8 +116,6 @@ class Monitor:
             self._open.add(outputs, times)
             if len(outputs) == self.n_stages:
                 self._compared_at, self._is_stale = now, False
-            if len(self.common) < self.n_stages:
-                self._learn_common(outputs, times)
         elif len(outputs) > 1:
             self._steps.count(outputs, times, self._open.step_hits, self._open.step_seen)
         is_young = now - self._open.start < self.settings.bucket_seconds
@@ -133,7 +131,7 @@ class Monitor:
         self._open = Bucket(since, self._log_weight(0.0))
         for outputs, times in before.items():
             self._open.add(outputs, times)
-            self._learn_common(outputs, times)
+        self._learn_common(self._open)
         self._n_open = self._open.n_cases
         self._close(now)
 
@@ -169,13 +167,23 @@ class Monitor:
             total.update(bucket.patterns)
         return total
 
-    def _learn_common(self, outputs: Pattern, times: int) -> None:
-        for k, output in enumerate(outputs):
-            if k not in self.common and output is not None:
-                answers = self._answers[k]
-                answers[output] += times
-                if answers.total() >= ENOUGH_FOR_COMMON:
-                    self.common[k] = answers.most_common(1)[0][0]
+    def _count(self, bucket: Bucket) -> None:
+        """Count the shares of a bucket, then learn from it which answers are common.
+
+        In this order: an answer seems more common in the cases in which it was found than later.
+        """
+        bucket.hits, bucket.seen = self.streams.counts(bucket, self.common)
+        self._learn_common(bucket)
+
+    def _learn_common(self, bucket: Bucket) -> None:
+        """Fix the most common answer of each stage, once enough cases are known."""
+        for outputs, times in bucket.patterns.items():
+            for k, output in enumerate(outputs):
+                if k not in self.common and output is not None:
+                    self._answers[k][output] += times
+        for k, answers in enumerate(self._answers):
+            if k not in self.common and answers.total() >= ENOUGH_FOR_COMMON:
+                self.common[k] = answers.most_common(1)[0][0]
 
     def _log_weight(self, seconds: float) -> float:
         """Return the logarithm of a cut's weight, its share of the budget of false alarms."""
@@ -185,7 +193,7 @@ class Monitor:
 
     def _close(self, now: float) -> list[Alarm]:
         bucket = self._open
-        bucket.hits, bucket.seen = self.streams.counts(bucket.patterns, self.common)
+        self._count(bucket)
         self._buckets = merge_old([*self._buckets, bucket])
         self._n_closed += self._n_open
         self._open = Bucket(now, self._log_weight(now - bucket.start))
@@ -227,9 +235,11 @@ class Monitor:
         must agree less than half as well as usual.
         """
         recent = self.recent()
-        hits, seen = self.streams.counts(recent, {})
-        missing = len(self.streams.pairs) + stage
-        if hits[missing] >= OFTEN_MISSING * max(seen[missing], 1):
+        n_run = sum(times for outputs, times in recent.items() if len(outputs) > stage)
+        n_missing = sum(
+            times for outputs, times in recent.items() if None in outputs[stage : stage + 1]
+        )
+        if n_missing >= OFTEN_MISSING * max(n_run, 1):
             return True
         others = [pair for pair in self.streams.pairs if stage not in pair]
         limit = min([kappa(recent, *pair)[0] for pair in others], default=usual / 2)
@@ -262,8 +272,8 @@ class Monitor:
         self._n_closed = sum(b.n_cases + int(b.step_seen.sum()) for b in self._buckets)
         self.common = {}
         self._answers = [Counter() for _ in self._answers]
-        for pattern, times in self.recent().items():
-            self._learn_common(pattern, times)
+        for bucket in self._buckets:  # what they counted was another common answer
+            self._count(bucket)
 
     def _alarm(
         self, change: Change, changes: list[Change], hits: FloatArray, seen: FloatArray, now: float
@@ -272,13 +282,11 @@ class Monitor:
         since = self._buckets[change.cut].start
         numbers = (change.before, change.after, change.n_after)
         if change.stream >= n_pairs:
-            k = (change.stream - n_pairs) % K
-            is_missing = change.stream < n_pairs + K
-            kind = AlarmKind.MISSING if is_missing else AlarmKind.ONE_ANSWER
-            least = OFTEN_MISSING if is_missing else NEARLY_ALL
-            if change.after >= least and change.after > change.before:
-                return Alarm(kind, now, since, k, -1, *numbers)
-            return Alarm(AlarmKind.CHANGED, now, since, k, (k + 1) % K, *numbers)
+            kind, k = AlarmKind.MISSING, change.stream - n_pairs
+            if k >= K:
+                is_one = change.after >= NEARLY_ALL and change.after > change.before
+                kind, k = AlarmKind.ONE_ANSWER if is_one else AlarmKind.ANSWERS, k - K
+            return Alarm(kind, now, since, k, -1, *numbers)
         i, j = self.streams.pairs[change.stream]
         after = {
             pair: (hits[change.cut :, s].sum() + 0.5) / (seen[change.cut :, s].sum() + 1)

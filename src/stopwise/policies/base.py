@@ -12,7 +12,7 @@ import numpy as np
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.counts import PairCounts, Totals
-from stopwise.errors import SettingError
+from stopwise.errors import OutputsError, SettingError
 from stopwise.outputs import Outputs, Told, check_totals
 from stopwise.policies.compiled_rule import Tables, price_rows
 from stopwise.policies.learner import Learner
@@ -87,8 +87,12 @@ class Policy(Learner):
         """Take in ``times`` complete cases at ``stage`` by how many disagreed, pair by pair.
 
         ``disagreed[b]`` has b entries, ``disagreed[b][a]`` for the a-th and b-th test on the path.
-        For whoever has counted already: a simulation or an SQL query.
+        For whoever has counted already: a simulation or an SQL query. Refused by policies that
+        need more of a case than which of its outputs disagreed.
         """
+        if not self.takes_totals:
+            name = type(self).__name__
+            raise OutputsError(f"outputs must be told: {name} cannot be told disagreement alone")
         totals = check_totals(stage, times, disagreed, self.cascade)
         with self._lock:
             self._check_room(totals[1])

@@ -63,7 +63,7 @@ def features(policy: Any, context: Any) -> tuple[float, ...]:
 
 
 def tell(policy: Any, case: Any) -> None:
-    """Tell what `told_as` made."""
+    """Tell a case that `told_as` returned."""
     values = parts(case, policy._case_names())
     outputs = values["outputs"]
     if policy.looks_at_outputs and isinstance(outputs, tuple):
@@ -141,14 +141,15 @@ class PolicyContract:
         one, listed, lazy, mapped = (make(LONG) for _ in range(4))
         cases = draw_cases(5, 150, rng, missing=0.1)
         told = [case.told(one, int(rng.integers(5))) for case in cases]
+        told += [told[-1]] * 40
         for case in told:
             tell(one, case)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OutputsWarning)  # of a last test that gave nothing
             listed.tell_many(told)
             lazy.tell_many(case for case in told)
-            mapped.tell_many([*told[:-1]])
-            mapped.tell_many({told[-1]: np.int64(1)})
+            mapped.tell_many(told[:-41])
+            mapped.tell_many({told[-1]: np.int64(41)})
         assert _counted(one) == _counted(listed) == _counted(lazy) == _counted(mapped)
 
     def test_a_batch_is_taken_whole_or_not_at_all(self, make: Make) -> None:

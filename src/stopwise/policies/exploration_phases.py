@@ -1,4 +1,4 @@
-"""When Algorithm 1 explores: plain loops over counts, which numba compiles as they are."""
+"""When Algorithm 1 explores: plain loops over counts, which numba can compile."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class PrefixCounts:
         return total
 
     def comparisons(self) -> dict[Place, tuple[int, int]]:
-        """Return for each place how often the next output changed the answer, and how often not."""
+        """Return for each place how often the next output changed the answer, of how many."""
         return {
             place: (changed, times - missing)
             for place, (times, changed, missing) in self.table.items()

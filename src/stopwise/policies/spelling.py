@@ -1,4 +1,4 @@
-"""A warning, once, of outputs that differ and look alike."""
+"""Warn once of outputs that differ but look alike to a reader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_TEXT = 40
 
 
 class Spelling:
-    """Compares the outputs of a learner until two look alike, or there are too many."""
+    """Compares the outputs of a learner until two look alike or there are too many values."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Hashable] = {}
@@ -22,11 +22,11 @@ class Spelling:
         self._is_over = False
 
     def knows(self, told: Told) -> bool:
-        """Whether none of these outputs has to be compared any more."""
+        """Whether all these outputs have been compared already, or no longer need to be."""
         return self._is_over or self._met.issuperset(told)
 
     def watch(self, told: Told) -> None:
-        """Warn if an output is written in another way than before: it counts as disagreement."""
+        """Warn if an output looks like an earlier one: the two would count as disagreement."""
         if self.knows(told):
             return
         for output in told:

@@ -9,8 +9,8 @@ import numpy as np
 
 from stopwise.cascade import Cascade
 from stopwise.checks import finite_number, whole_number
-from stopwise.errors import OutputsError, SettingError, StateError
-from stopwise.outputs import Told, check_totals
+from stopwise.errors import SettingError, StateError
+from stopwise.outputs import Told
 from stopwise.policies.base import Case, Policy
 from stopwise.policies.compiled_rule import CompiledRule, Tables, pair_tables
 from stopwise.policies.exploration_phases import (
@@ -53,7 +53,7 @@ class StrongDominance(Policy):
     """
 
     settings = ("alpha", "beta", "literal")
-    takes_totals = False
+    takes_totals = False  # phases of exploration depend on the order of cases
     merge_refusal = "exploring rounds of two learners do not add up"
 
     def __init__(
@@ -116,18 +116,6 @@ class StrongDominance(Policy):
             self.cascade.parents,
         )
         return arm, 1 if self.literal else rounds
-
-    def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
-        """Take in counted cases of the decision in force; others would blur the phases."""
-        stage, times, disagreed = check_totals(stage, times, disagreed, self.cascade)
-        with self._lock:
-            if stage != self.ask() or times > self._inbox.left:
-                raise OutputsError(
-                    f"times must be at most hold() = {self._inbox.left} at stage "
-                    f"{self._inbox.stage + 1}, got {times} at stage {stage + 1}"
-                )
-            self._n_explored += times * self._explores
-            super().tell_totals(stage, times, disagreed)
 
     def _take(self, case: Case, times: int) -> None:
         while times > 0:

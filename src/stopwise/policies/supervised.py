@@ -36,7 +36,7 @@ class Supervised(Policy):
     """
 
     settings = ("exploration",)
-    takes_totals = False
+    takes_totals = False  # how often outputs disagreed does not say which were right
     needs_label = True
 
     def __init__(self, cascade: Cascade, *, exploration: float = 1.5) -> None:
@@ -46,10 +46,6 @@ class Supervised(Policy):
         self._rule_settings = [self.exploration, 1.0]
         # Cases in which the deeper test was right where the other was wrong, counted as disagreed.
         self._stored["mended"] = PairCounts(cascade)
-
-    def tell_totals(self, stage: int, times: int, disagreed: list[list[int]]) -> None:
-        """Refuse: how often outputs disagreed does not say which were right."""
-        raise OutputsError("label must be given: this learner cannot be told disagreement alone")
 
     def compiled_rule(self) -> CompiledRule:
         """Return the rule as simulations compile it."""

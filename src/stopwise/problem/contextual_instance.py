@@ -1,18 +1,20 @@
-"""Known truth with contexts: a law of contexts, and of label and outputs given a context."""
+"""Known truth with contexts: the law of label and outputs given a context."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import CascadeError, InstanceError
-from stopwise.problem.contextual_laws import ConditionalLaw, ContextLaw, checked_table
+from stopwise.problem.contextual_laws import LogisticLaw, checked_table
 
 N_AVERAGED = 20_000  # contexts drawn for an average over their law
 MAX_REDRAWS = 1_000  # of a context outside weak dominance; more are an error
+MAX_CORNERS = 1_024  # of the contexts, on which a law is checked
 
 
 class ContextualCases(NamedTuple):
@@ -31,22 +33,21 @@ class ContextualInstance:
     """A cascade with contexts and the conditional law of label and outputs.
 
     Everything true of an `Instance` is true here given a context: error rates, the best stage,
-    gaps, weak dominance. Regret is measured against the best stage *for each context*.
+    gaps, weak dominance. Regret is measured against the best stage *for each context*. Features
+    are independent and uniform on [-1, 1].
 
     Parameters
     ----------
     law
-        The law of label and outputs given a context: `NestedErrors`, `LogisticPairs`, or another.
-    contexts
-        The law of contexts: `UniformContexts`, or another.
+        The law of label and outputs given a context: `NestedErrors` or `LogisticPairs`.
     cascade
         The tests and what they cost; a chain.
     only_weakly_dominant
         Draw contexts again for which weak dominance fails, so that it holds given every context.
 
-    >>> from stopwise.problem.contextual_laws import NestedErrors, UniformContexts
+    >>> from stopwise.problem.contextual_laws import NestedErrors
     >>> law = NestedErrors([[-2.0, 2.0]])  # test 2 corrects more where the feature is large
-    >>> world = ContextualInstance(law, UniformContexts(1), Cascade(costs=[0, 0.2]))
+    >>> world = ContextualInstance(law, Cascade(costs=[0, 0.2]))
     >>> world.best_stages([[-1.0], [1.0]])
     array([0, 1])
     """
@@ -54,34 +55,19 @@ class ContextualInstance:
     has_contexts = True
 
     def __init__(
-        self,
-        law: ConditionalLaw,
-        contexts: ContextLaw,
-        cascade: Cascade,
-        *,
-        only_weakly_dominant: bool = False,
+        self, law: LogisticLaw, cascade: Cascade, *, only_weakly_dominant: bool = False
     ) -> None:
         if not isinstance(cascade, Cascade):
             raise CascadeError(f"cascade must be a Cascade, got {cascade!r}")
-        if not isinstance(law, ConditionalLaw):
-            raise InstanceError(f"law must have n_features, is_wrong and chances, got {law!r}")
-        if not isinstance(contexts, ContextLaw):
-            raise InstanceError(
-                f"contexts must have n_features, draw and extremes, got {contexts!r}"
-            )
+        if not isinstance(law, LogisticLaw):
+            raise InstanceError(f"law must be NestedErrors or LogisticPairs, got {law!r}")
         if not cascade.is_chain:
             raise InstanceError(f"cascade must be a chain, got a tree: {cascade!r}")
         if law.is_wrong.shape[1] != cascade.n_stages:
             raise InstanceError(
                 f"law must have {cascade.n_stages} tests, got {law.is_wrong.shape[1]}"
             )
-        if law.n_features != contexts.n_features:
-            raise InstanceError(
-                f"law and contexts must have the same number of features, got {law.n_features} and "
-                f"{contexts.n_features}"
-            )
         self.law = law
-        self.contexts = contexts
         self.cascade = cascade
         self.only_weakly_dominant = bool(only_weakly_dominant)
         self._is_wrong = read_only(np.array(law.is_wrong, dtype=np.int64))
@@ -89,7 +75,7 @@ class ContextualInstance:
         differs = self._is_wrong[:, :, None] != self._is_wrong[:, None, :]
         self._differs = read_only(differs.reshape(len(differs), -1).astype(np.float64))
         # An invalid law is refused here, not in the middle of a run.
-        self._chances(contexts.extremes())
+        self._chances(self.extreme_contexts())
         self.draw_contexts(1_000, np.random.default_rng(0))
 
     def __repr__(self) -> str:
@@ -101,11 +87,14 @@ class ContextualInstance:
     @property
     def n_features(self) -> int:
         """The length of a context."""
-        return self.contexts.n_features
+        return self.law.n_features
 
     def extreme_contexts(self) -> FloatArray:
-        """Return contexts with the largest features that can be drawn; shape (n, d)."""
-        return self.contexts.extremes()
+        """Return the corners of the contexts, or a random sample if there are many."""
+        d = self.n_features
+        if 2**d > MAX_CORNERS:
+            return np.random.default_rng(0).choice([-1.0, 1.0], size=(MAX_CORNERS, d))
+        return np.array(list(product((-1.0, 1.0), repeat=d)))
 
     def error_rates(self, contexts: Any) -> FloatArray:
         """Return P(Y^k ≠ Y | x) for each context and test; shape (n, K)."""
@@ -160,7 +149,7 @@ class ContextualInstance:
 
     def _draw_contexts(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Draw contexts, and return with them the chances of each pattern."""
-        contexts = self.contexts.draw(n, rng)
+        contexts = rng.uniform(-1, 1, size=(n, self.n_features))
         chances = self._chances(contexts)
         if not self.only_weakly_dominant:
             return contexts, chances
@@ -168,7 +157,7 @@ class ContextualInstance:
         for _ in range(MAX_REDRAWS):
             if not len(bad):
                 return contexts, chances
-            contexts[bad] = self.contexts.draw(len(bad), rng)
+            contexts[bad] = rng.uniform(-1, 1, size=(len(bad), self.n_features))
             chances[bad] = self._chances(contexts[bad])
             bad = bad[~self._is_dominant(chances[bad])]
         raise InstanceError("some contexts must be weakly dominant, got none")

@@ -1,76 +1,22 @@
-"""Laws of contexts, and laws of label and outputs given a context."""
+"""Laws of label and outputs given a context, over a fixed table of patterns.
+
+The label is a fair coin, so outputs alone say nothing about it. A pattern says which tests are
+wrong.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
 from stopwise.cascade import TOLERANCE, FloatArray, IntArray, read_only
-from stopwise.checks import LARGEST_FEATURE, whole_number
+from stopwise.checks import LARGEST_FEATURE
 from stopwise.errors import InstanceError
 
 
-@runtime_checkable
-class ContextLaw(Protocol):
-    """The law of contexts."""
-
-    @property
-    def n_features(self) -> int:
-        """The length of a context."""
-
-    def draw(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw ``n`` contexts; shape (n, d)."""
-
-    def extremes(self) -> FloatArray:
-        """Return contexts at the edge, where probabilities are most likely to be invalid."""
-
-
-@runtime_checkable
-class ConditionalLaw(Protocol):
-    """The law of label and outputs given a context, over a fixed table of patterns.
-
-    The label is a fair coin, so outputs alone say nothing about it. A pattern says which tests are
-    wrong.
-    """
-
-    @property
-    def n_features(self) -> int:
-        """The length of a context."""
-
-    @property
-    def is_wrong(self) -> IntArray:
-        """The patterns, one per row: 1 where the test of the column is wrong; shape (R, K)."""
-
-    def chances(self, contexts: FloatArray) -> FloatArray:
-        """Return the probability of each pattern given each context; shape (n, R)."""
-
-
-@dataclass(frozen=True)
-class UniformContexts:
-    """Features that are independent and uniform on [-1, 1]."""
-
-    n_features: int
-
-    def __post_init__(self) -> None:
-        whole_number("n_features", self.n_features, InstanceError, least=1)
-
-    def draw(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """Draw ``n`` contexts; shape (n, d)."""
-        return rng.uniform(-1, 1, size=(n, self.n_features))
-
-    def extremes(self) -> FloatArray:
-        """Return the corners, a random sample of them beyond ten features."""
-        d = self.n_features
-        if d > 10:
-            return np.random.default_rng(0).choice([-1.0, 1.0], size=(1024, d))
-        return np.array(list(product((-1.0, 1.0), repeat=d)))
-
-
-@dataclass(frozen=True, init=False, eq=False)
-class LogisticLaw:
+class LogisticLaw(ABC):
     """Logistic coefficients and the error rate of the last test, which both laws below have.
 
     Parameters
@@ -81,28 +27,37 @@ class LogisticLaw:
         The error rate of the last test, whatever the context; below ``largest_error``.
     """
 
-    theta: FloatArray
-    last_error: float
-    largest_error: ClassVar[float] = 1.0
+    largest_error = 1.0
 
     def __init__(self, theta: Any, *, last_error: float = 0.05) -> None:
         table = checked_table("theta", theta)
-        if not table.size:
-            raise InstanceError(f"theta must be a finite table, not empty, got shape {table.shape}")
+        if not len(table) or table.shape[1] < 2:
+            raise InstanceError(
+                "theta must have rows with a constant and a feature or more, not empty, "
+                f"got shape {table.shape}"
+            )
         if isinstance(last_error, (bool, str)) or not 0 <= last_error < self.largest_error:
             raise InstanceError(
                 f"last_error must lie in [0, {self.largest_error:g}), got {last_error!r}"
             )
-        object.__setattr__(self, "theta", read_only(np.array(table)))
-        object.__setattr__(self, "last_error", float(last_error))
+        self.theta = read_only(np.array(table))
+        self.last_error = float(last_error)
 
     @property
     def n_features(self) -> int:
         """The length of a context."""
         return int(self.theta.shape[1]) - 1
 
+    @property
+    @abstractmethod
+    def is_wrong(self) -> IntArray:
+        """The patterns, one per row: 1 where the test of the column is wrong; shape (R, K)."""
 
-@dataclass(frozen=True, init=False, eq=False)
+    @abstractmethod
+    def chances(self, contexts: FloatArray) -> FloatArray:
+        """Return the probability of each pattern given each context; shape (n, R)."""
+
+
 class NestedErrors(LogisticLaw):
     """Strong dominance given x: right answers stay right, each step corrects σ(θ_i·x) of the cases.
 
@@ -125,7 +80,6 @@ class NestedErrors(LogisticLaw):
         return _checked_chances(np.vstack([none, corrections, all_wrong]).T, contexts)
 
 
-@dataclass(frozen=True, init=False, eq=False)
 class LogisticPairs(LogisticLaw):
     """Two or three tests of which every pair disagrees with probability σ(θ_ij·x), exactly.
 

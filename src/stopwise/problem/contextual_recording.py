@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ from stopwise.cascade import Cascade, FloatArray, read_only
 from stopwise.errors import InstanceError
 from stopwise.problem.contextual_instance import ContextualCases
 from stopwise.problem.contextual_laws import checked_table
-from stopwise.problem.instance import coded_outcomes
 from stopwise.problem.recording import Recording
 
 MIN_ROWS = 20  # of each context, to know its best stage
@@ -31,7 +28,7 @@ class ContextualRecording(Recording):
     Parameters
     ----------
     outputs, labels, cascade
-        As in `Recording`; labels are needed.
+        As in `Recording`.
     features
         The context of each row; shape (n, d), finite numbers.
     per_context
@@ -56,8 +53,6 @@ class ContextualRecording(Recording):
         *,
         per_context: bool = False,
     ) -> None:
-        if labels is None:
-            raise InstanceError("labels must be recorded for regret to be known, got none")
         super().__init__(outputs, labels, cascade)
         if not cascade.is_chain:
             raise InstanceError(f"cascade must be a chain, got a tree: {cascade!r}")
@@ -67,33 +62,7 @@ class ContextualRecording(Recording):
                 f"features must have shape ({len(self)}, d), got {self.features.shape}"
             )
         self.per_context = bool(per_context)
-        codes, _ = coded_outcomes(self.labels, self.outputs, cascade.n_stages)
-        self._labels, self._codes = codes[:, 0], codes[:, 1:]
         self._gaps = read_only(self._gaps_per_context() if per_context else self._excess())
-
-    @classmethod
-    def from_csv(
-        cls,
-        path: str | Path,
-        cascade: Cascade,
-        *,
-        features: Sequence[str] = (),
-        per_context: bool = False,
-        **columns: Any,
-    ) -> ContextualRecording:
-        """Read a file as `Recording.from_csv` does, with ``features``, columns of numbers, as well.
-
-        ``columns`` are ``label`` and ``tests``; the tests have to be named.
-        """
-        if columns.get("tests") is None or not features:
-            raise InstanceError(f"tests and features of {path} must be named, column by column")
-        answers = Recording.from_csv(path, cascade, **columns)
-        # Read like the answers of tests, then used as numbers.
-        free = Cascade([0.0] * len(features))
-        numbers = Recording.from_csv(path, free, label=None, tests=features)
-        return cls(
-            answers.outputs, answers.labels, numbers.outputs, cascade, per_context=per_context
-        )
 
     def __repr__(self) -> str:
         return (
@@ -113,7 +82,7 @@ class ContextualRecording(Recording):
     @cached_property
     def row_costs(self) -> FloatArray:
         """What stopping each row at each stage cost, price and error; shape (n, K)."""
-        wrong = self._codes != self._labels[:, None]
+        wrong = self._codes[:, 1:] != self._codes[:, :1]
         return read_only(wrong + self.cascade.cumulative_costs)
 
     @property
@@ -129,9 +98,8 @@ class ContextualRecording(Recording):
     def draw(self, n: int, rng: np.random.Generator) -> ContextualCases:
         """Draw ``n`` rows with replacement."""
         rows = rng.integers(len(self), size=n)
-        return ContextualCases(
-            self.features[rows], self._labels[rows], self._codes[rows], self._gaps[rows]
-        )
+        codes = self._codes[rows]
+        return ContextualCases(self.features[rows], codes[:, 0], codes[:, 1:], self._gaps[rows])
 
     def _excess(self) -> FloatArray:
         return self.row_costs - self.row_costs[:, [self.best_fixed_stage]]

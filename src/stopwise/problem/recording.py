@@ -1,10 +1,9 @@
-"""Recorded cases to learn from: a table of outputs, and labels if there are any."""
+"""Recorded cases to learn from: a table of outputs with their labels."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from stopwise.cascade import Cascade, read_only
 from stopwise.checks import known_name
 from stopwise.errors import InstanceError
-from stopwise.problem.instance import Instance
+from stopwise.problem.instance import Instance, coded_outcomes
 from stopwise.reading import open_log
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
@@ -24,14 +23,14 @@ class Recording:
     """A table of recorded outputs, one row per case, from which rows are drawn with replacement.
 
     This is how Section 7 runs its online learners on real data. Drawing rows with replacement is
-    drawing from the empirical law, so its `instance` gives all true quantities of a recording.
+    drawing from the empirical law, so its ``instance`` gives all true quantities of a recording.
 
     Parameters
     ----------
     outputs
         The outputs of the tests; shape (n, K). Any hashable values, none missing.
     labels
-        The right answers, shape (n,), or ``None`` if there are none: then there is no regret.
+        The right answers, without which regret is not known; shape (n,).
     cascade
         The tests and what they cost.
 
@@ -43,43 +42,28 @@ class Recording:
     has_contexts = False
 
     def __init__(self, outputs: Any, labels: Any, cascade: Cascade) -> None:
-        table = _table(outputs)
-        if table.ndim != 2 or table.shape[1] != cascade.n_stages or not len(table):
-            raise InstanceError(
-                f"outputs must have shape (n, {cascade.n_stages}) with n >= 1, got {table.shape}"
-            )
-        self.outputs = table
-        self.labels = None if labels is None else _table(labels)
+        if labels is None:
+            raise InstanceError("labels must be recorded for regret to be known, got none")
+        self.outputs = _table(outputs)
+        self.labels = _table(labels)
         self.cascade = cascade
-        if self.labels is not None:
-            if self.labels.shape != (len(table),):
-                raise InstanceError(
-                    f"labels must have one entry for each of the {len(table)} rows, "
-                    f"got shape {self.labels.shape}"
-                )
-            _check_common_values(self.instance)
+        # Rows (label, outputs…) of indices into the classes.
+        self._codes, classes = coded_outcomes(self.labels, self.outputs, cascade.n_stages)
+        self.instance = Instance._build(self._codes, np.ones(len(self)), classes, cascade)
+        _check_common_values(self.instance)
 
     def __len__(self) -> int:
         return len(self.outputs)
 
     def __repr__(self) -> str:
-        label_note = "no labels" if self.labels is None else "labelled"
-        return f"Recording({len(self)} cases, {self.cascade.n_stages} stages, {label_note})"
+        return f"Recording({len(self)} cases, {self.cascade.n_stages} stages)"
 
-    @cached_property
-    def instance(self) -> Instance:
-        """The empirical law of the recorded cases."""
-        if self.labels is None:
-            raise InstanceError("labels must be recorded for regret to be known, got none")
-        return Instance.from_outcomes(self.labels, self.outputs, self.cascade)
-
-    @classmethod
+    @staticmethod
     def from_csv(
-        cls,
         path: str | Path,
         cascade: Cascade,
         *,
-        label: str | None = "y",
+        label: str = "y",
         tests: Sequence[str] | None = None,
     ) -> Recording:
         """Read a file with one column per test and one for the label; `open_log` lists the formats.
@@ -93,13 +77,13 @@ class Recording:
         cascade
             The tests and what they cost.
         label
-            The column of the right answer; ``None`` if there is none.
+            The column of the right answer.
         tests
             The columns of the tests, in order; by default all but the label's.
         """
         log = open_log(path, tests=tests)
         names = log.columns
-        if label is not None and tests is None:
+        if tests is None:
             if label not in names and all(_NUMBER.fullmatch(name) for name in names):
                 raise InstanceError(f"{path} must start with a header, got {', '.join(names)}")
             known_name(f"label of {path}", label, names, InstanceError)
@@ -111,8 +95,8 @@ class Recording:
                 f"tests of {path} must be {cascade.n_stages} columns, one per stage, "
                 f"got {len(log.columns)}: {', '.join(log.columns)}"
             )
-        columns = [*log.columns, *([] if label is None else [label])]
-        rows = log.rows(*columns[cascade.n_stages :])
+        columns = [*log.columns, label]
+        rows = log.rows(label)
         for number, row in enumerate(rows, start=1):
             if None in row:
                 raise InstanceError(
@@ -123,8 +107,7 @@ class Recording:
         answers = np.array([[*map(_answer, row)] for row in rows], dtype=object)
         if not len(answers):
             raise InstanceError(f"{path} must have at least one row under its header, got none")
-        labels = None if label is None else answers[:, -1]
-        return cls(answers[:, : cascade.n_stages], labels, cascade)
+        return Recording(answers[:, :-1], answers[:, -1], cascade)
 
 
 def _table(values: Any) -> Any:

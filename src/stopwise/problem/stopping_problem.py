@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from stopwise.cascade import TOLERANCE, IntArray
-from stopwise.checks import whole_number
 from stopwise.errors import InstanceError
 from stopwise.patterns import Pattern, agreement
 from stopwise.problem.instance import Instance
@@ -66,7 +65,6 @@ class StoppingProblem:
         patterns = [tuple(row) for row in instance.outputs.tolist()]
         self._patterns = [agreement(row) for row in patterns] if pooled else patterns
         self.prefixes: dict[Pattern, Prefix] = {}
-        self._rows: dict[Pattern, IntArray] = {}
         rows_of: dict[Pattern, list[int]] = {}
         for r, row in enumerate(self._patterns):
             rows_of.setdefault(row[:1], []).append(r)
@@ -76,7 +74,6 @@ class StoppingProblem:
 
     def _add(self, prefix: Pattern, rows: IntArray) -> Prefix:
         instance, stage = self.instance, len(prefix) - 1
-        self._rows[prefix] = rows
         weights = instance.probabilities[rows]
         chance = float(weights.sum())
         error = float(weights @ ~instance.is_right[rows, stage]) / chance
@@ -118,14 +115,6 @@ class StoppingProblem:
                 total += node.chance * (float(C[len(prefix) - 1]) + node.error)
         return total
 
-    def after(self, prefix: Pattern, test: int) -> tuple[Pattern, ...]:
-        """Return the prefixes that follow if ``test``, the next one, is run."""
-        return self.prefixes[prefix].children if prefix else self.first
-
-    def error_of(self, prefix: Pattern, answer: int) -> float:
-        """Return the chance that ``answer``, a code, is wrong given a prefix."""
-        return error_among(self.instance, self._rows[prefix], answer)
-
     @cached_property
     def best_cost(self) -> float:
         """The least cost + error of any rule."""
@@ -157,24 +146,3 @@ def check_chain(instance: Instance) -> None:
     """Refuse an instance on a tree."""
     if not instance.cascade.is_chain:
         raise InstanceError(f"instance must be on a chain, got {instance.cascade!r}")
-
-
-def error_among(instance: Instance, rows: IntArray, answer: int) -> float:
-    """Return the chance that ``answer``, a code, is wrong given one of some patterns."""
-    weights = instance.probabilities[rows]
-    wrong = float(weights @ (instance.labels[rows] != answer) / weights.sum())
-    return min(wrong, 1.0)  # sums are rounded
-
-
-def shortened(instance: Instance, n_stages: int) -> Instance:
-    """Return the law of the first ``n_stages`` tests alone, with their prices.
-
-    A rule that stops only where going on cannot gain, whatever the labels are, never costs more on
-    them than running all of them on every case.
-    """
-    whole = instance.cascade
-    K = whole_number("n_stages", n_stages, InstanceError, least=1)
-    if whole.n_stages < K or not whole.is_chain:
-        raise InstanceError(f"n_stages must be at most {whole.n_stages}, on a chain, got {K}")
-    codes = np.column_stack([instance.labels, instance.outputs[:, :K]])
-    return Instance._build(codes, instance.probabilities, instance.classes, whole.cut(K - 1))

@@ -113,7 +113,7 @@ class LiveCascade:
 
         With a ``key`` it is counted once, however often it is told; the return value says whether
         anything was counted now. Other outputs under the same key are refused; with ``amend`` they
-        replace those told before, within an epoch. ``is_random`` says that how far the case went
+        replace those told before in the same epoch. ``is_random`` says that how far the case went
         did not depend on its outputs, as for a stage that `ask` chose before it.
         """
         _, pattern = check_outputs(outputs, self.learning.cascade)
@@ -122,8 +122,9 @@ class LiveCascade:
             tell = KeyedTell(self.name, key, case_text(pattern), amends=amend)
             (outcome,) = self.worker.tell_keyed([tell])
             if outcome is Outcome.CONFLICT:
+                late = ", in an earlier epoch, and can no longer be amended" if amend else ""
                 raise OutputsError(
-                    f"case {key!r} was told before with other outputs, got {pattern!r}"
+                    f"case {key!r} was told before with other outputs{late}, got {pattern!r}"
                 )
             if outcome is Outcome.REPEATED:
                 return False

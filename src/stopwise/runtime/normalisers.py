@@ -63,7 +63,7 @@ def numbers(tolerance: float = 0.0) -> Normalise:
             return None
         if not math.isfinite(number):
             return None
-        return round(number / tolerance) * tolerance + 0.0 if tolerance else number + 0.0
+        return round(number / tolerance) * tolerance if tolerance else number + 0.0  # -0 is 0
 
     return normalise
 

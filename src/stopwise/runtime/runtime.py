@@ -23,7 +23,7 @@ from stopwise.runtime.live_cascade import LiveCascade
 from stopwise.runtime.normalisers import Normalise, plain_value
 from stopwise.runtime.result import Result, explain
 from stopwise.runtime.stage_list import StageList
-from stopwise.store import Store, Worker, WorkerSettings
+from stopwise.store import Store, Worker
 
 logger = logging.getLogger("stopwise.runtime")
 
@@ -44,7 +44,8 @@ class Runtime(LiveCascade):
     policy
         ``"beliefs"``, ``"resolve"``, a policy, or a function that makes one for a cascade.
     store
-        A URL, a `Store`, or a `Worker` of this process; in memory by default.
+        A URL, a `Store`, or a `Worker` of this process, which has settings of its own; in memory by
+        default.
     shadow
         The share of cases whose later stages are run too, after the answer was given.
     on_failure
@@ -60,8 +61,6 @@ class Runtime(LiveCascade):
         Which cases to keep for labelling, and whether to buy labels.
     on_alarm
         Called with every `Alarm`, after it was logged.
-    sharing
-        How often counts are exchanged with the store, and how much is kept in between.
     seed
         The seed of the generator that draws the shadow cases.
     clock
@@ -83,7 +82,6 @@ class Runtime(LiveCascade):
         monitor: MonitorSettings | None = None,
         labels: LabelSettings | None = None,
         on_alarm: Callable[[Alarm], None] | None = None,
-        sharing: WorkerSettings | None = None,
         seed: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -108,11 +106,10 @@ class Runtime(LiveCascade):
             continues_after_failure=on_failure == "next",
             speculate=speculate,
         )
-        worker = (
-            store if isinstance(store, Worker) else Worker(store, clock=clock, settings=sharing)
-        )
+        make_policy = policy_maker(policy)
+        worker = store if isinstance(store, Worker) else Worker(store, clock=clock)
         cascade, is_shared = engine.stages.cascade(price), store != "memory://"
-        learning = Learning(worker, name, cascade, policy_maker(policy), is_shared=is_shared)
+        learning = Learning(worker, name, cascade, make_policy, is_shared=is_shared)
         super().__init__(
             engine, learning, mistake_cost=price, monitor=monitor, on_alarm=on_alarm, clock=clock
         )
@@ -122,7 +119,9 @@ class Runtime(LiveCascade):
         self._rng = random.Random(seed)
         self._sync_task: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
-        if worker is not store:  # a program that shares a worker records the version itself
+        record = worker.store.cascade(name)
+        is_recorded = record is not None and record.description == self.cascade.to_state()
+        if worker is not store or not is_recorded:  # a worker may serve several runtimes in turn
             self.events.version("started", self.cascade)
 
     async def __aenter__(self) -> Self:

@@ -17,14 +17,14 @@ from stopwise.serve import audit_trail, messages
 from stopwise.serve.api import Json, host_of
 from stopwise.serve.host import runs_elsewhere, runs_here
 from stopwise.serve.problems import ProblemError
-from stopwise.serve.views import cascade_view
+from stopwise.serve.views import read_cascade
 
 
 async def create_cascade(request: Request, new: messages.NewCascade) -> Response:
     """Add a cascade whose stages run elsewhere."""
     cascade = Cascade(new.costs, new.mistake_cost, new.names)
     runtime = await asyncio.to_thread(host_of(request).create, new.name, cascade, new.policy)
-    return Json(await asyncio.to_thread(cascade_view, runtime), 201)
+    return Json(await asyncio.to_thread(read_cascade, runtime), 201)
 
 
 async def change(request: Request, new: messages.Change) -> Response:
@@ -70,7 +70,7 @@ async def remove_stage(request: Request) -> Response:
 async def _apply(request: Request, work: Callable[[Runtime], None]) -> dict[str, Any]:
     """Change the cascade that the path names; return its new view."""
     host, name = host_of(request), request.path_params["name"]
-    return await asyncio.to_thread(lambda: cascade_view(host.change(name, work)))
+    return await asyncio.to_thread(lambda: read_cascade(host.change(name, work)))
 
 
 def _check_runs_elsewhere(runtime: Runtime) -> None:

@@ -1,10 +1,10 @@
-"""The HTTP API for asking, telling and reading: one function a route."""
+"""The HTTP API for asking, telling and labelling: one function a route."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from functools import cache
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import cache, wraps
 from typing import Any
 
 import msgspec
@@ -13,17 +13,9 @@ from starlette.responses import Response, StreamingResponse
 
 from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
-from stopwise.serve import messages
+from stopwise.serve import messages, views
 from stopwise.serve.host import Host, ToldCase, runs_here
 from stopwise.serve.problems import BROKEN_RULE, ProblemError, broken_rule
-from stopwise.serve.views import (
-    cascade_view,
-    cases_view,
-    events_view,
-    history_view,
-    live_view,
-    what_if,
-)
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 _decoder = cache(msgspec.json.Decoder)
@@ -72,16 +64,23 @@ def runtime_of(request: Request) -> Runtime:
     return host_of(request).find(request.path_params["name"])
 
 
+def of_cascade(function: Callable[..., Any]) -> Callable[..., Awaitable[Response]]:
+    """Return a handler that calls a function of the cascade that the path names, in a thread."""
+
+    @wraps(function)
+    async def handler(request: Request, *message: Any) -> Response:
+        return Json(await asyncio.to_thread(function, runtime_of(request), *message))
+
+    return handler
+
+
 async def list_cascades(request: Request) -> Response:
     """All cascades, with their stages and prices."""
     host = host_of(request)
-    views = await asyncio.to_thread(lambda: [cascade_view(host.find(name)) for name in host.names])
-    return Json({"cascades": views})
-
-
-async def read_cascade(request: Request) -> Response:
-    """One cascade, with its stages and prices."""
-    return Json(await asyncio.to_thread(cascade_view, runtime_of(request)))
+    cascades = await asyncio.to_thread(
+        lambda: [views.read_cascade(host.find(name)) for name in host.names]
+    )
+    return Json({"cascades": cascades})
 
 
 async def ask(request: Request, message: messages.Ask) -> Response:
@@ -99,7 +98,10 @@ async def tell(request: Request, case: messages.Tell) -> Response:
     (outcome,) = await host_of(request).tell([_told_case(runtime_of(request), case)])
     if outcome == "conflict":
         raise ProblemError(
-            409, "The key belongs to another case", f"got {case.key!r} with other outputs"
+            409,
+            "The key belongs to another case",
+            f"got {case.key!r} with other outputs"
+            + (", and it was counted in an earlier epoch" if case.amend else ""),
         )
     return Json({"outcome": outcome})
 
@@ -159,51 +161,25 @@ def result_view(result: Result, runtime: Runtime) -> dict[str, Any]:
     }
 
 
-async def wanted_labels(request: Request, query: messages.WantedLabels) -> Response:
+@of_cascade
+def wanted_labels(runtime: Runtime, query: messages.WantedLabels) -> dict[str, Any]:
     """Cases whose labels would help most; without their outputs, so that labels are blind."""
-    runtime = runtime_of(request)
     cases = [
         {
             "key": case.key,
             "case": case.case,
             **({"outputs": list(case.outputs)} if query.outputs else {}),
         }
-        for case in await asyncio.to_thread(runtime.labels.wanted, min(query.n, 1000))
+        for case in runtime.labels.wanted(min(query.n, 1000))
     ]
-    return Json({"cases": cases, "n_labels": runtime.labels.n_labels})
+    return {"cases": cases, "n_labels": runtime.labels.n_labels}
 
 
-async def add_label(request: Request, new: messages.NewLabel) -> Response:
+@of_cascade
+def add_label(runtime: Runtime, new: messages.NewLabel) -> dict[str, Any]:
     """Add the right answer of a case that was kept."""
-    runtime = runtime_of(request)
-    await asyncio.to_thread(runtime.labels.add, new.key, new.label)
-    return Json({"n_labels": runtime.labels.n_labels})
-
-
-async def certificate(request: Request) -> Response:
-    """What the choice of stage rests on, for policies that can prove it."""
-    policy = runtime_of(request).learning.policy
-    if not hasattr(policy, "certificate"):
-        raise ProblemError(
-            404, "There is no certificate", f"{type(policy).__name__} decides by belief, not proof"
-        )
-    return Json({"text": str(policy.certificate())})
-
-
-async def events(request: Request) -> Response:
-    """Changes by the owner, alarms and epochs, oldest first."""
-    store, name = host_of(request).store, runtime_of(request).name
-    return Json({"events": await asyncio.to_thread(events_view, store, name)})
-
-
-async def export(request: Request) -> Response:
-    """All cases of the current epoch with their counts."""
-    return Json({"cases": cases_view(runtime_of(request))})
-
-
-async def live(request: Request) -> Response:
-    """What the dashboard shows of a cascade at this moment."""
-    return Json(await asyncio.to_thread(live_view, runtime_of(request)))
+    runtime.labels.add(new.key, new.label)
+    return {"n_labels": runtime.labels.n_labels}
 
 
 async def stream(request: Request) -> StreamingResponse:
@@ -212,18 +188,8 @@ async def stream(request: Request) -> StreamingResponse:
 
     async def events() -> AsyncIterator[bytes]:
         while not host.is_closing and not await request.is_disconnected():
-            view = await asyncio.to_thread(live_view, host.find(name))
+            view = await asyncio.to_thread(views.live, host.find(name))
             yield b"data: " + _encode(view) + b"\n\n"
             await host.wait(STREAM_SECONDS)
 
     return StreamingResponse(events(), media_type="text/event-stream")
-
-
-async def history(request: Request) -> Response:
-    """Cases by stage and their cost over time."""
-    return Json(await asyncio.to_thread(history_view, runtime_of(request)))
-
-
-async def if_a_mistake_cost(request: Request, query: messages.WhatIf) -> Response:
-    """The best single stage at another price of a mistake."""
-    return Json(await asyncio.to_thread(what_if, runtime_of(request), query.mistake_cost))

@@ -18,7 +18,8 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp
 
-from stopwise.serve import admin, api, audit_trail, messages, pages
+from stopwise.serve import admin, api, audit_trail, messages, pages, views
+from stopwise.serve.api import of_cascade
 from stopwise.serve.chat_api import complete, list_models
 from stopwise.serve.fast_path import FastPath
 from stopwise.serve.host import Host
@@ -48,20 +49,22 @@ ROUTES = [
     Endpoint("GET", "/v1/models", "read", list_models),
     Endpoint("GET", BASE, "read", api.list_cascades),
     Endpoint("POST", BASE, "admin", admin.create_cascade, body=messages.NewCascade),
-    Endpoint("GET", ONE, "read", api.read_cascade),
+    Endpoint("GET", ONE, "read", of_cascade(views.read_cascade)),
     Endpoint("PATCH", ONE, "admin", admin.change, body=messages.Change),
     Endpoint("POST", f"{ONE}/stages", "admin", admin.add_stage, body=messages.NewStage),
     Endpoint("DELETE", f"{ONE}/stages/{{stage}}", "admin", admin.remove_stage),
     Endpoint("GET", f"{ONE}/labels", "tell", api.wanted_labels, query=messages.WantedLabels),
     Endpoint("POST", f"{ONE}/labels", "tell", api.add_label, body=messages.NewLabel),
     Endpoint("GET", f"{ONE}/report", "read", pages.report, query=messages.ReportFormat),
-    Endpoint("GET", f"{ONE}/certificate", "read", api.certificate),
-    Endpoint("GET", f"{ONE}/events", "read", api.events),
-    Endpoint("GET", f"{ONE}/export", "admin", api.export),
-    Endpoint("GET", f"{ONE}/live", "read", api.live),
+    Endpoint("GET", f"{ONE}/certificate", "read", of_cascade(views.certificate)),
+    Endpoint("GET", f"{ONE}/events", "read", of_cascade(views.events)),
+    Endpoint("GET", f"{ONE}/export", "admin", of_cascade(views.export)),
+    Endpoint("GET", f"{ONE}/live", "read", of_cascade(views.live)),
     Endpoint("GET", f"{ONE}/stream", "read", api.stream),
-    Endpoint("GET", f"{ONE}/history", "read", api.history),
-    Endpoint("GET", f"{ONE}/what-if", "read", api.if_a_mistake_cost, query=messages.WhatIf),
+    Endpoint("GET", f"{ONE}/history", "read", of_cascade(views.history)),
+    Endpoint(
+        "GET", f"{ONE}/what-if", "read", of_cascade(views.if_a_mistake_cost), query=messages.WhatIf
+    ),
     Endpoint("POST", "/api/audit", "read", pages.audit_file, query=messages.AuditFile),
     Endpoint("GET", "/metrics", "read", _metrics),
     Endpoint("GET", "/api/tokens", "admin", admin.list_tokens),
@@ -127,11 +130,14 @@ def _handler(endpoint: Endpoint, needs_token: bool) -> Handler:
 
     async def handle(request: Request) -> Response:
         who = await _token_id(request, scope) if needs_token else "local"
+        message: Any = None
         if body is not None:
-            arguments = [await api.body_of(request, body)]
+            message = await api.body_of(request, body)
+            response = await answer(request, message)
+        elif query is not None:
+            response = await answer(request, api.query_of(request, query))
         else:
-            arguments = [] if query is None else [api.query_of(request, query)]
-        response = await answer(request, *arguments)
+            response = await answer(request)
         if is_change:
             await asyncio.to_thread(
                 audit_trail.write,
@@ -139,7 +145,7 @@ def _handler(endpoint: Endpoint, needs_token: bool) -> Handler:
                 request.path_params.get("name", ""),
                 who=who,
                 did=f"{endpoint.method} {request.url.path}",
-                asked=msgspec.to_builtins(arguments[0]) if arguments else None,
+                asked=msgspec.to_builtins(message),
                 request_id=request.scope["request_id"],
             )
         return response

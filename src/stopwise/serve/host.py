@@ -106,7 +106,6 @@ class Host:
             if name in self._runtimes or (record is not None and record.version):
                 raise ProblemError(409, "The cascade exists already", f"got {name!r}")
             runtime = self._runtime(name, cascade, policy)
-            runtime.events.version("started", runtime.cascade)
             runtime.events.record("policy", {"policy": policy})
             self._runtimes[name] = runtime
             return runtime
@@ -224,7 +223,6 @@ class Host:
         runtime = Runtime(**{**settings, "name": name, "store": self.worker})
         if not is_unchanged:
             events.put_state("configured", state)
-            events.version("started", runtime.cascade)
         return runtime
 
     def _from_state(self, name: str, state: Mapping[str, Any]) -> Runtime:

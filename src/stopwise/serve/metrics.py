@@ -7,7 +7,7 @@ from typing import Any
 
 from stopwise.policies.certificate import Status
 from stopwise.serve.host import Host
-from stopwise.serve.views import live_view
+from stopwise.serve.views import live
 
 Sample = tuple[dict[str, str], float]
 
@@ -39,7 +39,7 @@ def metrics(host: Host) -> str:
     """Return all metrics of all cascades."""
     samples: dict[str, list[Sample]] = {name: [] for name in FAMILIES}
     for cascade in host.names:
-        for name, labels, value in _samples(live_view(host.find(cascade))):
+        for name, labels, value in _samples(live(host.find(cascade))):
             samples[name].append(({"cascade": cascade, **labels}, value))
     lines = []
     for name, (kind, text) in FAMILIES.items():

@@ -144,7 +144,10 @@ class RequestGuard:
 
 @lru_cache(100)
 def _is_local_name(host: bytes) -> bool:
-    return is_loopback(urlsplit(f"//{host.decode('latin-1')}").hostname or "")
+    try:
+        return is_loopback(urlsplit(f"//{host.decode('latin-1')}").hostname or "")
+    except ValueError:  # such as a bracket that is not closed
+        return False
 
 
 def _too_large(max_bytes: int) -> ProblemError:

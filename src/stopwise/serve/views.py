@@ -1,4 +1,7 @@
-"""Views of a cascade: plain data for the API, the dashboard and the metrics."""
+"""Views of a cascade: plain data for the API, the dashboard and the metrics.
+
+The first line of each docstring is what the OpenAPI document says of the route.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,15 @@ from stopwise.disagreement import sound_stage
 from stopwise.runtime.case_patterns import to_table
 from stopwise.runtime.runtime import Runtime
 from stopwise.serve.host import runs_here
-from stopwise.store import Store, read_case
+from stopwise.serve.messages import WhatIf
+from stopwise.serve.problems import ProblemError
+from stopwise.store import read_case
 
 MAX_BUCKETS = 500  # in a chart, the newest
 
 
-def cascade_view(runtime: Runtime) -> dict[str, Any]:
-    """Return a cascade with its stages and prices."""
+def read_cascade(runtime: Runtime) -> dict[str, Any]:
+    """One cascade, with its stages and prices."""
     cascade = runtime.cascade
     record = runtime.worker.store.cascade(runtime.name)
     return {
@@ -36,8 +41,8 @@ def cascade_view(runtime: Runtime) -> dict[str, Any]:
     }
 
 
-def live_view(runtime: Runtime) -> dict[str, Any]:
-    """Return what is known of a cascade now: traffic, disagreement, beliefs, alarms."""
+def live(runtime: Runtime) -> dict[str, Any]:
+    """What the dashboard shows of a cascade at this moment."""
     cascade, policy = runtime.cascade, runtime.learning.policy
     patterns = runtime.learning.patterns()
     K = cascade.n_stages
@@ -62,7 +67,7 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
     now = store.now()
     leases = [w.lease_until - now for w in store.workers() if not w.is_closed]
     return {
-        **cascade_view(runtime),
+        **read_cascade(runtime),
         "n_cases": n,
         "stopped": stopped,
         "missing": missing,
@@ -102,29 +107,41 @@ def live_view(runtime: Runtime) -> dict[str, Any]:
     }
 
 
-def events_view(store: Store, name: str) -> list[dict[str, Any]]:
-    """Return changes by the owner, alarms and epochs, oldest first."""
+def certificate(runtime: Runtime) -> dict[str, Any]:
+    """What the choice of stage rests on, for policies that can prove it."""
+    policy = runtime.learning.policy
+    if not hasattr(policy, "certificate"):
+        raise ProblemError(
+            404, "There is no certificate", f"{type(policy).__name__} decides by belief, not proof"
+        )
+    return {"text": str(policy.certificate())}
+
+
+def events(runtime: Runtime) -> dict[str, Any]:
+    """Changes by the owner, alarms and epochs, oldest first."""
     events = [
         {"what": "epoch began", **record.body, "kind": record.kind, "at": record.at}
         for kind in ("event", "alarm", "epoch")
-        for record in store.records(kind, name)
+        for record in runtime.worker.store.records(kind, runtime.name)
     ]
-    return sorted(events, key=lambda event: float(event["at"]))
+    return {"events": sorted(events, key=lambda event: float(event["at"]))}
 
 
-def cases_view(runtime: Runtime) -> list[dict[str, Any]]:
-    """Return all cases of the current epoch with their counts."""
+def export(runtime: Runtime) -> dict[str, Any]:
+    """All cases of the current epoch with their counts."""
     totals = runtime.learning.counts.totals()
-    return [
+    cases = [
         {"outputs": list(read_case(text).outputs), "times": times}
         for text, times in sorted(totals.items())
     ]
+    return {"cases": cases}
 
 
-def history_view(runtime: Runtime) -> dict[str, Any]:
-    """Return cases by stage and their cost in each time bucket, all epochs, oldest first.
+def history(runtime: Runtime) -> dict[str, Any]:
+    """Cases by stage and their cost over time.
 
-    A bucket that is not over yet is left out, unless there are too few for a curve.
+    There is one entry per time bucket, in all epochs, oldest first. A bucket that is not over yet
+    is left out, unless there are too few for a curve.
     """
     K = runtime.cascade.n_stages
     cumulative = _cumulative_prices(runtime.cascade)
@@ -141,13 +158,13 @@ def history_view(runtime: Runtime) -> dict[str, Any]:
     return {"at": buckets, "stopped": stopped_at, "cost_per_1000": costs}
 
 
-def what_if(runtime: Runtime, mistake_cost: float) -> dict[str, Any]:
-    """Return the best single stage at another mistake cost, by belief if there is one.
+def if_a_mistake_cost(runtime: Runtime, query: WhatIf) -> dict[str, Any]:
+    """The best single stage at another price of a mistake.
 
     Stages out of service are left out. While error rates are not known, the stage is the one that
     is sound by how often the stages disagree, over cases that were stopped early, too.
     """
-    cascade = Cascade(runtime.cascade.prices, mistake_cost, runtime.cascade.names)
+    cascade = Cascade(runtime.cascade.prices, query.mistake_cost, runtime.cascade.names)
     table = to_table(runtime.learning.patterns(), cascade)
     model = getattr(runtime.learning.policy, "model", None)
     stages = [k for k in range(cascade.n_stages) if k not in runtime.engine.distrusted]
@@ -155,7 +172,7 @@ def what_if(runtime: Runtime, mistake_cost: float) -> dict[str, Any]:
         stage = sound_stage(completed_disagreement(table), cascade)
         best = cascade.n_stages - 1 if stage is None else stage
         return {"stage": max([k for k in stages if k <= best] or [0]), "costs_per_1000": None}
-    costs = 1000 * mistake_cost * stage_costs(model, table, cascade)
+    costs = 1000 * query.mistake_cost * stage_costs(model, table, cascade)
     costs_in_use = [float(cost) if k in stages else None for k, cost in enumerate(costs)]
     return {"stage": min(stages, key=lambda k: float(costs[k])), "costs_per_1000": costs_in_use}
 

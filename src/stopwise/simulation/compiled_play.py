@@ -13,7 +13,7 @@ from stopwise.problem.contextual_instance import ContextualCases
 from stopwise.simulation import kernels
 from stopwise.simulation.compiled import kernel
 from stopwise.simulation.draws import row_key
-from stopwise.simulation.played import Played
+from stopwise.simulation.job import Played
 
 if TYPE_CHECKING:  # a world makes its player
     from stopwise.simulation.world import World

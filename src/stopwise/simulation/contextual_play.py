@@ -23,7 +23,7 @@ from stopwise.simulation import kernels
 from stopwise.simulation.compiled import kernel
 from stopwise.simulation.compiled_play import CompiledPlay
 from stopwise.simulation.events import checked_stage
-from stopwise.simulation.played import Played
+from stopwise.simulation.job import Played
 
 # Cases are drawn in blocks of this size whatever the horizon, so that a shorter run is the first
 # part of a longer one.
@@ -67,7 +67,10 @@ class CaseWorld:
                 f"policy must be for contexts of {self.environment.n_features} features, "
                 f"got one for {policy.n_features}"
             )
-        check_contexts(policy, self.environment.extreme_contexts())
+        contexts = self.environment.extreme_contexts()
+        fits = np.abs(contexts) <= policy._largest
+        if not fits.all():
+            policy._checked_context(contexts[int(np.argmin(fits.all(axis=1)))])
 
     def blocks(self, n: int, rng: np.random.Generator) -> Iterator[ContextualCases]:
         """Yield n cases in blocks."""
@@ -122,7 +125,6 @@ def compiled_stages(
     policy: ContextualPolicy, rule: ContextualRule, cases: ContextualCases
 ) -> IntArray:
     """Return the same as `asked_stages` for a contextual policy, by a kernel."""
-    check_contexts(policy, cases.contexts)
     model = policy._new_model()
     model.fill(policy._model.to_state())
     n, K = cases.outputs.shape
@@ -156,22 +158,9 @@ def asked_stages(policy: Any, cases: ContextualCases) -> IntArray:
     for context, row, label in zip(
         cases.contexts.tolist(), cases.outputs.tolist(), cases.labels.tolist(), strict=True
     ):
-        stage = checked_stage(
-            policy, policy.ask(context) if policy.needs_context else policy.ask(), K
-        )
-        outputs = row[: stage + 1]
-        if policy.needs_context:
-            policy.tell(outputs, context)
-        elif policy.needs_label:
-            policy.tell(outputs, label=label)
-        else:
-            policy.tell(outputs)
+        given = (context,) if policy.needs_context else ()
+        stage = checked_stage(policy, policy.ask(*given), K)
+        truth = {"label": label} if policy.needs_label else {}
+        policy.tell(row[: stage + 1], *given, **truth)
         stages.append(stage)
     return np.array(stages, dtype=np.int64)
-
-
-def check_contexts(policy: ContextualPolicy, contexts: FloatArray) -> None:
-    """Refuse contexts that the policy would refuse if it were asked with them one by one."""
-    fits = np.abs(contexts) <= policy._largest  # false for NaN as well
-    if not fits.all():
-        policy._checked_context(contexts[int(np.argmin(fits.all(axis=1)))])

@@ -9,7 +9,7 @@ import numpy as np
 from stopwise.cascade import IntArray
 from stopwise.errors import PolicyError
 from stopwise.policies.base import Policy
-from stopwise.simulation.played import Played
+from stopwise.simulation.job import Played
 
 if TYPE_CHECKING:  # a world makes its player
     from stopwise.simulation.world import View, World

@@ -85,7 +85,7 @@ def simulate(  # noqa: PLR0913  # all by keyword
     progress
         Whether to show a bar, on a terminal and after two seconds.
 
-    >>> from stopwise.policies import Resolve
+    >>> from stopwise import Resolve
     >>> from stopwise.problem.families import nested_errors
     >>> world = nested_errors(Cascade(costs=[0, 0.1, 0.1]))
     >>> trace = simulate(world, Resolve, horizon=10**6, replications=5, seed=1, checkpoints=3)

@@ -20,10 +20,10 @@ from stopwise.errors import PolicyError
 from stopwise.patterns import Pattern
 from stopwise.policies.resolution import epoch_end
 from stopwise.problem.instance import Instance
-from stopwise.problem.skipping_problem import SkippingProblem, ran
+from stopwise.problem.skipping_problem import best_cost_in_any_order
 from stopwise.problem.stopping_problem import StoppingProblem
 from stopwise.simulation.events import checked_hold
-from stopwise.simulation.played import Played
+from stopwise.simulation.job import Played
 
 # Without `hold`, batches grow by this share as long as the rule stays the same.
 GROWTH = 0.1
@@ -49,10 +49,18 @@ class StoppingWorld:
         self.instance = instance
         self.cascade = instance.cascade
         self.skips = skips
-        self.problem = SkippingProblem(instance) if skips else StoppingProblem(instance)
+        # The least cost + error of any rule.
+        self.best_cost = (
+            best_cost_in_any_order(instance) if skips else StoppingProblem(instance).best_cost
+        )
         law = instance.output_law
         self.patterns = [tuple(row) for row in law.codes.tolist()]
         self.chances = law.probabilities / law.probabilities.sum()
+        # For each state the patterns of the instance that show it.
+        self._rows: dict[Pattern, IntArray] = {(): np.arange(len(instance.outputs))}
+        # What `after` and `error_of` have returned.
+        self._after: dict[tuple[Pattern, int], list[Pattern]] = {}
+        self._errors: dict[tuple[Pattern, Any], float] = {}
 
     def player(self, policy: Any, rule: Any, rng: np.random.Generator) -> StoppingPlay:
         """Return what plays one replication here; no such rule is compiled."""
@@ -62,7 +70,27 @@ class StoppingWorld:
     def gaps(self) -> Any:
         """How much more each stage costs than the best rule; with ``skips``, each test alone."""
         prices = self.cascade.costs if self.skips else self.cascade.cumulative_costs
-        return prices + self.instance.error_rates - self.problem.best_cost
+        return prices + self.instance.error_rates - self.best_cost
+
+    def after(self, state: Pattern, test: int) -> list[Pattern]:
+        """Return the states that follow if a test is run."""
+        if (state, test) not in self._after:
+            rows = self._rows[state]
+            outputs = self.instance.outputs[rows, test]
+            values = np.unique(outputs).tolist()
+            successors = {ran(state, test, y): rows[outputs == y] for y in values}
+            self._rows |= successors
+            self._after[state, test] = list(successors)
+        return self._after[state, test]
+
+    def error_of(self, state: Pattern, answer: Any) -> float:
+        """Return the chance that ``answer``, a code, is wrong in a state that `after` gave."""
+        if (state, answer) not in self._errors:
+            rows = self._rows[state]
+            weights = self.instance.probabilities[rows]
+            wrong = float(weights @ (self.instance.labels[rows] != answer) / weights.sum())
+            self._errors[state, answer] = min(wrong, 1.0)  # sums are rounded
+        return self._errors[state, answer]
 
 
 class StoppingPlay:
@@ -78,17 +106,18 @@ class StoppingPlay:
         self._policy = policy
         self._rng = rng
         self._holds = hasattr(policy, "hold")
+        self._may_answer_otherwise = hasattr(policy, "conclude")
         self._error_rng = rng.spawn(1)[0]
         self._size = 1.0
 
     def play(self, world: StoppingWorld, ends: IntArray) -> Played:
         """Play on, up to each of ``ends`` in turn."""
-        policy, problem = self._policy, world.problem
+        policy = self._policy
         stops = np.zeros((len(ends), world.cascade.n_stages), dtype=np.int64)
         runs, wrong, regret = stops.copy(), stops[:, 0].copy(), np.zeros(len(ends))
         n_stopped, n_run, n_wrong, excess, t = stops[0].copy(), stops[0].copy(), 0, 0.0, 0
-        rule, answers = rule_of(policy, problem), _Answers(policy, world)
-        cost = answers.cost(rule)
+        rule = rule_of(policy, world)
+        cost = self._cost(world, rule)
         for c, until in enumerate(ends.tolist()):
             while t < until:
                 if self._holds:
@@ -102,14 +131,14 @@ class StoppingPlay:
                 for state, times in batch.items():
                     n_stopped[len(state) - 1] += times
                     n_run[run_in(state)] += times
-                    n_wrong += int(self._error_rng.binomial(times, answers.error(state)))
-                excess += n * (cost - problem.best_cost)
+                    n_wrong += int(self._error_rng.binomial(times, self._error(world, state)))
+                excess += n * (cost - world.best_cost)
                 t += n
                 if self._holds and n < most:
                     continue
-                before, rule = rule, rule_of(policy, problem)
-                if rule != before or answers.may_change:
-                    cost = answers.cost(rule)
+                before, rule = rule, rule_of(policy, world)
+                if rule != before or self._may_answer_otherwise:
+                    cost = self._cost(world, rule)
                 grows = rule == before and n < most
                 self._size = self._size * (1 + GROWTH) if grows else 1.0
             stops[c], runs[c], wrong[c], regret[c] = n_stopped, n_run, n_wrong, excess
@@ -123,6 +152,19 @@ class StoppingPlay:
             return int(self._rng.binomial(n_cases, chance)) if is_random else int(chance) * n_cases
 
         return _stops(world, rule, self._rng.multinomial(n, world.chances), draw)
+
+    def _error(self, world: StoppingWorld, state: Pattern) -> float:
+        """Return the chance that the answer of the policy in a state is wrong."""
+        answer = self._policy.conclude(state)[0] if self._may_answer_otherwise else state[-1]
+        return world.error_of(state, answer)
+
+    def _cost(self, world: StoppingWorld, rule: Rule) -> float:
+        """Return the expected cost + error of a rule."""
+        costs = world.cascade.costs
+        total = 0.0
+        for state, share in _stops(world, rule, world.chances, mul).items():
+            total += share * (float(costs[run_in(state)].sum()) + self._error(world, state))
+        return total
 
 
 def _stops(
@@ -148,29 +190,15 @@ def _stops(
     return stops
 
 
-class _Answers:
-    """What a policy answers where it stops, and how often that is wrong."""
+def ran(state: Pattern, test: int, output: int) -> Pattern:
+    """Return the state after a test was run.
 
-    def __init__(self, policy: Any, world: StoppingWorld) -> None:
-        self._policy = policy
-        self._world = world
-        self.may_change = hasattr(policy, "conclude")
-        self._errors: dict[tuple[Pattern, Any], float] = {}
-
-    def error(self, state: Pattern) -> float:
-        """Return the chance that the answer in a state is wrong."""
-        answer: Any = self._policy.conclude(state)[0] if self.may_change else state[-1]
-        if (state, answer) not in self._errors:
-            self._errors[state, answer] = self._world.problem.error_of(state, answer)
-        return self._errors[state, answer]
-
-    def cost(self, rule: Rule) -> float:
-        """Return the expected cost + error of a rule."""
-        costs = self._world.cascade.costs
-        total = 0.0
-        for state, share in _stops(self._world, rule, self._world.chances, mul).items():
-            total += share * (float(costs[run_in(state)].sum()) + self.error(state))
-        return total
+    >>> ran((1,), 2, 0), ran((None, 1), 0, 1)
+    ((1, None, 0), (1, 1))
+    """
+    outputs = [*state, *(None,) * (test + 1 - len(state))]
+    outputs[test] = output
+    return tuple(outputs)
 
 
 def run_in(state: Pattern) -> list[int]:
@@ -178,7 +206,7 @@ def run_in(state: Pattern) -> list[int]:
     return [k for k, output in enumerate(state) if output is not None]
 
 
-def rule_of(policy: Any, problem: StoppingProblem | SkippingProblem) -> Rule:
+def rule_of(policy: Any, world: StoppingWorld) -> Rule:
     """Return what the policy does now in each state that it can reach."""
     rule: Rule = {}
     todo: list[Pattern] = [()]
@@ -187,13 +215,12 @@ def rule_of(policy: Any, problem: StoppingProblem | SkippingProblem) -> Rule:
         rule[state] = step = _step(policy, state)
         if not step.chance:
             continue
-        after = () if step.test is None else problem.after(state, step.test)
-        if not after:
+        if step.test is None or step.test == world.cascade.n_stages:
             raise PolicyError(
                 f"{type(policy).__name__}.next must stop at the last stage, "
                 f"it goes on after {state!r}"
             )
-        todo += after
+        todo += world.after(state, step.test)
     return rule
 
 

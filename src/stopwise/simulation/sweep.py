@@ -43,18 +43,15 @@ class Sweep:
     def __getitem__(self, names: tuple[str, str]) -> Trace:
         return self.traces[names]
 
-    def __len__(self) -> int:
-        return len(self.traces)
-
     def of(self, environment: str) -> dict[str, Trace]:
         """Return the traces in one environment, by policy."""
         return {p: trace for (e, p), trace in self.traces.items() if e == environment}
 
-    def table(self, level: float = 0.95) -> str:
+    def table(self) -> str:
         """Return a table to print: final regret and shares of stops, stages counted from 1."""
         blocks = []
         for name, instance in self.environments.items():
-            lines = _lines(self.of(name), level) if self.of(name) else []
+            lines = _lines(self.of(name)) if self.of(name) else []
             lines += [
                 f"{p} failed: {error!r}" for (e, p), error in self.failures.items() if e == name
             ]
@@ -62,26 +59,16 @@ class Sweep:
                 blocks.append("\n".join([_heading(name, instance), *lines]))
         return "\n\n".join(blocks)
 
-    def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
+    def summary(self) -> list[dict[str, Any]]:
         """Return the same as plain data for JSON, stages counted from 0."""
         return [
             {
                 "environment": name,
                 **_truth(instance),
-                "policies": [_outcome(p, t, level) for p, t in self.of(name).items()],
+                "policies": [_outcome(p, t) for p, t in self.of(name).items()],
             }
             for name, instance in self.environments.items()
         ]
-
-    def to_frame(self) -> Any:
-        """Return one pandas table of all traces, one row per replication and checkpoint."""
-        frames = [
-            trace.to_frame().assign(environment=name) for (name, _), trace in self.traces.items()
-        ]
-        import pandas as pd  # it is installed, or no trace would have become a frame
-
-        table = pd.concat(frames, ignore_index=True)
-        return table[["environment", *(c for c in table.columns if c != "environment")]]
 
 
 def sweep(  # noqa: PLR0913  # all by keyword
@@ -119,7 +106,7 @@ def sweep(  # noqa: PLR0913  # all by keyword
     n_jobs
         The number of workers; by default what ``joblib.parallel_config`` says, else one.
 
-    >>> from stopwise.policies import FixedStage
+    >>> from stopwise import FixedStage
     >>> from stopwise.problem.families import dominance_sweep
     >>> worlds = {f"ratio {r}": dominance_sweep(r) for r in (0.8, 1.2)}
     >>> first = {"first stage": lambda cascade: FixedStage(cascade, stage=0)}
@@ -196,22 +183,20 @@ def _truth(instance: Instance) -> dict[str, Any]:
     }
 
 
-def _outcome(policy: str, trace: Trace, level: float) -> dict[str, Any]:
+def _outcome(policy: str, trace: Trace) -> dict[str, Any]:
     return {
         "policy": policy,
         "replications": trace.n_replications,
         "mean_regret": float(trace.mean_regret()[-1]),
-        "half_width": float(trace.half_width(level)[-1]) if trace.n_replications > 1 else None,
+        "half_width": float(trace.half_width()[-1]) if trace.n_replications > 1 else None,
         "stop_shares": trace.stop_shares().tolist(),
     }
 
 
-def _lines(traces: Mapping[str, Trace], level: float) -> list[str]:
+def _lines(traces: Mapping[str, Trace]) -> list[str]:
     smallest = min(float(trace.mean_regret()[-1]) for trace in traces.values())
     digits = 1 if smallest >= 10 else 3
-    cells = [
-        [name, _regret(trace, level, digits), *_shares(trace)] for name, trace in traces.items()
-    ]
+    cells = [[name, _regret(trace, digits), *_shares(trace)] for name, trace in traces.items()]
     K = next(iter(traces.values())).cascade.n_stages
     stages = [f"stage {k + 1}" for k in range(K)] if K <= _WIDE else ["most often at stage"]
     titles = ["policy", "regret", *stages]
@@ -222,8 +207,8 @@ def _lines(traces: Mapping[str, Trace], level: float) -> list[str]:
     ]
 
 
-def _regret(trace: Trace, level: float, digits: int) -> str:
-    mean, half = trace.mean_regret()[-1], trace.half_width(level)[-1]
+def _regret(trace: Trace, digits: int) -> str:
+    mean, half = trace.mean_regret()[-1], trace.half_width()[-1]
     return f"{mean:,.{digits}f} ± " + (f"{half:,.{digits}f}" if math.isfinite(half) else "?")
 
 

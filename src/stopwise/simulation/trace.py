@@ -72,17 +72,15 @@ class Trace:
             raise InputError("stops must add up to the rounds at each checkpoint")
         if gaps.shape != (self.cascade.n_stages,) or not np.all(np.isfinite(gaps)):
             raise InputError(f"gaps must be finite, one per stage, got {gaps!r}")
-        for name, shape in (("errors", stops.shape[:2]), ("given_runs", stops.shape)):
-            counts = getattr(self, name)
-            if counts is not None and counts.shape != shape:
-                raise InputError(f"{name} must have shape {shape}, got {counts.shape}")
-        if self.given_regret is not None and (
-            self.given_regret.shape != stops.shape[:2] or not np.all(np.isfinite(self.given_regret))
+        runs, checkpoints, _ = stops.shape
+        for name, shape in (
+            ("errors", (runs, checkpoints)),
+            ("given_regret", (runs, checkpoints)),
+            ("given_runs", stops.shape),
         ):
-            raise InputError(
-                f"given_regret must be finite, of shape {stops.shape[:2]}, "
-                f"got shape {self.given_regret.shape}"
-            )
+            array = getattr(self, name)
+            if array is not None and (array.shape != shape or not np.all(np.isfinite(array))):
+                raise InputError(f"{name} must be finite, of shape {shape}, got {array.shape}")
         for name in ("rounds", "stops", "gaps", "errors", "given_regret", "given_runs"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name).view()))

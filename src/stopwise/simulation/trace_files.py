@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,8 @@ TRACE_VERSION = 1
 ABOUT = b"stopwise.trace"
 # Errors of the file system, which are raised as they are.
 _MISSING = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
-# The arrays that a trace need not have: the key that says that it has one, and the error if the
-# array is missing all the same.
-_OPTIONAL = {
-    "errors": ("with_errors", "trace must hold the errors that were counted, got none"),
-    "given_regret": ("with_contexts", "trace with contexts must hold its regret, got none"),
-    "given_runs": ("with_runs", "trace must hold how often each test was run, got none"),
-}
+# The arrays that a trace need not have, each with the key that says that it has it.
+_OPTIONAL = {"errors": "with_errors", "given_regret": "with_contexts", "given_runs": "with_runs"}
 
 
 def save_trace(trace: Trace, path: Path) -> None:
@@ -63,56 +59,43 @@ def _about(trace: Trace) -> str:
         "seed": trace.seed,
         "n_asked": trace.n_asked,
     }
-    about |= {_OPTIONAL[name][0]: True for name in _optional_arrays(trace)}
+    about |= {key: True for name, key in _OPTIONAL.items() if getattr(trace, name) is not None}
     return json.dumps(about, allow_nan=False)
 
 
-def _optional_arrays(trace: Trace) -> dict[str, Any]:
-    arrays = {name: getattr(trace, name) for name in _OPTIONAL}
-    return {name: array for name, array in arrays.items() if array is not None}
-
-
-def _rebuilt(text: str, rounds: Any, stops: Any, optional: dict[str, Any]) -> Trace:
-    """Return a trace from what is known about it and its arrays, ``None`` for those missing."""
+def _rebuilt(text: str, arrays: Mapping[str, Any]) -> Trace:
+    """Return a trace from what is known about it and its arrays."""
     about = json.loads(text)
     if about["kind"] != "trace" or about["version"] != TRACE_VERSION:
         raise StateError(
             f"trace must have version {TRACE_VERSION}, got {about['kind']} {about['version']!r}"
         )
-    for name, (key, message) in _OPTIONAL.items():
-        if about.get(key, False) and optional[name] is None:
-            raise StateError(message)
-    errors, runs = optional["errors"], optional["given_runs"]
+    names = ["rounds", "stops", *(name for name, key in _OPTIONAL.items() if about.get(key))]
+    for name in names:
+        if name not in arrays:
+            raise StateError(f"trace must hold {name}, got none")
+        if name != "given_regret" and arrays[name].dtype != np.int64:
+            raise StateError(f"{name} of a trace must be whole numbers, got {arrays[name].dtype}")
     return Trace(
-        _counts("rounds", rounds),
-        _counts("stops", stops),
-        np.array(about["gaps"], dtype=np.float64),
-        Cascade.from_state(about["cascade"]),
-        str(about["policy"]),
-        None if errors is None else _counts("errors", errors),
+        gaps=np.array(about["gaps"], dtype=np.float64),
+        cascade=Cascade.from_state(about["cascade"]),
+        policy=str(about["policy"]),
         seed=int(about["seed"]),
         n_asked=int(about["n_asked"]),
-        given_regret=optional["given_regret"] if about.get("with_contexts", False) else None,
-        given_runs=None if runs is None else _counts("given_runs", runs),
+        **{name: arrays[name] for name in names},
     )
 
 
-def _counts(name: str, values: Any) -> Any:
-    if values.dtype != np.int64:
-        raise StateError(f"{name} of a trace must be whole numbers, got {values.dtype}")
-    return values
-
-
 def _write_npz(trace: Trace, path: Path) -> None:
-    about, optional = np.array(_about(trace)), _optional_arrays(trace)
-    np.savez_compressed(path, about=about, rounds=trace.rounds, stops=trace.stops, **optional)
+    arrays = {name: getattr(trace, name) for name in ("rounds", "stops", *_OPTIONAL)}
+    held = {name: array for name, array in arrays.items() if array is not None}
+    np.savez_compressed(path, about=np.array(_about(trace)), **held)
 
 
 def _read_npz(path: Path) -> Trace:
     # Opened here, since NumPy leaves a file open that it cannot read.
     with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        optional = {name: arrays.get(name) for name in _OPTIONAL}
-        return _rebuilt(str(arrays["about"]), arrays["rounds"], arrays["stops"], optional)
+        return _rebuilt(str(arrays["about"]), arrays)
 
 
 def _write_parquet(trace: Trace, path: Path) -> None:
@@ -130,15 +113,11 @@ def _read_parquet(path: Path) -> Trace:
     columns = {name: table[name].to_numpy() for name in table.column_names}
     R = len(np.unique(columns["replication"]))
     n, K = len(table) // R, len(json.loads(about)["gaps"])
-    stops, runs = (
-        np.stack([columns[f"{name}_{k + 1}"] for k in range(K)], axis=1).reshape(R, n, K)
-        if f"{name}_1" in columns
-        else None
-        for name in ("stopped", "ran")
-    )
-    optional = {
-        "errors": columns["errors"].reshape(R, n) if "errors" in columns else None,
-        "given_regret": columns["regret"].reshape(R, n),
-        "given_runs": runs,
-    }
-    return _rebuilt(about, columns["round"][:n], stops, optional)
+    arrays = {"rounds": columns["round"][:n], "given_regret": columns["regret"].reshape(R, n)}
+    if "errors" in columns:
+        arrays["errors"] = columns["errors"].reshape(R, n)
+    for name, prefix in (("stops", "stopped"), ("given_runs", "ran")):
+        if f"{prefix}_1" in columns:
+            stages = [columns[f"{prefix}_{k + 1}"] for k in range(K)]
+            arrays[name] = np.stack(stages, axis=1).reshape(R, n, K)
+    return _rebuilt(about, arrays)

@@ -12,8 +12,7 @@ import numpy as np
 from stopwise.errors import MissingExtraError, SettingError
 from stopwise.extras import load_extra
 from stopwise.progress import Progress
-from stopwise.simulation.job import Job
-from stopwise.simulation.played import Played
+from stopwise.simulation.job import Job, Played
 
 # Parts for each worker: enough to share out the work evenly, few enough to send.
 PARTS = 8

@@ -52,30 +52,26 @@ class View:
             self._tell_totals(policy, len(cases), self.pairs[cases].sum(axis=0))
             return
         for case in cases.tolist():
-            label = self._labels[case] if policy.needs_label else None
-            policy.tell(self._outputs[case], stage=self.stage, label=label)
+            self._tell(policy, case, 1)
 
     def tell_counts(self, policy: Policy, counts: IntArray, times: int) -> None:
         """Tell many cases by how often each came up, ``times`` in all."""
-        if policy.needs_label:
-            cases: Any = np.flatnonzero(counts).tolist()
-            stage: tuple[int, ...] = () if policy.cascade.is_chain else (self.stage,)
-            policy.tell_many(
-                {(self._outputs[c], self._labels[c], *stage): int(counts[c]) for c in cases}
-            )
-        else:
+        if policy.takes_totals:
             # For a large product BLAS would start threads, which takes longer than the product.
             is_small = self.pairs.size < 100_000
             totals = counts @ self.pairs if is_small else np.einsum("c,cp->p", counts, self.pairs)
             self._tell_totals(policy, times, totals)
+            return
+        for case in np.flatnonzero(counts).tolist():
+            self._tell(policy, case, int(counts[case]))
+
+    def _tell(self, policy: Policy, case: int, times: int) -> None:
+        label = self._labels[case] if policy.needs_label else None
+        policy._take(policy._checked(self._outputs[case], stage=self.stage, label=label), times)
 
     def _tell_totals(self, policy: Policy, times: int, totals: FloatArray) -> None:
         whole = totals.astype(np.int64).tolist()
-        disagreed = [whole[row] for row in self._rows]
-        if policy.takes_totals:
-            policy._take_totals(self.stage, times, disagreed)
-        else:
-            policy.tell_totals(self.stage, times, disagreed)
+        policy._take_totals(self.stage, times, [whole[row] for row in self._rows])
 
 
 class World:

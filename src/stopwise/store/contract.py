@@ -180,8 +180,9 @@ class StoreContract:
         assert totals(store.rows("c")) == {"[0]": 1, "[0,1]": 1}
         store.open_epoch("c", expected=0)
         late = KeyedTell("c", "k2", "[0,0]", amends=True)
-        assert store.tell_keyed("w", [late]) == [Outcome.AMENDED]
+        assert store.tell_keyed("w", [late, late]) == [Outcome.CONFLICT] * 2
         assert totals(store.rows("c")) == {}, "what an earlier epoch counted is left as it was"
+        assert store.tell_keyed("w", [KeyedTell("c", "k2", "[0]")]) == [Outcome.REPEATED]
 
     def test_a_key_counts_once_over_threads(self, store: Store) -> None:
         tells = [KeyedTell("c", f"k{n}", "[0]") for n in range(50)]

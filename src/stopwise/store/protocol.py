@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
+from stopwise.checks import stored_text
 from stopwise.errors import SettingError
 from stopwise.store.case_encoding import Counts, add_counts
 
@@ -15,6 +16,9 @@ MERGED = "merged"
 
 KEYS = "+keys"
 """The suffix of the name under which keyed tells of a worker are counted."""
+
+PAST = -1
+"""The bucket of cases from before: from a log, or from an earlier epoch."""
 
 BucketKey = tuple[str, int, int]
 """Cascade, epoch and time bucket, which identify a row among those of one worker."""
@@ -91,8 +95,8 @@ class KeyedTell:
     amends: bool = False
 
     def __post_init__(self) -> None:
-        if type(self.key) is not str or not self.key:  # a database may give 5 back as "5"
-            raise SettingError(f"key must be a non-empty text, got {self.key!r}")
+        if not stored_text("key", self.key, SettingError):
+            raise SettingError("key must not be empty")
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,13 @@ from stopwise.checks import whole_number
 from stopwise.errors import OutputsError, StoreError, StoreUnavailableError
 from stopwise.store.case_encoding import Counts, add_counts, case_text
 from stopwise.store.journal import journal_line
-from stopwise.store.protocol import BucketKey
+from stopwise.store.protocol import PAST, BucketKey
 from stopwise.store.remote_counts import RECENT_BUCKETS, RemoteCounts, Staleness, Update
 from stopwise.store.sync_schedule import SyncSchedule
 
 if TYPE_CHECKING:
     from stopwise.store.worker import Worker
 
-PAST = -1
-"""The bucket of cases from before: from a log, or from an earlier epoch."""
 # Different cases in one bucket; if there are more, the outputs are free text.
 MAX_CASES = 20_000
 

@@ -87,10 +87,9 @@ def plan_within(gaps: Numbers, cascade: Cascade, epsilon: float) -> list[float]:
     least = [2 * COIN_SIGMA2 / (float(gap) + 2 * epsilon) ** 2 for gap in gaps]
     # Demands add up along a subtree as in any plan.
     below = [0.0] * cascade.n_stages
-    for j in range(cascade.n_stages - 1, 0, -1):
-        above = cascade.parents[j]
-        assert above is not None
-        below[above] += max(least[j], below[j])
+    for j, parent in reversed(list(enumerate(cascade.parents))):
+        if parent is not None:
+            below[parent] += max(least[j], below[j])
     return [
         max(_most_demanded(i, gaps, cascade, epsilon) - below[i], 0.0)
         for i in range(cascade.n_stages)

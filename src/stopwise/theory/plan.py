@@ -27,7 +27,11 @@ def observation_counts(plays: Numbers, cascade: Cascade) -> list[float]:
     >>> observation_counts([1, 2, 4], Cascade(costs=[0, 1, 1]))
     [7.0, 6.0, 4.0]
     """
-    return _seen(_checked("plays", plays, cascade.n_stages), cascade.parents)
+    seen = _checked("plays", plays, cascade.n_stages)
+    for j, parent in reversed(list(enumerate(cascade.parents))):
+        if parent is not None:
+            seen[parent] += seen[j]
+    return seen
 
 
 def exploration_plan(gaps: Numbers, cascade: Cascade) -> list[float]:
@@ -52,16 +56,13 @@ def is_informative(plays: Numbers, gaps: Numbers, cascade: Cascade) -> bool:
     >>> is_informative([0, 6, 2], [0.25, 0.0, 0.5], Cascade(costs=[0, 0.1, 0.1]))
     True
     """
-    K = cascade.n_stages
-    demands = raw_demands(_checked("gaps", gaps, K))
-    seen = _seen(_checked("plays", plays, K), cascade.parents)
+    demands = raw_demands(_checked("gaps", gaps, cascade.n_stages))
+    seen = observation_counts(plays, cascade)
     # Twice the tolerance of the plan itself, so that the plan always passes.
     return all(m >= b * (1 - 2 * TOLERANCE) for m, b in zip(seen, demands, strict=True))
 
 
-def expected_regret(
-    gaps: Sequence[float] | FloatArray, plays: Sequence[float] | FloatArray
-) -> float:
+def expected_regret(gaps: Numbers, plays: Numbers) -> float:
     """Return how much less ``plays`` earn than as many plays of the best action: Σ Δ_a plays_a.
 
     Plays may be fractional or infinite; an action without a gap costs nothing however often it is
@@ -70,9 +71,7 @@ def expected_regret(
     >>> expected_regret([0.2, 0.0, 0.05], [1, math.inf, 4])
     0.4
     """
-    return math.fsum(
-        float(gap) * float(n) for gap, n in zip(gaps, plays, strict=True) if gap > 0 and n > 0
-    )
+    return math.fsum(float(gap) * float(n) for gap, n in zip(gaps, plays, strict=True) if gap > 0)
 
 
 # What is not checked any more. A simulation compiles the loops that write into lists or arrays of
@@ -105,13 +104,6 @@ def write_demands(gaps: Any, demands: Any) -> None:
     for k in range(len(gaps)):
         gap = max(gaps[k], smallest)
         demands[k] = 2 * COIN_SIGMA2 / (gap * gap) if smallest < math.inf else unknown
-
-
-def _seen(plays: Sequence[float], parents: Sequence[Any]) -> list[float]:
-    seen = list(plays)
-    for j in range(len(seen) - 1, 0, -1):
-        seen[parents[j]] += seen[j]
-    return seen
 
 
 def cheapest_plan(demands: Numbers, gaps: Numbers, cascade: Cascade) -> list[float]:
@@ -153,9 +145,9 @@ def write_plan(demands: Any, gaps: Any, parents: Any, plays: Any, seen: Any, che
                 cheapest[above] = best
 
 
-def _checked(name: str, values: Numbers, n: int | None = None) -> list[float]:
+def _checked(name: str, values: Numbers, n: int) -> list[float]:
     numbers = list(map(float, values))
-    if n is not None and len(numbers) != n:
+    if len(numbers) != n:
         raise SettingError(f"{name} must have one entry per stage, got {len(numbers)} for {n}")
     for k, value in enumerate(numbers):
         if not value >= 0:

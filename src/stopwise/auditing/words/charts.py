@@ -66,7 +66,7 @@ def costs_chart(report: AuditReport) -> str:
     rates, limits = facts.belief.error_rates.tolist(), facts.belief.intervals
     has_rates = facts.belief.has_rates
     has_range = [has_rates and limit.width < 1 for limit in limits]
-    tops = (C + facts.belief.error_rates if has_rates else C).tolist()
+    tops = (facts.expected_costs if has_rates else C).tolist()
     tops += [float(C[k]) + limits[k].high for k in range(len(C)) if has_range[k]]
     most = max(*tops, 1e-12)
     rows = []

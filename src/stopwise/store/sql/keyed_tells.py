@@ -16,7 +16,10 @@ TellKey = tuple[str, str]  # cascade and key
 
 
 def tell_keyed(tx: Transaction, worker: str, tells: Sequence[KeyedTell]) -> list[Outcome]:
-    """Count the tells whose keys are new, and return the outcome of each."""
+    """Count the tells whose keys are new, and return the outcome of each.
+
+    An amendment of a case that the epoch did not count is a conflict: nothing is there to replace.
+    """
     digests = [((t.cascade, t.key), _digest(t.case)) for t in tells]
     first: dict[TellKey, str] = {}
     for key, digest in digests:
@@ -24,11 +27,11 @@ def tell_keyed(tx: Transaction, worker: str, tells: Sequence[KeyedTell]) -> list
     new_keys = _insert(tx, first)
     digest_of = first | _read(tx, [key for key in first if key not in new_keys])
     outcomes, new_tells = [], []
-    amendments: list[tuple[KeyedTell, str]] = []
-    for tell, (key, digest) in zip(tells, digests, strict=True):
+    amendments: list[tuple[int, str]] = []
+    for place, (tell, (key, digest)) in enumerate(zip(tells, digests, strict=True)):
         before = digest_of[key]
         if digest != before and tell.amends and _replace_digest(tx, key, before, digest):
-            amendments.append((tell, before))
+            amendments.append((place, before))
             digest_of[key] = digest
             outcomes.append(Outcome.AMENDED)
         elif digest != before:
@@ -40,9 +43,17 @@ def tell_keyed(tx: Transaction, worker: str, tells: Sequence[KeyedTell]) -> list
             outcomes.append(Outcome.COUNTED)
             new_tells.append(tell)
     _count(tx, worker + KEYS, new_tells)
-    for tell, before in amendments:
+    for place, before in amendments:
+        if outcomes[place] is Outcome.CONFLICT:
+            continue
+        tell, (key, _) = tells[place], digests[place]
         if _subtract(tx, tell, before):
             _count(tx, worker + KEYS, [tell])
+            continue
+        _replace_digest(tx, key, digest_of[key], before)
+        for later in range(place, len(tells)):
+            if digests[later][0] == key:
+                outcomes[later] = Outcome.CONFLICT
     return outcomes
 
 
@@ -62,8 +73,10 @@ def _subtract(tx: Transaction, tell: KeyedTell, before: str) -> bool:
     Only a digest of the case is stored, so the case is searched among those told with keys.
     """
     epoch = ensure_cascade(tx, tell.cascade).epoch
-    where = "WHERE cascade = ? AND epoch = ? AND (worker LIKE ? OR worker = ?) ORDER BY bucket DESC"
-    entries = tx.run(f"{SELECT} {where} {tx.locking}", (tell.cascade, epoch, f"%{KEYS}", MERGED))
+    names = (f"%{KEYS}", f"%{KEYS}@%", MERGED, f"{MERGED}@%")  # with @ if they were imported
+    workers = " OR ".join(["worker LIKE ?"] * len(names))
+    where = f"WHERE cascade = ? AND epoch = ? AND ({workers}) ORDER BY bucket DESC"
+    entries = tx.run(f"{SELECT} {where} {tx.locking}", (tell.cascade, epoch, *names))
     for row in read_rows(entries)[0]:
         for text, times in row.counts.items():
             if times > 0 and _digest(text) == before:

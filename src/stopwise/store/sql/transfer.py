@@ -2,7 +2,8 @@
 
 Imported rows keep the names of their workers, followed by the id of the store they came from.
 Importing the same export again, or a later one, replaces all rows of that store. So nothing is
-counted twice, even if rows were merged there in between. Tokens are not exported.
+counted twice, even if rows were merged there in between. Of a record that both stores have, the
+newer one stays, and of two epochs of a cascade the later. Tokens are not exported.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stopwise.checks import MOST_CASES, finite_number, whole_number
+from stopwise.checks import MOST_CASES, finite_number, stored_text, whole_number
 from stopwise.errors import InputError
 from stopwise.store.case_encoding import check_case
-from stopwise.store.protocol import Record, Row
+from stopwise.store.protocol import PAST, Record, Row
 from stopwise.store.sql.count_rows import SELECT, read_rows, write_rows
 from stopwise.store.sql.database import Transaction, run_with_rows
 from stopwise.store.sql.records import SELECT as RECORDS
@@ -73,7 +74,7 @@ def import_store(store: SqlStore, lines: Iterable[str]) -> int:
                 tx.run("DELETE FROM stopwise_counts WHERE worker = ?", (worker,))
         write_rows(tx, rows)
         for record in records:
-            put_record(tx, record, replace=False)
+            put_record(tx, record, replace=_is_newer(tx, record))
         run_with_rows(tx, "INSERT INTO stopwise_keys VALUES {rows} ON CONFLICT DO NOTHING", keys)
 
     store.write(work)
@@ -99,6 +100,14 @@ def _lines(tx: Transaction) -> list[str]:
     return [json.dumps(entry) for entry in entries]
 
 
+def _is_newer(tx: Transaction, record: Record) -> bool:
+    """Whether a record was written after the one that the store has in its place, if any."""
+    identity = (record.kind, record.cascade, record.key)
+    where = "WHERE kind = ? AND cascade = ? AND record_key = ?"
+    entries = tx.run(f"SELECT at FROM stopwise_records {where}", identity)
+    return all(record.at > at for (at,) in entries)
+
+
 def _parse(number: int, line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line, parse_constant=_refuse_constant)
@@ -117,9 +126,8 @@ def _row(entry: dict[str, Any], source: str) -> Row:
     worker = _text(entry["worker"])
     counts = {check_case(case): _whole(n) for case, n in entry["counts"].items()}
     name = worker if "@" in worker else f"{worker}@{source}"
-    return Row(
-        _text(entry["cascade"]), _whole(entry["epoch"]), _whole(entry["bucket"]), name, counts
-    )
+    bucket = _whole(entry["bucket"], least=PAST)
+    return Row(_text(entry["cascade"]), _whole(entry["epoch"]), bucket, name, counts)
 
 
 def _record(entry: dict[str, Any]) -> Record:
@@ -128,14 +136,11 @@ def _record(entry: dict[str, Any]) -> Record:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or "\0" in value:
-        raise ValueError(f"text must be given, got {value!r:.40}")
-    value.encode()  # raises for half a surrogate pair
-    return value
+    return stored_text("text", value, InputError)
 
 
-def _whole(value: Any) -> int:
-    if whole_number("a count", value, InputError, least=0) > MOST_CASES:
+def _whole(value: Any, *, least: int = 0) -> int:
+    if whole_number("a count", value, InputError, least=least) > MOST_CASES:
         raise ValueError(f"a count must be at most {MOST_CASES}, got {value!r:.40}")
     return int(value)
 
