@@ -73,11 +73,13 @@ def check_printed(path: Path, block: Block, printed: str) -> None:
 
 
 def run_document(path: Path) -> None:
-    """Run the Python blocks in one namespace and compare what they print."""
+    """Run the Python blocks and compare what they print; those of the README run alone."""
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(read(path)):
         if block.language != "python":
             continue
+        if path == README:
+            namespace = {"__name__": "__main__"}
         # Blank lines in front make a traceback point at the line of the document.
         code = compile("\n" * (block.first - 1) + block.text, str(path), "exec")
         with contextlib.redirect_stdout(io.StringIO()) as printed:

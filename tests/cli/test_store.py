@@ -75,3 +75,9 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path):
     done = run("info", f"sqlite:///{tmp_path / 'no.db'}")
     assert isinstance(done.exception, InputError)
     assert not (tmp_path / "no.db").exists()
+
+
+def test_an_export_into_a_missing_folder_is_refused_by_its_option(url, tmp_path):
+    done = run("export", url, "--file", str(tmp_path / "no" / "export.jsonl"))
+    assert isinstance(done.exception, InputError)
+    assert str(done.exception) == f"--file: the directory {tmp_path / 'no'} does not exist"

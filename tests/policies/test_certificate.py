@@ -83,6 +83,11 @@ def test_what_is_settled_for_now_is_not_sold_as_sure():
     assert sure.certificate(confidence=1 - 1e-12).status is Status.LEANING
 
 
+def test_without_cases_the_disagreement_is_unknown():
+    text = str(sw.Resolve(sw.Cascade([0, 1], 20)).certificate())
+    assert "disagreement unknown against price 0.0500 in 0 cases" in text
+
+
 def test_missing_outputs_are_in_it():
     policy = resolve_told([0, 0.2], {(0, 0): 300, (0, 1): 10, (0, None): 90})
     certificate = policy.certificate()

@@ -175,6 +175,18 @@ class TestRun:
         answers = {key: entry["answer"] for key, entry in self.read(out).items()}
         assert answers == {"a": "even", "b": "even", "c": "odd"}
 
+    def test_odd_letters_are_written_and_read_again(self, folder, main):
+        stage = '[[stages]]\ncall = "builtins:str"\ncost = 1\n'
+        (folder / "echo.toml").write_text(f'name = "echo"\n{stage}')
+        texts = ["\ud800", "a\u2028b", "ü"]
+        lines = [json.dumps({"key": f"k\u2028{k}", "x": text}) for k, text in enumerate(texts)]
+        (folder / "cases.jsonl").write_text("\n".join(lines))
+        command = ["run", "echo.toml", *self.COMMAND[2:], "out.jsonl", "--field", "x"]
+        assert [main(*command)[0] for _ in range(2)] == [0, 0]
+        written = (folder / "out.jsonl").read_text(encoding="utf-8").strip().split("\n")
+        assert [json.loads(line)["answer"] for line in written] == texts
+        assert '"ü"' in written[2]
+
     @pytest.mark.parametrize("text", ["notes\n", '{"key": "a", "n": 2}\n', "notes\nmore\n"])
     def test_a_file_that_holds_no_answers_is_left_alone(self, folder, main, text):
         cases = folder / "cases.jsonl"
@@ -191,6 +203,7 @@ class TestRun:
             ('{"key": 1}\n{"key": 1}', "o.jsonl", "different keys, got '1' again in 2"),
             ("2", "no/o.jsonl", "--output: the directory no does not exist"),
             ('{"key": "a"}', "o.jsonl --key id", "line 1 has no field 'id'"),
+            ('{"key": "\\ud800"}', "o.jsonl", "the key in line 1 must have no NUL and no half of"),
         ],
     )
     def test_what_is_wrong_is_found_before_the_work(self, folder, main, line, output, message):

@@ -13,6 +13,13 @@ from tests.waiting import wait_until
 BASE = "/api/cascades/triage"
 DEEP = b'{"case": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 ONE_BAD = b'{"cases": [{"outputs": ["x"]}, {"outputs": ["x", "x", "x", "x"]}]}'
+NAMED = [  # part of a body, the name and the value that are said to break a rule
+    (b'"n": 0', "n", "0"),
+    (b"1e999]}", "outputs[1]", '"1e999"'),
+    (b', "\\ud800"]', "outputs[1]", '"\\ud800"'),
+    (b"a.[b", "case.a.[b", '"\\ud800"'),
+    (b'{"\\ud800', "case", '"\\ud800"'),
+]
 UNNAMED = b'{"costs": [1], "mistake_cost": 1'
 
 
@@ -110,7 +117,8 @@ def test_prices_change_as_versions(http):
     view = http.patch(BASE, json={"mistake_cost": 300, "costs": [0, 2, 12]}).json()
     assert (view["mistake_cost"], view["stages"][1]["cost"]) == (300, 2)
     assert view["version"] == before + 2
-    assert http.patch(BASE, json={"mistake_cost": 100, "costs": [1]}).status_code == 422
+    for bad in ({"mistake_cost": 100, "costs": [1]}, {"mistake_cost": 1e300, "costs": [0, 9, 12]}):
+        assert http.patch(BASE, json=bad).status_code == 422
     assert http.get(BASE).json() == view, "a change that is refused changes nothing"
     whats = [event["what"] for event in http.get(f"{BASE}/events").json()["events"]]
     assert {"costs changed", "mistake cost changed"} <= set(whats)
@@ -148,6 +156,16 @@ def test_stages_change_as_versions(http):
     assert whats[-4:] == ["epoch began", "stage added", "epoch began", "stage removed"]
     local = http.post("/api/cascades/local/stages", json={"name": "d", "cost": 4})
     assert local.status_code == 409
+
+
+def test_a_stage_may_have_a_slash_in_its_name(http):
+    base, names = "/api/cascades/models", ["local/small", "openai/large"]
+    http.post("/api/cascades", json={**NEW, "name": "models", "costs": [1, 9], "names": names})
+    assert http.patch(base, json={"trust": "openai/large"}).status_code == 200
+    new = {"name": "openai/largest", "cost": 40, "before": "openai/large"}
+    assert http.post(f"{base}/stages", json=new).status_code == 201
+    view = http.delete(f"{base}/stages/openai%2Flarge").json()
+    assert [stage["name"] for stage in view["stages"]] == ["local/small", "openai/largest"]
 
 
 def test_certificate_history_and_what_if(http):
@@ -239,6 +257,11 @@ def test_the_server_describes_itself(http):
         ("POST", "/api/audit?costs=1,2&mistake_cost=x", b"a,b\n1,2\n", 422),
         ("POST", "/api/audit?costs=1,2&mistake_cost=9&name=mine.csv", b"a,b\n1,2,3\n", 422),
         ("POST", f"{BASE}/tell", b'{"outputs": ["x"], "amend": true}', 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["x", 1e999]}', 422),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["x", 1e999]', 400),
+        ("POST", f"{BASE}/tell", b'{"outputs": ["x", "\\ud800"]}', 422),
+        ("POST", "/api/cascades/local/run", b'{"case": {"a.[b": "\\ud800"}}', 422),
+        ("POST", "/api/cascades/local/run", b'{"case": {"\\ud800": 1}}', 422),
         ("POST", "/api/tokens", b'{"scope": "everything"}', 422),
         ("POST", "/api/tokens", b'{"scope": "read", "days": 1e308}', 422),
         ("DELETE", "/api/tokens/nobody", b"", 404),
@@ -252,8 +275,9 @@ def test_bad_requests_are_problems(http, method, path, body, status):
     assert answer.headers["content-type"] == "application/problem+json"
     assert problem["title"]
     assert problem["detail"]
-    if b'"n": 0' in body:
-        assert (problem["name"], problem["value"]) == ("n", "0")
+    for part, name, value in NAMED:
+        if part in body:
+            assert (problem["name"], problem["value"]) == (name, value)
     if "mine.csv" in path:
         assert problem["detail"].startswith("mine.csv cannot be read")
         assert "/" not in problem["detail"]

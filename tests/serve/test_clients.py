@@ -1,4 +1,4 @@
-"""Clients as people use them: `sw.Client`, the openai package, the command line."""
+"""Clients as people use them: `sw.Client`, the openai package, several servers."""
 
 import asyncio
 import concurrent.futures
@@ -9,12 +9,11 @@ import openai
 import pytest
 
 import stopwise as sw
-from stopwise.cli.serve import serve
 from stopwise.client import ServerError
 from stopwise.errors import OutputsError, SettingError
 from stopwise.runtime import Runtime, Stage
 from stopwise.serve.host import Host, ToldCase, elsewhere, runs_elsewhere
-from stopwise.serve.server_settings import load_settings
+from stopwise.store import KeyedTell
 from tests.serve.local_server import NEW, ServeCommand, free_port, serving, two_stages
 from tests.waiting import wait_until
 
@@ -129,51 +128,6 @@ def test_command_without_a_file_keeps_what_it_learned(tmp_path):
     assert not list((tmp_path / "stopwise.db-journals").iterdir()), "a clean end leaves no journal"
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        ({"costs": "0,1", "mistake_cost": 2.0}, "needed together"),
-        ({"name": "a", "costs": "0;1", "mistake_cost": 2.0}, "--costs must look like"),
-        ({"port": 70_000}, "port must be at most 65535"),
-        ({"host": "0.0.0.0"}, "--tokens"),
-    ],
-)
-def test_flags_that_make_no_sense(flags, words):
-    with pytest.raises(SettingError, match=words):
-        serve(**flags)
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_port_in_use_is_said_and_nothing_else(workers, capsys):
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        with pytest.raises(SettingError, match=f"port {port} is in use"):
-            serve(port=port, workers=workers, name="a", costs="0,1", mistake_cost=2.0)
-    assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize(
-    ("text", "messages"),
-    [
-        (
-            'prot = 1\nhost = "0.0.0.0"\n[cascades.a]\nmistake_cost = "x"\n',
-            ["unknown key 'prot'", "did you mean 'port'", "mistake_cost", "tokens = true"],
-        ),
-        ("cascades = 3", ["cascades must be tables [cascades.NAME], got 3"]),
-        ("[cascades]\na = 1", ["cascades must be tables [cascades.NAME], got {'a': 1}"]),
-        ("store = 5", ["store must be text, got 5"]),
-        ('tokens = "no"', ["tokens must be true or false, got 'no'"]),
-    ],
-)
-def test_settings_say_all_that_is_wrong(tmp_path, text, messages):
-    path = tmp_path / "serve.toml"
-    path.write_text(text)
-    with pytest.raises(SettingError) as error:
-        load_settings(path)
-    for message in messages:
-        assert message in str(error.value)
-
-
 def test_new_cascades_survive_in_the_store(url):
     with serving(store=url) as server, server.client() as http:
         http.post("/api/cascades", json={**NEW, "policy": "resolve"})
@@ -221,7 +175,8 @@ def test_a_server_counts_nothing_for_stages_that_another_has_changed(url, key):
     new_stages = two_stages()["stages"][:1]
     new = Host(url, {"local": {**two_stages(), "stages": new_stages}})
     old.sync()
-    case = ToldCase(old.find("local"), ("urgent", "urgent"), False, key)
+    keyed = None if key is None else KeyedTell("local", key, '["urgent","urgent"]')
+    case = ToldCase(old.find("local"), ("urgent", "urgent"), False, keyed)
     with pytest.raises(SettingError, match="another process has changed the stages"):
         asyncio.run(old.tell([case, case]))
     new.sync()

@@ -72,6 +72,8 @@ def test_first_view_is_small(busy_server, watched):
             "performance.getEntriesByType('resource').map(one => one.name)"
         )
     )
+    gap = "() => parseFloat(getComputedStyle(document.querySelector('th.n')).paddingRight)"
+    assert watched.page.evaluate(gap) > 24, "a number must not touch the next column"
 
 
 def test_reconnects_by_itself(browser):
@@ -160,6 +162,7 @@ def test_a_stage_out_of_service_is_said_and_used_again(busy_server, watched):
     handler.set_distrusted(frozenset({1}))
     watched.page.goto(f"{busy_server.url}/cascade/local")
     watched.page.get_by_text("nurse is out of service").wait_for()
+    watched.page.get_by_text("went to nurse, which is out of service now").wait_for()
     watched.page.get_by_role("button", name="Use it again now").click()
     watched.page.get_by_text("stage trusted again").wait_for()
     assert watched.page.get_by_text("nurse is out of service").count() == 0

@@ -14,8 +14,12 @@ import pytest
 
 import stopwise as sw
 from stopwise.client import ServerError
+from stopwise.monitor import Alarm, AlarmKind
+from stopwise.serve.host import Host
+from stopwise.serve.metrics import metrics
+from stopwise.serve.views import live
 from stopwise.store import Worker
-from tests.serve.local_server import ServeCommand
+from tests.serve.local_server import ServeCommand, two_stages
 from tests.waiting import wait_until
 
 SOAK_SECONDS = 600.0
@@ -123,3 +127,39 @@ def test_memory_stays_flat(tmp_path):
     quarter = len(sizes) // 4
     early = statistics.median(sizes[quarter : 2 * quarter])
     assert statistics.median(sizes[-quarter:]) < 1.05 * early + 2, sizes
+
+
+def test_a_corrected_label_reaches_other_servers(tmp_path):
+    learned = []
+
+    class Recording(sw.BeliefStopping):
+        def tell(self, outputs, *, label=None, **settings):
+            learned.append(label)
+            super().tell(outputs, label=label, **settings)
+
+    url, outputs = f"sqlite:///{tmp_path / 's.db'}", ("urgent", "routine")
+    first = Host(url, {"local": {**two_stages(), "policy": Recording}})
+    second = Host(url, {"local": two_stages()})
+    second.find("local").tell(outputs)
+    second.sync()
+    for label in ("urgent", "routine"):
+        second.find("local").learning.label("case", outputs, label, epoch=0)
+        first.sync()
+        assert learned[-1] == label
+    first.worker.close()
+    second.worker.close()
+
+
+def test_all_servers_show_the_alarms_of_one_of_them(tmp_path):
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    hosts = [Host(url, {"local": two_stages()}) for _ in range(2)]
+    handler = hosts[0].find("local").alarm_handler
+    for k in range(25):
+        handler.handle(Alarm(AlarmKind.BUDGET, at=float(k), since=0.0, before=10.0, after=k))
+    hosts[0].worker.close()
+    hosts.append(Host(url, {"local": two_stages()}))
+    for host in hosts[1:]:
+        (*_, last) = live(host.find("local"))["alarms"]
+        assert (last["at"], last["text"]) == (24.0, handler.alarms[-1].describe(("rules", "nurse")))
+        assert 'stopwise_alarms{cascade="local"} 25\n' in metrics(host)
+        host.worker.close()

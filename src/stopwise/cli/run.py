@@ -10,6 +10,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from stopwise.checks import stored_text
 from stopwise.errors import InputError, StageError
 from stopwise.files import check_target, write_text
 from stopwise.runtime.concurrency import run_many
@@ -102,6 +103,7 @@ def _cases(path: Path, key: str, field: str) -> Iterator[tuple[str, Any]]:
             if not has_key and key != "key":
                 raise InputError(f"the case in line {number} has no field {key!r}")
             name = str(case[key] if has_key else number)
+            stored_text(f"the key in line {number}", name, InputError)
             if name in names:
                 raise InputError(f"cases must have different keys, got {name!r} again in {number}")
             names.add(name)
@@ -120,7 +122,9 @@ def _answered_keys(path: Path) -> set[str]:
     """
     if not path.is_file():
         return set()
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8").split("\n")  # a text may have other line separators
+    if not lines[-1]:
+        lines.pop()
     records = [_record_in(line) for line in lines]
     rule = "--output must hold answers or not exist"
     if None in records[:-1]:
@@ -160,4 +164,7 @@ def _write(file: TextIO, name: str, result: Result | StageError) -> None:
             "belief": result.belief,
             "is_fallback": result.is_fallback,
         }
-    file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
+    line = json.dumps(record, ensure_ascii=False, default=str)
+    if any("\ud800" <= letter <= "\udfff" for letter in line):  # UTF-8 has no half of a pair
+        line = json.dumps(record, default=str)
+    file.write(f"{line}\n")

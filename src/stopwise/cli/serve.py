@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from stopwise.checks import finite_number
 from stopwise.cli.number_options import numbers
 from stopwise.errors import SettingError
 from stopwise.extras import load_extra
@@ -21,7 +22,7 @@ def serve(
         typer.Argument(help="The server and its cascades in TOML.", show_default=False),
     ] = None,
     host: Annotated[str, _option(help="The address to listen on, 127.0.0.1 by default.")] = "",
-    port: Annotated[int, _option(help="The port, 8080 by default.")] = -1,
+    port: Annotated[int | None, _option(help="The port, 8080 by default.")] = None,
     store: Annotated[
         str, _option(help="The URL of the store, sqlite:///stopwise.db by default.")
     ] = "",
@@ -31,10 +32,10 @@ def serve(
         str, _option(help="Without a file: what each test costs, as in 6,16,24.")
     ] = "",
     mistake_cost: Annotated[
-        float,
+        float | None,
         _option(help="Without a file: what a wrong answer costs."),
-    ] = 0.0,
-    workers: Annotated[int, _option(help="Processes on one store.")] = 0,
+    ] = None,
+    workers: Annotated[int | None, _option(help="Processes on one store.")] = None,
     log_requests: Annotated[bool, _option("--log-requests", help="Log requests as JSON.")] = False,
     new_token: Annotated[
         str, _option(help="Make a token for read, tell or admin, print it once, and end.")
@@ -52,19 +53,22 @@ def serve(
 
     options = {
         "host": host,
-        "port": port if port >= 0 else None,
+        "port": port,
         "store": store,
         "tokens": tokens or None,
-        "workers": workers or None,
+        "workers": workers,
         "log_requests": log_requests or None,
     }
     changes = {key: value for key, value in options.items() if value not in (None, "")}
-    cascade = {}
-    if name or costs or mistake_cost:
-        if not (name and costs and mistake_cost):
+    cascade: dict[str, Any] = {}
+    if name or costs or mistake_cost is not None:
+        if not (name and costs and mistake_cost is not None):
             raise SettingError("--name, --costs and --mistake-cost are needed together")
-        prices = numbers("--costs", costs)
-        cascade = {"name": name, "costs": prices, "mistake_cost": mistake_cost}
+        cascade = {
+            "name": name,
+            "costs": numbers("--costs", costs),
+            "mistake_cost": finite_number("--mistake-cost", mistake_cost, SettingError, zero=False),
+        }
     launch = Launch("" if config is None else str(config), changes, cascade)
     if new_token:
         typer.echo(launch.new_token(new_token))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stopwise.errors import InputError
-from stopwise.files import write_text
+from stopwise.files import check_target, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,6 +71,8 @@ def store(
     lines: Iterable[str] = sys.stdin
     if action is Action.import_ and file is not None:  # before it may make a store
         lines = file.read_text(encoding="utf-8").split("\n")
+    if action is Action.export and file is not None:
+        check_target(file, "--file")
     with open_store(url) as backend:
         if action is Action.info:
             print("\n".join(_info_lines(backend.info(), backend.now())))

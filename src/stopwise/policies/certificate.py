@@ -75,10 +75,11 @@ class Comparison:
     def __str__(self) -> str:
         verdict = "pays" if self.pays else "does not pay"
         rival = f" + {self.lead:.4f}, the gain of the way taken," if self.lead else ""
+        differ = f"{self.disagreement:.4f}" if self.n_seen else "unknown"
         gaps = f" and {self.n_missing} with a missing output" if self.n_missing else ""
         return (
             f"{self.shallow + 1} -> {self.deep + 1} {verdict}{' more' if self.lead else ''} "
-            f"({self.status.value}): disagreement {self.disagreement:.4f} against price "
+            f"({self.status.value}): disagreement {differ} against price "
             f"{self.price:.4f}{rival} in {self.n_seen} cases{gaps}, "
             f"confidence {self.confidence:.4f}"
         )

@@ -181,7 +181,7 @@ def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -
                 problems.add(f"{place}: {key} must be {types}, got {table[key]!r}")
             settings[key] = table[key]
     if isinstance(table.get("store"), str):
-        settings["store"] = problems.attempt(f"{place}: store", lambda: _store(table["store"]))
+        settings["store"] = problems.attempt(f"{place}: store", lambda: store_url(table["store"]))
     if "normalise" in table:
         settings["normalise"] = _normaliser(table["normalise"], place, problems)
     for key, kind in (("monitor", MonitorSettings), ("labels", LabelSettings)):
@@ -212,7 +212,7 @@ def secret(text: str) -> str:
     raise SettingError("a secret must be given as env:NAME or file:PATH, not in the text")
 
 
-def _store(url: str) -> str:
+def store_url(url: str) -> str:
     """Return the URL of a store; one with a password must be in the environment or a file."""
     if url.startswith(("env:", "file:")):
         url = secret(url)

@@ -73,7 +73,7 @@ class Labels:
     ) -> None:
         self.settings = settings
         self.is_on = settings.keep > 0 or settings.buy_label is not None
-        self.labelled: set[str] = set()
+        self.labelled: dict[str, Hashable] = {}  # the label of each case, by its key
         self.n_bought = 0
         self._cascade = cascade
         self._background = background
@@ -183,7 +183,7 @@ class Labels:
 
     def _record(self, key: str, outputs: Pattern, epoch: int, label: Hashable) -> None:
         if self._cascade.learning.label(key, outputs, label, epoch=epoch):
-            self.labelled.add(key)
+            self.labelled[key] = label
             self._n_labelled[outputs] += 1
 
     def _keep(self, case: WantedCase) -> None:

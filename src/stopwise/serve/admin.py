@@ -16,7 +16,7 @@ from stopwise.runtime.stage import Stage
 from stopwise.serve import audit_trail, messages
 from stopwise.serve.api import Json, host_of
 from stopwise.serve.host import runs_elsewhere, runs_here
-from stopwise.serve.problems import ProblemError
+from stopwise.serve.problems import BROKEN_RULE, ProblemError
 from stopwise.serve.views import read_cascade
 
 
@@ -32,6 +32,7 @@ async def change(request: Request, new: messages.Change) -> Response:
 
     def work(runtime: Runtime) -> None:
         stage = None if new.trust is None else runtime.engine.stages.index(new.trust)
+        _check_prices(runtime.cascade, new)
         if new.costs is not None:
             runtime.set_costs(new.costs)
         if new.mistake_cost is not None:
@@ -42,6 +43,15 @@ async def change(request: Request, new: messages.Change) -> Response:
             runtime.freeze(frozen=new.is_frozen)
 
     return Json(await _apply(request, work))
+
+
+def _check_prices(now: Cascade, new: messages.Change) -> None:
+    """Raise before anything is changed if the new prices break a rule together."""
+    costs = now.prices if new.costs is None else new.costs
+    if len(costs) != now.n_stages:
+        detail = f"costs must have one price for each of {now.n_stages} stages, got {len(costs)}"
+        raise ProblemError(422, BROKEN_RULE, detail, name="costs")
+    Cascade(costs, new.mistake_cost or now.mistake_cost, now.names)
 
 
 async def add_stage(request: Request, new: messages.NewStage) -> Response:

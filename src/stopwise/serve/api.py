@@ -15,7 +15,8 @@ from stopwise.runtime.result import Result
 from stopwise.runtime.runtime import Runtime
 from stopwise.serve import messages, views
 from stopwise.serve.host import Host, ToldCase, runs_here
-from stopwise.serve.problems import BROKEN_RULE, ProblemError, broken_rule
+from stopwise.serve.problems import BROKEN_RULE, ProblemError, broken_rule, unreadable
+from stopwise.store import KeyedTell, case_text
 
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 _decoder = cache(msgspec.json.Decoder)
@@ -40,8 +41,8 @@ async def body_of(request: Request, kind: Any) -> Any:
     body = await request.body() or b"{}"
     try:
         return _decoder(kind).decode(body)
-    except msgspec.ValidationError as error:
-        raise broken_rule(error, msgspec.json.decode(body)) from None
+    except msgspec.DecodeError as error:
+        raise unreadable(error, body) from None
 
 
 def query_of(request: Request, kind: Any) -> Any:
@@ -114,10 +115,14 @@ async def tell_many(request: Request, message: messages.TellMany) -> Response:
 
 
 def _told_case(runtime: Runtime, case: messages.Tell) -> ToldCase:
+    """Return a case to be counted, or raise before others are counted with it."""
     _check_length(runtime, case.outputs)
-    if case.amend and case.key is None:
+    outputs, keyed = tuple(case.outputs), None
+    if case.key is not None:
+        keyed = KeyedTell(runtime.name, case.key, case_text(outputs), amends=case.amend)
+    elif case.amend:
         raise ProblemError(422, BROKEN_RULE, "amend needs a key", name="amend")
-    return ToldCase(runtime, tuple(case.outputs), case.is_random, case.key, case.amend)
+    return ToldCase(runtime, outputs, case.is_random, keyed)
 
 
 def _check_length(runtime: Runtime, outputs: Sequence[Any]) -> None:

@@ -104,7 +104,7 @@ def create_app(
     handlers = [_handler(endpoint, needs_token) for endpoint in ROUTES]
     routes = [
         *(
-            Route(endpoint.path, handler, methods=[endpoint.method])
+            Route(_pattern(endpoint.path), handler, methods=[endpoint.method])
             for endpoint, handler in zip(ROUTES, handlers, strict=True)
         ),
         Route("/openapi.json", describe),
@@ -121,6 +121,11 @@ def create_app(
         is_local=not needs_token,
         log_requests=log_requests,
     )
+
+
+def _pattern(path: str) -> str:
+    """Return the pattern of a path for the router; a stage may be called openai/large."""
+    return path.replace("{stage}", "{stage:path}")
 
 
 def _handler(endpoint: Endpoint, needs_token: bool) -> Handler:

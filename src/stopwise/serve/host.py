@@ -8,10 +8,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from stopwise.cascade import Cascade
 from stopwise.errors import InputError, SettingError, StageError, StoreUnavailableError
+from stopwise.outputs import check_outputs
 from stopwise.patterns import Pattern
 from stopwise.runtime.event_log import EventLog
 from stopwise.runtime.runtime import Runtime
@@ -50,8 +53,11 @@ class ToldCase(NamedTuple):
     runtime: Runtime
     outputs: Pattern
     is_random: bool
-    key: str | None = None
-    amends: bool = False
+    keyed: KeyedTell | None = None
+
+
+Tells = Sequence[ToldCase]
+"""What one client tells of one cascade at once."""
 
 
 class Host:
@@ -72,8 +78,10 @@ class Host:
         self._runtimes: dict[str, Runtime] = {}
         self._label_revisions: dict[str, int] = {}
         self._lock, self._change_lock = threading.Lock(), threading.Lock()
-        self._keyed_writer: BatchWriter[ToldCase, str] = BatchWriter(self._tell_keyed)
-        self._durable_writer: BatchWriter[ToldCase, str] = BatchWriter(self._tell_at_once)
+        self._keyed_writer = BatchWriter(self._tell_keyed)
+        # One for each cascade: what is told of one is counted at once, or refused.
+        self._durable_writers: WeakKeyDictionary[Runtime, BatchWriter[Tells, None]]
+        self._durable_writers = WeakKeyDictionary()
         for name, settings in (cascades or {}).items():
             self._runtimes[name] = self._from_settings(name, settings)
         for record in self.store.cascades():
@@ -120,59 +128,43 @@ class Host:
             return runtime
 
     async def tell(self, cases: Sequence[ToldCase]) -> list[str]:
-        """Count cases; return for each ``counted``, ``repeated``, ``amended``, ``conflict``.
+        """Count the cases of a request; return the `Outcome` of each, or ``frozen``.
 
-        Or ``frozen``: nothing is learned, so the case is shown to the monitor and not counted.
+        While nothing is learned, cases are shown to the monitor and not counted: ``frozen``.
 
         Cases with keys are counted in one transaction with their keys, and first: if that fails,
         all may be sent again. Others are in the journal when this returns, and on the disk if the
-        worker is durable.
+        worker is durable. Nothing is counted if one of the cases breaks a rule.
         """
-        for case in cases:
-            case.runtime.learning.check_current()
-        frozen = {case.runtime for case in cases if case.runtime.learning.is_frozen}
-        if frozen:
-            return await self._tell_frozen(cases, frozen)
-        with_key = [case for case in cases if case.key is not None]
-        others = [case for case in cases if case.key is None]
+        runtime = cases[0].runtime  # a request is about one cascade
+        runtime.learning.check_current()
+        if runtime.learning.is_frozen:
+            for case in cases:
+                runtime.observe(case.outputs, is_random=case.is_random)
+            return ["frozen"] * len(cases)
+        with_key = [case for case in cases if case.keyed is not None]
+        others = [case for case in cases if case.keyed is None]
+        is_durable = self.worker.durability == "disk"
+        if others and (is_durable or len(cases) > 1):
+            for outputs in {case.outputs for case in others}:
+                case_text(outputs)  # raises if it cannot be counted
         outcomes = iter(await self._keyed_writer.add(with_key) if with_key else [])
-        if others and self.worker.durability == "disk":
-            await self._durable_writer.add(others)
+        if others and is_durable:
+            await self._durable_writers.setdefault(runtime, BatchWriter(_tell_at_once)).add(others)
         elif len(others) == 1:
-            others[0].runtime.tell(others[0].outputs, is_random=others[0].is_random)
+            runtime.tell(others[0].outputs, is_random=others[0].is_random)
         elif others:
-            self._tell_at_once(others)
-        return [next(outcomes) if case.key is not None else "counted" for case in cases]
+            _tell_at_once([others])
+        return [next(outcomes) if case.keyed is not None else "counted" for case in cases]
 
-    async def _tell_frozen(self, cases: Sequence[ToldCase], frozen: set[Runtime]) -> list[str]:
-        """Show the cases of frozen cascades to their monitors, and count the others."""
-        outcomes = iter(await self.tell([case for case in cases if case.runtime not in frozen]))
-        for case in cases:
-            if case.runtime in frozen:
-                case.runtime.observe(case.outputs, is_random=case.is_random)
-        return ["frozen" if case.runtime in frozen else next(outcomes) for case in cases]
-
-    def _tell_keyed(self, cases: list[ToldCase]) -> list[str]:
-        tells = [
-            KeyedTell(case.runtime.name, str(case.key), case_text(case.outputs), amends=case.amends)
-            for case in cases
-        ]
-        outcomes = self.worker.tell_keyed(tells)
+    def _tell_keyed(self, requests: list[Tells]) -> list[list[str]]:
+        cases = [case for request in requests for case in request]
+        outcomes = self.worker.tell_keyed([case.keyed for case in cases if case.keyed is not None])
         for case, outcome in zip(cases, outcomes, strict=True):
             if outcome is Outcome.COUNTED:
                 case.runtime.observe(case.outputs, is_random=case.is_random)
-        return [outcome.value for outcome in outcomes]
-
-    def _tell_at_once(self, cases: list[ToldCase]) -> list[str]:
-        """Count cases with one write to the journal, and one wait for the disk, per cascade."""
-        by_name: dict[str, list[ToldCase]] = {}
-        for case in cases:
-            by_name.setdefault(case.runtime.name, []).append(case)
-        for group in by_name.values():
-            group[0].runtime.learning.tell_many(Counter(case.outputs for case in group))
-            for case in group:
-                case.runtime.observe(case.outputs, is_random=case.is_random)
-        return ["counted"] * len(cases)
+        values = iter(outcome.value for outcome in outcomes)
+        return [list(islice(values, len(request))) for request in requests]
 
     async def sync_for_ever(self) -> None:
         """Exchange counts and prices with other workers, again and again."""
@@ -194,9 +186,10 @@ class Host:
         records = self.store.records("label", runtime.name, since=since)
         if records:
             self._label_revisions[runtime.name] = records[-1].revision
-            keys = {record.key for record in records}
-            if not keys <= runtime.labels.labelled:
-                runtime.labels.labelled |= keys
+            labels = {record.key: record.body["label"] for record in records}
+            known = runtime.labels.labelled
+            if not labels.items() <= known.items():  # new ones, or corrected ones
+                known.update(labels)
                 runtime.learning.rebuild(runtime.cascade)
 
     def _catch_up(self, name: str) -> None:
@@ -252,3 +245,16 @@ class Host:
     def _runtime(self, name: str, cascade: Cascade, policy: str) -> Runtime:
         settings = elsewhere(cascade)
         return Runtime(name, **settings, policy=policy, store=self.worker, follows_store=True)
+
+
+def _tell_at_once(requests: list[Tells]) -> list[None]:
+    """Count cases of one cascade with one write to the journal, and one wait for the disk."""
+    cases = [case for request in requests for case in request]
+    runtime, counts = cases[0].runtime, Counter(case.outputs for case in cases)
+    with runtime.learning.lock:
+        for outputs in counts:  # the stages may have changed meanwhile
+            check_outputs(outputs, runtime.cascade)
+        runtime.learning.tell_many(counts)
+    for case in cases:
+        runtime.observe(case.outputs, is_random=case.is_random)
+    return [None] * len(requests)

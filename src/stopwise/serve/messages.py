@@ -9,6 +9,7 @@ import msgspec
 Output = str | int | float | bool | None
 Outputs = Annotated[list[Output], msgspec.Meta(max_length=100)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern="^[^/]+$")]
+StageName = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Key = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 Cost = Annotated[float, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
@@ -24,7 +25,7 @@ class NewCascade(Message):
     name: Name
     costs: Annotated[list[Cost], msgspec.Meta(min_length=1, max_length=100)]
     mistake_cost: Positive
-    names: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=100)] | None = None
+    names: Annotated[list[StageName], msgspec.Meta(min_length=1, max_length=100)] | None = None
     policy: str = "beliefs"
 
 
@@ -34,15 +35,15 @@ class Change(Message):
     costs: Annotated[list[Cost], msgspec.Meta(min_length=1, max_length=100)] | None = None
     mistake_cost: Positive | None = None
     is_frozen: bool | None = None
-    trust: Name | None = None
+    trust: str | None = None
 
 
 class NewStage(Message):
     """A stage that runs elsewhere, at the end or before another one."""
 
-    name: Name
+    name: StageName
     cost: Cost
-    before: Name | None = None
+    before: str | None = None
 
 
 class Ask(Message):

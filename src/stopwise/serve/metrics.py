@@ -15,9 +15,12 @@ Sample = tuple[dict[str, str], float]
 FAMILIES = {
     "stopwise_cases": ("gauge", "Cases of the current epoch"),
     "stopwise_cases_stopped": ("gauge", "Cases of the current epoch that went up to a stage"),
-    "stopwise_outputs_missing": ("gauge", "Calls of a stage that gave nothing"),
+    "stopwise_outputs_missing": (
+        "gauge",
+        "Cases without an output of a stage on their way: it gave nothing, or was out of service",
+    ),
     "stopwise_failures": ("counter", "Calls of a stage that failed, by the kind of error"),
-    "stopwise_cost_per_1000": ("gauge", "What 1,000 cases cost, mistakes left out"),
+    "stopwise_cost_per_1000": ("gauge", "What the outputs of 1,000 cases cost, mistakes left out"),
     "stopwise_disagreement": ("gauge", "Share of cases in which two stages differ"),
     "stopwise_price": ("gauge", "What going on from one stage to another costs, in mistakes"),
     "stopwise_error_rate": ("gauge", "Error rate of a stage as believed"),
@@ -28,7 +31,7 @@ FAMILIES = {
         "Workers on the store that are alive, or silent past their lease",
     ),
     "stopwise_out_of_service": ("gauge", "1 if an alarm took the stage out of service"),
-    "stopwise_alarms": ("gauge", "Alarms since the server started"),
+    "stopwise_alarms": ("gauge", "Alarms of all workers in the store, which keeps the last 1,000"),
     "stopwise_epoch": ("gauge", "Number of the current epoch"),
     "stopwise_stale_seconds": ("gauge", "Seconds since this worker last read the store"),
     "stopwise_not_counted": ("counter", "Cases that were answered but could not be counted"),
@@ -53,7 +56,7 @@ def metrics(host: Host) -> str:
 def _samples(view: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]]:
     names = [stage["name"] for stage in view["stages"]]
     yield "stopwise_cases", {}, view["n_cases"]
-    yield "stopwise_alarms", {}, len(view["alarms"])
+    yield "stopwise_alarms", {}, view["n_alarms"]
     yield "stopwise_epoch", {}, view["epoch"]
     yield "stopwise_labels", {}, view["n_labels"]
     for state, n in view["workers"].items():

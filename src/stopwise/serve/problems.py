@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -70,10 +73,45 @@ def broken_rule(error: msgspec.ValidationError, value: Any) -> ProblemError:
     name = place.strip(".`") or "body"
     for step in re.findall(r"[^.`\[\]]+", place):
         value = value[int(step)] if isinstance(value, list) else value[step]
-    text = _encoder.encode(value).decode()
+    return _broken(name, rule, _encoder.encode(value).decode())
+
+
+def _broken(name: str, rule: str, text: str) -> ProblemError:
     text = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"
     detail = f"{name}: {rule}; the value is {text}"
     return ProblemError(422, BROKEN_RULE, detail, name=name, value=text)
+
+
+def unreadable(error: msgspec.DecodeError, body: bytes) -> Exception:
+    """Return the problem of a body that breaks a rule or is no JSON, with its name and value."""
+    try:
+        value = json.loads(body, parse_float=_float_or_text)
+    except ValueError as malformed:
+        is_rule = isinstance(error, msgspec.ValidationError)
+        return msgspec.DecodeError(f"JSON is malformed: {malformed}") if is_rule else error
+    for place, text in _texts(value, ""):
+        if any("\ud800" <= letter <= "\udfff" for letter in text):  # JSON allows it, UTF-8 does not
+            name = place.encode(errors="backslashreplace").decode().strip(".") or "body"
+            return _broken(name, "Expected no half of a surrogate pair", json.dumps(text))
+    return broken_rule(error, value) if isinstance(error, msgspec.ValidationError) else error
+
+
+def _float_or_text(text: str) -> float | str:
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
+def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Return all texts in a value with their places."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, list):
+        for k, item in enumerate(value):
+            yield from _texts(item, f"{place}[{k}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield place, key
+            yield from _texts(item, f"{place}.{key}")
 
 
 def response_for(error: Exception) -> Response:

@@ -9,8 +9,14 @@ from typing import Any
 
 from stopwise.checks import known_name, whole_number
 from stopwise.errors import SettingError
-from stopwise.runtime.config import Problems, cascade_settings, read_toml
+from stopwise.runtime.config import Problems, cascade_settings, read_toml, store_url
 from stopwise.store.worker import Durability
+
+# Keys of a cascade that its table in the configuration of a server cannot have.
+SET_ELSEWHERE = {
+    "name": "the table is named after the cascade",
+    "store": "all cascades are in the store of the server",
+}
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class ServerSettings:
     host, port
         The address; another than the loopback interface is refused without ``tokens``.
     store
-        The URL of the store.
+        The URL of the store; in a file ``env:NAME`` or ``file:PATH`` if it has a password.
     tokens
         Whether requests need a token.
     workers
@@ -84,8 +90,14 @@ def load_settings(path: Path) -> ServerSettings:
         tables = {}
     for name, entry in tables.items():
         place = f"[cascades.{name}]"
+        for key, reason in SET_ELSEWHERE.items():
+            if key in entry:  # without its value, which may have a password
+                problems.add(f"{place} must have no {key}: {reason}")
         cascades[name] = cascade_settings({"name": name, **entry}, place, problems)
     arguments = {key: value for key, value in table.items() if key in names}
+    if isinstance(arguments.get("store"), str):
+        url = arguments.pop("store")
+        arguments |= problems.attempt("store", lambda: {"store": store_url(url)}) or {}
     settings = problems.attempt("the file", lambda: ServerSettings(**arguments, cascades=cascades))
     problems.raise_for(path)
     assert isinstance(settings, ServerSettings)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from stopwise.beliefs.completion import completed_disagreement
 from stopwise.beliefs.stages import stage_costs
 from stopwise.cascade import Cascade
 from stopwise.disagreement import sound_stage
+from stopwise.patterns import Pattern
 from stopwise.runtime.case_patterns import to_table
 from stopwise.runtime.runtime import Runtime
 from stopwise.serve.host import runs_here
@@ -19,6 +21,7 @@ from stopwise.serve.problems import ProblemError
 from stopwise.store import read_case
 
 MAX_BUCKETS = 500  # in a chart, the newest
+MAX_ALARMS = 20  # in the live view, the latest
 
 
 def read_cascade(runtime: Runtime) -> dict[str, Any]:
@@ -46,13 +49,13 @@ def live(runtime: Runtime) -> dict[str, Any]:
     patterns = runtime.learning.patterns()
     K = cascade.n_stages
     table = to_table(patterns, cascade)
-    stopped, missing = [0] * K, [0] * K
+    stopped, missing, cost = [0] * K, [0] * K, 0.0
     for outputs, times in patterns.items():
         stopped[len(outputs) - 1] += times
+        cost += times * _cost(outputs, cascade)
         for k, output in enumerate(outputs):
             missing[k] += times * (output is None)
     n = sum(stopped)
-    cumulative = _cumulative_prices(cascade)
     model = getattr(policy, "model", None)
     rates = None
     if model is not None:  # where the data leave everything open, nothing is known
@@ -64,6 +67,7 @@ def live(runtime: Runtime) -> dict[str, Any]:
     staleness = runtime.learning.counts.staleness
     store = runtime.worker.store
     now = store.now()
+    alarms = [record.body for record in store.records("alarm", runtime.name)]
     leases = [w.lease_until - now for w in store.workers() if not w.is_closed]
     return {
         **read_cascade(runtime),
@@ -71,8 +75,8 @@ def live(runtime: Runtime) -> dict[str, Any]:
         "stopped": stopped,
         "missing": missing,
         "failures": [dict(caller.failures) for caller in runtime.engine.stages.callers],
-        "cost_per_1000": _cost_per_1000(stopped, cumulative) if n else None,
-        "fixed_cost_per_1000": [1000 * cost for cost in cumulative],
+        "cost_per_1000": 1000 * cost / n if n else None,
+        "fixed_cost_per_1000": [1000 * math.fsum(cascade.prices[: k + 1]) for k in range(K)],
         "pairs": [
             {
                 "shallow": i,
@@ -88,10 +92,8 @@ def live(runtime: Runtime) -> dict[str, Any]:
         "error_intervals": None if rates is None else [interval for _, interval in rates],
         "certificate": None if certificate is None else str(certificate),
         "certificate_status": None if certificate is None else certificate.status.value,
-        "alarms": [
-            {**alarm.to_state(), "text": alarm.describe(cascade.names)}
-            for alarm in runtime.alarms[-20:]
-        ],
+        "alarms": alarms[-MAX_ALARMS:],
+        "n_alarms": len(alarms),
         "out_of_service": sorted(runtime.engine.distrusted),
         "shadow": max(runtime.shadow, runtime.alarm_handler.shadow_share),
         "n_not_counted": runtime.n_not_counted,
@@ -142,18 +144,22 @@ def history(runtime: Runtime) -> dict[str, Any]:
     There is one entry per time bucket, in all epochs, oldest first. A bucket that is not over yet
     is left out, unless there are too few for a curve.
     """
-    K = runtime.cascade.n_stages
-    cumulative = _cumulative_prices(runtime.cascade)
+    cascade = runtime.cascade
+    K = cascade.n_stages
     by_bucket: dict[int, list[int]] = {}
+    cost_of: dict[int, float] = {}
     for row in runtime.worker.store.rows(runtime.name, epoch=-1, since=0):  # without past cases
         stopped = by_bucket.setdefault(row.bucket, [0] * K)
         for text, times in row.counts.items():
-            stopped[min(len(read_case(text).outputs), K) - 1] += times
+            outputs = read_case(text).outputs[:K]
+            stopped[len(outputs) - 1] += times
+            cost = times * _cost(outputs, cascade)
+            cost_of[row.bucket] = cost_of.get(row.bucket, 0.0) + cost
     buckets = sorted(by_bucket)[-MAX_BUCKETS:]
     if len(buckets) > 2 and buckets[-1] >= runtime.worker.bucket():
         buckets.pop()
     stopped_at = [[by_bucket[b][k] for b in buckets] for k in range(K)]
-    costs = [_cost_per_1000(by_bucket[b], cumulative) for b in buckets]
+    costs = [1000 * cost_of.get(b, 0.0) / max(sum(by_bucket[b]), 1) for b in buckets]
     return {"at": buckets, "stopped": stopped_at, "cost_per_1000": costs}
 
 
@@ -161,14 +167,14 @@ def if_a_mistake_cost(runtime: Runtime, query: WhatIf) -> dict[str, Any]:
     """The best single stage at another price of a mistake.
 
     Stages out of service are left out. While error rates are not known, the stage is the one that
-    the disagreement of the stages proves.
+    is sound by how often the stages disagree, over cases that were stopped early, too.
     """
     cascade = Cascade(runtime.cascade.prices, query.mistake_cost, runtime.cascade.names)
     table = to_table(runtime.learning.patterns(), cascade)
     model = getattr(runtime.learning.policy, "model", None)
     stages = [k for k in range(cascade.n_stages) if k not in runtime.engine.distrusted]
     if model is None or not all(_is_known(model.error_intervals[k]) for k in stages):
-        stage = sound_stage(table.disagreement, cascade)
+        stage = sound_stage(completed_disagreement(table), cascade)
         best = cascade.n_stages - 1 if stage is None else stage
         return {"stage": max([k for k in stages if k <= best] or [0]), "costs_per_1000": None}
     costs = 1000 * query.mistake_cost * stage_costs(model, table, cascade)
@@ -182,11 +188,10 @@ def _is_known(interval: Any) -> bool:
     return bool(low > 0.005 or high < 0.995)
 
 
-def _cumulative_prices(cascade: Cascade) -> list[float]:
-    return [math.fsum(cascade.prices[: k + 1]) for k in range(cascade.n_stages)]
+def _cost(outputs: Pattern, cascade: Cascade) -> float:
+    """Return the price of the outputs of a case.
 
-
-def _cost_per_1000(stopped: list[int], cumulative: list[float]) -> float:
-    """Return what 1,000 cases cost if as many stop at each stage as did so far."""
-    n = max(sum(stopped), 1)
-    return 1000 * sum(times * cost for times, cost in zip(stopped, cumulative, strict=True)) / n
+    Where there is none, counts do not say whether the stage failed, refused, or was out of service.
+    """
+    prices = zip(outputs, cascade.prices, strict=False)
+    return sum(price for output, price in prices if output is not None)

@@ -100,6 +100,15 @@ def test_a_plan_of_a_router_counts_each_pattern_for_what_it_stands_for():
         assert truth in cases.difference(0, 1, alpha=0.05)
 
 
+def test_whose_answer_may_be_right():
+    """That of the first test with a value; nobody's (last column) where another value may be."""
+    rows = [["no", None, "yes"], ["no", "perhaps", "no"], ["yes", "yes", "no"]]
+    for unseen in (0, 1):
+        space = LabelSpace(("perhaps",), bool(unseen))
+        cases = LabelledCases.of(histogram_of(rows, CASCADE), [], space=space)
+        assert cases.possible.tolist() == [[1, 0, 1, 1], [1, 0, 0, 1], [1, 0, 1, unseen]]
+
+
 def test_under_a_label_that_no_test_gives_nobody_is_right():
     log = histogram_of([[0, None, 1]] * 3 + [[1, 0, 0]], CASCADE)
     cases = LabelledCases.of(log, [((0, None, 1), 7, 1)], space=LabelSpace(unseen=True))

@@ -50,8 +50,12 @@ function lead(live, name) {
   const less = always > 0 ? 1 - live.cost_per_1000 / always : 0;
   // Cases whose tests run elsewhere are not known here, so nobody can label them.
   const labels = live.runs_here ? [h("a", { href: `/label/${encodeURIComponent(name)}` }, "Label some cases"), " to learn faster."] : [];
+  const last = live.stages[most].name;
+  if (live.out_of_service.includes(most)) {
+    return h("p", { class: "lead" }, `Most cases of this epoch went to ${last}, which is out of service now. What 1,000 cases cost without it shows when more have come in. `, labels);
+  }
   return h("p", { class: "lead" },
-    `${most === live.stages.length - 1 && most > 0 ? "Most cases go through all tests" : `Most cases stop after ${live.stages[most].name}`}. 1,000 cases cost ${number(live.cost_per_1000)} in fees, `,
+    `${most === live.stages.length - 1 && most > 0 ? "Most cases go through all tests" : `Most cases stop after ${last}`}. 1,000 cases cost ${number(live.cost_per_1000)} in fees, `,
     less > 0.005 ? `${share(less)} less than running all tests on each. ` : "as much as running all tests on each. ", labels);
 }
 

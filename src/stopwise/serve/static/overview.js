@@ -1,7 +1,7 @@
 // All cascades at a glance.
 
 import { get } from "./api.js";
-import { h, number } from "./dom.js";
+import { clock, h, number } from "./dom.js";
 
 export async function overview(main) {
   const { cascades } = await get("/api/cascades");
@@ -17,12 +17,13 @@ export async function overview(main) {
   const rows = await Promise.all(cascades.map(async (cascade) => {
     const live = await get(`/api/cascades/${encodeURIComponent(cascade.name)}/live`);
     const last = live.fixed_cost_per_1000.at(-1);
+    const alarm = live.alarms.at(-1);
     return h("tr", {},
       h("td", {}, h("a", { href: `/cascade/${encodeURIComponent(cascade.name)}` }, cascade.name)),
       h("td", { class: "n", "data-name": "Cases" }, number(live.n_cases)),
       h("td", { class: "n", "data-name": "Cost per 1,000" }, number(live.cost_per_1000)),
       h("td", { class: "n", "data-name": "Always all tests" }, number(last)),
-      h("td", { class: live.alarms.length ? "error" : "", "data-name": "Latest alarm" }, live.alarms.length ? live.alarms.at(-1).text : "none"),
+      h("td", { class: alarm ? "error" : "", "data-name": "Latest alarm" }, alarm ? `${clock(alarm.at)}: ${alarm.text}` : "none"),
     );
   }));
   main.replaceChildren(
