@@ -14,6 +14,7 @@ from docstrings import meanings, table
 from stopwise.monitor import MonitorSettings
 from stopwise.runtime import LabelSettings, Runtime, Stage, chat, config
 from stopwise.serve.server_settings import ServerSettings
+from stopwise.store import Worker
 
 # What only a file has: the meanings of its keys, where no class has them as parameters.
 CALLS = {
@@ -69,6 +70,11 @@ def configuration() -> str:
     labels = [f.name for f in dataclasses.fields(LabelSettings) if f.name != "buy_label"]
     calls = [(f"`{key}`", CALL_TYPES.get(key, "text"), "", text) for key, text in CALLS.items()]
     normalisers = [(f"`{key}`", *NORMALISER_TYPES[key]) for key in config.NORMALISERS]
+    worker = meanings(Worker)
+    workers = [
+        ("`journals`", "text", "none", worker["directory"]),
+        ("`durability`", "text", '`"process"`', worker["durability"]),
+    ]
     heads = ("key", "type", "default", "meaning")
     return f"""# Configuration
 
@@ -84,6 +90,9 @@ errors are reported together. `stopwise check triage.toml` does nothing but chec
 In the file of a server these keys stand under `[cascades.NAME]`, where the table gives the name.
 
 {table(heads, settings_rows(Runtime, cascade))}
+The file of one cascade may have two more, with a `store`; a server has its own.
+
+{table(heads, workers)}
 ## `[normalise]`
 
 What counts as the same answer: one of these keys. Without it answers are compared as they are.

@@ -65,7 +65,8 @@ class Client:
     def tell(self, outputs: Sequence[Any], *, key: str | None = None, amend: bool = False) -> str:
         """Count a case; return ``counted``, or ``repeated`` if its key was told before.
 
-        With ``amend``, other outputs replace those told under the key: ``amended``.
+        With ``amend``, other outputs replace those told under the key: ``amended``. While learning
+        is ``frozen`` nothing is counted, and the key may be told again later.
         """
         body = {"outputs": list(outputs), "key": key or uuid.uuid4().hex, "amend": amend}
         return str(self._send("POST", "/tell", body)["outcome"])

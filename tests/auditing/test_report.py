@@ -15,9 +15,11 @@ from stopwise.auditing.rules import Rule
 from stopwise.errors import InputError
 from tests.auditing.worlds import NAMES, draw, frame_of
 
+CASCADE = sw.Cascade([6, 16, 24], mistake_cost=200, names=NAMES)
 
-def test_a_report_is_written_whole_or_not_at_all(world, tmp_path, monkeypatch):
-    *_, report = world
+
+def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    report = sw.audit(frame_of()[1], CASCADE)
     path = tmp_path / "report.html"
     report.save(path)
     assert path.read_text(encoding="utf-8") == report.to_html()
@@ -51,9 +53,9 @@ def test_a_first_test_that_disagrees_with_all_others_is_a_weak_one():
         assert not report.advice.warnings
 
 
-def test_more_labels_are_asked_for_as_a_plan_of_their_own(world):
-    labels, frame, cascade, _ = world
-    report = sw.audit(frame, cascade, labels=frame.assign(label=labels)[:20])
+def test_more_labels_are_asked_for_as_a_plan_of_their_own():
+    labels, frame = frame_of()
+    report = sw.audit(frame, CASCADE, labels=frame.assign(label=labels)[:20])
     assert len(report.facts.labels.possible_stages) > 1
     assert (report.advice.next_step, report.advice.n_next) == (NextStep.LABEL, 80)
     assert "a number of labels that was fixed beforehand" in report.to_html()

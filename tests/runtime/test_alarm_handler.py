@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +79,20 @@ class TestAlarms:
         runtime.alarm_handler.handle(BROKEN)
         assert "test: on_alarm failed" in caplog.text
 
+    def test_an_alarm_may_change_prices_while_another_thread_does(self):
+        runtime = bit_runtime(on_alarm=lambda alarm: runtime.set_mistake_cost(20))
+
+        def raise_alarm():
+            with runtime.learning.lock:  # as where a case is counted
+                runtime.alarm_handler.handle(BROKEN)
+
+        with ThreadPoolExecutor(4) as pool:
+            jobs = [pool.submit(raise_alarm) for _ in range(10)]
+            jobs += [pool.submit(work) for work in (runtime.sync, runtime.follow_owner) * 10]
+            for job in jobs:
+                job.result(30)
+        assert runtime.cascade.mistake_cost == 20
+
     def test_an_alarm_outlives_the_process(self, url):
         with bit_runtime(store=url) as first:
             first.alarm_handler.handle(BROKEN)
@@ -104,6 +120,26 @@ class TestAlarms:
         assert third.alarm_handler.monitor is not monitor
         for runtime in (first, second, third):
             runtime.close()
+
+    def test_an_epoch_begins_with_what_all_workers_saw_since_the_change(self, url):
+        now = [0.0]
+        with (
+            bit_runtime(store=url, clock=lambda: now[0]) as first,
+            bit_runtime(store=url, clock=lambda: now[0]) as second,
+        ):
+            for seconds, outputs in ((10, (0, 0, 0)), (80, (0, 0, 0)), (90, (0, 0, 1))):
+                now[0] = seconds
+                first.tell(outputs, is_random=True)
+                second.tell(outputs, is_random=True)
+            first.alarm_handler.handle(replace(BROKEN, since=20.0))
+            second.tell((0, 1, 1), is_random=True)  # it does not know yet
+            second.sync()
+            second.tell((1, 1, 1), is_random=True)
+            for runtime in (first, second, first):
+                runtime.sync()
+            for runtime in (first, second):
+                assert runtime.learning.patterns() == {(0, 0, 1): 2, (0, 1, 1): 1, (1, 1, 1): 1}
+                assert runtime.learning.policy.n_rounds == 4
 
     def test_without_the_store_an_alarm_waits_and_no_case_is_lost(self, monkeypatch, caplog):
         runtime = bit_runtime()
@@ -145,6 +181,18 @@ class TestAlarms:
         flip[0] = 1
         run_process(100)
         assert [(alarm.kind, alarm.stage) for alarm in alarms] == [(AlarmKind.ODD_ONE_OUT, 2)]
+
+    def test_what_each_process_saw_is_kept_beside_that_of_others(self, url):
+        def known():
+            with bit_runtime(store=url) as runtime:
+                return runtime.alarm_handler.monitor.recent()
+
+        idle = bit_runtime(store=url)
+        for outputs in ((0, 0, 1), (0, 1, 1)):
+            with bit_runtime(store=url) as runtime:
+                runtime.tell(outputs, is_random=True)
+        idle.close()
+        assert known() == known() == {(0, 0, 1): 1, (0, 1, 1): 1}
 
     def test_while_frozen_alarms_are_raised_and_change_nothing(self):
         alarms = []

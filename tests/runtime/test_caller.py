@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from stopwise.errors import SettingError, StageError
+from stopwise.errors import SettingError
 from stopwise.runtime import Stage
 from stopwise.runtime.caller import Caller
 from stopwise.runtime.normalisers import plain_value
@@ -89,10 +89,11 @@ def test_own_rule_for_retries():
     assert len(calls) == 1
 
 
-def test_an_own_rule_for_retries_that_fails_names_the_stage():
-    stage = Stage(lambda case: 1 / 0, retries=1, retry_if=lambda error: error.code, name="odd")
-    with pytest.raises(StageError, match=r"retry_if of stage 'odd' failed: .*'code'"):
-        call_once(stage)
+def test_an_own_rule_for_retries_that_fails_is_the_error():
+    stage = Stage(lambda case: 1 / 0, retries=1, retry_if=lambda error: error.code)
+    outcome = call_once(stage)
+    assert (outcome.output, outcome.attempts) == (None, 1)
+    assert str(outcome.error).startswith("retry_if failed: AttributeError")
 
 
 def test_a_hanging_attempt_ends_at_its_timeout():
@@ -177,17 +178,19 @@ def divide_by_zero(value):
 
 
 @pytest.mark.parametrize(
-    ("case", "cost", "normalise", "reason"),
+    ("case", "cost", "normalise", "reason", "paid"),
     [
-        ("abc", lambda text: -1, plain_value, "SettingError: cost"),
-        ({"a": 1}, 0, plain_value, "TypeError: unhashable"),
-        ("abc", 0, divide_by_zero, "ZeroDivisionError: division by zero"),
+        ("abc", lambda text: -1, plain_value, "SettingError: cost", 0),
+        ({"a": 1}, 2, plain_value, "TypeError: unhashable", 2),
+        ("abc", len, divide_by_zero, "ZeroDivisionError: division by zero", 3),
     ],
 )
-def test_what_cannot_be_used_names_the_stage(case, cost, normalise, reason):
-    stage = Stage(echo, cost=cost, name="odd")
-    with pytest.raises(StageError, match=f"answer of stage 'odd' cannot be used: {reason}"):
-        call_once(stage, case, normalise=normalise)
+def test_an_answer_that_cannot_be_used_is_missing_and_paid_for(case, cost, normalise, reason, paid):
+    caller = make_caller(Stage(echo, cost=cost), normalise=normalise)
+    outcome = asyncio.run(caller(case))
+    assert (outcome.output, outcome.cost) == (None, paid)
+    assert str(outcome.error).startswith(f"the answer cannot be used: {reason}")
+    assert caller.failures == {reason.split(":")[0]: 1}
 
 
 def test_the_breaker_opens_probes_once_and_closes():

@@ -103,6 +103,21 @@ def test_a_store_with_a_password_comes_from_elsewhere(folder, monkeypatch, url):
         assert runtime.worker.store.url == url
 
 
+def test_a_file_says_where_journals_are_and_what_a_case_survives(folder, tmp_path, url):
+    lines = f'store = "{url}"\njournals = "{tmp_path / "a" / "b"}"\ndurability = "disk"'
+    path = folder / "with_journals.toml"
+    path.write_text(GOOD.replace("shadow = 0", lines))
+    assert check_config(path) == []
+    with load_runtime(path) as runtime:
+        assert runtime.worker.directory == tmp_path / "a" / "b"
+        assert runtime.worker.durability == "disk"
+    path.write_text(GOOD.replace("shadow = 0", 'durability = "safe"'))
+    assert check_config(path) == [
+        "the file: durability must be memory or process or disk, got 'safe'",
+        "the file: journals and durability need a store",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -11,26 +11,17 @@ from stopwise.runtime import Runtime, Stage
 from tests.runtime.bit_cascade import bit, bit_runtime, fixed, hang, run, slow
 
 
-def test_an_error_of_user_code_among_stages_that_run_ahead():
-    n_done = 0
-
-    async def count(case):
-        nonlocal n_done
-        await asyncio.sleep(0.02)
-        n_done += 1
-        return 1
-
-    stages = [
-        Stage(count, cost=1, name="slow"),
-        Stage(lambda case: 1, cost=lambda output: 1 / 0, inline=True, name="odd"),
-    ]
-    runtime = bit_runtime(stages=stages, policy=fixed(1, 2), speculate=0)
-    with pytest.raises(
-        StageError, match="'odd' cannot be used: ZeroDivisionError: division by zero"
-    ):
-        run(runtime, [7])
-    assert n_done == 1
-    assert runtime.learning.patterns() == {(1,): 1}
+@pytest.mark.parametrize("speculate", [None, 0])
+def test_an_answer_that_cannot_be_used_leaves_the_case_to_the_next_stage(speculate):
+    odd = Stage(lambda case: 1, cost=lambda output: 1 / 0, inline=True, name="odd")
+    stages = [bit(0), odd, bit(1)]
+    runtime = bit_runtime(stages=stages, policy=fixed(1), speculate=speculate)
+    (result,) = run(runtime, [0b10])
+    assert (result.outputs, result.answer, result.is_fallback) == ((0, None, 1), 1, True)
+    (failure,) = result.failures
+    assert failure.stage == "odd"
+    assert "the answer cannot be used: ZeroDivisionError: division by zero" in failure.reason
+    assert runtime.learning.patterns() == {(0, None, 1): 1}
 
 
 class TestClosing:

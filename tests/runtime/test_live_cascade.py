@@ -1,14 +1,11 @@
 """Explanations, reports, stages that run elsewhere, and changes while a cascade runs."""
 
-import asyncio
-
 import numpy as np
 import pytest
 
 import stopwise as sw
 from stopwise.errors import CascadeError, OutputsError, SettingError, StoreUnavailableError
 from stopwise.runtime import Runtime, Stage
-from stopwise.store import Worker
 from tests.faults import unavailable
 from tests.runtime.bit_cascade import bit, bit_runtime, echo, fixed, run
 
@@ -66,6 +63,21 @@ class TestStagesElsewhere:
 
 
 class TestTells:
+    def test_nothing_is_learned_while_frozen(self):
+        runtime = bit_runtime(policy="beliefs")
+        runtime.tell((0, 1))
+        runtime.freeze()
+        policy = runtime.learning.policy
+        assert not runtime.tell((0, 1))
+        assert not runtime.tell((0, 1), key="a")
+        runtime.learning.label("b", (0, 1), 1, epoch=0)
+        assert runtime.learning.patterns() == {(0, 1): 1}
+        assert (policy.n_rounds, runtime.learning.policy.n_labels) == (1, 0)
+        assert len(runtime.recent) == 3, "the monitor sees all cases"
+        runtime.freeze(frozen=False)
+        assert runtime.learning.policy.n_labels == 1
+        assert runtime.tell((0, 1), key="a")
+
     def test_a_key_is_counted_once(self):
         runtime = bit_runtime()
         assert runtime.tell((0, 1), key="a")
@@ -106,56 +118,6 @@ class TestChanges:
             runtime.set_costs([0, -5, 7])
         assert runtime.cascade.prices == (1, 1, 1)
 
-    def test_a_replaced_stage_keeps_the_pairs_of_the_others(self):
-        runtime = bit_runtime()
-        run(runtime, [0b000, 0b100])
-        runtime.replace_stage("bit 1", Stage(lambda case: 1, cost=2, name="new"))
-        counts = runtime.learning.policy.counts
-        assert runtime.cascade.names == ("bit 0", "new", "bit 2")
-        assert counts.n_seen[0, 2] == 2
-        assert counts.n_seen[0, 1] == 0
-
-    def test_a_stage_more_and_a_stage_less(self):
-        runtime = bit_runtime()
-        run(runtime, [0b000, 0b111])
-        runtime.add_stage(bit(5), before="bit 1")
-        assert runtime.cascade.names == ("bit 0", "bit 5", "bit 1", "bit 2")
-        assert runtime.learning.policy.counts.n_seen[0, 3] == 2
-        runtime.remove_stage("bit 0")
-        assert runtime.cascade.names == ("bit 5", "bit 1", "bit 2")
-        assert runtime.learning.policy.counts.n_seen[1, 2] == 2
-
-    def test_a_program_with_its_own_worker_may_start_with_other_stages(self, url):
-        with bit_runtime(store=Worker(url)) as old:
-            old.tell((0, 0, 1))
-        for _ in range(2):
-            with bit_runtime(stages=[bit(2), bit(0)], store=Worker(url)) as new:
-                assert new.learning.patterns() == {(1, 0): 1}
-                records = new.worker.store.records("event", "test")
-                assert [record.body["what"] for record in records] == ["started", "started"]
-
-    def test_a_process_may_start_with_other_stages(self, url, caplog):
-        with bit_runtime(store=url) as old:
-            old.tell((0, 0, 0))
-            old.tell((0, 0, 1))
-            old.sync()
-            with bit_runtime(stages=[bit(2), bit(0)], store=url) as new:
-                assert new.learning.patterns() == {(0, 0): 1, (1, 0): 1}
-                old.sync()
-                assert old.run_sync(0b111).answer == 1
-                assert "another process has changed the stages" in caplog.text
-                for change in (
-                    lambda: old.set_mistake_cost(20),
-                    lambda: old.tell((0, 0, 1)),
-                    lambda: old.tell((0, 0, 1), key="a"),
-                    lambda: old.learning.tell_many({(0, 0, 1): 1}),
-                ):
-                    with pytest.raises(SettingError, match="another process has changed"):
-                        change()
-                old.sync()
-                new.sync()
-                assert new.learning.policy.n_rounds == 2
-
     def test_what_the_owner_changes_holds_in_every_process(self, url):
         """In one that runs and in one that starts; not in one whose program has other prices."""
 
@@ -183,6 +145,21 @@ class TestChanges:
         with bit_runtime(store=url, mistake_cost=30) as again:
             assert now(again) == ((1, 1, 1), 30, True)
 
+    def test_a_change_undoes_no_change_of_another_process(self, url):
+        """Neither process has read what the other one changed."""
+        with bit_runtime(store=url) as first, bit_runtime(store=url) as second:
+            first.set_costs([0, 5, 7])
+            second.set_mistake_cost(100)
+            first.freeze()
+            second.set_costs([0, 5, 9])
+            first.sync()
+            for runtime in (first, second):
+                cascade = runtime.learning.policy.cascade
+                assert (cascade.prices, cascade.mistake_cost) == ((0, 5, 9), 100)
+                assert runtime.learning.is_frozen
+            record = first.worker.store.cascade("test")
+            assert record.description["mistake_cost"] == 100
+
     def test_every_change_is_an_event_with_a_version(self):
         runtime = bit_runtime()
         runtime.set_mistake_cost(20)
@@ -206,27 +183,6 @@ class TestChanges:
         breaker = runtime.engine.stages.callers[1].breaker
         runtime.set_costs([1, 2, 3])
         assert runtime.engine.stages.callers[1].breaker is breaker
-
-    def test_a_case_goes_on_with_the_stages_it_began_with(self):
-        start = asyncio.Event()
-
-        async def signal(case):
-            start.set()
-            await asyncio.sleep(0.02)
-            return 5
-
-        runtime = bit_runtime(stages=[Stage(signal, cost=1), bit(1), bit(2)], policy=fixed(2))
-
-        async def play():
-            async with runtime:
-                task = asyncio.create_task(runtime.run(0b110))
-                await start.wait()
-                runtime.remove_stage(2)
-                return await task
-
-        runtime.learning._make = lambda cascade: sw.FixedStage(cascade, stage=cascade.n_stages - 1)
-        assert asyncio.run(play()).outputs == (5, 1, 1)
-        assert runtime.learning.patterns() == {}
 
     @pytest.mark.parametrize(
         ("change", "arguments"),

@@ -124,6 +124,19 @@ def test_prices_change_as_versions(http):
     assert {"costs changed", "mistake cost changed"} <= set(whats)
 
 
+def test_a_tell_while_frozen_is_not_counted_and_says_so(http):
+    base, case = "/api/cascades/frozen", {"outputs": ["x", "y"]}
+    http.post("/api/cascades", json={**NEW, "name": "frozen"})
+    http.patch(base, json={"is_frozen": True})
+    for body in (case, {**case, "key": "a"}):
+        assert http.post(f"{base}/tell", json=body).json() == {"outcome": "frozen"}
+    answer = http.post(f"{base}/tell-many", json={"cases": [case, {**case, "key": "b"}]})
+    assert answer.json() == {"outcomes": ["frozen", "frozen"]}
+    assert http.get(f"{base}/export").json() == {"cases": []}
+    http.patch(base, json={"is_frozen": False})
+    assert http.post(f"{base}/tell", json={**case, "key": "a"}).json() == {"outcome": "counted"}
+
+
 def test_stages_change_as_versions(http):
     base = "/api/cascades/staged"
     http.post("/api/cascades", json={**NEW, "name": "staged"})

@@ -10,7 +10,7 @@ import pytest
 import stopwise as sw
 from stopwise.client import ServerError
 from stopwise.errors import SettingError
-from stopwise.runtime import Stage
+from stopwise.runtime import Runtime, Stage
 from stopwise.serve.host import Host, ToldCase, elsewhere, runs_elsewhere
 from stopwise.store import KeyedTell
 from tests.serve.local_server import NEW, ServeCommand, free_port, serving, two_stages
@@ -196,6 +196,24 @@ def test_changes_by_two_servers_at_once_are_both_kept(url):
             view = other.patch("/api/cascades/triage", json={"mistake_cost": 100 + k}).json()
             assert (view["stages"][1]["cost"], view["mistake_cost"]) == (k + 1, 100 + k)
         wait_until(lambda: http.get("/api/cascades/triage").json()["mistake_cost"] == 104)
+
+
+def test_a_server_beside_a_program_keeps_the_owner_s_prices(url):
+    """The server gives no prices of its own, and a price changed there reaches the program."""
+
+    def program():
+        stages = [Stage(str, cost=k, name=f"s{k}", inline=True) for k in range(2)]
+        return Runtime("local", stages=stages, mistake_cost=20, store=url)
+
+    with program() as runtime:
+        runtime.set_costs([0, 4])
+    host = Host(url)
+    with program() as runtime:
+        assert runtime.cascade.prices == host.find("local").cascade.prices == (0, 4)
+    host.change("local", lambda served: served.set_costs([0, 7]))
+    host.worker.close()
+    with program() as runtime:
+        assert runtime.cascade.prices == (0, 7)
 
 
 def test_any_server_shows_every_case_and_takes_its_label(url):

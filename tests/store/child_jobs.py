@@ -25,7 +25,7 @@ from stopwise.store import (
     open_store,
     worker,
 )
-from stopwise.store.sql import sql_store
+from stopwise.store.sql import epochs, sql_store
 
 
 class Notes:
@@ -57,7 +57,7 @@ POINTS: dict[str, tuple[object, str, str]] = {
     "after a tell is written": (journal.Journal, "append", "after"),
     "in the middle of a tell": (os, "write", "torn"),
     "before a fold": (sql_store.SqlStore, "fold", "before"),
-    "before a fold is committed": (sql_store, "write_rows", "after"),
+    "before a fold is committed": (epochs, "write_rows", "after"),
     "after a fold": (sql_store.SqlStore, "fold", "after"),
     "before a journal is cut": (Path, "replace", "before"),
     "after a journal is cut": (Path, "replace", "after"),

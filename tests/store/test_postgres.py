@@ -8,6 +8,7 @@ import time
 import pytest
 
 from stopwise.errors import StoreUnavailableError
+from stopwise.runtime import Runtime, Stage
 from stopwise.store import Row, Worker, WorkerSettings, open_store, totals
 from tests.store.child_jobs import Notes, tell, tell_keyed
 from tests.store.test_kill import check, n_counted, random_kills
@@ -148,3 +149,19 @@ def test_the_oldest_running_transaction_holds_back_the_cursor(postgres_url):
         slow.commit()
         second = store.changes("c", first.cursor)
         assert any("'w1'" in name for name in second.damaged)  # it is seen: its checksum is not one
+
+
+def test_a_runtime_needs_no_more_than_the_address(tmp_path, postgres_url, monkeypatch):
+    """Journals have a place of their own; a worker that is given has the same checks of stages."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    a, b, c = (Stage(str, cost=1, name=name, inline=True) for name in "abc")
+    with Runtime("triage", stages=[a, b], store=postgres_url) as first:
+        first.tell(("0", "1"))
+        folder = tmp_path / "state" / "stopwise" / f"{first.worker.store.store_id}-journals"
+        assert [path.stem for path in folder.iterdir()] == [first.worker.name]
+    for stages, patterns in (([a, b], {("0", "1"): 1}), ([a, c, b], {("0", None, "1"): 1})):
+        with Runtime("triage", stages=stages, store=Worker(postgres_url)) as runtime:
+            assert runtime.learning.patterns() == patterns
+            assert runtime.worker.store.cascade("triage").description["names"] == [
+                stage.name for stage in stages
+            ]

@@ -17,7 +17,16 @@ from hypothesis.stateful import (
 )
 
 from stopwise.errors import StoreUnavailableError
-from stopwise.store import KeyedTell, Outcome, Worker, WorkerSettings, open_store, totals, worker
+from stopwise.store import (
+    KeyedTell,
+    Outcome,
+    StageChange,
+    Worker,
+    WorkerSettings,
+    open_store,
+    totals,
+    worker,
+)
 from stopwise.store.recovery import adopt
 
 WORKERS = st.integers(0, 2)
@@ -26,6 +35,8 @@ CASES = st.sampled_from(["[0]", "[0,1]", "[1]"])
 
 class StoreMachine(RuleBasedStateMachine):
     """Three workers of two hosts on one SQLite store; a killed one is replaced by a new one."""
+
+    change = None
 
     @initialize()
     def begin(self):
@@ -123,11 +134,14 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(k=WORKERS)
     def open_epoch(self, k):
-        self.workers[k][1].open_epoch("drift")
+        self.workers[k][1].open_epoch("drift", change=self.change)
+
+    def counted(self):
+        return Counter(totals(self.store.rows("c", epoch=-1)))
 
     @invariant()
     def nothing_is_counted_that_was_not_told(self):
-        assert Counter(totals(self.store.rows("c", epoch=-1))) <= self.expected
+        assert self.counted() <= self.expected
 
     def teardown(self):
         if not hasattr(self, "workers"):
@@ -137,7 +151,7 @@ class StoreMachine(RuleBasedStateMachine):
                 member.close()
             for k in range(2):
                 self.new_worker(k)[0].close()  # adopts whoever was killed last
-            assert Counter(totals(self.store.rows("c", epoch=-1))) == self.expected
+            assert self.counted() == self.expected
             assert self.store.check() == []
             assert self.store.records("damage") == []
             assert not list(self.folder.glob("host*/*"))
@@ -147,12 +161,22 @@ class StoreMachine(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
+class StageChangeMachine(StoreMachine):
+    """The same where each epoch has other stages: it has every case that was ever told."""
+
+    change = StageChange({}, [0, 1, None])
+
+    def counted(self):
+        return Counter(totals(self.store.changes("c").rows))
+
+
 TestStoreMachine = StoreMachine.TestCase
+TestStageChangeMachine = StageChangeMachine.TestCase
 TestStoreMachine.settings = settings(max_examples=15, stateful_step_count=30)
+TestStageChangeMachine.settings = TestStoreMachine.settings
 
 
 @pytest.mark.slow
-def test_many_more_stories():
-    run_state_machine_as_test(
-        StoreMachine, settings=settings(max_examples=100, stateful_step_count=50)
-    )
+@pytest.mark.parametrize("machine", [StoreMachine, StageChangeMachine])
+def test_many_more_stories(machine):
+    run_state_machine_as_test(machine, settings=settings(max_examples=100, stateful_step_count=50))

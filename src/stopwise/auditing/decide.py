@@ -81,11 +81,15 @@ def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
         certainty = Certainty.PROVEN if is_proven else Certainty.LIKELY
         return facts.minimax_stage, certainty, Basis(facts.ground.value)
     possible = facts.possible_stages
-    total = guessed_errors(facts.table, facts.belief) + facts.cascade.cumulative_costs
+    guess = guessed_errors(facts.cascade, facts.belief, facts.estimated_disagreement)
+    total = guess + facts.cascade.cumulative_costs
     if not np.isnan(total).any():
         stage = min(possible, key=lambda k: float(total[k]))
         if not facts.belief.has_rates:
             return stage, Certainty.GUESS, Basis.LAST_IS_BETTER
+        believed = facts.belief.error_rates + facts.cascade.cumulative_costs
+        if believed[stage] > believed[list(possible)].min() + TINY:
+            return stage, Certainty.GUESS, Basis.HEDGED_BELIEF
         certainty = Certainty.LIKELY if is_clear(facts, stage) else Certainty.GUESS
         basis = Basis.BELIEF_AND_LABELS if facts.has_telling_labels else Basis.BELIEF
         return stage, certainty, basis
@@ -100,22 +104,22 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
 
     The model must not be refuted, no estimate may be outside its bounds, and missing outputs must
     not decide unless they are assumed to be random. Every other stage that may be best must cost
-    clearly more: by a share, by three standard errors, and even if the model is wrong in a share of
-    the cases in which the two disagree. That share is larger if only the model favours ``stage``;
-    then the log must also have been able to refute the model. Unless labels alone favour
-    ``stage``, outputs must identify the error rates, no test in question may disagree with all
-    others, and with four tests or more no stage may be cheaper if a single test is left out. See
+    clearly more, by the rates of the model and by the hedged ones: by a share, by three standard
+    errors, and even if the model is wrong in a share of the cases in which the two disagree. That
+    share is larger if only the model favours ``stage``; then the log must also have been able to
+    refute the model. Unless labels alone favour ``stage``, outputs must identify the error rates,
+    no test in question may disagree with all others, and with four tests or more no stage may be
+    cheaper if a single test is left out. See
     docs/decisions.md.
     """
     belief, cascade = facts.belief, facts.cascade
     if price is not None:
         cascade = Cascade(cascade.prices, price, cascade.names, cascade.parents)
     C = cascade.cumulative_costs
-    total = belief.error_rates + C
     others = [k for k in possible_stages(facts.largest_differences, C) if k != stage]
     if belief.is_refuted or facts.table.n_cases < FEW or not others:
         return False
-    if _gaps_decide(facts, stage) and not any(a.gaps_are_random for a in facts.assumptions):
+    if _gaps_decide(facts, stage, others) and not any(a.gaps_are_random for a in facts.assumptions):
         return False
     vote = _vote_of_labels(facts, stage, others, C)
     if vote < 0 or not (vote or (belief.is_identified and _is_related(facts.table, stage))):
@@ -127,14 +131,17 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     low, high = np.array([(bound.low, bound.high) for bound in facts.error_bounds]).T
     if ((belief.error_rates < low - TINY) | (belief.error_rates > high + TINY)).any():
         return False
-    p = facts.table.disagreement
+    p = facts.estimated_disagreement
     sound = facts.verdict.stage if price is None else sound_stage(p, cascade)
     is_supported = sound == stage or vote > 0
     doubt = SUPPORTED_DOUBT if is_supported else MODEL_DOUBT
-    margin = np.maximum(doubt * np.nan_to_num(p[stage], nan=1.0), GAP * total[stage])
-    margin = np.maximum(margin, SURE_ERRORS * belief.spreads[stage])
-    if not (total - total[stage] >= margin)[others].all():
-        return False
+    least = np.maximum(
+        doubt * np.nan_to_num(p[stage], nan=1.0), SURE_ERRORS * belief.spreads[stage]
+    )
+    for total in (belief.error_rates + C, belief.hedged_rates + C):
+        margin = np.maximum(least, GAP * total[stage])
+        if not (total - total[stage] >= margin)[others].all():
+            return False
     if any((rates + C < rates[stage] + C[stage])[others].any() for rates in belief.left_out):
         return False
     return is_supported or (belief.is_testable and bool(belief.left_out))
@@ -190,7 +197,7 @@ def _step(facts: Facts, start: int, end: int) -> Step:
     n, n_changed = table.n_cases, int(table.n_disagreed[start, end])
     n_hidden = n - int(table.n_seen[start, end])
     payoff = _payoff(facts.largest_differences, start, end, price)
-    needs_labels = payoff is not _payoff(facts.proven_differences, start, end, price)
+    rests_on_intervals = payoff is not _payoff(facts.proven_differences, start, end, price)
     rates = facts.belief.error_rates
     gain = float(rates[start] - rates[end])
     even = right = None
@@ -198,8 +205,21 @@ def _step(facts: Facts, start: int, end: int) -> Step:
     if has_two and not n_hidden and n_changed:
         even = break_even(price, n_changed / n)
         right = None if math.isnan(gain) else corrected(gain, n_changed / n)
-    changed = Interval(n_changed / n, (n_changed + n_hidden) / n)
-    return Step(start, end, price, changed, payoff, needs_labels, even, gain, right)
+    changed = _changed(facts, start, end)
+    return Step(start, end, price, changed, payoff, rests_on_intervals, even, gain, right)
+
+
+def _changed(facts: Facts, start: int, end: int) -> Interval:
+    """Return the share of answers that a step changes, gaps being as random as is assumed."""
+    table, n = facts.table, facts.table.n_cases
+    least = int(table.n_disagreed[start, end])
+    most = least + n - int(table.n_seen[start, end])
+    low, high = least / n, most / n
+    for pair in facts.verdict.pairs:
+        if pair.is_adjusted and (pair.shallow, pair.deep) == (start, end):
+            limits = (pair.interval.low, pair.interval.high)
+            low, high = (min(max(limit, low), high) for limit in limits)
+    return Interval(low, high)
 
 
 def _payoff(most: FloatArray, start: int, end: int, price: float) -> Payoff:
@@ -221,12 +241,13 @@ def _next(
         open_pairs = [p for p in verdict.pairs if stage in (p.shallow, p.deep) and not p.settled]
         n_more = verdict.n_more if open_pairs and verdict.stage == stage else 0
         return (NextStep.MORE_CASES, n_more) if 0 < n_more < math.inf else (NextStep.NOTHING, 0)
-    is_shown_by_labels = facts.ground is not None
-    if _gaps_decide(facts, stage) and not is_shown_by_labels:
+    is_shown = facts.ground is not None
+    others = [k for k in facts.possible_stages if k != stage]
+    if _gaps_decide(facts, stage, others) and not is_shown:
         return NextStep.RUN_ALL_TESTS, 0
     if n_drawn:
         return NextStep.LABEL_PLAN, n_drawn
-    if is_shown_by_labels:
+    if is_shown:
         return NextStep.NOTHING, 0
     if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0
@@ -238,7 +259,23 @@ def _next(
     return NextStep.LABEL, min(n, facts.n_disputed)
 
 
-def _gaps_decide(facts: Facts, stage: int) -> bool:
-    """Whether missing outputs leave more open than labels of the others could settle."""
-    table = facts.table
-    return bool((table.n_cases - table.n_seen[stage]).max() > table.n_disagreed[stage].max())
+def _gaps_decide(facts: Facts, stage: int, others: Sequence[int]) -> bool:
+    """Whether missing outputs leave more open about ``others`` than labels could settle.
+
+    Labels settle where they are seen to differ from ``stage``. If gaps are random, cases that show
+    the same fill them, and only those that nothing fills are open.
+    """
+    if facts.missing is None or not others:
+        return False
+    n, ranges = facts.table.n_cases, {}
+    adjusted = {(p.shallow, p.deep) for p in facts.verdict.pairs if p.is_adjusted}
+    for pair in facts.missing.pairs:
+        if (pair.shallow, pair.deep) in adjusted:
+            ranges[frozenset((pair.shallow, pair.deep))] = pair.adjusted_range
+    settled, left_open = [], []
+    for k in others:
+        differ, seen = facts.table.n_disagreed[stage, k] / n, facts.table.n_seen[stage, k] / n
+        shares = ranges.get(frozenset((stage, k)), Interval(differ, differ + 1 - seen))
+        settled.append(shares.low)
+        left_open.append(shares.width)
+    return max(left_open) > max(settled)

@@ -19,8 +19,9 @@ class PriceBand:
     """A range of prices of a mistake over which the same stage is, or looks, cheapest.
 
     ``is_sure`` says that no other stage can be cheaper given the log, the assumptions and the
-    labels, ``is_proven`` that this needs no labels. Elsewhere ``stage`` is the one of least
-    expected cost among those that may be best, ``None`` where there is no estimate.
+    labels, ``is_proven`` that this needs no intervals, from labels or from gaps at random.
+    Elsewhere ``stage`` is the one of least expected cost among those that may be best, ``None``
+    where there is no estimate.
     """
 
     low: float
@@ -35,7 +36,7 @@ def price_map(
 ) -> tuple[PriceBand, ...]:
     """Return the bands of prices in order; the price of ``cascade`` is always among them.
 
-    ``differences`` are the largest γ_i - γ_j, (K, K), ``proven`` the same without labels,
+    ``differences`` are the largest γ_i - γ_j, (K, K), ``proven`` the same with certainty,
     ``estimates`` error rates up to a common constant, or NaN, (K,).
     """
     total_prices, own = cascade.cumulative_costs * cascade.mistake_cost, cascade.mistake_cost

@@ -160,10 +160,10 @@ class Monitor:
         self._is_stale = True
         return [Alarm(AlarmKind.STALE, now, self._compared_at, stage=self.n_stages - 1, after=age)]
 
-    def recent(self) -> Counter[Pattern]:
-        """Return all cases since the last change."""
+    def recent(self, since: float = -math.inf) -> Counter[Pattern]:
+        """Return all cases since the last change, in buckets that began after ``since``."""
         total: Counter[Pattern] = Counter()
-        for bucket in [*self._buckets, self._open]:
+        for bucket in (b for b in [*self._buckets, self._open] if b.start > since):
             total.update(bucket.patterns)
         return total
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -22,6 +24,7 @@ OUT_OF_SERVICE = "out of service"
 WATCHED = "watched"
 SAVE_SECONDS = 3600.0  # how often the monitor's recent cases go into the store
 MAX_SAVED = 2000  # different cases among them
+MAX_WATCHED = 50  # workers of which they are kept
 MAX_ALARMS = 100
 REVIEW_CASES = 60  # complete cases after which a stage out of service is judged again
 # The share of cases that are run to the end while a stage is out of service.
@@ -48,14 +51,19 @@ class AlarmHandler:
         self._settings = settings
         self._on_alarm = on_alarm
         self._clock = clock
-        self._reason_for_epoch = ""  # of one that could not begin yet: the store was unavailable
+        # Why and since when one is wanted that could not begin yet: the store was unavailable.
+        self._wanted_epoch: tuple[str, float] | None = None
         # How well each stage that is out of service agreed with the others before.
         self._usual_agreement: dict[int, float] = {}
         self.monitor: Monitor
         self._epoch: int
+        # What other processes saw with which the monitor began, and until when.
+        self._resumed: Counter[Pattern]
+        self._resumed_at: float
         self._new_monitor()
         self._resume()
         self._read_distrusted()
+        learning.seen_since = self._seen_since
 
     def restart(self) -> None:
         """Begin anew, with all stages in service; the stages may have changed."""
@@ -79,31 +87,42 @@ class AlarmHandler:
                 self._read_distrusted()
             elif self._engine.distrusted:
                 self._read_distrusted()
-            if self._reason_for_epoch:
-                self._open_epoch(self._reason_for_epoch)
+            if self._wanted_epoch is not None:
+                self._open_epoch(*self._wanted_epoch)
             if self._clock() - self._saved_at >= SAVE_SECONDS:
                 self.save()
 
     def save(self) -> None:
-        """Save the monitor's recent cases, for comparison in a process that starts later."""
-        if self._learning.is_shared:
-            now = self._saved_at = self._clock()
-            common = dict(self.monitor.recent().most_common(MAX_SAVED))
-            body = {"epoch": self._epoch, "at": now, "cases": case_texts(common)}
-            self._if_available(lambda: self._events.put_state(WATCHED, body))
+        """Save what this process saw recently, for comparison in one that starts later."""
+        now = self._saved_at = self._clock()
+        own = self.monitor.recent() - self._resumed
+        if own and self._learning.is_shared:
+            cases = case_texts(dict(own.most_common(MAX_SAVED)))
+            body = {"epoch": self._epoch, "at": now, "cases": cases}
+            put = self._events.put_own_state
+            self._if_available(lambda: put(WATCHED, body, keep=MAX_WATCHED))
+
+    def _seen_since(self, since: float) -> Counter[Pattern]:
+        """Return what this process saw itself since a time."""
+        return self.monitor.recent(max(since, self._resumed_at))
 
     def _resume(self) -> None:
-        state = self._if_available(lambda: self._events.state(WATCHED)) or {}
-        if state.get("epoch") == self._epoch and state["cases"]:
-            cases = tellable(state["cases"])
-            if max(map(len, cases)) <= self.monitor.n_stages:
-                self.monitor.resume(cases, since=state["at"], now=self._clock())
+        """Begin with what other processes saw, those before this one and those beside it."""
+        states = self._if_available(lambda: self._events.states(WATCHED)) or []
+        for state in states:
+            if state["epoch"] == self._epoch:
+                self._resumed.update(tellable(state["cases"]))
+                self._resumed_at = max(self._resumed_at, state["at"])
+        if self._resumed and max(map(len, self._resumed)) <= self.monitor.n_stages:
+            self.monitor.resume(self._resumed, since=self._resumed_at, now=self._clock())
 
     def _new_monitor(self) -> None:
         n_stages = len(self._engine.stages)
         self._n_complete = 0
         self._epoch = self._learning.counts.epoch
-        self._reason_for_epoch = ""
+        self._wanted_epoch = None
+        self._resumed = Counter()
+        self._resumed_at = -math.inf
         self._saved_at = self._clock()
         self.monitor = Monitor(n_stages, now=self._clock(), settings=self._settings)
 
@@ -163,8 +182,10 @@ class AlarmHandler:
         text = alarm.describe(engine.stages.names)
         logger.warning("%s: %s", cascade, text)
         self.alarms = [*self.alarms, alarm][-MAX_ALARMS:]
+        if alarm.opens_epoch:  # the monitor has dropped what was before the change
+            self._resumed = Counter()
         if alarm.opens_epoch and not self._learning.is_frozen:
-            self._open_epoch(text)
+            self._open_epoch(text, alarm.since)
             if len(engine.stages) - len(engine.distrusted | {alarm.stage}) > 0:
                 self.set_distrusted(engine.distrusted | {alarm.stage})
                 name = engine.stages.names[alarm.stage]
@@ -176,14 +197,14 @@ class AlarmHandler:
             except Exception:
                 logger.exception("%s: on_alarm failed", cascade)
 
-    def _open_epoch(self, reason: str) -> None:
+    def _open_epoch(self, reason: str, since: float) -> None:
         """Begin an epoch with the cases since the change, once the store is available."""
         learning = self._learning
         try:
-            learning.restart(self.monitor.recent(), reason=reason)
+            learning.restart(reason=reason, since=since)
         except StoreError as error:
-            self._reason_for_epoch = reason
+            self._wanted_epoch = (reason, since)
             logger.warning("%s: a new epoch cannot begin yet: %s", learning.name, error)
         else:
-            self._reason_for_epoch = ""
+            self._wanted_epoch = None
             self._epoch = learning.counts.epoch

@@ -76,10 +76,11 @@ class Caller:
                     answer = await self._attempt(case)
                     break
                 except Exception as error:
-                    if attempts > self.stage.retries or not self._is_worth_retrying(error):
+                    last_error = self._last_error(error, attempts)
+                    if last_error is not None:
                         breaker.failed()
-                        self.failures[type(error).__name__] += 1
-                        return Outcome(None, 0.0, attempts, error)
+                        self.failures[type(last_error).__name__] += 1
+                        return Outcome(None, 0.0, attempts, last_error)
                     await self._wait(attempts, error)
         except BaseException:  # cancelled, maybe between attempts: the outcome is unknown
             breaker.abandoned()
@@ -95,35 +96,42 @@ class Caller:
             return self.stage.cost
         return self._total_cost / self._n_priced if self._n_priced else 0.0
 
-    def _is_worth_retrying(self, error: Exception) -> bool:
+    def _last_error(self, error: Exception, attempts: int) -> Exception | None:
+        """Return the error with which a call ends, ``None`` if another attempt is worth while."""
+        if attempts > self.stage.retries:
+            return error
         retry_if = self.stage.retry_if
         if retry_if is None:
             status = getattr(error, "status_code", None)
-            return not isinstance(status, int) or status >= 500 or status in RETRIED_STATUS
+            is_final = isinstance(status, int) and status < 500 and status not in RETRIED_STATUS
+            return error if is_final else None
         try:
-            return bool(retry_if(error))
+            return None if retry_if(error) else error
         except Exception as second:
-            raise StageError(
-                f"retry_if of stage {self.stage.name!r} failed: {error_text(second)}"
-            ) from second
+            return _caused(f"retry_if failed: {error_text(second)}", second)
 
     def _outcome(self, answer: Any, attempts: int) -> Outcome:
-        cost = self.stage.cost
+        """Return the outcome of an answer; one that cannot be used is a missing output."""
+        cost, price = self.stage.cost, 0.0
         try:
+            if callable(cost):
+                price = finite_number("cost", cost(answer), SettingError, zero=True)
+                self._add_price(price)
+            else:
+                price = cost
             output = self.normalise(answer)
             hash(output)
-            if not callable(cost):
-                return Outcome(output, cost, attempts)
-            price = finite_number("cost", cost(answer), SettingError, zero=True)
         except Exception as error:
-            raise StageError(
-                f"the answer of stage {self.stage.name!r} cannot be used: {error_text(error)}"
-            ) from error
+            self.failures[type(error).__name__] += 1
+            reason = _caused(f"the answer cannot be used: {error_text(error)}", error)
+            return Outcome(None, price, attempts, reason)
+        return Outcome(output, price, attempts)
+
+    def _add_price(self, price: float) -> None:
         self._n_priced += 1
         self._total_cost += price
         if self.on_new_mean is not None and self._n_priced & (self._n_priced - 1) == 0:
             self.on_new_mean()
-        return Outcome(output, price, attempts)
 
     async def _within_limits(self, case: Any) -> Any:
         return await (self._batcher().submit(case) if self.stage.batch else self._invoke(case))
@@ -159,6 +167,12 @@ class Caller:
         if loop not in self._batchers:
             self._batchers[loop] = Batcher(self._invoke, self.stage.max_batch, self.stage.max_wait)
         return self._batchers[loop]
+
+
+def _caused(message: str, cause: Exception) -> StageError:
+    error = StageError(message)
+    error.__cause__ = cause
+    return error
 
 
 def error_text(error: BaseException) -> str:

@@ -1,11 +1,11 @@
-"""Counts of cases by their outputs: as a table, for other stages, and as texts for the store.
+"""Counts of cases by their outputs: as a table, and as texts for the store.
 
 A pattern is as long as its case went, and has ``None`` where a stage that ran gave nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stopwise.cascade import Cascade
@@ -35,24 +35,6 @@ def from_table(table: PatternTable) -> dict[Pattern, int]:
     return _sum(
         (_without_end_gaps(row), int(n)) for row, n in zip(rows, table.weights, strict=True)
     )
-
-
-def for_stages(
-    patterns: Mapping[Pattern, int], before: Sequence[str | None], after: Sequence[str]
-) -> dict[Pattern, int]:
-    """Return the counts for a changed list of stages: those of the same name keep their outputs.
-
-    In ``before``, a stage that was replaced has the name ``None``.
-
-    >>> for_stages({(0, 1, 1): 3, (0,): 2}, ["a", "b", "c"], ["a", "new", "c"])
-    {(0, None, 1): 3, (0,): 2}
-    """
-    sources = [before.index(name) if name in before else len(before) for name in after]
-    entries = (
-        (_without_end_gaps(tuple(outputs[k] if k < len(outputs) else None for k in sources)), times)
-        for outputs, times in patterns.items()
-    )
-    return _sum((outputs, times) for outputs, times in entries if outputs)
 
 
 def case_texts(patterns: Mapping[Pattern, int]) -> dict[str, int]:

@@ -33,7 +33,7 @@ from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from stopwise.errors import InputError, MissingExtraError, SettingError
@@ -45,6 +45,8 @@ from stopwise.runtime.chat_model import by_tokens, chat
 from stopwise.runtime.label_queue import LabelSettings
 from stopwise.runtime.runtime import Runtime
 from stopwise.runtime.stage import Stage
+from stopwise.store import Worker
+from stopwise.store.worker import Durability
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -70,6 +72,7 @@ PLAIN = {
     "seed": (int,),
 }
 CASCADE_KEYS = {"name", "normalise", "stages", "monitor", "labels", *PLAIN}
+WORKER_KEYS = {"journals", "durability"}  # of a file with one cascade
 CHAT_KEYS = {"model", "base_url", "api_key", "prompt", "options"}
 PRICE_KEYS = {"prompt_price", "completion_price"}
 STAGE_SETTINGS = {field.name for field in fields(Stage)} - {"call", "retry_if", "is_async"}
@@ -129,19 +132,38 @@ def read_toml(path: Path | str) -> dict[str, Any]:
 def load_runtime(path: Path | str) -> Runtime:
     """Return the runtime that a TOML file describes, or raise with everything that is wrong."""
     problems = Problems()
-    settings = cascade_settings(read_toml(path), "the file", problems)
+    settings, worker_settings = _file_settings(path, problems)
     problems.raise_for(path)
+    if worker_settings:
+        settings["store"] = Worker(settings["store"], **worker_settings)
     return Runtime(**settings)
 
 
 def check_config(path: Path | str) -> list[str]:
     """Return everything that is wrong with a TOML file; nothing is opened or called."""
     problems = Problems()
-    settings = cascade_settings(read_toml(path), "the file", problems)
+    settings, _ = _file_settings(path, problems)
     if not problems.texts:
         # The runtime checks the rest; it needs no store for that.
         problems.attempt("the file", lambda: Runtime(**{**settings, "store": "memory://"}))
     return problems.texts
+
+
+def _file_settings(path: Path | str, problems: Problems) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of `Runtime` for the cascade of a file, and those of its `Worker`."""
+    table = read_toml(path)
+    worker_settings: dict[str, Any] = {}
+    for key in WORKER_KEYS & table.keys():
+        value = table.pop(key)
+        if not isinstance(value, str) or not value:
+            problems.add(f"the file: {key} must be text, got {value!r}")
+        elif key == "durability" and value not in get_args(Durability):
+            rule = " or ".join(get_args(Durability))
+            problems.add(f"the file: durability must be {rule}, got {value!r}")
+        worker_settings["directory" if key == "journals" else key] = value
+    if worker_settings and "store" not in table:
+        problems.add("the file: journals and durability need a store")
+    return cascade_settings(table, "the file", problems), worker_settings
 
 
 def cascade_settings(table: Mapping[str, Any], place: str, problems: Problems) -> dict[str, Any]:

@@ -34,6 +34,16 @@ class EventLog:
         record = self._worker.store.get(kind, self._name, "now")
         return {} if record is None else record.body
 
+    def put_own_state(self, kind: str, body: dict[str, Any], *, keep: int) -> None:
+        """Write the state of this worker, beside the newest ones of others, ``keep`` in all."""
+        now = self._worker.clock()
+        record = Record(kind, self._name, self._worker.name, now, body)
+        self._worker.store.put(record, keep=keep)
+
+    def states(self, kind: str) -> list[dict[str, Any]]:
+        """Return the states that workers wrote with `put_own_state`, oldest first."""
+        return [record.body for record in self._worker.store.records(kind, self._name)]
+
     def version(self, what: str, cascade: Cascade) -> None:
         """Write a version of the cascade, and an event that says why."""
         state = cascade.to_state()

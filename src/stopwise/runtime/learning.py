@@ -13,9 +13,9 @@ from stopwise.checks import known_name
 from stopwise.errors import OutputsError, SettingError, StoreUnavailableError
 from stopwise.patterns import Pattern
 from stopwise.policies.registry import policy_class
-from stopwise.runtime.case_patterns import case_texts, for_stages
+from stopwise.runtime.case_patterns import case_texts
 from stopwise.runtime.engine import StoppingRule
-from stopwise.store import Record, SharedCounts, Worker, case_text, tellable
+from stopwise.store import Record, SharedCounts, StageChange, Worker, case_text, tellable
 
 logger = logging.getLogger("stopwise.runtime")
 
@@ -75,12 +75,14 @@ class Learning:
         self.lock = threading.RLock()
         self.is_frozen = False
         self.is_shared = is_shared
+        # Gives the cases that this process saw after a time, to begin an epoch with.
+        self.seen_since: Callable[[float], Mapping[Pattern, int]] = lambda since: {}
         self._n_rebuilt = 0
         self.stages_version = 0  # a case that began with other stages is not told
         self._make = make_policy
         self._n_in_window = 0
         self._window: set[Pattern] = set()
-        self._is_free_text = self._is_outdated = False
+        self._is_free_text = self.is_outdated = False
         self._labels: Sequence[Record] = ()
         self._n_new_labels = 0  # that the policy was not told yet
         self.cascade = cascade
@@ -89,6 +91,10 @@ class Learning:
         self.has_belief = hasattr(self.policy, "conclude")  # gives the chance to be right
         if self.policy.cascade != cascade or not cascade.is_chain:
             raise SettingError(f"policy must be for the chain of stages, got {self.policy!r}")
+        self.counts.sync()  # another process may have changed the stages since they were read
+        self._epoch = self.counts.epoch  # up to which changes of stages were noticed
+        # Which stages of the current epoch are own ones; None for those of another process.
+        self._stages_now: list[str | None] = list(cascade.names)
         before = self._stored_names()
         if before in ((), cascade.names):
             self.rebuild(cascade)
@@ -129,14 +135,33 @@ class Learning:
         if self._is_free_text:
             raise OutputsError(FREE_TEXT)
         self.check_current()
-        self.counts.tell(outputs)
+        while not self.counts.tell(outputs, epoch=self._epoch):
+            self.check_current()
         # A last stage that ran and gave nothing is passed as the stage.
         self.policy.tell(outputs, stage=len(outputs) - 1 if outputs[-1] is None else None)
 
     def check_current(self) -> None:
         """Raise `SettingError` if another process has changed the stages."""
-        if self._is_outdated:
+        if self.counts.epoch != self._epoch:
+            self._note_epoch()
+        if self.is_outdated:
             raise SettingError(OUTDATED)
+
+    def _note_epoch(self) -> None:
+        """Find out whether the current epoch has other stages, be it under the same names."""
+        with self.lock:
+            names = self._stored_names()
+            since = None
+            for epoch in range(self._epoch + 1, self.counts.epoch + 1):
+                body, before = self._epoch_body(epoch), self._stages_now
+                sources, since = body.get("sources"), body.get("since")
+                if sources is not None:
+                    self._stages_now = [None if k is None else before[k] for k in sources]
+                self._epoch = epoch
+            is_same = tuple(self._stages_now) == self.cascade.names
+            self.is_outdated = not is_same or names not in ((), self.cascade.names)
+            if since is not None and not self.is_outdated:
+                self.counts.tell_many(case_texts(self.seen_since(since)), is_past=True)
 
     def label(self, key: str, outputs: Pattern, label: Hashable, *, epoch: int) -> bool:
         """Store the right answer of a case that was counted; return whether it is new.
@@ -169,7 +194,8 @@ class Learning:
         texts = case_texts(patterns)
         with self.lock:
             self.check_current()
-            self.counts.tell_many(texts, is_past=is_past)
+            while not self.counts.tell_many(texts, is_past=is_past, epoch=self._epoch):
+                self.check_current()
             self.policy.tell_many(tellable(texts))
 
     def sync(self) -> None:
@@ -177,11 +203,10 @@ class Learning:
         n_rebuilt = self._n_rebuilt
         try:
             update = self.counts.sync()
-            with self.lock:
-                self._is_outdated = self._stored_names() not in ((), self.cascade.names)
+            self._note_epoch()
         except StoreUnavailableError:
             return
-        if self._is_outdated:
+        if self.is_outdated:
             return
         with self.lock:
             # A policy that was rebuilt meanwhile may know the added cases already.
@@ -201,7 +226,7 @@ class Learning:
 
     def rebuild(self, cascade: Cascade) -> None:
         """Make a new policy from the counts, for prices that may have changed."""
-        if self._is_outdated:  # the counts belong to other stages
+        if self.is_outdated:  # the counts belong to other stages
             return
         with self.lock:
             self._n_rebuilt += 1
@@ -220,7 +245,8 @@ class Learning:
         """Return the cases that have labels, and subtract them from the others."""
         cases = []
         try:
-            self._labels = self.store.records("label", self.name, limit=MAX_LABELS)
+            if not self.is_frozen:
+                self._labels = self.store.records("label", self.name, limit=MAX_LABELS)
         except StoreUnavailableError:
             logger.warning("%s: the store is unavailable, labels stay as they are", self.name)
         for record in self._labels:
@@ -232,23 +258,32 @@ class Learning:
                 cases.append((outputs, record.body["label"]))
         return cases
 
-    def restart(self, patterns: Mapping[Pattern, int], *, reason: str) -> None:
-        """Begin an epoch with these cases; earlier counts are kept but no longer used."""
+    def restart(self, *, reason: str, since: float) -> None:
+        """Begin an epoch with what all processes saw since then; earlier counts are kept unused."""
         with self.lock:
-            self.counts.open_epoch(reason)
-            self.counts.tell_many(case_texts(patterns), is_past=True)
-            self.rebuild(self.cascade)  # another worker may have begun the epoch and counted cases
+            self.counts.open_epoch(reason, since=since)
+            self._note_epoch()
+            self.rebuild(self.cascade)
 
     def change_stages(self, cascade: Cascade, before: Sequence[str | None], *, reason: str) -> None:
         """Begin an epoch for changed stages; ``before`` are the names of those before.
 
-        If several workers do so at once, one of them takes over the counts.
+        The store takes over what stages of the same name said, also what other workers have not
+        written yet. Raises `SettingError` if another process has just changed the stages.
         """
-        own_reason = f"{reason}, worker {self.counts.worker.name}"
+        sources = [before.index(name) if name in before else None for name in cascade.names]
+        change = StageChange(cascade.to_state(), sources)
         with self.lock:
-            patterns = for_stages(self.patterns(), before, cascade.names)
-            self.counts.open_epoch(own_reason)
-            record = self.store.get("epoch", self.name, f"{self.counts.epoch:08d}")
-            if record is None or record.body["reason"] == own_reason:
-                self.counts.tell_many(case_texts(patterns), is_past=True)
+            self.counts.open_epoch(reason, change=change)
+            while "sources" not in self._epoch_body(self.counts.epoch):  # an alarm was first
+                self.counts.open_epoch(reason, change=change)
+            self._epoch, self._stages_now = self.counts.epoch, list(cascade.names)
+            self.is_outdated = self._stored_names() != cascade.names
+            if self.is_outdated:
+                raise SettingError(OUTDATED)
             self.rebuild(cascade)
+
+    def _epoch_body(self, epoch: int) -> dict[str, Any]:
+        """Return the record of why an epoch began."""
+        record = self.store.get("epoch", self.name, f"{epoch:08d}")
+        return {} if record is None else record.body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
@@ -44,6 +43,7 @@ class LiveCascade:
         monitor: MonitorSettings | None,
         on_alarm: Callable[[Alarm], None] | None,
         clock: Callable[[], float],
+        follows_store: bool = False,
     ) -> None:
         self.engine = engine
         self.learning = learning
@@ -61,9 +61,8 @@ class LiveCascade:
             on_alarm=on_alarm,
             clock=clock,
         )
-        self._change_lock = threading.Lock()
-        self._program_state: dict[str, Any]  # stages and prices as the program gave them
-        self._owner_changes: dict[str, Any]  # what the owner has changed of them
+        self._follows_store = follows_store
+        self._owner_changes: dict[str, Any]  # what the owner has changed, as last applied
         self._resume()
 
     @property
@@ -114,10 +113,14 @@ class LiveCascade:
         With a ``key`` it is counted once, however often it is told; the return value says whether
         anything was counted now. Other outputs under the same key are refused; with ``amend`` they
         replace those told before in the same epoch. ``is_random`` says that how far the case went
-        did not depend on its outputs, as for a stage that `ask` chose before it.
+        did not depend on its outputs, as for a stage that `ask` chose before it. While learning is
+        frozen nothing is counted, and a key may be told again later.
         """
         _, pattern = check_outputs(outputs, self.learning.cascade)
         self.learning.check_current()
+        if self.learning.is_frozen:
+            self.observe(pattern, is_random=is_random)
+            return False
         if key is not None:
             tell = KeyedTell(self.name, key, case_text(pattern), amends=amend)
             (outcome,) = self.worker.tell_keyed([tell])
@@ -139,7 +142,7 @@ class LiveCascade:
         return True
 
     def observe(self, pattern: Pattern, *, is_random: bool) -> None:
-        """Show a case that was counted to the monitor, and add it to the recent cases."""
+        """Show a case to the monitor, and add it to the recent cases."""
         with self.learning.lock:
             self.recent.append((self.clock(), pattern))
             cost = float(sum(self.learning.cascade.prices[: len(pattern)]))
@@ -150,17 +153,12 @@ class LiveCascade:
         if len(costs) != len(self.engine.stages):
             raise SettingError(f"costs must have one price per stage, got {len(costs)}")
         cascade = Cascade(costs, self.mistake_cost, self.cascade.names)
-        self._record_change("costs changed", cascade, costs=list(cascade.prices))
-        self.engine.stages.reprice(cascade.prices)
-        self._update_prices()
+        self._change("costs changed", costs=list(cascade.prices))
 
     def set_mistake_cost(self, mistake_cost: float) -> None:
         """Change what a wrong answer costs; counts stay."""
         price = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
-        cascade = self.engine.stages.cascade(price)
-        self._record_change("mistake cost changed", cascade, mistake_cost=price)
-        self.mistake_cost = price
-        self._update_prices()
+        self._change("mistake cost changed", mistake_cost=price)
 
     def replace_stage(self, stage: int | str, new: Any) -> None:
         """Replace a stage by another; counts of the other stages stay."""
@@ -181,13 +179,16 @@ class LiveCascade:
     def trust(self, stage: int | str) -> None:
         """Use a stage again that an alarm took out of service; other workers follow."""
         index = self.engine.stages.index(stage)
-        self._record_change("stage trusted again", self.cascade)
+        self._change("stage trusted again")
         self.alarm_handler.set_distrusted(self.engine.distrusted - {index})
 
     def freeze(self, *, frozen: bool = True) -> None:
-        """Stop learning and exploring, and decide by what is known; or start again."""
-        self._record_change("frozen" if frozen else "thawed", self.cascade, is_frozen=frozen)
-        self.learning.is_frozen = frozen
+        """Stop learning and exploring, and decide by what is known; or start again.
+
+        Cases that are run or told meanwhile are shown to the monitor and never counted. Labels are
+        kept, and learned from when learning starts again.
+        """
+        self._change("frozen" if frozen else "thawed", is_frozen=frozen)
 
     def sync(self) -> None:
         """Exchange counts and changes with other workers now; otherwise this happens regularly."""
@@ -198,43 +199,60 @@ class LiveCascade:
 
     def follow_owner(self) -> None:
         """Apply what the owner has changed in another process or an earlier one."""
-        with self._change_lock:
-            state = self.events.state(OWNER)
-            if not state or state["given"]["names"] != list(self.cascade.names):
-                return
-            if state["changed"] == self._owner_changes:
-                return
-            changes = self._owner_changes = state["changed"]
-        with self.learning.lock:
-            if "costs" in changes:
-                self.engine.stages.reprice(changes["costs"])
-            self.mistake_cost = changes.get("mistake_cost", self.mistake_cost)
-            self.learning.is_frozen = changes.get("is_frozen", False)
-            self._update_prices()
+        if self._owner_state().get("changed", self._owner_changes) != self._owner_changes:
+            with self.learning.lock:  # no other change comes in between from here on
+                self._apply(self._owner_state().get("changed", self._owner_changes))
 
     def _resume(self) -> None:
         """Apply what the owner has changed, unless the program now gives other stages or prices.
 
-        A frozen cascade stays frozen in any case.
+        A frozen cascade stays frozen in any case. What only follows the store gives no prices.
         """
-        self._program_state = self.engine.stages.description(self.mistake_cost)
-        self._owner_changes = {}
-        state = self.events.state(OWNER)
-        if state.get("given") == self._program_state:
+        given, self._owner_changes = self.engine.stages.description(self.mistake_cost), {}
+        state = self._owner_state()
+        if state and (self._follows_store or state["given"] == given):
             self.follow_owner()
-        else:
-            self.learning.is_frozen = state.get("changed", {}).get("is_frozen", False)
-            self._save_changes({"is_frozen": self.learning.is_frozen})
+            return
+        is_frozen = self.events.state(OWNER).get("changed", {}).get("is_frozen", False)
+        self._save({"given": given, "changed": {"is_frozen": is_frozen}})
+        self.learning.is_frozen = is_frozen
 
-    def _record_change(self, what: str, cascade: Cascade, **changes: Any) -> None:
+    def _owner_state(self) -> dict[str, Any]:
+        """Return what a program gave and the owner changed; empty if it is for other stages."""
+        state = self.events.state(OWNER)
+        is_ours = bool(state) and state["given"]["names"] == list(self.engine.stages.names)
+        return state if is_ours else {}
+
+    def _change(self, what: str, **changes: Any) -> None:
+        """Record a change beside those of other processes, and apply them all."""
         self.learning.check_current()
-        with self._change_lock:
+        with self.learning.lock:
+            given = self.engine.stages.description(self.mistake_cost)
+            state = {"given": given, "changed": {}, **self._owner_state()}
+            changes = {**state["changed"], **changes}
+            mistake_cost = changes.get("mistake_cost", self.mistake_cost)
+            cascade = self.engine.stages.cascade(mistake_cost)
+            if "costs" in changes:
+                cascade = Cascade(changes["costs"], mistake_cost, cascade.names)
             self.events.version(what, cascade)
-            self._save_changes({**self._owner_changes, **changes})
+            self._save({**state, "changed": changes})
+            self._apply(changes)
 
-    def _save_changes(self, changes: dict[str, Any]) -> None:
-        self.events.put_state(OWNER, {"given": self._program_state, "changed": changes})
-        self._owner_changes = changes
+    def _save(self, state: dict[str, Any]) -> None:
+        self.events.put_state(OWNER, state)
+        self._owner_changes = state["changed"]
+
+    def _apply(self, changes: dict[str, Any]) -> None:
+        is_frozen = changes.get("is_frozen", False)
+        with self.learning.lock:
+            if "costs" in changes:
+                self.engine.stages.reprice(changes["costs"])
+            self.mistake_cost = changes.get("mistake_cost", self.mistake_cost)
+            was_frozen, self.learning.is_frozen = self.learning.is_frozen, is_frozen
+            self._owner_changes = changes
+            is_thawed = was_frozen and not is_frozen  # labels may have come meanwhile
+            if is_thawed or self.engine.stages.cascade(self.mistake_cost) != self.cascade:
+                self._update_prices()
 
     def _update_prices(self) -> None:
         with self.learning.lock:  # else the stages might change in between

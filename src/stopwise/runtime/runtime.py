@@ -44,8 +44,8 @@ class Runtime(LiveCascade):
     policy
         ``"beliefs"``, ``"resolve"``, a policy, or a function that makes one for a cascade.
     store
-        A URL, a `Store`, or a `Worker` of this process, which has settings of its own; in memory by
-        default.
+        A URL, a `Store`, or a `Worker` of this process, which also says where journals are and
+        what a case survives (``directory``, ``durability``); in memory by default.
     shadow
         The share of cases whose later stages are run too, after the answer was given.
     on_failure
@@ -61,6 +61,9 @@ class Runtime(LiveCascade):
         Which cases to keep for labelling, and whether to buy labels.
     on_alarm
         Called with every `Alarm`, after it was logged.
+    follows_store
+        Whether the stages and prices were read from the store, as by a server beside the program
+        that runs the cascade: then they are not taken for a change by this program.
     seed
         The seed of the generator that draws the shadow cases.
     clock
@@ -82,6 +85,7 @@ class Runtime(LiveCascade):
         monitor: MonitorSettings | None = None,
         labels: LabelSettings | None = None,
         on_alarm: Callable[[Alarm], None] | None = None,
+        follows_store: bool = False,
         seed: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -108,10 +112,17 @@ class Runtime(LiveCascade):
         )
         make_policy = policy_maker(policy)
         worker = store if isinstance(store, Worker) else Worker(store, clock=clock)
+        before = worker.store.cascade(name)
         cascade, is_shared = engine.stages.cascade(price), store != "memory://"
         learning = Learning(worker, name, cascade, make_policy, is_shared=is_shared)
         super().__init__(
-            engine, learning, mistake_cost=price, monitor=monitor, on_alarm=on_alarm, clock=clock
+            engine,
+            learning,
+            mistake_cost=price,
+            monitor=monitor,
+            on_alarm=on_alarm,
+            clock=clock,
+            follows_store=follows_store,
         )
         self.background = Background(name)
         self.labels = Labels(self, self.background, labels or LabelSettings())
@@ -119,9 +130,9 @@ class Runtime(LiveCascade):
         self._rng = random.Random(seed)
         self._sync_task: asyncio.Task[Any] | None = None
         self._thread = LoopThread()
-        record = worker.store.cascade(name)
-        is_recorded = record is not None and record.description == self.cascade.to_state()
-        if worker is not store or not is_recorded:  # a worker may serve several runtimes in turn
+        is_recorded = before is not None and before.description == self.cascade.to_state()
+        # A worker that was given may serve several runtimes in turn.
+        if not follows_store and (worker is not store or not is_recorded):
             self.events.version("started", self.cascade)
 
     async def __aenter__(self) -> Self:

@@ -114,6 +114,7 @@ class Host:
             if name in self._runtimes or (record is not None and record.version):
                 raise ProblemError(409, "The cascade exists already", f"got {name!r}")
             runtime = self._runtime(name, cascade, policy)
+            runtime.events.version("started", runtime.cascade)
             runtime.events.record("policy", {"policy": policy})
             self._runtimes[name] = runtime
             return runtime
@@ -127,14 +128,20 @@ class Host:
             return runtime
 
     async def tell(self, cases: Sequence[ToldCase]) -> list[str]:
-        """Count cases; return for each ``counted``, ``repeated``, ``amended``, ``conflict``.
+        """Count the cases of a request; return the `Outcome` of each, or ``frozen``.
+
+        While nothing is learned, cases are shown to the monitor and not counted: ``frozen``.
 
         Cases with keys are counted in one transaction with their keys, and first: if that fails,
         all may be sent again. Others are in the journal when this returns, and on the disk if the
         worker is durable. Nothing is counted if one of the cases breaks a rule.
         """
-        for case in cases:
-            case.runtime.learning.check_current()
+        runtime = cases[0].runtime  # a request is about one cascade
+        runtime.learning.check_current()
+        if runtime.learning.is_frozen:
+            for case in cases:
+                runtime.observe(case.outputs, is_random=case.is_random)
+            return ["frozen"] * len(cases)
         with_key = [case for case in cases if case.keyed is not None]
         others = [case for case in cases if case.keyed is None]
         is_durable = self.worker.durability == "disk"
@@ -143,10 +150,9 @@ class Host:
                 case_text(outputs)  # raises if it cannot be counted
         outcomes = iter(await self._keyed_writer.add(with_key) if with_key else [])
         if others and is_durable:
-            runtime = others[0].runtime
             await self._durable_writers.setdefault(runtime, BatchWriter(_tell_at_once)).add(others)
         elif len(others) == 1:
-            others[0].runtime.tell(others[0].outputs, is_random=others[0].is_random)
+            runtime.tell(others[0].outputs, is_random=others[0].is_random)
         elif others:
             _tell_at_once([others])
         return [next(outcomes) if case.keyed is not None else "counted" for case in cases]
@@ -191,7 +197,8 @@ class Host:
         record, runtime = self.store.cascade(name), self._runtimes.get(name)
         if runtime is None or record is None or not record.description:
             return
-        if record.description["names"] == list(runtime.cascade.names):
+        is_same = record.description["names"] == list(runtime.cascade.names)
+        if is_same and not runtime.learning.is_outdated:
             runtime.follow_owner()
         elif not runs_here(runtime):
             with self._lock:
@@ -236,7 +243,8 @@ class Host:
             raise SettingError(f"cascade {name!r} in the store cannot be used: {error}") from error
 
     def _runtime(self, name: str, cascade: Cascade, policy: str) -> Runtime:
-        return Runtime(name, **elsewhere(cascade), policy=policy, store=self.worker)
+        settings = elsewhere(cascade)
+        return Runtime(name, **settings, policy=policy, store=self.worker, follows_store=True)
 
 
 def _tell_at_once(requests: list[Tells]) -> list[None]:

@@ -37,7 +37,7 @@ class ServerSettings:
         What an acknowledged tell survives: ``memory`` nothing, ``process`` kill -9,
         ``disk`` loss of power too.
     journals
-        The directory of journals on this host; a store in PostgreSQL needs one.
+        The directory of journals on this host; without it, `Worker` chooses one.
     log_requests
         Whether to log every request, as JSON with its id.
     telemetry

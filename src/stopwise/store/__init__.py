@@ -10,6 +10,7 @@ from stopwise.store.protocol import (
     Outcome,
     Record,
     Row,
+    StageChange,
     Store,
     StoreInfo,
     WorkerRecord,
@@ -19,7 +20,8 @@ from stopwise.store.remote_counts import Staleness, Update
 from stopwise.store.shared_counts import SharedCounts
 from stopwise.store.shared_learner import SharedLearner
 from stopwise.store.urls import open_store
-from stopwise.store.worker import Worker, WorkerSettings
+from stopwise.store.worker import Worker
+from stopwise.store.worker_settings import WorkerSettings
 
 __all__ = [
     "CascadeRecord",
@@ -34,6 +36,7 @@ __all__ = [
     "Row",
     "SharedCounts",
     "SharedLearner",
+    "StageChange",
     "Staleness",
     "Store",
     "StoreInfo",

@@ -8,7 +8,7 @@ seen, and counts of cases add up over workers and time.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from stopwise.errors import OutputsError
@@ -58,6 +58,24 @@ def read_case(text: str) -> Case:
     if value and isinstance(value[0], list):
         return Case(tuple(value[0]), value[1])  # earlier releases could add a label
     return Case(tuple(value))
+
+
+def case_for(text: str, sources: Sequence[int | None]) -> str | None:
+    """Return a case for other stages, up to the last that ran; ``None`` if none of them did.
+
+    ``sources`` has the index of each stage in the case, ``None`` for a new stage.
+
+    >>> case_for('["cat",null,1]', [0, None, 2]), case_for('["cat"]', [1])
+    ('["cat",null,1]', None)
+    """
+    outputs = read_case(text).outputs
+    ran = [source is not None and source < len(outputs) for source in sources]
+    moved = [outputs[k] if k is not None and k < len(outputs) else None for k in sources]
+    return (
+        case_text(moved[: max(k for k, is_run in enumerate(ran, start=1) if is_run)])
+        if any(ran)
+        else None
+    )
 
 
 def check_case(text: str) -> str:

@@ -10,12 +10,11 @@ Derive a test class and say how a store is made; pytest finds the laws in it::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-from stopwise.errors import FencedError, InputError
-from stopwise.store.protocol import KeyedTell, Lease, Outcome, Record, Row, Store, totals
+from stopwise.errors import InputError
+from stopwise.store.contract_helpers import assert_refused, enter, numbers, row
+from stopwise.store.protocol import KeyedTell, Outcome, Record, StageChange, Store, totals
 
 _NAMES = ["plain", "ärztlich 検査", 'it\'s "quoted"; -- %s ?', "a/b:c"]
 
@@ -121,6 +120,27 @@ class StoreContract:
         assert store.open_epoch("c", expected=0) == 1  # somebody else was first
         changes = store.changes("c", cursor)
         assert (changes.epoch, changes.is_complete, changes.rows) == (1, True, ())
+
+    def test_a_change_of_stages_takes_over_every_case_once(self, store: Store) -> None:
+        first, second = enter(store, "w1"), enter(store, "w2")
+        store.fold(first, position=1, rows=[row(first, {"[0,1]": 2, "[0]": 1})])
+        store.tell_keyed("w1", [KeyedTell("c", "k1", "[0,1]")])
+        change = StageChange({"names": ["b", "new", "a"]}, [1, None, 0])
+        assert store.open_epoch("c", expected=0, change=change) == 1
+        record = store.cascade("c")
+        assert record is not None
+        assert record.description == change.description
+        for _ in range(2):  # of a worker that does not know yet, and repeats itself
+            store.fold(second, position=1, rows=[row(second, {"[1,1]": 3})])
+            store.tell_keyed("w2", [KeyedTell("c", "k2", "[0,0]", epoch=0)])
+        all_cases = {"[1,null,0]": 3, "[null,null,0]": 1, "[1,null,1]": 3, "[0,null,0]": 1}
+        assert totals(store.changes("c").rows) == all_cases
+        store.open_epoch("c", expected=1, change=StageChange({}, [2]))
+        store.fold(second, position=2, rows=[row(second, {"[1,1]": 4})])
+        assert totals(store.changes("c").rows) == {"[0]": 5, "[1]": 4}
+        store.open_epoch("c", expected=2, reason="drift")
+        store.fold(second, position=3, rows=[row(second, {"[1,1]": 5})])
+        assert totals(store.changes("c").rows) == {}
 
     def test_compaction_keeps_every_total(self, store: Store) -> None:
         leases = [enter(store, f"w{k}") for k in range(4)]
@@ -252,38 +272,3 @@ class StoreContract:
         info = store.info()
         assert (info.n_rows, info.n_keys, info.quarantined) == (1, 0, ())
         assert [cascade.name for cascade in info.cascades] == ["c"]
-
-
-def enter(store: Store, worker: str, seconds: float = 30.0) -> Lease:
-    """Return the lease of a worker."""
-    lease = store.enter(worker, host="here", seconds=seconds)
-    assert lease is not None
-    return lease
-
-
-def row(
-    lease: Lease, counts: dict[str, int], cascade: str = "c", *, epoch: int = 0, bucket: int = 0
-) -> Row:
-    """Return a row of a worker."""
-    return Row(cascade, epoch, bucket, lease.worker, counts)
-
-
-def assert_refused(
-    store: Store,
-    lease: Lease,
-    *,
-    position: int,
-    rows: Sequence[Row],
-    error: type[Exception] = FencedError,
-) -> None:
-    """Assert that a fold raises an error."""
-    try:
-        store.fold(lease, position=position, rows=rows)
-    except error:
-        return
-    raise AssertionError(f"a fold that should have raised {error.__name__} was carried out")
-
-
-def numbers(records: Sequence[Record]) -> list[Any]:
-    """Return the numbers by which a test tells its records apart."""
-    return [record.body["n"] for record in records]

@@ -85,7 +85,8 @@ class Outcome(Enum):
 class KeyedTell:
     """A tell that may arrive more than once; ``case`` is the text that `case_text` gives.
 
-    With ``amends`` another case under the same key replaces what was told before.
+    With ``amends`` another case under the same key replaces what was told before. ``epoch`` is the
+    one to which the case belongs, if it is not the current one.
     """
 
     cascade: str
@@ -93,10 +94,22 @@ class KeyedTell:
     case: str
     bucket: int = 0
     amends: bool = False
+    epoch: int | None = None
 
     def __post_init__(self) -> None:
         if not stored_text("key", self.key, SettingError):
             raise SettingError("key must not be empty")
+
+
+@dataclass(frozen=True)
+class StageChange:
+    """Other stages for a cascade: its new description, and where each stage was before.
+
+    ``sources`` has an entry per stage: its index in the epoch before, ``None`` if it is new.
+    """
+
+    description: Mapping[str, Any]
+    sources: Sequence[int | None]
 
 
 @dataclass(frozen=True)
@@ -180,10 +193,20 @@ class Store(Protocol):
     def put_cascade(self, name: str, description: Mapping[str, Any]) -> CascadeRecord:
         """Add a version of a cascade, unless the current one has the same description."""
 
-    def open_epoch(self, cascade: str, *, expected: int, reason: str = "") -> int:
+    def open_epoch(
+        self,
+        cascade: str,
+        *,
+        expected: int,
+        reason: str = "",
+        since: float | None = None,
+        change: StageChange | None = None,
+    ) -> int:
         """Return the current epoch, one more than ``expected`` if that was the current one.
 
-        Counts of earlier epochs are kept and no longer used.
+        Counts of earlier epochs are kept and no longer used. ``since`` is the time from which on
+        cases belong to the new one; its record says so to other workers. With a ``change`` of
+        stages counts are taken over for the new ones, also those that workers write later.
         """
 
     def enter(

@@ -11,7 +11,7 @@ from stopwise.checks import whole_number
 from stopwise.errors import OutputsError, StoreError, StoreUnavailableError
 from stopwise.store.case_encoding import Counts, add_counts, case_text
 from stopwise.store.journal import journal_line
-from stopwise.store.protocol import PAST, BucketKey
+from stopwise.store.protocol import PAST, BucketKey, StageChange
 from stopwise.store.remote_counts import RECENT_BUCKETS, RemoteCounts, Staleness, Update
 from stopwise.store.sync_schedule import SyncSchedule
 
@@ -49,13 +49,18 @@ class SharedCounts:
         self._read()
         self._schedule.succeeded(n_told=self.n_told, seconds=0.0)
 
-    def tell(self, outputs: Iterable[Hashable], *, stage: int | None = None) -> None:
+    def tell(
+        self, outputs: Iterable[Hashable], *, stage: int | None = None, epoch: int | None = None
+    ) -> bool:
         """Count a case; when this returns it is as safe as the worker's durability says.
 
+        It is not counted, and this returns ``False``, if another epoch than ``epoch`` has begun.
         Raises `JournalFullError` if there is no room: then the case is not counted.
         """
         worker = self.worker
         with worker.lock:
+            if epoch is not None and epoch != self.epoch:
+                return False
             if not self._bucket_start <= worker.clock() < self._bucket_end:
                 self._next_bucket()
             try:
@@ -70,9 +75,12 @@ class SharedCounts:
             end = journal.end if journal is not None and journal.is_durable else 0
         if end and journal is not None:
             journal.flush(end)
+        return True
 
-    def tell_many(self, counts: Mapping[str, int], *, is_past: bool = False) -> None:
-        """Count cases by their texts (`case_text`), written at once.
+    def tell_many(
+        self, counts: Mapping[str, int], *, is_past: bool = False, epoch: int | None = None
+    ) -> bool:
+        """Count cases by their texts (`case_text`), written at once, or none as in `tell`.
 
         Past ones go into the bucket `PAST`, so that they are not taken for new ones.
         """
@@ -80,6 +88,8 @@ class SharedCounts:
         for times in counts.values():
             whole_number("times", times, OutputsError, least=1)
         with worker.lock:
+            if epoch is not None and epoch != self.epoch:
+                return False
             if not self._bucket_start <= worker.clock() < self._bucket_end:
                 self._next_bucket()
             key, row = self._row_key, self._row
@@ -97,6 +107,7 @@ class SharedCounts:
             end = journal.end if journal is not None and journal.is_durable else 0
         if end and journal is not None:
             journal.flush(end)
+        return True
 
     @property
     def is_due(self) -> bool:
@@ -135,9 +146,16 @@ class SharedCounts:
             self._schedule.succeeded(n_told=self.n_told, seconds=seconds)
             return update
 
-    def open_epoch(self, reason: str) -> Update:
-        """Begin a new epoch, unless another worker just has; earlier counts are no longer used."""
-        self.worker.store.open_epoch(self.cascade, expected=self.epoch, reason=reason)
+    def open_epoch(
+        self, reason: str, *, since: float | None = None, change: StageChange | None = None
+    ) -> Update:
+        """Begin a new epoch, unless another worker just has; earlier counts are no longer used.
+
+        ``since`` and ``change`` are as for `Store.open_epoch`.
+        """
+        self.worker.store.open_epoch(
+            self.cascade, expected=self.epoch, reason=reason, since=since, change=change
+        )
         return self.sync()
 
     def totals(self) -> Counts:

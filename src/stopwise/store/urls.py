@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -51,11 +52,19 @@ def open_store(
 
 
 def journal_directory(store: Store) -> Path:
-    """Return the directory of journals that belongs to a store in a file."""
+    """Return the directory of journals that belongs to a store.
+
+    It is beside the file of the store, or else in the user's folder for the state of programs
+    (``$XDG_STATE_HOME``, ``~/.local/state``), under the id of the store.
+    """
     scheme, _, path = store.url.partition(":///")
-    if scheme != "sqlite":
+    if scheme == "sqlite":
+        return Path(f"{path}-journals")
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    try:
+        return Path(state).expanduser() / "stopwise" / f"{store.store_id}-journals"
+    except RuntimeError:
         raise SettingError(
-            f"directory must be given for the journals of a store at {store.url}: "
-            "one on this host that all its workers share"
-        )
-    return Path(f"{path}-journals")
+            f"directory must be given for the journals of a store at {store.url}, "
+            "for a user without a home"
+        ) from None

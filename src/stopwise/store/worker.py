@@ -12,11 +12,11 @@ import uuid
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from stopwise.checks import finite_number, known_name, whole_number
+from stopwise.checks import known_name
 from stopwise.errors import (
     FencedError,
     SettingError,
@@ -30,41 +30,11 @@ from stopwise.store.protocol import MERGED, BucketKey, KeyedTell, Lease, Outcome
 from stopwise.store.recovery import adopt, replay, rows_of
 from stopwise.store.shared_counts import SharedCounts
 from stopwise.store.urls import journal_directory, open_store
+from stopwise.store.worker_settings import WorkerSettings
 
 Durability = Literal["memory", "process", "disk"]
 _CUT_BYTES = 1_000_000  # a longer journal is shortened by what the store has counted
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
-
-
-@dataclass(frozen=True)
-class WorkerSettings:
-    """Time spans and sizes of a worker.
-
-    Parameters
-    ----------
-    bucket_seconds
-        The width of the time buckets in which cases are counted.
-    lease_seconds
-        How long a worker may be silent before a worker of another host adopts its journal.
-    sync_seconds
-        How long a worker uses the counts it has before the next sync is due.
-    fresh_seconds
-        How old others' counts may be for a worker to explore on them (`SharedLearner`).
-    max_journal_bytes
-        The size beyond which the journal refuses tells.
-    """
-
-    bucket_seconds: int = 3600
-    lease_seconds: float = 30.0
-    sync_seconds: float = 1.0
-    fresh_seconds: float = 0.0001
-    max_journal_bytes: int = 64_000_000
-
-    def __post_init__(self) -> None:
-        whole_number("bucket_seconds", self.bucket_seconds, SettingError, least=1)
-        whole_number("max_journal_bytes", self.max_journal_bytes, SettingError, least=1000)
-        for name in ("lease_seconds", "sync_seconds", "fresh_seconds"):
-            finite_number(name, getattr(self, name), SettingError, zero=False)
 
 
 class Worker:
@@ -79,8 +49,8 @@ class Worker:
     store
         A store or its URL.
     directory
-        Where the journals are, the same for all workers of a host; beside an SQLite file by
-        default.
+        Where the journals are, on this host and the same for all its workers. By default beside
+        an SQLite file; for PostgreSQL in ``~/.local/state/stopwise``, of each user.
     durability
         What a tell survives once it has returned: ``memory`` nothing, ``process`` the death of
         the process (kill -9), ``disk`` loss of power too.
@@ -143,7 +113,12 @@ class Worker:
 
     def tell_keyed(self, tells: Sequence[KeyedTell]) -> list[Outcome]:
         """Count tells from the network, each key once; learners see them at the next sync."""
-        dated_tells = [replace(tell, bucket=tell.bucket or self.bucket()) for tell in tells]
+        epochs = {name: shared.epoch for name, shared in self._shared.items()}
+        bucket = self.bucket()
+        dated_tells = [
+            replace(tell, bucket=tell.bucket or bucket, epoch=epochs.get(tell.cascade))
+            for tell in tells
+        ]
         return self.store.tell_keyed(self.name, dated_tells)
 
     def bucket(self) -> int:
@@ -196,7 +171,13 @@ class Worker:
 
     def _open_journal(self, directory: Path | str | None) -> None:
         folder = Path(directory) if directory is not None else journal_directory(self.store)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise SettingError(
+                f"directory must be a folder for journals on this host, got {folder}: {error}"
+            ) from error
         self.directory = folder
         self.journal = Journal(
             folder / f"{self.name}{SUFFIX}",

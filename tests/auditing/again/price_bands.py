@@ -18,8 +18,7 @@ def at(a, price):
     C = [float(spent) / price for spent in a.spent]
     D = a.differences
     possible = [k for k in a.stages if all(D[j, k] + C[j] - C[k] >= -1e-9 for j in a.stages)]
-    rates, known = a.belief
-    rates = rates if known else a.guessed_rates
+    rates = a.deciding_rates
     if rates is None:
         return {None}, {False} if best > 1e-7 else {True, False}
     cost = {k: rates[k] + C[k] for k in possible}

@@ -27,10 +27,12 @@ class Belief:
     Parameters
     ----------
     error_rates
-        How often each test is believed to err, hedged as in `stopwise.beliefs.stage_costs`; NaN
-        where nothing is believed; shape (K,).
+        How often each test is believed to err; NaN where nothing is believed; shape (K,).
+    hedged_rates
+        What decides in their place: hedged against shared errors as in
+        `stopwise.beliefs.stage_costs`; shape (K,).
     intervals
-        Limits for each of them if the model holds; 0 to 1 where they were not computed.
+        Limits for ``error_rates`` if the model holds; 0 to 1 where they were not computed.
     spreads
         Standard errors of the differences γ_i - γ_j over cases; shape (K, K).
     is_identified
@@ -38,7 +40,7 @@ class Belief:
     is_testable, is_refuted
         Whether some log could refute the model, and whether this one does.
     left_out
-        The same error rates with one test after the other left out, NaN for itself; empty with
+        The hedged rates with one test after the other left out, NaN for itself; empty with
         fewer than four tests, with labels, for large tables and where the model is refuted.
     dependent_tests
         The two tests that depend on each other most, where the model is refuted.
@@ -47,6 +49,7 @@ class Belief:
     """
 
     error_rates: FloatArray
+    hedged_rates: FloatArray
     intervals: tuple[Interval, ...]
     spreads: FloatArray
     is_identified: bool
@@ -65,12 +68,14 @@ class Belief:
 def belief_of(
     table: PatternTable,
     labels: Sequence[LabelledCase] | None,
+    disagreement: FloatArray,
     *,
     never_right: Sequence[Hashable] = (),
 ) -> Belief:
     """Fit the model; without three tests or labels there is nothing to believe.
 
-    An output that is never right is missing to the model, and counts as a mistake.
+    ``disagreement`` is what the hedge goes by, estimated over all cases; shape (K, K). An output
+    that is never right is missing to the model, and counts as a mistake.
     """
     K, intervals = table.n_stages, (Interval(0.0, 1.0),) * table.n_stages
     answers = _without(table, never_right)
@@ -78,26 +83,27 @@ def belief_of(
     model = LatentClasses.fit(answers, labels=cases) if table.n_classes <= MAX_CLASSES else None
     if model is None or not (model.is_identified or model.n_labels):
         nothing = read_only(np.full(K, math.nan))
-        return Belief(nothing, intervals, read_only(np.zeros((K, K))), False)
+        return Belief(nothing, nothing, intervals, read_only(np.zeros((K, K))), False)
     wrong, shares = _wrong(model, table), table.probabilities
+    differ = disagreement[:, -1] if table.cascade.is_chain else np.full(K, math.nan)
     if len(table.codes) * table.n_classes <= MAX_SIZE and answers is table:
-        low, high = (hedged(limits, model, table) for limits in model.error_intervals.T)
-        intervals = tuple(map(Interval, low.tolist(), high.tolist()))
-    misfit = model.misfit
+        intervals = tuple(Interval(*limits) for limits in model.error_intervals.tolist())
+    misfit, rates = model.misfit, shares @ wrong
     return Belief(
-        error_rates=read_only(hedged(shares @ wrong, model, table)),
+        error_rates=read_only(rates),
+        hedged_rates=read_only(hedged(rates, differ, model.n_labels)),
         intervals=intervals,
         spreads=_spreads(wrong, shares, table.n_cases),
         is_identified=model.is_identified,
         is_testable=misfit.is_testable,
         is_refuted=misfit.is_refuted,
-        left_out=() if cases or misfit.is_refuted else _left_out(answers),
+        left_out=() if cases or misfit.is_refuted else _left_out(answers, differ),
         dependent_tests=misfit.pairs[0].tests if misfit.is_refuted else (),
         per_case=per_case_rule(model, answers),
     )
 
 
-def _left_out(table: PatternTable) -> tuple[FloatArray, ...]:
+def _left_out(table: PatternTable, differ: FloatArray) -> tuple[FloatArray, ...]:
     """Return error rates with each test left out, so that a pair with shared errors is split."""
     K = table.n_stages
     if K < 4 or table.agreement_only or table.codes.size * table.n_classes > MAX_LEFT_OUT:
@@ -109,7 +115,7 @@ def _left_out(table: PatternTable) -> tuple[FloatArray, ...]:
         model = LatentClasses.fit(PatternTable.from_rows(rows, table.weights, free))
         rates = np.full(K, math.nan)
         rates[others] = model.error_rates
-        results.append(read_only(hedged(rates, model, table)))
+        results.append(read_only(hedged(rates, differ, 0)))
     return tuple(results)
 
 

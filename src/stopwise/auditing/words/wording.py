@@ -39,10 +39,14 @@ CERTAINTY = {
 BASIS = {
     Basis.LOG: "No other stopping point is cheaper in this log, whatever the right answers are.",
     Basis.ASSUMPTIONS: "Given what you assume, no other stopping point is cheaper in this log.",
+    Basis.GAPS: "Given what you assume, no other stopping point is cheaper in this log, with "
+    "{confidence} confidence.",
     Basis.LABELS: "The labels say that it is cheapest, with {confidence} confidence.",
     Basis.LABELS_AND_ASSUMPTIONS: "Given what you assume, the labels say that it is cheapest, with "
     "{confidence} confidence.",
     Basis.BELIEF: "It {looks} cheapest if the tests err independently of each other.",
+    Basis.HEDGED_BELIEF: "It looks cheapest if early tests share some errors, as they often do. If "
+    "all err independently, another stopping point does.",
     Basis.BELIEF_AND_LABELS: "By the labels and the pattern of agreement it {looks} cheapest.",
     Basis.LAST_IS_BETTER: "It is cheapest if {last} corrects three answers for each one that it "
     "spoils.",
@@ -68,7 +72,7 @@ NEXT = {
     NextStep.LABEL_PLAN: "Next: fill in the labels in the plan and audit again with --labels; any "
     "part of it will do.",
     NextStep.RUN_ALL_TESTS: "Next: run all tests on some random cases; with so many outputs "
-    "missing, labels do not help.",
+    "missing, labels alone cannot settle it.",
     NextStep.NO_HELP: "Next: nothing; {no_help}.",
 }
 NO_HELP = {  # whether the tests in question are seen to disagree
@@ -109,8 +113,8 @@ SHORT_STEP = {  # beside its bar
     Payoff.ALWAYS: "It pays{surely}.",
     Payoff.OPEN: "It pays if {condition}.",
 }
-SURELY = {False: " for sure", True: ", by the labels"}  # whether it takes labels to know
-GIVEN = {False: "given what is known", True: "by the labels"}
+SURELY = {False: " for sure", True: ", {by}"}  # whether it is known only with some confidence
+GIVEN = {False: "given what is known", True: "{by}"}
 LINK = {WarningKind.RULES_DISAGREE: "or"}
 LOOKS = {Certainty.LIKELY: "looks clearly", Certainty.GUESS: "looks"}
 
@@ -144,7 +148,7 @@ def basis_words(report: AuditReport) -> str:
     """Say what the advice rests on."""
     advice = report.advice
     return BASIS[advice.basis].format(
-        confidence=f"{100 * report.facts.confidence:.6g} %",
+        confidence=_confidence(report),
         looks=LOOKS.get(advice.certainty),
         risk=money(report, advice.at_risk),
         last=name(report, report.cascade.n_stages - 1),
@@ -154,7 +158,7 @@ def basis_words(report: AuditReport) -> str:
 def step_words(report: AuditReport, step: Step) -> str:
     """Say what a step costs, what it changes and when it pays."""
     form = STEP[step.payoff]
-    if step.payoff is Payoff.NEVER and step.changed.high > step.price:
+    if step.payoff is Payoff.NEVER and (step.rests_on_intervals or step.changed.high > step.price):
         form = NEVER_GIVEN if step.price >= 0 else NEVER_CHEAPER
     estimate, has_gaps = _estimate(report, step), step.changed.width > 0
     paths = report.cascade.paths
@@ -173,8 +177,8 @@ def step_words(report: AuditReport, step: Step) -> str:
             changed=changed_words(report, step),
             condition=_condition(report, step),
             estimate=f"; we estimate {estimate}" if estimate else "",
-            surely=SURELY[step.needs_labels],
-            given=GIVEN[step.needs_labels],
+            surely=SURELY[step.rests_on_intervals].format(by=_by(report)),
+            given=GIVEN[step.rests_on_intervals].format(by=_by(report)),
         )
     )
 
@@ -189,11 +193,22 @@ def short_step_words(report: AuditReport, step: Step) -> str:
     if step.break_even is not None:
         condition = f"{whole_percent(step.break_even)} or more of the changes are corrections"
     pays = SHORT_STEP[step.payoff].format(
-        it="By the labels it" if step.needs_labels else "It",
-        surely=SURELY[step.needs_labels],
+        it=f"{capital(_by(report))} it" if step.rests_on_intervals else "It",
+        surely=SURELY[step.rests_on_intervals].format(by=_by(report)),
         condition=condition,
     )
     return f"Changes {changed_words(report, step)}; costs {costs}. {pays}"
+
+
+def _by(report: AuditReport) -> str:
+    """Say what a statement that is not certain rests on."""
+    if any(pair.is_adjusted for pair in report.facts.verdict.pairs):
+        return f"with {_confidence(report)} confidence"
+    return "by the labels"
+
+
+def _confidence(report: AuditReport) -> str:
+    return f"{100 * report.facts.confidence:.6g} %"
 
 
 def _costs(report: AuditReport, price: float) -> str:

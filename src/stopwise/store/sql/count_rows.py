@@ -10,7 +10,7 @@ from stopwise.store.protocol import Row
 from stopwise.store.sql.database import Transaction, run_with_rows, seal, unseal
 
 SELECT = "SELECT cascade, epoch, bucket, worker, body, checksum FROM stopwise_counts"
-_WHERE_KEY = "WHERE cascade = ? AND epoch = ? AND bucket = ? AND worker = ?"
+WHERE_KEY = "WHERE cascade = ? AND epoch = ? AND bucket = ? AND worker = ?"
 
 
 def read_rows(entries: Iterable[tuple[Any, ...]]) -> tuple[list[Row], list[str]]:
@@ -61,7 +61,7 @@ def add_rows(tx: Transaction, rows: Iterable[Row]) -> None:
             "INSERT INTO stopwise_counts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (*key, tx.revision(), *seal({}, *key)),
         )
-        intact, damaged = read_rows(tx.run(f"{SELECT} {_WHERE_KEY} {tx.locking}", key))
+        intact, damaged = read_rows(tx.run(f"{SELECT} {WHERE_KEY} {tx.locking}", key))
         if damaged:
             quarantine(tx, key, "found when counts were to be added")
         total: Counts = dict(intact[0].counts) if intact else {}
@@ -71,7 +71,7 @@ def add_rows(tx: Transaction, rows: Iterable[Row]) -> None:
 
 def quarantine(tx: Transaction, key: Sequence[object], reason: str) -> None:
     """Move one row into the table of damaged ones, as it is."""
-    ((body,),) = tx.run(f"SELECT body FROM stopwise_counts {_WHERE_KEY}", key)
+    ((body,),) = tx.run(f"SELECT body FROM stopwise_counts {WHERE_KEY}", key)
     name = row_name(*key)  # type: ignore[arg-type]
     tx.run("INSERT INTO stopwise_quarantine VALUES (?, ?, ?, ?)", (name, body, reason, tx.now()))
-    tx.run(f"DELETE FROM stopwise_counts {_WHERE_KEY}", key)
+    tx.run(f"DELETE FROM stopwise_counts {WHERE_KEY}", key)

@@ -18,6 +18,9 @@ class Transaction(Protocol):
     locking: str
     """The clause of a SELECT that locks its rows: ``FOR UPDATE``, or nothing."""
 
+    sharing: str
+    """The same with a lock that several transactions may hold at once: ``FOR SHARE``."""
+
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows, if there are any."""
 

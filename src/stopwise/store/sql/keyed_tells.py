@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from stopwise.store.case_encoding import Counts, add_counts
+from stopwise.store.case_encoding import Counts, add_counts, case_for
 from stopwise.store.protocol import KEYS, MERGED, BucketKey, KeyedTell, Outcome, Row
 from stopwise.store.sql.count_rows import SELECT, add_rows, read_rows
 from stopwise.store.sql.database import Transaction, run_with_rows
+from stopwise.store.sql.epochs import locked_epoch, sources_since
 from stopwise.store.sql.records import ensure_cascade
 
 TellKey = tuple[str, str]  # cascade and key
@@ -109,7 +110,21 @@ def _count(tx: Transaction, worker: str, tells: Iterable[KeyedTell]) -> None:
     counts_by_row: dict[BucketKey, Counts] = {}
     for tell in tells:
         if tell.cascade not in epochs:
-            epochs[tell.cascade] = ensure_cascade(tx, tell.cascade).epoch
-        key = (tell.cascade, epochs[tell.cascade], tell.bucket)
-        add_counts(counts_by_row.setdefault(key, {}), {tell.case: 1})
+            ensure_cascade(tx, tell.cascade)
+            epochs[tell.cascade] = locked_epoch(tx, tell.cascade)
+        epoch, case = _placed(tx, tell, epochs[tell.cascade])
+        key = (tell.cascade, epoch, tell.bucket)
+        add_counts(counts_by_row.setdefault(key, {}), {case: 1})
     add_rows(tx, [Row(*key, worker, counts) for key, counts in counts_by_row.items()])
+
+
+def _placed(tx: Transaction, tell: KeyedTell, current: int) -> tuple[int, str]:
+    """Return the epoch in which a tell is counted, and its case for the stages of that one.
+
+    It is the current one, unless that has not taken over the cases of the tell's own epoch.
+    """
+    if tell.epoch is None or tell.epoch >= current:
+        return current, tell.case
+    sources = sources_since(tx, tell.cascade, tell.epoch, current)
+    case = None if sources is None else case_for(tell.case, sources)
+    return (tell.epoch, tell.case) if case is None else (current, case)

@@ -136,6 +136,7 @@ class PostgresTransaction:
     """One open transaction of PostgreSQL."""
 
     locking = "FOR UPDATE"
+    sharing = "FOR SHARE"
 
     def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]], now: float, number: int) -> None:
         self._cursor = cursor

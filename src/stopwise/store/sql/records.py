@@ -123,15 +123,3 @@ def put_cascade(tx: Transaction, name: str, description: Mapping[str, Any]) -> C
     tx.run("UPDATE stopwise_cascades SET version = ? WHERE cascade = ?", (version, name))
     put_record(tx, Record("cascade", name, f"{version:08d}", tx.now(), body), replace=True)
     return CascadeRecord(name, version, row.epoch, body)
-
-
-def open_epoch(tx: Transaction, cascade: str, expected: int, reason: str) -> int:
-    """Return the current epoch, one more than ``expected`` if that was the current one."""
-    epoch = ensure_cascade(tx, cascade, lock=True).epoch
-    if epoch != expected:
-        return epoch
-    epoch += 1
-    tx.run("UPDATE stopwise_cascades SET epoch = ? WHERE cascade = ?", (epoch, cascade))
-    record = Record("epoch", cascade, f"{epoch:08d}", tx.now(), {"reason": reason})
-    put_record(tx, record, replace=True)
-    return epoch

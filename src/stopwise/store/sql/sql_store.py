@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from stopwise.errors import FencedError, InputError
 from stopwise.store import protocol
-from stopwise.store.sql import keyed_tells, maintenance, records
-from stopwise.store.sql.count_rows import SELECT, read_rows, write_rows
+from stopwise.store.sql import epochs, keyed_tells, maintenance, records
+from stopwise.store.sql.count_rows import SELECT, read_rows
 from stopwise.store.sql.database import Database, Transaction
 from stopwise.store.sql.schema import prepare, refuse_newer
 
@@ -57,9 +57,18 @@ class SqlStore:
         """Add a version of a cascade, unless the current one has the same description."""
         return self.write(lambda tx: records.put_cascade(tx, name, description))
 
-    def open_epoch(self, cascade: str, *, expected: int, reason: str = "") -> int:
+    def open_epoch(
+        self,
+        cascade: str,
+        *,
+        expected: int,
+        reason: str = "",
+        since: float | None = None,
+        change: protocol.StageChange | None = None,
+    ) -> int:
         """Return the current epoch, one more than ``expected`` if that was the current one."""
-        return self.write(lambda tx: records.open_epoch(tx, cascade, expected, reason))
+        body = {"reason": reason} if since is None else {"reason": reason, "since": since}
+        return self.write(lambda tx: epochs.open_epoch(tx, cascade, expected, body, change))
 
     def enter(
         self, worker: str, *, host: str, seconds: float = 30.0, only_expired: bool = False
@@ -109,7 +118,7 @@ class SqlStore:
                     f"worker {lease.worker!r} was taken over: generation {lease.generation} "
                     "is no longer the newest"
                 )
-            write_rows(tx, rows)
+            epochs.write_own_rows(tx, rows)
 
         self.write(work)
 

@@ -176,7 +176,7 @@ class SqliteDatabase:
 class SqliteTransaction:
     """One open transaction of SQLite."""
 
-    locking = ""  # there is one writer at a time
+    locking = sharing = ""  # there is one writer at a time
 
     def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
         self._connection = connection
