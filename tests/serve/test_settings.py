@@ -1,7 +1,6 @@
 """Flags and files that describe a server, and what is said of wrong ones."""
 
 import socket
-from pathlib import Path
 
 import pytest
 
@@ -66,20 +65,6 @@ def test_settings_say_all_that_is_wrong(tmp_path, text, messages):
     assert "word@" not in str(error.value)
     for message in messages:
         assert message in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ('store = "postgresql://nobody@127.0.0.1:1/x"', "journals must be given in the file"),
-        ('journals = "no/journals"', "journals: the directory .*no does not exist"),
-    ],
-)
-def test_where_journals_are_is_said_by_name(tmp_path, monkeypatch, text, words):
-    monkeypatch.chdir(tmp_path)
-    Path("serve.toml").write_text(text)
-    with pytest.raises(SettingError, match=words):
-        serve(Path("serve.toml"), port=0)
 
 
 def test_a_store_with_a_password_comes_from_the_environment(tmp_path, monkeypatch):

@@ -46,7 +46,7 @@ class Launch:
         if self.cascade:
             cascade = Cascade(self.cascade["costs"], self.cascade["mistake_cost"])
             cascades[self.cascade["name"]] = elsewhere(cascade)
-        journals = _journals(settings)
+        journals = settings.journals or None
         worker = Worker(settings.store, durability=settings.durability, directory=journals)
         return Host(worker, cascades)
 
@@ -101,20 +101,6 @@ class Launch:
             server_header=False,
             timeout_graceful_shutdown=10,
         )
-
-
-def _journals(settings: ServerSettings) -> Path | None:
-    """Return the directory of journals, ``None`` for the one beside a store in a file."""
-    journals = Path(settings.journals) if settings.journals else None
-    needs_one = settings.store.startswith("postgres") and settings.durability != "memory"
-    if journals is None and needs_one:
-        raise SettingError(
-            "journals must be given in the file for a store in PostgreSQL: a directory on this "
-            "host that all its workers share"
-        )
-    if journals is not None and not journals.parent.is_dir():
-        raise SettingError(f"journals: the directory {journals.parent} does not exist")
-    return journals
 
 
 def _free_port(host: str, port: int) -> int:
