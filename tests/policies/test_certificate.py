@@ -206,3 +206,20 @@ def test_a_certificate_within_the_indifference_does_not_say_that_it_pays():
     assert "1 -> 2 does not pay (decided): disagreement 0.1100 against price 0.1000" in str(
         policy.certificate()
     )
+
+
+def test_a_test_on_another_branch_that_was_never_seen_is_not_decided():
+    policy = sw.Resolve(Cascade([0, 0.1, 0.2], parents=[None, 0, 0]))
+    policy.tell([0, 1], stage=1)
+    (rival,) = [c for c in policy.certificate().comparisons if c.deep == 2]
+    assert (rival.n_seen, rival.confidence) == (0, 0.0)
+    assert rival.status is not Status.DECIDED
+
+
+def test_a_zone_of_indifference_is_named():
+    policy = sw.Resolve(Cascade([0, 0.1]), indifference=0.05)
+    policy.tell_totals(1, 3000, [[], [345]])
+    (comparison,) = policy.certificate().comparisons
+    assert comparison.status is Status.DECIDED
+    assert comparison.indifference == 0.05
+    assert "price 0.1000 with 0.0500 of indifference" in str(comparison)

@@ -134,3 +134,16 @@ def test_what_does_not_fit_is_refused():
     contexts = nested_world(3, 2, seed=1)
     with pytest.raises(SettingError, match="must have no contexts for OutputConditional"):
         run(sw.OutputConditional, world=contexts)
+
+
+def test_answers_are_judged_by_what_the_policy_knew_when_it_gave_them():
+    """The first fit comes after 16 cases, all of which are answered by the last test."""
+    cascade, rates = sw.Cascade([0, 0.01, 0.01, 0.01, 0.01]), np.array([0.12] * 4 + [0.4])
+    is_wrong = np.array([*np.ndindex(2, 2, 2, 2, 2)])
+    rows = np.column_stack([np.repeat([0, 1], 32), np.vstack([is_wrong, 1 - is_wrong])])
+    weights = np.tile(np.where(is_wrong, rates, 1 - rates).prod(axis=1), 2)
+    world = sw.Instance.from_patterns(rows, weights, cascade)
+    settings = {"horizon": 16, "replications": 200, "checkpoints": 1, "count_errors": True}
+    trace = run(sw.BeliefStopping, world, **settings)
+    # 3,200 answers, 40 % of them wrong, and six standard deviations.
+    assert trace.errors[:, -1].sum() == pytest.approx(1280, abs=6 * 768**0.5)

@@ -38,7 +38,8 @@ class BeliefStopping(StoppingPolicy):
     output the dynamic programme of `stopping_rule` stops or goes on, whichever has the lower
     expected cost + error. The model is fitted again when the number of cases has grown by half.
     Where the rule stops, a case is run to the end with some chance, so that learning never ends.
-    After t cases this costs at most ``exploration`` / √t mistakes per case: √t as much in all.
+    After t cases this costs about ``exploration`` / √t mistakes per case, and at most 2.5 times
+    ``exploration`` · √t in all.
 
     Two tests alone do not identify the model. Then the later output is assumed to be right, and the
     rule stops where going on cannot pay, whatever is right.

@@ -46,7 +46,8 @@ class Comparison:
         n·kl(observed disagreement, price): what the policy decides by.
     confidence
         One minus the largest chance that any comparison of the cascade is ever reported with this
-        confidence or more on the wrong side of its price, at whatever time one looks.
+        confidence or more on the wrong side of its price, at whatever time one looks. With a zone
+        of ``indifference``, "does not pay" is wrong only beyond price + ``indifference``.
     confidence_with_gaps
         The same if all missing outputs spoke against it. If this is lower, ``confidence`` assumes
         that outputs are missing by chance.
@@ -66,6 +67,7 @@ class Comparison:
     confidence_with_gaps: float
     status: Status
     lead: float = 0.0
+    indifference: float = 0.0
 
     @property
     def is_settled(self) -> bool:
@@ -76,11 +78,12 @@ class Comparison:
         verdict = "pays" if self.pays else "does not pay"
         rival = f" + {self.lead:.4f}, the gain of the way taken," if self.lead else ""
         differ = f"{self.disagreement:.4f}" if self.n_seen else "unknown"
+        zone = f" with {self.indifference:.4f} of indifference" if self.indifference else ""
         gaps = f" and {self.n_missing} with a missing output" if self.n_missing else ""
         return (
             f"{self.shallow + 1} -> {self.deep + 1} {verdict}{' more' if self.lead else ''} "
             f"({self.status.value}): disagreement {differ} against price "
-            f"{self.price:.4f}{rival} in {self.n_seen} cases{gaps}, "
+            f"{self.price:.4f}{rival}{zone} in {self.n_seen} cases{gaps}, "
             f"confidence {self.confidence:.4f}"
         )
 

@@ -203,6 +203,7 @@ class Resolve(Policy):
             confidence_with_gaps=min(confidence, least),
             status=status,
             lead=bar - price,
+            indifference=width(bar, self._zone),
         )
 
     def _confidence(self, i: int, j: int, bar: float, way: int, n: int, d: int) -> float:
@@ -211,8 +212,10 @@ class Resolve(Policy):
         n_pairs = max(K * (K - 1) // 2, 1)
         price = self._prices[j][i]
         other_side = other_side_of(n, d, bar, zone)
-        if not n or bar == price:
+        if bar == price:
             return confidence_in(n, d, other_side, n_pairs)
+        if not n:
+            return 0.0  # the lead of the way taken is an estimate, too
         # The way was observed too: both have to be on their side of a gain between the two.
         n_way, d_way = self._counts.seen[way][i], self._counts.disagreed[way][i]
         between = (math.sqrt(n) * (d / n - price) + math.sqrt(n_way) * (bar - price)) / (

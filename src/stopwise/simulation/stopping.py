@@ -127,11 +127,11 @@ class StoppingPlay:
                 most = min(most, policy._left_of_block)
                 n = min(most, until - t, most if self._holds else int(self._size))
                 batch = self._draw(world, rule, n)
-                policy.tell_many(batch)
                 for state, times in batch.items():
                     n_stopped[len(state) - 1] += times
                     n_run[run_in(state)] += times
                     n_wrong += int(self._error_rng.binomial(times, self._error(world, state)))
+                policy.tell_many(batch)  # after the answers, which it may change
                 excess += n * (cost - world.best_cost)
                 t += n
                 if self._holds and n < most:
