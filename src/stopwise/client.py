@@ -9,10 +9,12 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from stopwise.errors import StopwiseError
+from stopwise.pattern_counts import plain_output
 
 RETRIED = {0, 429, 502, 503, 504}  # 0: the server cannot be reached
 
@@ -102,7 +104,7 @@ class Client:
         headers = {"content-type": "application/json"}
         if self._token:
             headers["authorization"] = f"Bearer {self._token}"
-        data = None if body is None else json.dumps(body).encode()
+        data = None if body is None else json.dumps(body, default=_plain).encode()
         request = urllib.request.Request(
             self._base + path, data=data, headers=headers, method=method
         )
@@ -115,6 +117,9 @@ class Client:
                 raise ServerError(error.code, _detail(error.read()) or str(error)) from None
         except (OSError, http.client.HTTPException) as error:  # the latter: an answer cut short
             raise ServerError(0, f"{self._base} cannot be reached: {error}") from None
+
+
+_plain = partial(plain_output, name="what is sent")  # numbers of NumPy are no JSON
 
 
 def _detail(body: bytes) -> str:

@@ -50,13 +50,14 @@ class Overlap:
 
 def bit_runtime(n_stages=3, **settings):
     defaults = {
+        "name": "test",
         "stages": [bit(k) for k in range(n_stages)],
         "mistake_cost": 10,
         "policy": "resolve",
         "shadow": 0.0,
         "seed": 0,
     }
-    return Runtime("test", **{**defaults, **settings})
+    return Runtime(**{**defaults, **settings})
 
 
 def fixed(stage, n_stages=3):

@@ -39,6 +39,15 @@ class TestLabels:
         with pytest.raises(SettingError, match="key must name a case that was kept, got 'b'"):
             self.make().labels.add("b", 1)
 
+    def test_a_key_that_no_store_can_hold_is_refused(self):
+        runtime = self.make()
+        for use in (
+            lambda key: runtime.run_sync(1, key=key),
+            lambda key: runtime.labels.add(key, 1),
+        ):
+            with pytest.raises(SettingError, match="key must have no NUL and no half"):
+                use("\ud800")
+
     def test_nothing_is_kept_unless_asked_for(self):
         runtime = bit_runtime()
         asyncio.run(runtime.run(0b001, key="a"))

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,6 +152,9 @@ def test_two_workers_learn_together(url):
         ({"policy": "belief"}, "policy must be one of beliefs, resolve, got 'belief'"),
         ({"on_failure": "stop"}, "on_failure must be one of next, last"),
         ({"store": "redis://x"}, "store must be memory://"),
+        ({"store": Path("x.db")}, "store must be a URL such as sqlite:///file.db, .* got Po"),
+        ({"store": None}, "store must be a URL .* got None"),
+        ({"name": "half \ud800"}, "name must have no NUL and no half of a surrogate pair"),
         ({"speculate": -1}, "speculate must be a whole number >= 0"),
     ],
 )

@@ -4,12 +4,13 @@ import asyncio
 import concurrent.futures
 import socket
 
+import numpy as np
 import openai
 import pytest
 
 import stopwise as sw
 from stopwise.client import ServerError
-from stopwise.errors import SettingError
+from stopwise.errors import OutputsError, SettingError
 from stopwise.runtime import Runtime, Stage
 from stopwise.serve.host import Host, ToldCase, elsewhere, runs_elsewhere
 from stopwise.store import KeyedTell
@@ -27,6 +28,9 @@ def test_client(server):
     assert client.tell(["x", "y"], key="again") == "repeated"
     assert client.tell(["x", "x"], key="again", amend=True) == "amended"
     assert client.tell_many([["x"], ["x", "y"]]) == ["counted", "counted"]
+    assert client.tell([np.int64(1), np.float32(2)]) == "counted"
+    with pytest.raises(OutputsError, match="what is sent must be text, finite numbers or None"):
+        client.tell([{1}])
     assert client.live()["name"] == "triage"
     with pytest.raises(ServerError, match="first 3 stages") as error:
         client.tell(["x"] * 4)

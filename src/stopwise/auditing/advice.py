@@ -81,8 +81,9 @@ class Step:
     price
         What going on costs, in mistakes per case.
     changed
-        The share of answers that it changes in this log; wide where outputs are missing, less so
-        with the confidence of the intervals where gaps are assumed to be random.
+        The share of answers that it changes in this log; wide where outputs are missing. Where
+        gaps are assumed to be random, it is narrower and holds with the confidence of intervals,
+        unless ``payoff`` is certain without that.
     payoff
         Whether it can pay.
     rests_on_intervals

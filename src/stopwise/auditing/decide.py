@@ -205,21 +205,19 @@ def _step(facts: Facts, start: int, end: int) -> Step:
     if has_two and not n_hidden and n_changed:
         even = break_even(price, n_changed / n)
         right = None if math.isnan(gain) else corrected(gain, n_changed / n)
-    changed = _changed(facts, start, end)
+    changed = Interval(n_changed / n, (n_changed + n_hidden) / n)
+    if payoff is Payoff.OPEN or rests_on_intervals:
+        changed = _if_random(facts, start, end, changed)
     return Step(start, end, price, changed, payoff, rests_on_intervals, even, gain, right)
 
 
-def _changed(facts: Facts, start: int, end: int) -> Interval:
-    """Return the share of answers that a step changes, gaps being as random as is assumed."""
-    table, n = facts.table, facts.table.n_cases
-    least = int(table.n_disagreed[start, end])
-    most = least + n - int(table.n_seen[start, end])
-    low, high = least / n, most / n
+def _if_random(facts: Facts, start: int, end: int, changed: Interval) -> Interval:
+    """Return the share that a step changes without what intervals of random gaps exclude."""
     for pair in facts.verdict.pairs:
         if pair.is_adjusted and (pair.shallow, pair.deep) == (start, end):
             limits = (pair.interval.low, pair.interval.high)
-            low, high = (min(max(limit, low), high) for limit in limits)
-    return Interval(low, high)
+            return Interval(*(min(max(x, changed.low), changed.high) for x in limits))
+    return changed
 
 
 def _payoff(most: FloatArray, start: int, end: int, price: float) -> Payoff:

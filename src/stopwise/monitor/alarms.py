@@ -32,7 +32,7 @@ _WORDS = {
     AlarmKind.CHANGED: "how often {stage} and {other} disagree has changed: {before} before, "
     "{after} since ({n} cases)",
     AlarmKind.STALE: "{stage} was last compared with an earlier stage {hours:.3g} hours ago",
-    AlarmKind.BUDGET: "the last day cost {after}, the budget for a day is {before}",
+    AlarmKind.BUDGET: "this process alone spent {after} in the last day, its budget is {before}",
 }
 
 

@@ -41,7 +41,7 @@ class MonitorSettings:
     stale_after
         Seconds without a case that compares the last stage with an earlier one.
     daily_budget
-        What the cascade may cost in 24 hours, in the unit of its costs; ``None`` for no limit.
+        What one process may spend in 24 hours since its start, in the unit of the costs.
     """
 
     false_alarms_per_year: float = 0.1

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stopwise.cascade import Cascade
-from stopwise.checks import finite_number, whole_number
+from stopwise.checks import finite_number, stored_text, whole_number
 from stopwise.errors import SettingError
 from stopwise.patterns import Pattern, standing_answer
 from stopwise.policies.label_buying import LabelBuying
@@ -164,7 +164,7 @@ class Labels:
 
         The same label again changes nothing; another one replaces it.
         """
-        key = str(key)
+        key = stored_text("key", str(key), SettingError)
         with self._lock:
             case = self._waiting.get(key)
         if case is None:  # kept by another process, or it has a label already

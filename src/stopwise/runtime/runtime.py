@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Self
 
-from stopwise.checks import finite_number, known_name, whole_number
+from stopwise.checks import finite_number, known_name, stored_text, whole_number
 from stopwise.errors import OutputsError, SettingError, StageError, StoreError
 from stopwise.monitor import Alarm, MonitorSettings
 from stopwise.reading import open_log
@@ -98,6 +98,7 @@ class Runtime(LiveCascade):
         ):
             if not is_right:
                 raise SettingError(f"{setting} must be {rule}, got {value!r}")
+        stored_text("name", name, SettingError)
         price = finite_number("mistake_cost", mistake_cost, SettingError, zero=False)
         self.shadow = finite_number("shadow", shadow, SettingError, zero=True)
         if self.shadow > 1:
@@ -171,6 +172,8 @@ class Runtime(LiveCascade):
 
         Raises `StageError` if no stage gave an answer; the outputs are learned all the same.
         """
+        if key is not None and self.labels.is_on:
+            stored_text("key", str(key), SettingError)
         if self.background.tasks:  # a caller that never waits must not starve shadow cases
             await asyncio.sleep(0)
         learning = self.learning

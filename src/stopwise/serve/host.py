@@ -149,13 +149,15 @@ class Host:
             for outputs in {case.outputs for case in others}:
                 case_text(outputs)  # raises if it cannot be counted
         outcomes = iter(await self._keyed_writer.add(with_key) if with_key else [])
+        unkeyed = "counted"
         if others and is_durable:
             await self._durable_writers.setdefault(runtime, BatchWriter(_tell_at_once)).add(others)
         elif len(others) == 1:
-            runtime.tell(others[0].outputs, is_random=others[0].is_random)
+            if not runtime.tell(others[0].outputs, is_random=others[0].is_random):
+                unkeyed = "frozen"  # since a moment ago
         elif others:
             _tell_at_once([others])
-        return [next(outcomes) if case.keyed is not None else "counted" for case in cases]
+        return [next(outcomes) if case.keyed is not None else unkeyed for case in cases]
 
     def _tell_keyed(self, requests: list[Tells]) -> list[list[str]]:
         cases = [case for request in requests for case in request]

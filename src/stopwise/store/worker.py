@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from stopwise.checks import known_name
+from stopwise.checks import known_name, stored_text
 from stopwise.errors import (
     FencedError,
     SettingError,
@@ -108,6 +108,7 @@ class Worker:
     def open(self, cascade: str) -> SharedCounts:
         """Return the counts of a cascade that this worker shares with all others."""
         if cascade not in self._shared:
+            stored_text("cascade", cascade, SettingError)
             self._shared[cascade] = SharedCounts(self, cascade)
         return self._shared[cascade]
 
@@ -194,6 +195,10 @@ class Worker:
         try:
             if isinstance(store, str):
                 store = open_store(store, is_durable=is_durable)
+            if not isinstance(store, Store):
+                raise SettingError(
+                    f"store must be a URL such as sqlite:///file.db, or a Store, got {store!r}"
+                )
             if is_durable and not store.is_durable:
                 raise SettingError(
                     f"durability 'disk' needs a store that survives loss of power, {store.url} "

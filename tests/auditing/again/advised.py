@@ -141,7 +141,8 @@ class Again(Believed, LabelValue, Planned):
             if known:
                 right = min(max((differ + avoided * self.n) / 2 / differ, 0.0), 1.0)
         low, high = differ / self.n, (differ + hidden) / self.n
-        if (i, j) in self.by_outputs:  # what the intervals exclude is left out
+        is_certain = payoffs[0] != "open" and len(set(payoffs)) == 1
+        if (i, j) in self.by_outputs and not is_certain:  # what the intervals exclude is left out
             low, high = (sorted([low, x, high])[1] for x in self.interval[i, j])
         changed = {"low": low, "high": high}
         return {

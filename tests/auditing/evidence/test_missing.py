@@ -144,6 +144,9 @@ def test_a_step_changes_what_the_bounds_allow():
     assert f"to {1000 * step.changed.high:.0f} answers" in report.summary()
     page = report.to_html()
     assert max(map(float, re.findall(r"width:([\d.]+)%", page))) <= 100
+    report = sw.audit(log, Cascade([1, 95], 100, ["a", "b"]), assumptions=[MissingAtRandom()])
+    assert "that is certain" in report.summary()
+    assert report.advice.steps[0].changed == report.facts.missing.pairs[0].worst
 
 
 def test_no_proof_depends_on_the_confidence():
