@@ -159,6 +159,7 @@ def test_degenerate_cases_have_an_answer():
         [(None, None, None)] * 40,
         [(None,)] * 2 * FIRST_FIT,
         [(0, None, None)] * 40,
+        [(0,), (1,), *[(None,)] * 2000, (None, None)],
         [(0, 1, 0), (1, 1, 1)] * 30,
         [("a",)] * 50,
     ):

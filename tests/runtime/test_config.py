@@ -30,6 +30,7 @@ cost = 1
 timeout = 5
 retries = 1
 """
+CHAT = 'model = "x"\nbase_url = "http://x"\nprompt = "{case}"\noptions = 3'
 MODULE = """
 def parity(case):
     if case == "broken":
@@ -84,6 +85,8 @@ def test_everything_that_is_wrong_is_said(folder):
         ("shadow = 0", 'store = "postgresql://me:secret@host/x"', "store: a URL with a password"),
         ("shadow = 0", "monitor = 3", "monitor must be a table, got 3"),
         ('["even", "odd"]', '"even"', "choices: it must be a list, got 'even'"),
+        ('choices = ["even", "odd"]', 'text = "yes"', "text: it must be a table, got 'yes'"),
+        ('call = "cascade_for_test:again"', CHAT, "stage 2: options must be a table, got 3"),
         ("cascade_for_test:again", "breaks_for_test:f", "ZeroDivisionError: division by zero"),
     ],
 )

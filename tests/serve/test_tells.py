@@ -50,9 +50,11 @@ def test_a_batch_without_room_is_counted_case_by_case(tmp_path, monkeypatch):
 
 
 def test_of_many_cases_one_of_which_is_bad_none_is_counted(http):
+    base = "/api/cascades/many"
+    http.post("/api/cascades", json={**NEW, "name": "many"})
     cases = [{"outputs": ["ok"], "key": "good"}, {"outputs": [LONG]}]
-    assert http.post(f"{BASE}/tell-many", json={"cases": cases}).status_code == 422
-    answer = http.post(f"{BASE}/tell", json=cases[0])
+    assert http.post(f"{base}/tell-many", json={"cases": cases}).status_code == 422
+    answer = http.post(f"{base}/tell", json=cases[0])
     assert answer.json() == {"outcome": "counted"}, "it was not counted before"
 
 

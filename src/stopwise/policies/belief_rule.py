@@ -78,6 +78,8 @@ class BeliefRule(ABC):
         self.known: dict[Told, NextStep] = {}
         self._cases = self._coded(counts)
         codes, weights = self._cases_to_fit()
+        if not (codes != MISSING).any():  # a few that show nothing stand for all the others
+            codes, weights = BeliefRule._cases_to_fit(self)
         rows = (codes != MISSING).any(axis=1)
         table = PatternTable(codes[rows], weights[rows], self._codes.classes, cascade)
         self.model = LatentClasses.fit(table, labels=self._labels(counts))

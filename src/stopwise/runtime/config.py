@@ -55,11 +55,17 @@ def _as_list(value: Any) -> list[Any]:
     return value
 
 
+def _as_table(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SettingError(f"it must be a table, got {value!r}")
+    return value
+
+
 NORMALISERS: dict[str, Callable[[Any], normalisers.Normalise]] = {
     "choices": lambda words: normalisers.choices(*_as_list(words)),
     "numbers": normalisers.numbers,
     "json_fields": lambda names: normalisers.json_fields(*_as_list(names)),
-    "text": lambda options: normalisers.text(**options),
+    "text": lambda options: normalisers.text(**_as_table(options)),
 }
 STORES = ("memory", "sqlite", "postgresql", "postgres")
 PLAIN = {
@@ -276,7 +282,10 @@ def _chat_model(table: Mapping[str, Any]) -> Any:
     for key in ("model", "base_url", "prompt"):
         if not isinstance(table.get(key), str):
             raise SettingError(f"a chat model must have {key} as text, got {table.get(key)!r}")
+    options = table.get("options", {})
+    if not isinstance(options, dict):
+        raise SettingError(f"options must be a table, got {options!r}")
     key = secret(str(table["api_key"])) if "api_key" in table else "none"
     openai = load_extra("openai", extra="chat", purpose="a chat model")
     client = openai.AsyncOpenAI(base_url=table["base_url"], api_key=key)
-    return chat(client, table["model"], table["prompt"], **table.get("options", {}))
+    return chat(client, table["model"], table["prompt"], **options)
