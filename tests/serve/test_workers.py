@@ -163,3 +163,16 @@ def test_all_servers_show_the_alarms_of_one_of_them(tmp_path):
         assert (last["at"], last["text"]) == (24.0, handler.alarms[-1].describe(("rules", "nurse")))
         assert 'stopwise_alarms{cascade="local"} 25\n' in metrics(host)
         host.worker.close()
+
+
+def test_a_cascade_that_fails_does_not_keep_others_from_exchanging(url, monkeypatch, caplog):
+    host, other = (Host(url, {"broken": two_stages(), "triage": two_stages()}) for _ in range(2))
+    monkeypatch.setattr(host.find("broken"), "sync", lambda: 1 / 0)
+    other.find("triage").tell(("x", "y"))
+    other.sync()
+    host.sync()
+    host.sync()
+    assert host.find("triage").learning.patterns() == {("x", "y"): 1}
+    assert [record.message for record in caplog.records if record.exc_info] == [
+        "broken: counts are not exchanged with other workers"
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections import Counter
@@ -25,6 +26,7 @@ from stopwise.serve.problems import ProblemError
 from stopwise.serve.tokens import Tokens
 from stopwise.store import KeyedTell, Outcome, Store, Worker, case_text
 
+logger = logging.getLogger("stopwise.serve")
 SYNC_SECONDS = 0.5  # between two exchanges with other workers
 
 
@@ -77,6 +79,7 @@ class Host:
         self.is_closing = False
         self._runtimes: dict[str, Runtime] = {}
         self._label_revisions: dict[str, int] = {}
+        self._failing: set[str] = set()  # cascades that could not be synced
         self._lock, self._change_lock = threading.Lock(), threading.Lock()
         self._keyed_writer = BatchWriter(self._tell_keyed)
         # One for each cascade: what is told of one is counted at once, or refused.
@@ -175,12 +178,21 @@ class Host:
             await asyncio.to_thread(self.sync)
 
     def sync(self) -> None:
-        """Exchange counts and prices with other workers; skip this without the store."""
+        """Exchange counts and prices with other workers; skip this without the store.
+
+        A cascade that cannot do so is logged once, and the others go on.
+        """
         for name, runtime in list(self._runtimes.items()):
-            runtime.sync()
-            with suppress(StoreUnavailableError), self._change_lock:
-                self._catch_up(name)
-                self._read_labels(runtime)
+            try:
+                runtime.sync()
+                with suppress(StoreUnavailableError), self._change_lock:
+                    self._catch_up(name)
+                    self._read_labels(runtime)
+                self._failing.discard(name)
+            except Exception:
+                if name not in self._failing:
+                    logger.exception("%s: counts are not exchanged with other workers", name)
+                self._failing.add(name)
 
     def _read_labels(self, runtime: Runtime) -> None:
         """Learn from labels that other workers received, or this one before it started."""
