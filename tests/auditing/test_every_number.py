@@ -118,6 +118,9 @@ EXPECTED = {  # each number by a second computation
     "strong_dominance.n_open": lambda a: a.may_contradict,
     "strong_dominance.interval.low": lambda a: a.contradiction_interval[0],
     "strong_dominance.interval.high": lambda a: a.contradiction_interval[1],
+    "estimated_disagreement[][]": lambda a: [
+        [a.estimated[i, j] for j in a.stages] for i in a.stages
+    ],
     "assumptions[]": assumed,
     "error_bounds[].low": lambda a: [max(low, 0.0) for low, _ in a.error_bounds],
     "error_bounds[].high": lambda a: [high for _, high in a.error_bounds],

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stopwise.beliefs import LatentClasses
+from stopwise.beliefs import LatentClasses, stage_costs
+from stopwise.cascade import Cascade
 from tests.beliefs.worlds import independent, routed, table_of
 
 
@@ -32,6 +33,19 @@ def test_a_router_that_explores_or_many_values_tell_error_rates(
         assert not model.misfit.is_refuted
         errors = (outputs != labels[:, None]).mean(axis=0)
         assert np.abs(model.error_rates - errors).max() < 0.05
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_a_stage_costs_what_it_would_if_all_tests_had_run(n_classes):
+    """That the router runs the last test where others differ does not make these look worse."""
+    rng = np.random.default_rng(0)
+    complete, labels = independent(rng, 20_000, [0.8, 0.92, 0.97], n_classes)
+    errors = (complete != labels[:, None]).mean(axis=0)
+    cascade = Cascade(costs=[0.01, 0.11, 0.2])
+    tables = [table_of(routed(rng, complete, explored=0.1)), table_of(complete)]
+    costs = [stage_costs(LatentClasses.fit(table), table, cascade) for table in tables]
+    assert costs[0] == pytest.approx(costs[1], abs=0.01)
+    assert costs[0] == pytest.approx(errors + cascade.cumulative_costs, abs=0.02)
 
 
 def test_with_two_values_a_router_that_never_explores_tells_no_error_rates():

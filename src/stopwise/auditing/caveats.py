@@ -79,7 +79,7 @@ def outliers(facts: Facts, stage: int) -> dict[int, float]:
     Such a test is alone right or alone wrong, and no log without labels tells which. The first test
     counts only if it is ``stage``: that a cheap one differs from all others is to be expected.
     """
-    p, least_shares = facts.table.disagreement, {}
+    p, least_shares = facts.estimated_disagreement, {}
     if len(p) < 3 or np.isnan(p).any():
         return {}
     for test in range(0 if stage == 0 else 1, len(p)):

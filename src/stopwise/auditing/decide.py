@@ -81,7 +81,8 @@ def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
         certainty = Certainty.PROVEN if is_proven else Certainty.LIKELY
         return facts.minimax_stage, certainty, Basis(facts.ground.value)
     possible = facts.possible_stages
-    total = guessed_errors(facts.table, facts.belief) + facts.cascade.cumulative_costs
+    guess = guessed_errors(facts.cascade, facts.belief, facts.estimated_disagreement)
+    total = guess + facts.cascade.cumulative_costs
     if not np.isnan(total).any():
         stage = min(possible, key=lambda k: float(total[k]))
         if not facts.belief.has_rates:
@@ -127,7 +128,7 @@ def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
     low, high = np.array([(bound.low, bound.high) for bound in facts.error_bounds]).T
     if ((belief.error_rates < low - TINY) | (belief.error_rates > high + TINY)).any():
         return False
-    p = facts.table.disagreement
+    p = facts.estimated_disagreement
     sound = facts.verdict.stage if price is None else sound_stage(p, cascade)
     is_supported = sound == stage or vote > 0
     doubt = SUPPORTED_DOUBT if is_supported else MODEL_DOUBT

@@ -44,6 +44,9 @@ class Facts:
         The stage that is sound under weak dominance, with the evidence for each pair.
     strong_dominance
         Whether "a right answer stays right" is refuted.
+    estimated_disagreement
+        The share in which each pair differs, for estimates: over all cases, with gaps filled from
+        cases that show the same; shape (K, K).
     error_bounds
         For each stage the smallest and the largest error rate that is possible.
     largest_differences
@@ -80,6 +83,7 @@ class Facts:
     assumptions: tuple[Assumption, ...]
     verdict: Verdict
     strong_dominance: StrongDominanceEvidence
+    estimated_disagreement: FloatArray
     error_bounds: tuple[Interval, ...]
     largest_differences: FloatArray
     proven_differences: FloatArray
@@ -149,6 +153,7 @@ def facts_of(
             gaps = replace(gaps, p_values_of_labels=skipped_by_truth(table, strata))
         if is_drawn_by_agreement(table, strata):
             strata = LabelledCases.of(table, labels, by_agreement=True, space=space)
+    estimated = table.disagreement if gaps is None else gaps.estimated(table.disagreement)
     disagreement, adjustable = table.disagreement, frozenset[Pair]()
     if gaps is not None and any(a.gaps_are_random for a in assumptions):
         disagreement = gaps.adjusted(disagreement)
@@ -175,17 +180,20 @@ def facts_of(
     if n_planned:
         plan = plan_labels(table, differences, n_labels=n_planned, alpha=alpha)
     possible = possible_stages(differences, costs)
-    belief = belief_of(table, labels, never_right=space.never_right)
+    belief = belief_of(table, labels, estimated, never_right=space.never_right)
     return Facts(
         table=table,
         confidence=confidence,
         assumptions=tuple(assumptions),
         verdict=verdict,
         strong_dominance=strong_dominance(table, space, alpha=alpha),
+        estimated_disagreement=estimated,
         error_bounds=identified_set.error_rates,
         largest_differences=differences,
         proven_differences=proven_differences,
-        prices=price_map(differences, proven_differences, guessed_errors(table, belief), cascade),
+        prices=price_map(
+            differences, proven_differences, guessed_errors(cascade, belief, estimated), cascade
+        ),
         choices=choices(disagreement, belief.error_rates, regrets, cascade),
         belief=belief,
         missing=gaps,
@@ -210,12 +218,12 @@ def alpha_of_each(confidence: float) -> float:
     return (1 - confidence) / 3
 
 
-def guessed_errors(table: PatternTable, belief: Belief) -> FloatArray:
+def guessed_errors(cascade: Cascade, belief: Belief, disagreement: FloatArray) -> FloatArray:
     """Return the believed error rates or, without a model, a guess at them up to a constant.
 
     The guess is for chains: the last test may correct anything from none to all of what it changes,
-    so half of that counts. NaN where there is neither.
+    so half of that counts, by the estimated ``disagreement``. NaN where there is neither.
     """
-    gain = np.asarray(table.disagreement[:, -1] / 2)
-    is_guess = table.cascade.is_chain and not belief.has_rates and not np.isnan(gain).any()
+    gain = np.asarray(disagreement[:, -1] / 2)
+    is_guess = cascade.is_chain and not belief.has_rates and not np.isnan(gain).any()
     return gain if is_guess else belief.error_rates

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stopwise.beliefs.completion import completed_disagreement
 from stopwise.beliefs.model import LatentClasses
 from stopwise.cascade import Cascade, FloatArray, read_only
 from stopwise.errors import LogError
@@ -19,7 +20,8 @@ def stage_costs(model: LatentClasses, table: PatternTable, cascade: Cascade) -> 
     Without labels the mistakes are not quite those of the belief. Tests that share their errors
     look better than they are, the early ones most, and often nothing in the table shows it. So a
     share `HEDGE` goes to the assumption of the proven rules, that the last test is right where
-    another differs: C_k + (1 - h) γ_k + h P(Y^k ≠ Y^K). With n labels h falls like 1 / n.
+    another differs: C_k + (1 - h) γ_k + h P(Y^k ≠ Y^K). With n labels h falls like 1 / n. Where
+    outputs are missing, P is the share over all cases, as `completed_disagreement` estimates it.
 
     Infinite for a stage whose test was never run: nothing is known about it.
 
@@ -43,14 +45,16 @@ def stage_costs(model: LatentClasses, table: PatternTable, cascade: Cascade) -> 
             f"model, table and cascade must have the same tests, got {model.n_tests}, "
             f"{table.codes.shape[1]} and {cascade.n_stages}"
         )
-    errors = hedged(model.errors(model.recode(table), table.weights), model, table)
+    errors = model.errors(model.recode(table), table.weights)
+    if table.cascade.is_chain:
+        errors = hedged(errors, completed_disagreement(table)[:, -1], model.n_labels)
     return read_only(np.where(np.isnan(errors), np.inf, errors) + cascade.cumulative_costs)
 
 
-def hedged(errors: FloatArray, model: LatentClasses, table: PatternTable) -> FloatArray:
-    """Return error rates under the model as `stage_costs` has them; shape (K,)."""
-    if not table.cascade.is_chain:
-        return errors
-    hedge = HEDGE * HALVING_LABELS / (HALVING_LABELS + model.n_labels)
-    differ = table.disagreement[:, -1]
+def hedged(errors: FloatArray, differ: FloatArray, n_labels: int) -> FloatArray:
+    """Return error rates of a chain as `stage_costs` has them; shape (K,).
+
+    ``differ`` is how often each test differs from the last one, NaN where that is unknown.
+    """
+    hedge = HEDGE * HALVING_LABELS / (HALVING_LABELS + n_labels)
     return np.where(np.isnan(differ), errors, (1 - hedge) * errors + hedge * differ)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from stopwise.beliefs.completion import completed_disagreement
 from stopwise.beliefs.stages import stage_costs
 from stopwise.cascade import Cascade
 from stopwise.disagreement import sound_stage
@@ -161,14 +162,14 @@ def if_a_mistake_cost(runtime: Runtime, query: WhatIf) -> dict[str, Any]:
     """The best single stage at another price of a mistake.
 
     Stages out of service are left out. While error rates are not known, the stage is the one that
-    the disagreement of the stages proves.
+    is sound by how often the stages disagree, over cases that were stopped early, too.
     """
     cascade = Cascade(runtime.cascade.prices, query.mistake_cost, runtime.cascade.names)
     table = to_table(runtime.learning.patterns(), cascade)
     model = getattr(runtime.learning.policy, "model", None)
     stages = [k for k in range(cascade.n_stages) if k not in runtime.engine.distrusted]
     if model is None or not all(_is_known(model.error_intervals[k]) for k in stages):
-        stage = sound_stage(table.disagreement, cascade)
+        stage = sound_stage(completed_disagreement(table), cascade)
         best = cascade.n_stages - 1 if stage is None else stage
         return {"stage": max([k for k in stages if k <= best] or [0]), "costs_per_1000": None}
     costs = 1000 * query.mistake_cost * stage_costs(model, table, cascade)

@@ -40,9 +40,9 @@ class Again(LabelValue, Planned):
     def hedged(self, rates, n_labels=0):
         """Rates by stage, mixed with those if the last test of a chain is always right."""
         h = 0.15 * 3 / (3 + n_labels) if self.is_chain else 0
-        last = {k: self.plain[k, self.K - 1] for k in rates}
+        last = {k: self.estimated[k, self.K - 1] for k in rates}
         return {
-            k: rate if last[k] is None else (1 - h) * rate + h * float(last[k])
+            k: rate if last[k] is None else (1 - h) * rate + h * last[k]
             for k, rate in rates.items()
         }
 
@@ -80,8 +80,8 @@ class Again(LabelValue, Planned):
             gap = rates[k] + self.C[k] - own
             wrong = [self.per_row[row][[stage, k]] for row in self.rows]
             error = np.std([first - second for first, second in wrong]) / math.sqrt(self.n)
-            share = self.plain[stage, k]
-            doubt = (0.1 if supported else 0.25) * (1 if share is None else float(share))
+            share = self.estimated[stage, k]
+            doubt = (0.1 if supported else 0.25) * (1 if share is None else share)
             if gap < max(0.1 * own, 3 * error, doubt):
                 return False
         return True
@@ -121,13 +121,13 @@ class Again(LabelValue, Planned):
 
     def outliers(self, stage):
         """Tests that disagree with every other one far more than those do."""
-        if self.K < 3 or None in self.plain.values() or not self.better(stage):
+        p, tests = self.estimated, []
+        if self.K < 3 or None in p.values() or not self.better(stage):
             return []
-        tests = []
         for test in [k for k in self.stages if k or k == stage]:
-            own = [self.plain[test, k] for k in self.stages if k != test]
-            rest = [p for (i, j), p in self.plain.items() if i < j and test not in (i, j)]
-            if min(own) >= max(2 * np.median([float(p) for p in rest]), 0.1):
+            own = [p[test, k] for k in self.stages if k != test]
+            rest = [p[i, j] for i, j in p if i < j and test not in (i, j)]
+            if min(own) >= max(2 * np.median(rest), 0.1):
                 tests.append(test)
         return tests
 
@@ -138,9 +138,9 @@ class Again(LabelValue, Planned):
     @cached_property
     def guessed_rates(self):
         """Without a model: half of what the last test changes is a mistake less."""
-        last = [self.plain[k, self.K - 1] for k in self.stages]
+        last = [self.estimated[k, self.K - 1] for k in self.stages]
         known = self.is_chain and None not in last
-        return [float(p) / 2 for p in last] if known else None
+        return [p / 2 for p in last] if known else None
 
     @cached_property
     def left_out(self):

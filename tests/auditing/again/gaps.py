@@ -191,6 +191,15 @@ class Gaps(Counted):
             for pair, (low, high) in self.adjusted_range.items()
         }
 
+    @cached_property
+    def estimated(self):
+        """The share for estimates: where both ran, unless the completed rows exclude it."""
+        shares = {}
+        for (i, j), p in self.plain.items():
+            low, high = self.adjusted_range.get((min(i, j), max(i, j)), (0, 1))
+            shares[i, j] = None if p is None else sorted([low, float(p), high])[1]
+        return shares
+
     def worst(self, i, j):
         d, m = self.differ[i, j], self.seen[i, j]
         return d / self.n, (d + self.n - m) / self.n

@@ -5,6 +5,7 @@ import pytest
 
 import stopwise as sw
 from stopwise.auditing import MissingAtRandom
+from stopwise.auditing.advice import Certainty
 from stopwise.auditing.evidence.missing import missing_outputs
 from stopwise.auditing.evidence.verdict import Finding
 from stopwise.cascade import Cascade
@@ -58,6 +59,35 @@ def routed(seed=0, n_cases=8_000):
     log = np.column_stack([first, second]).astype(object)
     log[(first == 1) & (rng.random(n_cases) < 0.95), 1] = None
     return (first != second).mean(), log
+
+
+@pytest.mark.parametrize("assumptions", [[], [MissingAtRandom()]])
+def test_a_router_log_does_not_make_the_tests_that_it_doubts_look_bad(assumptions):
+    """The last test ran where the first two differ, and on a random twentieth."""
+    rng = np.random.default_rng(11)
+    labels, outputs = draw(rng, 20_000, [0.2, 0.08, 0.03])
+    log = outputs.astype(object)
+    log[(outputs[:, 0] == outputs[:, 1]) & (rng.random(20_000) > 0.05), 2] = None
+    errors = (outputs != labels[:, None]).mean(axis=0)
+    for price in (0.135, 0.15, 0.16):
+        report = sw.audit(log, Cascade([0, price, 0.2]), assumptions=assumptions)
+        assert report.facts.belief.error_rates == pytest.approx(errors, abs=0.015)
+        assert report.advice.stage == 0
+    cheap = sw.audit(log, Cascade([0, 0.06, 0.2]), assumptions=assumptions)
+    assert cheap.advice.stage == 1
+    assert (cheap.advice.certainty is Certainty.LIKELY) == bool(assumptions)
+
+
+@pytest.mark.parametrize(("price", "stage"), [(0.06, 1), (0.09, 0), (0.13, 0)])
+def test_half_of_what_the_last_test_changes_is_half_over_all_cases(price, stage):
+    """It ran where it often differs: .29 of these cases, .15 of all."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(5_000) < 0.3
+    small, large = (truth ^ (rng.random(5_000) < rate) for rate in (0.15, 0.03))
+    log = np.column_stack([small, large]).astype(object)
+    log[~small & (rng.random(5_000) > 0.05), 1] = None
+    for assumptions in ([], [MissingAtRandom()]):
+        assert sw.audit(log, Cascade([0, price]), assumptions=assumptions).advice.stage == stage
 
 
 def test_a_router_log_is_no_proof_that_going_on_cannot_pay():

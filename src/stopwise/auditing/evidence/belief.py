@@ -65,12 +65,14 @@ class Belief:
 def belief_of(
     table: PatternTable,
     labels: Sequence[LabelledCase] | None,
+    disagreement: FloatArray,
     *,
     never_right: Sequence[Hashable] = (),
 ) -> Belief:
     """Fit the model; without three tests or labels there is nothing to believe.
 
-    An output that is never right is missing to the model, and counts as a mistake.
+    ``disagreement`` is what the hedge goes by, estimated over all cases; shape (K, K). An output
+    that is never right is missing to the model, and counts as a mistake.
     """
     K, intervals = table.n_stages, (Interval(0.0, 1.0),) * table.n_stages
     answers = _without(table, never_right)
@@ -80,24 +82,25 @@ def belief_of(
         nothing = read_only(np.full(K, math.nan))
         return Belief(nothing, intervals, read_only(np.zeros((K, K))), False)
     wrong, shares = _wrong(model, table), table.probabilities
+    differ = disagreement[:, -1] if table.cascade.is_chain else np.full(K, math.nan)
     if len(table.codes) * table.n_classes <= MAX_SIZE and answers is table:
-        low, high = (hedged(limits, model, table) for limits in model.error_intervals.T)
+        low, high = (hedged(limits, differ, model.n_labels) for limits in model.error_intervals.T)
         intervals = tuple(map(Interval, low.tolist(), high.tolist()))
     misfit = model.misfit
     return Belief(
-        error_rates=read_only(hedged(shares @ wrong, model, table)),
+        error_rates=read_only(hedged(shares @ wrong, differ, model.n_labels)),
         intervals=intervals,
         spreads=_spreads(wrong, shares, table.n_cases),
         is_identified=model.is_identified,
         is_testable=misfit.is_testable,
         is_refuted=misfit.is_refuted,
-        left_out=() if cases or misfit.is_refuted else _left_out(answers),
+        left_out=() if cases or misfit.is_refuted else _left_out(answers, differ),
         dependent_tests=misfit.pairs[0].tests if misfit.is_refuted else (),
         per_case=per_case_rule(model, answers),
     )
 
 
-def _left_out(table: PatternTable) -> tuple[FloatArray, ...]:
+def _left_out(table: PatternTable, differ: FloatArray) -> tuple[FloatArray, ...]:
     """Return error rates with each test left out, so that a pair with shared errors is split."""
     K = table.n_stages
     if K < 4 or table.agreement_only or table.codes.size * table.n_classes > MAX_LEFT_OUT:
@@ -109,7 +112,7 @@ def _left_out(table: PatternTable) -> tuple[FloatArray, ...]:
         model = LatentClasses.fit(PatternTable.from_rows(rows, table.weights, free))
         rates = np.full(K, math.nan)
         rates[others] = model.error_rates
-        results.append(read_only(hedged(rates, model, table)))
+        results.append(read_only(hedged(rates, differ, 0)))
     return tuple(results)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
 
 from stopwise.auditing.evidence.dependence import dependence
 from stopwise.auditing.interval import Interval
-from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray
+from stopwise.beliefs.completion import completed_range, completed_shares, nearest
+from stopwise.cascade import BoolArray, Cascade, FloatArray, read_only
 from stopwise.disagreement import sound_stage
-from stopwise.patterns import MISSING, PatternTable, row_numbers
+from stopwise.patterns import PatternTable
 
 SUSPICIOUS = 0.01  # a p-value below this, split over all tests, counts as "depends on outputs"
 NEGLIGIBLE = 0.01  # a range of adjusted shares no wider than this is given as one number
@@ -107,6 +107,14 @@ class MissingOutputs:
                 shares[i, j] = shares[j, i] = pair.adjusted
         return shares
 
+    def estimated(self, disagreement: FloatArray) -> FloatArray:
+        """Return the same for estimates, which need a number also where gaps stay open; (K, K)."""
+        shares = disagreement.copy()
+        for pair in self.pairs:
+            i, j, range_ = pair.shallow, pair.deep, pair.adjusted_range
+            shares[i, j] = shares[j, i] = nearest(pair.plain, range_.low, range_.high)
+        return read_only(shares)
+
 
 def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
     """Return what is missing in a log, ``None`` where nothing is."""
@@ -123,7 +131,7 @@ def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
         d, seen = int(histogram.n_disagreed[i, j]), int(histogram.n_seen[i, j])
         worst = Interval(d / n, (d + n - seen) / n)
         plain = float(histogram.disagreement[i, j])
-        range_ = _adjusted_range(histogram, shares, i, j)
+        range_ = Interval(*completed_range(histogram, shares, i, j))
         is_narrow = range_.width <= NEGLIGIBLE
         middle = (range_.low + range_.high) / 2 if is_narrow else math.nan
         adjusted[i, j] = adjusted[j, i] = middle
@@ -139,56 +147,6 @@ def missing_outputs(histogram: PatternTable) -> MissingOutputs | None:
         plain_stage=sound_stage(histogram.disagreement, cascade),
         adjusted_stage=sound_stage(adjusted, cascade),
     )
-
-
-def completed_shares(histogram: PatternTable) -> FloatArray:
-    """Return the share of each pattern if gaps depend on nothing but the outputs shown; (R,).
-
-    The cases of an incomplete pattern are given to the complete patterns that show the same, in
-    proportion to what these have by then; the fullest patterns go first. For a log in which only
-    the first tests ran this is P(s) = Π_k P(s_k | s_1 … s_k-1), each factor estimated where test k
-    ran. A pattern that no complete one continues stays as it is.
-    """
-    shares = histogram.probabilities.copy()
-    n_shown = histogram.shown.sum(axis=1)
-    complete = np.flatnonzero(n_shown == histogram.n_stages)
-    rest = set(range(len(shares))) - set(complete.tolist())
-    incomplete = sorted(rest, key=lambda r: -int(n_shown[r]))
-    completions = _completions(histogram, complete, incomplete)
-    for r in incomplete:
-        rows = completions[r]
-        if len(rows):
-            shares[rows] *= 1 + shares[r] / shares[rows].sum()
-            shares[r] = 0.0
-    return np.asarray(shares / shares[shares > 0].sum())
-
-
-def _completions(
-    histogram: PatternTable, complete: IntArray, incomplete: list[int]
-) -> dict[int, IntArray]:
-    """Return for each incomplete row the complete rows that show the same where it does."""
-    same_gaps: dict[bytes, list[int]] = defaultdict(list)
-    for r in incomplete:
-        same_gaps[histogram.shown[r].tobytes()].append(r)
-    completions = {}
-    for rows in same_gaps.values():
-        outputs = histogram.codes[:, histogram.shown[rows[0]]]
-        numbers = row_numbers(outputs[np.append(complete, rows)])
-        keys, targets = numbers[: len(complete)], numbers[len(complete) :]
-        order = np.argsort(keys, kind="stable")
-        first, last = (np.searchsorted(keys[order], targets, side) for side in ("left", "right"))
-        for r, i, j in zip(rows, first.tolist(), last.tolist(), strict=True):
-            completions[r] = complete[order[i:j]]
-    return completions
-
-
-def _adjusted_range(histogram: PatternTable, shares: FloatArray, i: int, j: int) -> Interval:
-    """Return what P(Y^i ≠ Y^j) can be if patterns have these shares and open gaps are anything."""
-    rows = np.flatnonzero(shares)
-    first, second, shares = histogram.codes[rows, i], histogram.codes[rows, j], shares[rows]
-    seen = (first != MISSING) & (second != MISSING)
-    low = float(shares[seen & (first != second)].sum())
-    return Interval(low, min(low + float(shares[~seen].sum()), 1.0))
 
 
 def _suspicious(p_values: tuple[float, ...]) -> tuple[int, ...]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stopwise.auditing.assumptions import LabelSpace
-from stopwise.auditing.evidence.missing import completed_shares
 from stopwise.auditing.evidence.sequences import kl_ball
 from stopwise.auditing.interval import Interval
+from stopwise.beliefs.completion import completed_shares
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
 from stopwise.patterns import MISSING, Blocks, PatternTable, agreement
