@@ -1,7 +1,6 @@
 """The report as a whole: what it advises in telling logs, and how it is written."""
 
 import re
-import time
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,6 @@ import pytest
 import stopwise as sw
 from stopwise.auditing import Ordered
 from stopwise.auditing.advice import Certainty, NextStep, WarningKind
-from stopwise.auditing.price_map import price_map
 from stopwise.auditing.rules import Rule
 from stopwise.errors import InputError
 from tests.auditing.worlds import NAMES, draw, frame_of
@@ -142,12 +140,3 @@ def test_the_command_to_draw_labels_can_be_copied(tmp_path):
     text = re.sub("<[^>]*>", "", page)
     assert "This draws the cases to label:stopwise audit &#x27;my log.csv&#x27; --tests" in text
     assert "--mistake-cost 100 --id visit --plan-labels " in text
-
-
-def test_the_price_map_of_thirty_tests_takes_less_than_a_second():
-    rng = np.random.default_rng(0)
-    differences = rng.random((30, 30)) * 0.3
-    np.fill_diagonal(differences, 0.0)
-    start = time.process_time()
-    price_map(differences, differences, rng.random(30), sw.Cascade(rng.random(30).tolist(), 10))
-    assert time.process_time() - start < 1

@@ -64,7 +64,7 @@ class Again(LabelValue, Planned):
         tells = self.model.is_identified and self.is_related(stage)
         if say < 0 or not (say or tells) or self.is_outside_bounds():
             return False
-        supported = self.finding()[1] == stage or say > 0
+        supported = self.sound(self.estimated) == stage or say > 0
         if self.gaps_decide(stage) and not self.log.at_random:
             return False
         if {stage, *self.better(stage)} & {*self.outliers(stage)} and not say:
