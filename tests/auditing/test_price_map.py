@@ -53,6 +53,18 @@ def test_the_price_at_which_the_advice_changes_is_in_the_band_of_the_advice():
     assert band.high == pytest.approx(20, rel=1e-5)
 
 
+def test_the_map_reaches_to_prices_far_from_the_users():
+    """Calls of a model cost a hundred-thousandth of a mistake, or of what a mistake may cost."""
+    frame, costs, _ = world("complete")
+    bands = sw.audit(frame, sw.Cascade(costs, 500, list(frame))).advice.prices
+    for scale in (1e-9, 1e9):
+        cascade = sw.Cascade([cost * scale for cost in costs], 500, list(frame))
+        scaled = sw.audit(frame, cascade).advice.prices
+        assert [(b.stage, b.certainty) for b in scaled] == [(b.stage, b.certainty) for b in bands]
+        expected = [band.high * scale for band in bands[:-1]]
+        assert [band.high for band in scaled[:-1]] == pytest.approx(expected, rel=1e-5)
+
+
 def test_the_map_of_thirty_tests_takes_less_than_a_second():
     rng = np.random.default_rng(0)
     _, outputs = draw(rng, 2_000, tuple(np.linspace(0.4, 0.05, 30)))

@@ -36,8 +36,8 @@ class Lead:
     @property
     def turns(self) -> FloatArray:
         """The prices at which it changes its sign."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(-self.fees / self.errors)
+        is_some = np.abs(self.errors) > TINY
+        return np.asarray(-self.fees[is_some] / self.errors[is_some])
 
 
 class ClearRule:

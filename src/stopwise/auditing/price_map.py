@@ -18,7 +18,6 @@ from stopwise.auditing.facts import Facts, guessed_errors
 from stopwise.cascade import FloatArray
 
 MARGIN = 3.0  # how far the map goes beyond the last change
-REACH = 1e4  # and how far at most beyond the user's price
 SAME = 1e-12  # prices closer than this are one
 NEAR = 1e-6  # an edge that is closer than this to the user's price may be at that price
 
@@ -86,7 +85,7 @@ class PriceMap:
         """Return prices in order, without those that differ by rounding only."""
         near = self._own * np.array([1 - NEAR, 1 + NEAR])
         prices = np.unique(np.concatenate([*turns, near]))
-        prices = prices[(prices > self._own / REACH) & (prices < self._own * REACH)]
+        prices = prices[np.isfinite(prices) & (prices > 0)]
         prices = prices[(prices <= near[0]) | (prices >= near[1])]
         is_new = np.append(True, prices[1:] > prices[:-1] * (1 + SAME))
         return np.asarray(prices[is_new])
@@ -94,8 +93,8 @@ class PriceMap:
     def _pair_turns(self, differences: FloatArray) -> FloatArray:
         """Return the prices at which D_ij + (c_i - c_j) / price changes its sign."""
         savings = self._total_prices[None, :] - self._total_prices[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((savings / differences).ravel())
+        is_some = np.abs(differences) > TINY  # what is left by rounding turns nothing
+        return np.asarray(savings[is_some] / differences[is_some])
 
     def _rule(self, stage: int) -> ClearRule:
         return self._rules.setdefault(stage, ClearRule(self._facts, stage))

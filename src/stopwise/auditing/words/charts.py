@@ -120,7 +120,7 @@ def price_strip(report: AuditReport) -> str:
 
 
 def _range(band: PriceBand, low: float, high: float) -> str:
-    """Return a range of prices; the ends of the map are not shown, since nothing changes there."""
+    """Return a range of prices; the ends of the map are not shown: nothing changes beyond them."""
     if band.low <= low and band.high >= high:
         return "at any price"
     if band.low <= low:
