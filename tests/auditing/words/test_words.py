@@ -123,3 +123,18 @@ def test_where_labels_do_not_help_the_page_does_not_ask_for_them():
     page, _, _ = report.to_html().partition("For statisticians")
     assert "maybe; needs all tests" in page
     assert "needs labels" not in page
+
+
+def test_what_a_guess_counts_on_is_true_of_more_than_two_values_too():
+    """The second test corrects three answers for each that it spoils, and does not pay."""
+    kinds = {("x", "x", "x"): 400, ("x", "y", "y"): 225, ("x", "y", "x"): 75, ("x", "y", "z"): 300}
+    rows = [row for row, times in kinds.items() for _ in range(times)]
+    rows += [("y", "z", "z"), ("z", "z", "z")] * 50
+    frame = pd.DataFrame(rows, columns=["a", "b", "right"])
+    costs = {k: 25 * k / 100 + (frame[t] != frame.right).mean() for k, t in enumerate("ab")}
+    report = sw.audit(frame[["a", "b"]], sw.Cascade([0, 25], 100, ["a", "b"]))
+    assert report.advice.stage == 1
+    assert costs[0] < costs[1]
+    assert "corrects more answers than it spoils, by half of those" in report.summary()
+    two = sw.audit(frame[["a", "b"]].replace("z", "x"), sw.Cascade([0, 25], 100, ["a", "b"]))
+    assert "corrects three answers for each one that it spoils" in two.summary()

@@ -49,6 +49,10 @@ BASIS = {
     Basis.DISAGREEMENT: "It is the last test that changes more answers than it costs in mistakes.",
     Basis.WORST_CASE: "It has the smallest worst-case loss: at most {risk}.",
 }
+HALF_IS_GAINED = (  # the same with more than two values, or if outputs are missing
+    "It is cheapest if {last}, run on all, corrects more answers than it spoils, by half of those "
+    "that it changes."
+)
 STOP = "Stop after {stage}."
 TITLE = {  # of a guess
     NextStep.NOTHING: STOP,
@@ -143,7 +147,10 @@ def box(report: AuditReport) -> Box:
 def basis_words(report: AuditReport) -> str:
     """Say what the advice rests on."""
     advice = report.advice
-    return BASIS[advice.basis].format(
+    form = BASIS[advice.basis]
+    if advice.basis is Basis.LAST_IS_BETTER and any(s.break_even is None for s in advice.steps):
+        form = HALF_IS_GAINED
+    return form.format(
         confidence=f"{100 * report.facts.confidence:.6g} %",
         looks=LOOKS.get(advice.certainty),
         risk=money(report, advice.at_risk),
