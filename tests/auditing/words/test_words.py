@@ -138,3 +138,12 @@ def test_what_a_guess_counts_on_is_true_of_more_than_two_values_too():
     assert "corrects more answers than it spoils, by half of those" in report.summary()
     two = sw.audit(frame[["a", "b"]].replace("z", "x"), sw.Cascade([0, 25], 100, ["a", "b"]))
     assert "corrects three answers for each one that it spoils" in two.summary()
+
+
+def test_what_is_said_to_be_saved_for_certain_is_net_of_mistakes():
+    """Of 24 in fees, the quarter of answers that may be corrections is worth 15."""
+    rows = np.array([[0, 0], [0, 1], [1, 1], [1, 1]] * 50)
+    words = " ".join(sw.audit(rows, sw.Cascade([6, 24], 60)).summary().split())
+    assert "saves 24,000 in fees per 1,000 cases, and certainly 9,000 or more net" in words
+    words = " ".join(sw.audit(rows, sw.Cascade([6, 15], 60)).summary().split())
+    assert "saves 15,000 in fees per 1,000 cases; certainly it cannot pay" in words

@@ -18,9 +18,10 @@ from stopwise.auditing.advice import (
     WarningKind,
 )
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.words.numbers import count, counted, whole_percent
+from stopwise.auditing.words.numbers import cleaned, count, counted, rounded_down, whole_percent
 from stopwise.auditing.words.phrases import (
     capital,
+    cost,
     money,
     more_cases,
     n_reference,
@@ -101,10 +102,14 @@ WARNING = {
     "advice.",
 }
 STEP = {
-    Payoff.NEVER: "Skipping {skipped} saves {saved}; that is certain: run on all, {it} change{s} "
+    Payoff.NEVER: "Skipping {skipped} saves {saved}{net}: run on all, {it} change{s} "
     "{changed} and cost{s} as much as {price}.",
     Payoff.ALWAYS: "Going from {start} to {end} {costs} and is worth it{surely}.",
     Payoff.OPEN: "Going from {start} to {end} {costs} and pays if {condition}{estimate}.",
+}
+NET = {  # what of it is left if every change is a correction, where that is known
+    True: ", and certainly {least} or more net of mistakes",
+    False: "; certainly {it} cannot pay",
 }
 NEVER_GIVEN = "Skipping {skipped} saves {saved}; {given} {it} cannot pay if run on all."
 NEVER_CHEAPER = "Going from {start} to {end} {costs}; {given} it costs more than that in mistakes."
@@ -161,7 +166,9 @@ def basis_words(report: AuditReport) -> str:
 def step_words(report: AuditReport, step: Step) -> str:
     """Say what a step costs, what it changes and when it pays."""
     form = STEP[step.payoff]
-    if step.payoff is Payoff.NEVER and step.changed.high > step.price:
+    unit = n_reference(report) * report.cascade.mistake_cost
+    least = cleaned(step.price - step.changed.high)  # that it costs, net of what it may correct
+    if step.payoff is Payoff.NEVER and least < 0:
         form = NEVER_GIVEN if step.price >= 0 else NEVER_CHEAPER
     estimate, has_gaps = _estimate(report, step), step.changed.width > 0
     paths = report.cascade.paths
@@ -174,7 +181,11 @@ def step_words(report: AuditReport, step: Step) -> str:
             s=s,
             start=name(report, step.start),
             end=name(report, step.end),
-            saved=money(report, step.price) + (f" {it} run{s} on" if has_gaps else ""),
+            net=NET[least > 0 and not has_gaps].format(
+                least=cost(report, rounded_down(unit * least) / unit), it=it
+            ),
+            saved=f"{cost(report, step.price)} in fees per {n_reference(report):,} cases"
+            + (f" {it} run{s} on" if has_gaps else ""),
             costs=_costs(report, step.price),
             price=counted(n_reference(report) * step.price, "mistake"),
             changed=changed_words(report, step),
