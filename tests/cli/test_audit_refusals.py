@@ -56,10 +56,25 @@ REFUSED = {
         ["--labels", "to-label.csv", "--plan-labels", 5],
         "--plan-out must be a file of its own, to-label.csv is --labels already",
     ),
-    "a plan that is filled in": (["--plan-labels", 5], "to-label.csv has 1: read it with --labels"),
+    "a plan that is filled in": (
+        ["--plan-labels", 5],
+        "to-label.csv, which is not an untouched label sheet: read labels with --labels",
+    ),
     "a plan that a spreadsheet saved": (
         ["--plan-labels", 5, "--plan-out", "saved.csv"],
-        "--plan-out must not overwrite labels, saved.csv has 1",
+        "--plan-out must not overwrite saved.csv, which is not an untouched label sheet",
+    ),
+    "a plan with another header": (
+        ["--plan-labels", 5, "--plan-out", "diagnosis.csv"],
+        "--plan-out must not overwrite diagnosis.csv",
+    ),
+    "a plan with notes": (
+        ["--plan-labels", 5, "--plan-out", "notes.csv"],
+        "--plan-out must not overwrite notes.csv",
+    ),
+    "annotations": (
+        ["--plan-labels", 5, "--plan-out", "done.json"],
+        "--plan-out must not overwrite done.json",
     ),
     # Numbers as people write them.
     "a currency": (["--mistake-cost", "$2,000"], "got '$2,000': write 2000, without signs"),
@@ -85,6 +100,9 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(what, visits, run, monke
     monkeypatch.chdir(folder)
     (folder / "to-label.csv").write_text("case,history,insulin,all,label\n1,0,1,1,yes\n")
     (folder / "saved.csv").write_text("\ufeffcase;label\n1;yes\n2;\n", encoding="utf-8")
+    (folder / "diagnosis.csv").write_text("visit,Diagnosis\n500,yes\n")
+    (folder / "notes.csv").write_text("visit,label,notes\n500,,see file\n")
+    (folder / "done.json").write_text('[{"id": "500", "annotations": [], "label": null}]')
     (folder / "sub").mkdir()
     before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     arguments, message = REFUSED[what]
@@ -105,8 +123,8 @@ def test_a_file_of_a_folder_is_not_overwritten_and_an_empty_plan_is(visits, run,
     code, _, err = run("parts", *ARGUMENTS, "--plan-labels", 5, "--plan-out", "parts/1.csv")
     assert code == 2
     assert "parts/1.csv is a file of the log already" in err
-    for _ in range(2):
-        code, _, err = run("parts", *ARGUMENTS, "--plan-labels", 5, "--out", "report.html")
+    for sheet in ("to-label.csv", "to-label.json", "to-label.jsonl") * 2:
+        code, _, err = run("parts", *ARGUMENTS, "--plan-labels", 5, "--plan-out", sheet)
         assert (code, err) == (0, "")
 
 

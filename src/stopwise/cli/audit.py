@@ -16,9 +16,8 @@ import typer
 from stopwise.auditing import assumptions as assume
 from stopwise.auditing.labels.label_files import CASE
 from stopwise.auditing.labels.sheet import (
-    JSON,
     LABEL,
-    read_jsonl,
+    is_untouched,
     sheet_csv,
     sheet_json,
     sheet_jsonl,
@@ -150,7 +149,7 @@ def audit(
     targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
     _check_targets({option: path for option, path in targets.items() if path}, log, labels)
     if plan_labels:
-        _check_old_sheet(plan_out, label_column)
+        _check_old_sheet(plan_out)
     with Progress(None, visible(f"auditing {Path(log).name}")):
         open_source = partial(
             open_log, log, table=table or None, query=query or None, case_id=case_id or None
@@ -275,18 +274,10 @@ def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> N
             raise InputError(f"{option} must be a file of its own, {path} is {owner} already")
 
 
-def _check_old_sheet(path: Path, label_column: str) -> None:
-    """Refuse to write a sheet over one that somebody has filled in."""
-    if not path.is_file() or not path.stat().st_size:
-        return
-    if path.suffix in JSON:
-        n_labels = read_jsonl(path, label_column, "id").num_rows
-    else:
-        sheet = open_log(path)
-        names = [name for name in sheet.columns if name in {LABEL, label_column}]
-        n_labels = sum(any(row) for row in open_log(sheet, tests=names).rows()) if names else 0
-    if n_labels:
+def _check_old_sheet(path: Path) -> None:
+    """Refuse to write a sheet over anything but a sheet that nobody has filled in."""
+    if path.is_file() and path.stat().st_size and not is_untouched(path):
         raise InputError(
-            f"--plan-out must not overwrite labels, {path} has {n_labels}: read it with --labels "
-            "and give the new sheet another name; the labels are copied into it"
+            f"--plan-out must not overwrite {path}, which is not an untouched label sheet: read "
+            "labels with --labels, and give the new sheet another name; labels are copied into it"
         )
