@@ -1,7 +1,5 @@
 """The report as a whole: what it advises in telling logs, and how it is written."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,13 +128,3 @@ def test_an_estimate_outside_of_what_is_assumed_is_not_likely():
     low = report.facts.error_bounds[0].low
     assert report.facts.belief.error_rates[0] < low
     assert report.advice.certainty is not Certainty.LIKELY
-
-
-def test_the_command_to_draw_labels_can_be_copied(tmp_path):
-    _, frame = frame_of(rates=(0.3, 0.2, 0.1))
-    frame.assign(visit=range(len(frame))).to_csv(tmp_path / "my log.csv", index=False)
-    cascade = sw.Cascade([1, 2, 10], 100, NAMES)
-    page = sw.audit(tmp_path / "my log.csv", cascade, case_id="visit").to_html()
-    text = re.sub("<[^>]*>", "", page)
-    assert "This draws the cases to label:stopwise audit &#x27;my log.csv&#x27; --tests" in text
-    assert "--mistake-cost 100 --id visit --plan-labels " in text
