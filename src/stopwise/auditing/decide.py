@@ -26,8 +26,7 @@ from stopwise.auditing.price_map import PriceMap
 from stopwise.cascade import FloatArray
 
 FIRST_LABELS = 20
-FAIR_CHANCE = 0.25  # ask for a number of labels that settle it with at least this chance
-LABELS_GROWTH = 4  # if labels do not settle it, ask for this many times as many
+FAIR_CHANCE = 0.25  # ask for the fewest more labels that settle it with at least this chance
 
 
 def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
@@ -126,9 +125,6 @@ def _next(
         return NextStep.NOTHING, 0
     if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0
-    if facts.labels is not None:
-        n = max(FIRST_LABELS, LABELS_GROWTH * facts.labels.n_labels)
-    else:  # the fewest that may well settle it
-        fair = (o.n_labels for o in outlooks if o.chance >= FAIR_CHANCE)
-        n = next(fair, outlooks[-1].n_labels if outlooks else FIRST_LABELS)
-    return NextStep.LABEL, min(n, facts.n_disputed)
+    fair = (o.n_labels for o in outlooks if o.chance >= FAIR_CHANCE)
+    n_more = next(fair, outlooks[-1].n_labels if outlooks else FIRST_LABELS)
+    return NextStep.LABEL, min(facts.n_disputed_labelled + n_more, facts.n_disputed)

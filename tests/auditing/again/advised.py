@@ -281,10 +281,7 @@ class Again(LabelValue, Planned):
     def n_next(self):
         if self.next_step == "label the plan":
             return sum(m for _, m in self.plan.values())
-        n = max(20, 4 * len(self.labelled))
-        if not self.log.labels:
-            _, chances, sizes = self.label_value
-            n = next(
-                (m for m, p in zip(sizes, chances, strict=True) if p >= 0.25), [20, *sizes][-1]
-            )
+        _, chances, sizes = self.label_value
+        settling = [m for m, p in zip(sizes, chances, strict=True) if p >= 0.25]
+        n = self.n_disputed_labelled + (settling + sizes[-1:] + [20])[0]
         return min(n, self.n_disputed) if self.next_step == "label" else 0
