@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
+from stopwise.auditing import MissingAtRandom
 from stopwise.auditing.advice import Basis, Certainty, NextStep, Payoff, WarningKind
 from stopwise.auditing.words import wording
 from tests.auditing.worlds import frame_of
@@ -147,3 +148,21 @@ def test_what_is_said_to_be_saved_for_certain_is_net_of_mistakes():
     assert "saves 24,000 in fees per 1,000 cases, and certainly 9,000 or more net" in words
     words = " ".join(sw.audit(rows, sw.Cascade([6, 15], 60)).summary().split())
     assert "saves 15,000 in fees per 1,000 cases; certainly it cannot pay" in words
+
+
+def test_bounds_are_called_sharp_only_where_they_are():
+    truth, frame = frame_of(3, 900, (0.3, 0.2, 0.1))
+    cascade = sw.Cascade([1, 2, 30], 100, list(frame))
+    routed = frame.astype("Int64")
+    routed.loc[(frame.history == frame.insulin) & (frame.index % 5 > 0), "all"] = pd.NA
+    labels, random = frame.assign(label=truth)[:60], [MissingAtRandom()]
+    said = {
+        "Sharp bounds for the cases in this log.": sw.audit(frame, cascade, assumptions=random),
+        "by the intervals of labels: they": sw.audit(frame, cascade, labels=labels),
+        "by the intervals of gaps at random: they hold with 90 % confidence": sw.audit(
+            routed, cascade, assumptions=random, confidence=0.9
+        ),
+    }
+    for words, report in said.items():
+        text = " ".join(report.summary(details=True).split())
+        assert [each for each in said if each in text] == [words]
