@@ -10,6 +10,7 @@ import stopwise as sw
 from stopwise.auditing import MissingAtRandom
 from stopwise.auditing.advice import Basis, Certainty, NextStep, Payoff, WarningKind
 from stopwise.auditing.words import wording
+from stopwise.auditing.words.main_sections import labels_value
 from tests.auditing.worlds import frame_of
 
 JARGON = r"sound|dominan|minimax|flip|regret|ratio|margin|posterior|latent|nan\b|inf\b"
@@ -166,3 +167,13 @@ def test_bounds_are_called_sharp_only_where_they_are():
     for words, report in said.items():
         text = " ".join(report.summary(details=True).split())
         assert [each for each in said if each in text] == [words]
+
+
+def test_what_labels_say_is_what_they_say_without_the_model():
+    truth, frame = frame_of(3, 900, (0.3, 0.2, 0.1))
+    labels = frame.assign(label=truth)[frame.nunique(axis=1) > 1][:40]
+    report = sw.audit(frame, sw.Cascade([1, 2, 30], 100, list(frame)), labels=labels)
+    estimates = [1_000 * report.facts.labels.estimates[k, k + 1] for k in range(2)]
+    assert abs(estimates[1] - 1_000 * report.advice.steps[1].avoided) > 5
+    section, *_ = labels_value(report)
+    assert [float(row[1]) for row in section.rows] == pytest.approx(estimates, abs=0.5)
