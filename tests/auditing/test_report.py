@@ -132,3 +132,13 @@ def test_an_estimate_outside_of_what_is_assumed_is_not_likely():
     low = report.facts.error_bounds[0].low
     assert report.facts.belief.error_rates[0] < low
     assert report.advice.certainty is not Certainty.LIKELY
+
+
+def test_a_test_that_hardly_ran_is_not_said_to_disagree_with_all_others():
+    _, frame = frame_of(rates=(0.1, 0.5, 0.05))
+    cascade = sw.Cascade([1, 1, 1], 100, list(frame))
+    for n_runs, n_warnings in ((len(frame), 1), (29, 0)):
+        some = frame.astype("Int64")
+        some.loc[n_runs:, "insulin"] = None
+        kinds = [warning.kind for warning in sw.audit(some, cascade).advice.warnings]
+        assert kinds.count(WarningKind.OUTLIER) == n_warnings

@@ -232,7 +232,8 @@ class Again(LabelValue, Planned):
         rates, known = self.belief
         kinds = []
         if certainty != "proven":
-            odd = self.outliers(stage)
+            both_seen = {k: min(self.seen[k, j] for j in self.stages) for k in self.stages}
+            odd = [k for k in self.outliers(stage) if both_seen[k] >= min(30, self.n)]
             kinds += [
                 "outlier" for k in odd if k == stage or certainty == "guess" or not self.n_telling
             ]
