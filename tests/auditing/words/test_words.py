@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
-from stopwise.auditing import MissingAtRandom
+from stopwise.auditing import ErrsWithin, MissingAtRandom
 from stopwise.auditing.advice import Basis, Certainty, NextStep, Payoff, WarningKind
 from stopwise.auditing.words import wording
 from stopwise.auditing.words.main_sections import labels_value
@@ -177,3 +177,13 @@ def test_what_labels_say_is_what_they_say_without_the_model():
     assert abs(estimates[1] - 1_000 * report.advice.steps[1].avoided) > 5
     section, *_ = labels_value(report)
     assert [float(row[1]) for row in section.rows] == pytest.approx(estimates, abs=0.5)
+
+
+def test_a_free_test_is_not_said_to_save_nothing_for_certain():
+    rows = np.array([[0, 0], [1, 1], [0, 1]] * 40)
+    copies = sw.audit(rows[:, [0, 0]], sw.Cascade([1, 0], 100)).summary()
+    assert (
+        "Skipping 'test 2' makes no difference: it costs nothing and changes no answers." in copies
+    )
+    worse = sw.audit(rows, sw.Cascade([1, 0], 100), assumptions=[ErrsWithin("test 1", 0)]).summary()
+    assert "costs nothing; given what is known it avoids no mistakes" in worse

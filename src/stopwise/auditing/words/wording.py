@@ -111,6 +111,10 @@ NET = {  # what of it is left if every change is a correction, where that is kno
     True: ", and certainly {least} or more net of mistakes",
     False: "; certainly {it} cannot pay",
 }
+NO_DIFFERENCE = (
+    "Skipping {skipped} makes no difference: {it} cost{s} nothing and change{s} {changed}."
+)
+NEVER_FREE = "Going from {start} to {end} costs nothing; {given} it avoids no mistakes."
 NEVER_GIVEN = "Skipping {skipped} saves {saved}; {given} {it} cannot pay if run on all."
 NEVER_CHEAPER = "Going from {start} to {end} {costs}; {given} it costs more than that in mistakes."
 SHORT_STEP = {  # beside its bar
@@ -153,7 +157,8 @@ def basis_words(report: AuditReport) -> str:
     """Say what the advice rests on."""
     advice = report.advice
     form = BASIS[advice.basis]
-    if advice.basis is Basis.LAST_IS_BETTER and any(s.break_even is None for s in advice.steps):
+    has_other_changes = any(s.break_even is None and s.changed.high > 0 for s in advice.steps)
+    if advice.basis is Basis.LAST_IS_BETTER and has_other_changes:
         form = HALF_IS_GAINED
     return form.format(
         confidence=f"{100 * report.facts.confidence:.6g} %",
@@ -168,8 +173,10 @@ def step_words(report: AuditReport, step: Step) -> str:
     form = STEP[step.payoff]
     unit = n_reference(report) * report.cascade.mistake_cost
     least = cleaned(step.price - step.changed.high)  # that it costs, net of what it may correct
-    if step.payoff is Payoff.NEVER and least < 0:
-        form = NEVER_GIVEN if step.price >= 0 else NEVER_CHEAPER
+    if step.payoff is Payoff.NEVER and not step.price:
+        form = NEVER_FREE if step.changed.high else NO_DIFFERENCE
+    elif step.payoff is Payoff.NEVER and least < 0:
+        form = NEVER_GIVEN if step.price > 0 else NEVER_CHEAPER
     estimate, has_gaps = _estimate(report, step), step.changed.width > 0
     paths = report.cascade.paths
     tests = [k for k in paths[step.end] if k not in paths[step.start]]
