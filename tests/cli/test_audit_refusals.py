@@ -33,6 +33,11 @@ REFUSED = {
     "no such labels": (["--labels", "nowhere.csv"], "no such file"),
     "a negative plan": (["--plan-labels", "-3"], "--plan-labels must be a whole"),
     "a negative seed": (["--seed", "-1", "--plan-labels", "5"], "--seed must be a"),
+    "an empty plan": (["--plan-labels", 0], "--plan-labels must be a whole number >= 1, got 0"),
+    "a sheet of no plan": (["--plan-out", "x.csv"], "--plan-out must come with --plan-labels"),
+    "a seed of no plan": (["--seed", 0], "--seed must come with --plan-labels"),
+    "outputs of no plan": (["--show-outputs"], "--show-outputs must come with --plan-labels"),
+    "a column of no labels": (["--label-column", "x"], "--label-column must come with --labels"),
     "a spreadsheet as a sheet": (
         ["--plan-labels", "5", "--plan-out", "cases.xlsx"],
         "--plan-out must end in .csv (for spreadsheets), .json or .jsonl, got cases.xlsx",

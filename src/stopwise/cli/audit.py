@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
@@ -35,6 +36,7 @@ from stopwise.progress import Progress
 from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
 
+SHEET = Path("to-label.csv")
 PAGES = {".html", ".htm", ""}
 SHEETS = {".csv": sheet_csv, ".json": sheet_json, ".jsonl": sheet_jsonl}
 COSTS = "It is the extra cost of each test, one number per test"
@@ -108,23 +110,25 @@ def audit(
         ),
     ] = None,
     label_column: Annotated[
-        str, _labels(help="The column with the right answer (default: label).")
-    ] = "label",
+        str, _labels(help="The column of --labels with the right answer (default: label).")
+    ] = "",
     plan_labels: Annotated[
-        int, _labels(help="Choose this many cases to label; those with --labels count.")
-    ] = 0,
+        int | None, _labels(help="Choose this many cases to label; those with --labels count.")
+    ] = None,
     plan_out: Annotated[
-        Path,
+        Path | None,
         _labels(
             help="The file for the cases to label, .csv, .json or .jsonl (default: to-label.csv)."
         ),
-    ] = Path("to-label.csv"),
+    ] = None,
     show: Annotated[str, _labels(help="Columns to show to the labeller, as in text,age.")] = "",
     show_outputs: Annotated[
         bool,
         _labels("--show-outputs", help="Also show the outputs; they may bias the labeller."),
     ] = False,
-    seed: Annotated[int, _labels(help="The random seed for drawing the cases to label.")] = 0,
+    seed: Annotated[
+        int | None, _labels(help="The random seed for drawing the cases to label (default: 0).")
+    ] = None,
     confidence: Annotated[
         str, _result(help="The confidence level of all intervals (default: 0.95).")
     ] = "0.95",
@@ -144,8 +148,13 @@ def audit(
     stopwise audit visits.csv --costs 6,16,24 --mistake-cost 1000 --ordered --plan-labels 50
     """
     _check_prices(costs, mistake_cost)
-    whole_number("--plan-labels", plan_labels, SettingError, least=0)
-    whole_number("--seed", seed, SettingError, least=0)
+    for_plan = {"--plan-out": plan_out, "--seed": seed, "--show-outputs": show_outputs or None}
+    _check_company("--plan-labels", plan_labels, for_plan)
+    _check_company("--labels", labels, {"--label-column": label_column or None})
+    plan_out = plan_out or SHEET
+    if plan_labels is not None:
+        whole_number("--plan-labels", plan_labels, SettingError, least=1)
+        whole_number("--seed", seed or 0, SettingError, least=0)
     targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
     _check_targets({option: path for option, path in targets.items() if path}, log, labels)
     if plan_labels:
@@ -173,11 +182,11 @@ def audit(
             Cascade(_costs(costs, names, cumulative_costs), price, names),
             assumptions=assumptions,
             labels=labels,
-            label_column=label_column,
-            n_planned=plan_labels,
+            label_column=label_column or LABEL,
+            n_planned=plan_labels or 0,
             show=columns if plan_labels else (),
             confidence=share("--confidence", confidence),
-            seed=seed,
+            seed=seed or 0,
         )
         texts = {out: report.to_html()} if out is not None else {}
         if report.facts.plan is not None:
@@ -191,6 +200,13 @@ def audit(
         say(f"Written: {', '.join(map(str, texts))}")
     if out is None and not as_json and not details:
         say("More: --out report.html writes a page with charts, --details prints all numbers.")
+
+
+def _check_company(option: str, value: object, others: Mapping[str, object]) -> None:
+    """Refuse options that would be ignored because another one is missing."""
+    for other, given in others.items():
+        if value is None and given is not None:
+            raise SettingError(f"{other} must come with {option}, which is missing")
 
 
 def _check_prices(costs: str, mistake_cost: str) -> None:
