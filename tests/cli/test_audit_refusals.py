@@ -33,6 +33,10 @@ REFUSED = {
     "no such labels": (["--labels", "nowhere.csv"], "no such file"),
     "a negative plan": (["--plan-labels", "-3"], "--plan-labels must be a whole"),
     "a negative seed": (["--seed", "-1", "--plan-labels", "5"], "--seed must be a"),
+    "labels in another column": (
+        ["--id", "visit", "--labels", "diagnosis.csv"],
+        "got visit, Diagnosis (--label-column names another, in Python label_column)",
+    ),
     "an empty plan": (["--plan-labels", 0], "--plan-labels must be a whole number >= 1, got 0"),
     "a sheet of no plan": (["--plan-out", "x.csv"], "--plan-out must come with --plan-labels"),
     "a seed of no plan": (["--seed", 0], "--seed must come with --plan-labels"),
