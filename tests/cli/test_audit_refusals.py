@@ -47,6 +47,10 @@ REFUSED = {
         "--plan-out must end in .csv (for spreadsheets), .json or .jsonl, got cases.xlsx",
     ),
     "bad SQL": (["--query", "selekt 1"], "cannot be read"),
+    "the name of the file in SQL": (
+        ["--query", "select * from visits"],
+        "query must select from the table log, which is visits.csv, got 'select * from visits'",
+    ),
     "no table": (["--table", "visits"], "is none"),
     # What would overwrite a file of the user.
     "the log": (
