@@ -11,6 +11,14 @@ REFUSED = {
         ["--tests", "history,all", "--costs", "6,16,24"],
         "got 3 for 2 tests: history, all; --tests gives their columns\n",
     ),
+    "the id as a test": (
+        ["--tests", "history,visit", "--costs", "6,16", "--id", "visit"],
+        "tests must be columns other than the case id, got 'visit' as both",
+    ),
+    "an id as a test": (
+        ["--tests", "history,visit", "--costs", "6,16"],
+        "from test 'visit' and none of them from any other test: it looks like an id",
+    ),
     "a column of ids": (
         ["--tests", "visit,history,all", "--costs", "6,16"],
         "--tests gives their columns, and --id the column of case ids",
@@ -91,6 +99,7 @@ REFUSED = {
     ),
     # Numbers as people write them.
     "a currency": (["--mistake-cost", "$2,000"], "got '$2,000': write 2000, without signs"),
+    "currencies": (["--costs", "$6,16,$24"], "got '$6,16,$24': write 6,16,24, without signs"),
     "a decimal comma": (["--mistake-cost", "2.000,50"], "write 2000.5, without signs"),
     "percent": (["--errs-at-most", "all=2%"], "got 'all=2%': write 0.02 for 2%"),
     "confidence above 1": (["--confidence", "2"], "--confidence must lie in (0, 1), got 2\n"),
