@@ -208,6 +208,8 @@ def open_log(
     if case_id is not None:
         known_name("case id", case_id, rows.columns, LogError)
     columns = [name for name in rows.columns if name != case_id] if tests is None else tests
+    if case_id in columns:
+        raise LogError(f"tests must be columns other than the case id, got {case_id!r} as both")
     for column in columns:
         known_name("a test", column, rows.columns, LogError)
     return Log(name, rows, *_tests(columns, cascade), case_id, path, selected)
