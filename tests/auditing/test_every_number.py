@@ -48,7 +48,7 @@ def check_next(a, value, report):
 
 def check_saved(a, value, report):
     if value:
-        best = min(rate + c for rate, c in zip(a.model_rates, a.C, strict=True))
+        best = min(rate + c for rate, c in zip(a.belief[0], a.C, strict=True))
         assert value == pytest.approx(best - report["belief"]["per_case"]["cost"])
 
 
@@ -72,6 +72,7 @@ EXPECTED = {  # each number by a second computation
         else []
     ),
     "belief.error_rates[]": lambda a: a.belief[0],
+    "belief.hedged_rates[]": lambda a: a.deciding_rates if a.belief[1] else a.belief[0],
     "belief.is_identified": lambda a: a.belief[1] and a.model.is_identified,
     "source": lambda _: "a table in memory",
     "confidence": lambda a: a.log.confidence,
@@ -226,7 +227,7 @@ def test_the_logs_meet_every_kind_of_finding():
     assert {verdict["finding"] for verdict in verdicts} == {"sound", "undecided", "none"}
     assert {report["is_known"] for report in reports} == {True, False}
     assert {report["ground"] for report in reports} == {
-        None, "log", "assumptions", "labels", "labels and assumptions"
+        None, "log", "assumptions", "gaps at random", "labels", "labels and assumptions"
     }  # fmt: skip
     assert {p["settled"] for verdict in verdicts for p in verdict["pairs"]} == {-1, 0, 1}
     assert {x["certainty"] for x in advice} == {"proven", "likely", "guess"}

@@ -11,9 +11,11 @@ from stopwise.auditing.rules import Rule
 from stopwise.errors import InputError
 from tests.auditing.worlds import NAMES, draw, frame_of
 
+CASCADE = sw.Cascade([6, 16, 24], mistake_cost=200, names=NAMES)
 
-def test_a_report_is_written_whole_or_not_at_all(world, tmp_path, monkeypatch):
-    *_, report = world
+
+def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    report = sw.audit(frame_of()[1], CASCADE)
     path = tmp_path / "report.html"
     report.save(path)
     assert path.read_text(encoding="utf-8") == report.to_html()
@@ -47,10 +49,10 @@ def test_a_first_test_that_disagrees_with_all_others_is_a_weak_one():
         assert not report.advice.warnings
 
 
-def test_as_many_more_labels_are_asked_for_as_the_report_says_may_settle_it(world):
-    labels, frame, cascade, _ = world
+def test_as_many_more_labels_are_asked_for_as_the_report_says_may_settle_it():
+    labels, frame = frame_of()
     for n_labels in (20, 200):  # most of them of cases on which the tests agree
-        report = sw.audit(frame, cascade, labels=frame.assign(label=labels)[:n_labels])
+        report = sw.audit(frame, CASCADE, labels=frame.assign(label=labels)[:n_labels])
         advice, n_known = report.advice, report.facts.n_disputed_labelled
         assert len(report.facts.labels.possible_stages) > 1
         fair = [o.n_labels for o in advice.outlooks if o.chance >= 0.25]

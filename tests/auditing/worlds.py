@@ -5,7 +5,6 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from stopwise.cascade import Cascade
 from stopwise.patterns import PatternTable
 
 NAMES = ["history", "insulin", "all"]
@@ -36,20 +35,3 @@ def histogram_of(outputs, cascade):
     """The histogram by counting tuples one by one; None where an output is missing."""
     counts = Counter(map(tuple, outputs.tolist() if hasattr(outputs, "tolist") else outputs))
     return PatternTable.from_rows(counts.keys(), counts.values(), cascade)
-
-
-def law_of(outputs, cascade):
-    h = histogram_of(outputs, cascade)
-    return PatternTable(h.codes, h.probabilities, h.classes, cascade)
-
-
-def random_rows(rng, n_stages, n_classes, n_patterns, *, missing=0.0):
-    rows = rng.integers(0, n_classes, (n_patterns, n_stages)).astype(object)
-    rows[rng.random(rows.shape) < missing] = None
-    rows[:n_classes, 0] = range(n_classes)  # every class occurs
-    return rows.repeat(rng.integers(1, 9, n_patterns), axis=0)
-
-
-def random_law(rng, n_stages, n_classes, n_patterns):
-    rows = random_rows(rng, n_stages, n_classes, n_patterns)
-    return law_of(rows, Cascade([0.1] * n_stages))

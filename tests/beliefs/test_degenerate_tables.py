@@ -121,11 +121,3 @@ def test_a_bad_label_is_refused_with_its_place(table, row, words):
 def test_no_belief_follows_from_bad_outputs(outputs, words):
     with pytest.raises(OutputsError, match=words):
         LatentClasses.fit(TABLE).belief(outputs)
-
-
-def test_what_a_belief_rests_on_is_said_in_words():
-    cascade = Cascade(costs=[1, 1])
-    two = PatternTable.from_rows([[0, 0], [1, 1], [0, 1]], [40, 50, 10], cascade)
-    text = LatentClasses.fit(two, labels=[([0, 1], 0)]).explain()
-    assert "100 cases and 1 label; 2 answers" in text
-    assert "labels tell which is right" in text

@@ -87,9 +87,10 @@ def test_a_warm_start_ends_where_a_cold_one_does():
     first = LatentClasses.fit(table_of(outputs[:1_000]))
     cold = LatentClasses.fit(table_of(outputs))
     warm = LatentClasses.fit(table_of(outputs), start=first)
-    assert warm.complexity == first.complexity
-    if warm.complexity == cold.complexity:
-        assert warm.error_rates == pytest.approx(cold.error_rates, abs=1e-3)
+    assert warm.complexity == first.complexity == cold.complexity
+    assert warm.error_rates == pytest.approx(cold.error_rates, abs=1e-3)
+    copies = table_of(outputs[:, [0, 0, 1, 1]])
+    assert not LatentClasses.fit(copies, start=first).is_identified
 
 
 @pytest.mark.parametrize("values", ["xy", "0y"])
@@ -162,7 +163,10 @@ def test_two_tests_do_not_identify_the_model():
     assert model.error_intervals.tolist() == [[0, 1], [0, 1]]
     assert model.belief([0, 1])[1] > 0.98
     assert not model.misfit.is_testable
-    assert "the later one is taken to be right" in model.explain()
+    assert "the later one is assumed to be right" in model.explain()
+    text = LatentClasses.fit(table, labels=[([0, 1], 0)]).explain()
+    assert "1,000 cases and 1 label; 2 answers" in text
+    assert "labels decide which is right" in text
 
 
 outputs_of_three = st.lists(

@@ -39,10 +39,10 @@ def test_a_router_that_explores_or_many_values_tell_error_rates(
 def test_a_stage_costs_what_it_would_if_all_tests_had_run(n_classes):
     """That the router runs the last test where others differ does not make these look worse."""
     rng = np.random.default_rng(0)
-    complete, labels = independent(rng, 20_000, [0.8, 0.92, 0.97], n_classes)
-    errors = (complete != labels[:, None]).mean(axis=0)
+    outputs, labels = independent(rng, 20_000, [0.8, 0.92, 0.97], n_classes)
+    errors = (outputs != labels[:, None]).mean(axis=0)
     cascade = Cascade(costs=[0.01, 0.11, 0.2])
-    tables = [table_of(routed(rng, complete, explored=0.1)), table_of(complete)]
+    tables = [table_of(routed(rng, outputs, explored=0.1)), table_of(outputs)]
     costs = [stage_costs(LatentClasses.fit(table), table, cascade) for table in tables]
     assert costs[0] == pytest.approx(costs[1], abs=0.01)
     assert costs[0] == pytest.approx(errors + cascade.cumulative_costs, abs=0.02)
@@ -72,4 +72,4 @@ def test_a_test_and_its_copy_are_one_wherever_they_stand(tests):
     outputs, _ = independent(np.random.default_rng(0), 2_000, [0.8, 0.9])
     model = LatentClasses.fit(table_of(outputs[:, tests]))
     assert not model.is_identified
-    assert "no copies" in model.explain()
+    assert "do not copy each other" in model.explain()

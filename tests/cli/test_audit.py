@@ -28,10 +28,13 @@ def test_from_a_file_to_a_decision(visits, run):
 
 def test_json(visits, run):
     folder, frame, _ = visits
-    code, out, _ = run(folder / "visits.csv", *ARGUMENTS, "--ordered", "--json")
+    code, out, _ = run(
+        folder / "visits.csv", "--id", "visit", *ARGUMENTS[2:], "--ordered", "--json"
+    )
     report = json.loads(out)
     assert code == 0
     assert report["log"]["n_cases"] == len(frame)
+    assert report["cascade"]["names"] == ["history", "insulin", "all"]  # all columns but the id
     assert report["assumptions"] == [{"kind": "Ordered"}]
     assert report["source"] == "visits.csv"
 
@@ -68,13 +71,6 @@ def test_assumptions_on_the_command_line(visits, run):
         "ErrsWithin", "Prevalence", "UnseenLabel", "MissingAtRandom"
     ]  # fmt: skip
     assert report["error_bounds"][2]["high"] == pytest.approx(0.15)
-
-
-def test_all_columns_are_tests_by_default(visits, run):
-    folder, *_ = visits
-    code, out, _ = run(folder / "visits.csv", "--id", "visit", *ARGUMENTS[2:], "--json")
-    assert code == 0
-    assert json.loads(out)["cascade"]["names"] == ["history", "insulin", "all"]
 
 
 def test_help_says_every_default(run, monkeypatch):

@@ -27,21 +27,6 @@ def test_a_second_run_keeps_everything(tmp_path, runs):
     assert [f.claims for f in again] == [f.claims for f in first]
 
 
-def test_a_run_goes_on_where_it_was_interrupted(tmp_path, runs, monkeypatch):
-    directory = writable_directory(tmp_path)
-    real = EXPERIMENTS["two"].run
-
-    def interrupted(scale):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(EXPERIMENTS["two"], "run", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        run_into(directory, ["one", "two"], QUICK)
-    monkeypatch.setattr(EXPERIMENTS["two"], "run", real)
-    run_into(directory, ["one", "two"], QUICK)
-    assert runs == ["one", "two"]
-
-
 @pytest.mark.parametrize(
     "change",
     [

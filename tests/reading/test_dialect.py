@@ -152,12 +152,6 @@ def test_lines_are_counted_as_cells_are(name, tmp_path):
     assert_same(log.table(), by_cells.table())
 
 
-@pytest.mark.parametrize("name", ["log.csv", "log.csv.gz"])
-def test_names_that_occur_twice_are_refused(log, name):
-    with pytest.raises(LogError, match="columns must have different names, got b twice"):
-        log("a,b,b\n0,1,1\n", name)
-
-
 def test_a_column_without_a_name_is_left_out(log, tmp_path):
     assert patterns(log(",a,b\n0,1,1\n1,1,0\n")) == {("1", "1"): 1, ("1", "0"): 1}
     assert open_log(tmp_path / "log.csv").columns == ("a", "b")

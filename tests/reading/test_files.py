@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import stopwise as sw
-from stopwise.auditing import ErrsWithin
 from stopwise.errors import LogError
 from stopwise.reading import open_log
 from tests.auditing.worlds import draw
@@ -130,16 +129,6 @@ def test_a_plan_takes_nan_for_missing_too(frame, kind, tmp_path):
     for case in report.planned_cases:
         row = values[case.case - 1]
         assert case.outputs == tuple(None if np.isnan(y) else y for y in row)
-
-
-def test_a_name_with_a_line_break_keeps_to_its_line(frame):
-    names = ["first\ntest", "b\nb", "c"]
-    cascade = sw.Cascade([1, 2, 4], mistake_cost=25, names=names)
-    settings = {"assumptions": [ErrsWithin("c", 0.3)], "n_planned": 20}
-    text = sw.audit(frame.set_axis(names, axis=1), cascade, **settings).summary()
-    plain_text = sw.audit(frame, CASCADE, **settings).summary()
-    assert len(text.splitlines()) == len(plain_text.splitlines())
-    assert "'first test'" in text
 
 
 @pytest.mark.parametrize("ending", [".0", ".00"])

@@ -56,10 +56,6 @@ class TestNumbers:
         np.testing.assert_allclose(trace.regret, trace.stops @ WORLD.gaps, rtol=1e-12)
         assert np.all(np.diff(trace.stops, axis=1) >= 0)
 
-    def test_a_fixed_stage_has_the_regret_of_its_gap(self):
-        trace = run(sw.FixedStage(CASCADE, stage=2))
-        np.testing.assert_allclose(trace.mean_regret(), trace.rounds * WORLD.gaps[2])
-
     @pytest.mark.parametrize("name", sorted(FACTORIES))
     def test_errors_are_counted_without_bias(self, name):
         # Given the past, a round errs with the error rate of its stage: by Azuma and Hoeffding the

@@ -14,7 +14,7 @@ class Certainty(Enum):
     """How sure the advice is."""
 
     PROVEN = "proven"  # it follows from the log and what is assumed
-    LIKELY = "likely"  # labels or a model that fits say so clearly
+    LIKELY = "likely"  # labels, gaps at random or a model that fits say so clearly
     GUESS = "guess"
 
 
@@ -23,9 +23,11 @@ class Basis(Enum):
 
     LOG = "log"
     ASSUMPTIONS = "assumptions"
+    GAPS = "gaps at random"  # and, as with labels, some confidence
     LABELS = "labels"
     LABELS_AND_ASSUMPTIONS = "labels and assumptions"
     BELIEF = "belief"
+    HEDGED_BELIEF = "hedged belief"  # cheapest only if early tests share some errors
     BELIEF_AND_LABELS = "belief and labels"
     LAST_IS_BETTER = "last is better"  # a guess: half of what the last test changes is gained
     DISAGREEMENT = "disagreement"
@@ -79,11 +81,13 @@ class Step:
     price
         What going on costs, in mistakes per case.
     changed
-        The share of answers that it changes in this log; wide where outputs are missing.
+        The share of answers that it changes in this log; wide where outputs are missing. Where
+        gaps are assumed to be random, it is narrower and holds with the confidence of intervals,
+        unless ``payoff`` is certain without that.
     payoff
         Whether it can pay.
-    needs_labels
-        Whether that is known from labels only.
+    rests_on_intervals
+        Whether that is known only with some confidence, from labels or from gaps at random.
     break_even
         The share of changes that have to be corrections for it to pay; ``None`` for more than two
         values or with gaps, where it pays if corrections exceed other changes by ``price``.
@@ -98,7 +102,7 @@ class Step:
     price: float
     changed: Interval
     payoff: Payoff
-    needs_labels: bool
+    rests_on_intervals: bool
     break_even: float | None
     avoided: float
     corrected: float | None

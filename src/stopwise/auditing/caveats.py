@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from stopwise.auditing.advice import AdviceWarning, Certainty, WarningKind
+from stopwise.auditing.bounds.identify import Ground
 from stopwise.auditing.bounds.regrets import TINY
 from stopwise.auditing.facts import Facts
 from stopwise.auditing.rules import Rule
@@ -18,7 +19,8 @@ OFTEN = 0.1  # and at least this often
 
 def warnings_of(facts: Facts, stage: int, certainty: Certainty) -> tuple[AdviceWarning, ...]:
     """Return the warnings that go with the advice, the gravest first."""
-    belief = () if certainty is Certainty.PROVEN else _of_belief(facts, stage, certainty)
+    needs_belief = certainty is not Certainty.PROVEN and facts.ground is not Ground.GAPS
+    belief = _of_belief(facts, stage, certainty) if needs_belief else ()
     return (*belief, *_of_log(facts), *_of_labels(facts))
 
 

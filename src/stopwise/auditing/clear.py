@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
 from stopwise.auditing.bounds.regrets import TINY, may_be_best
 from stopwise.auditing.caveats import FEW, may_err_less, outliers
 from stopwise.auditing.facts import Facts
+from stopwise.auditing.interval import Interval
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.disagreement import sound_stage
 from stopwise.patterns import PatternTable
@@ -45,12 +48,12 @@ class ClearRule:
 
     The model must not be refuted, no estimate may be outside its bounds, and missing outputs must
     not decide unless they are assumed to be random. Every other stage that may be best must cost
-    clearly more: by a share, by three standard errors, and even if the model is wrong in a share of
-    the cases in which the two disagree. That share is larger if only the model favours ``stage``;
-    then the log must also have been able to refute the model. Unless labels alone favour
-    ``stage``, outputs must identify the error rates, no test in question may disagree with all
-    others, and with four tests or more no stage may be cheaper if a single test is left out. See
-    docs/decisions.md.
+    clearly more, by the rates of the model and by the hedged ones: by a share, by three standard
+    errors, and even if the model is wrong in a share of the cases in which the two disagree. That
+    share is larger if only the model favours ``stage``; then the log must also have been able to
+    refute the model. Unless labels alone favour ``stage``, outputs must identify the error rates,
+    no test in question may disagree with all others, and with four tests or more no stage may be
+    cheaper if a single test is left out. See docs/decisions.md.
     """
 
     def __init__(self, facts: Facts, stage: int) -> None:
@@ -64,7 +67,10 @@ class ClearRule:
         others = [k for k in np.flatnonzero(possible).tolist() if k != stage]
         if not others or not self._can_hold:
             return False
-        if not all((lead.at(price)[others] >= 0).all() for lead in self._margins):
+        is_random = any(a.gaps_are_random for a in facts.assumptions)
+        if not is_random and gaps_decide(facts, stage, others):
+            return False
+        if not _all_hold(self._margins, price, others):
             return False
         vote = self._vote_of_labels(price, others)
         if vote < 0 or not (vote or self._is_told_by_outputs):
@@ -73,28 +79,25 @@ class ClearRule:
         if rivals and not vote and {stage, *rivals} & self._outliers:
             return False
         cascade = Cascade(facts.cascade.prices, price, parents=facts.cascade.parents)
-        is_supported = vote > 0 or sound_stage(facts.estimated_disagreement, cascade) == stage
+        is_supported = vote > 0 or sound_stage(shown_disagreement(facts), cascade) == stage
         if not is_supported and not (facts.belief.is_testable and facts.belief.left_out):
             return False
-        return bool((self._doubts[is_supported].at(price)[others] >= 0).all())
+        return _all_hold(self._doubts[is_supported], price, others)
 
     @cached_property
     def turns(self) -> FloatArray:
         """The prices at which it may change, if the same stages may be best or are sound."""
-        leads = [*self._margins, *self._doubts.values(), *self._votes]
+        leads = [*self._margins, *chain(*self._doubts.values()), *self._votes]
         return np.concatenate([lead.turns for lead in leads])
 
-    def _lead(self, errors: FloatArray, stage: int) -> Lead:
-        return Lead(errors, self._total_prices - self._total_prices[stage])
+    def _lead(self, errors: FloatArray) -> Lead:
+        return Lead(errors, self._total_prices - self._total_prices[self._stage])
 
     @cached_property
     def _can_hold(self) -> bool:
         """Whether what does not depend on the price allows it."""
         facts, rates = self._facts, self._facts.belief.error_rates
         if facts.belief.is_refuted or facts.table.n_cases < FEW:
-            return False
-        is_random = any(a.gaps_are_random for a in facts.assumptions)
-        if gaps_decide(facts, self._stage) and not is_random:
             return False
         low, high = np.array([(bound.low, bound.high) for bound in facts.error_bounds]).T
         return not ((rates < low - TINY) | (rates > high + TINY)).any()
@@ -103,21 +106,25 @@ class ClearRule:
     def _margins(self) -> list[Lead]:
         """The leads that have to be there at any price."""
         belief, stage, fees = self._facts.belief, self._stage, self._total_prices
-        rates = belief.error_rates
-        share = Lead(rates - (1 + GAP) * rates[stage], fees - (1 + GAP) * fees[stage])
-        sure = rates - rates[stage] - SURE_ERRORS * belief.spreads[stage]
-        left_out = [np.nan_to_num(r - r[stage], nan=np.inf) for r in belief.left_out]
-        return [share, *(self._lead(errors, stage) for errors in (sure, *left_out))]
+        margins = [
+            self._lead(np.nan_to_num(rates - rates[stage], nan=np.inf)) for rates in belief.left_out
+        ]
+        for rates in (belief.error_rates, belief.hedged_rates):
+            own, own_fees = (1 + GAP) * rates[stage], (1 + GAP) * fees[stage]
+            margins.append(Lead(rates - own, fees - own_fees))
+            errors = rates - rates[stage] - SURE_ERRORS * belief.spreads[stage]
+            margins.append(self._lead(errors))
+        return margins
 
     @cached_property
-    def _doubts(self) -> dict[bool, Lead]:
-        """The lead that has to be there if the stage has support, or has none."""
-        rates, stage = self._facts.belief.error_rates, self._stage
+    def _doubts(self) -> dict[bool, list[Lead]]:
+        """The leads that have to be there if the stage has support, or has none."""
+        belief, stage = self._facts.belief, self._stage
         p = np.nan_to_num(self._facts.estimated_disagreement[stage], nan=1.0)
-        doubts = {True: SUPPORTED_DOUBT, False: MODEL_DOUBT}
+        both = (belief.error_rates, belief.hedged_rates)
         return {
-            is_supported: self._lead(rates - rates[stage] - doubt * p, stage)
-            for is_supported, doubt in doubts.items()
+            is_supported: [self._lead(rates - rates[stage] - doubt * p) for rates in both]
+            for is_supported, doubt in ((True, SUPPORTED_DOUBT), (False, MODEL_DOUBT))
         }
 
     @cached_property
@@ -127,9 +134,7 @@ class ClearRule:
         if labels is None:
             return []
         middle = labels.estimates[:, stage]
-        return [
-            self._lead((middle + limit[:, stage]) / 2, stage) for limit in (labels.low, labels.high)
-        ]
+        return [self._lead((middle + limit[:, stage]) / 2) for limit in (labels.low, labels.high)]
 
     def _vote_of_labels(self, price: float, others: list[int]) -> int:
         """Return whether labels alone favour the stage (1), another stage (-1) or neither (0)."""
@@ -147,10 +152,38 @@ class ClearRule:
         return set(outliers(self._facts, self._stage))
 
 
-def gaps_decide(facts: Facts, stage: int) -> bool:
-    """Whether missing outputs leave more open than labels of the others could settle."""
-    table = facts.table
-    return bool((table.n_cases - table.n_seen[stage]).max() > table.n_disagreed[stage].max())
+def shown_disagreement(facts: Facts) -> FloatArray:
+    """Return the shares of changed answers that the report shows, (K, K); NaN off all paths."""
+    shares = np.full((facts.cascade.n_stages,) * 2, math.nan)
+    for pair in facts.verdict.pairs:
+        shares[pair.shallow, pair.deep] = shares[pair.deep, pair.shallow] = pair.disagreement
+    return shares
+
+
+def _all_hold(leads: Sequence[Lead], price: float, others: Sequence[int]) -> bool:
+    return all((lead.at(price)[others] >= 0).all() for lead in leads)
+
+
+def gaps_decide(facts: Facts, stage: int, others: Sequence[int]) -> bool:
+    """Whether missing outputs leave more open about ``others`` than labels could settle.
+
+    Labels settle where they are seen to differ from ``stage``. If gaps are random, cases that show
+    the same fill them, and only those that nothing fills are open.
+    """
+    if facts.missing is None or not others:
+        return False
+    n, ranges = facts.table.n_cases, {}
+    adjusted = {(p.shallow, p.deep) for p in facts.verdict.pairs if p.is_adjusted}
+    for pair in facts.missing.pairs:
+        if (pair.shallow, pair.deep) in adjusted:
+            ranges[frozenset((pair.shallow, pair.deep))] = pair.adjusted_range
+    settled, left_open = [], []
+    for k in others:
+        differ, seen = facts.table.n_disagreed[stage, k] / n, facts.table.n_seen[stage, k] / n
+        shares = ranges.get(frozenset((stage, k)), Interval(differ, differ + 1 - seen))
+        settled.append(shares.low)
+        left_open.append(shares.width)
+    return max(left_open) > max(settled)
 
 
 def _is_related(table: PatternTable, stage: int) -> bool:

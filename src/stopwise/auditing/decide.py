@@ -76,6 +76,9 @@ def _choice(facts: Facts, stage: int | None) -> tuple[int, Basis]:
         return stage, Basis(facts.ground.value)
     if not facts.belief.has_rates:
         return stage, Basis.LAST_IS_BETTER
+    believed = facts.belief.error_rates + facts.cascade.cumulative_costs
+    if believed[stage] > believed[list(facts.possible_stages)].min() + TINY:
+        return stage, Basis.HEDGED_BELIEF
     return stage, Basis.BELIEF_AND_LABELS if facts.has_telling_labels else Basis.BELIEF
 
 
@@ -85,7 +88,7 @@ def _step(facts: Facts, start: int, end: int) -> Step:
     n, n_changed = table.n_cases, int(table.n_disagreed[start, end])
     n_hidden = n - int(table.n_seen[start, end])
     payoff = _payoff(facts.largest_differences, start, end, price)
-    needs_labels = payoff is not _payoff(facts.proven_differences, start, end, price)
+    rests_on_intervals = payoff is not _payoff(facts.proven_differences, start, end, price)
     rates = facts.belief.error_rates
     gain = float(rates[start] - rates[end])
     even = right = None
@@ -94,7 +97,18 @@ def _step(facts: Facts, start: int, end: int) -> Step:
         even = break_even(price, n_changed / n)
         right = None if math.isnan(gain) else corrected(gain, n_changed / n)
     changed = Interval(n_changed / n, (n_changed + n_hidden) / n)
-    return Step(start, end, price, changed, payoff, needs_labels, even, gain, right)
+    if payoff is Payoff.OPEN or rests_on_intervals:
+        changed = _if_random(facts, start, end, changed)
+    return Step(start, end, price, changed, payoff, rests_on_intervals, even, gain, right)
+
+
+def _if_random(facts: Facts, start: int, end: int, changed: Interval) -> Interval:
+    """Return the share that a step changes without what intervals of random gaps exclude."""
+    for pair in facts.verdict.pairs:
+        if pair.is_adjusted and (pair.shallow, pair.deep) == (start, end):
+            limits = (pair.interval.low, pair.interval.high)
+            return Interval(*(min(max(x, changed.low), changed.high) for x in limits))
+    return changed
 
 
 def _payoff(most: FloatArray, start: int, end: int, price: float) -> Payoff:
@@ -116,12 +130,13 @@ def _next(
         open_pairs = [p for p in verdict.pairs if stage in (p.shallow, p.deep) and not p.settled]
         n_more = verdict.n_more if open_pairs and verdict.stage == stage else 0
         return (NextStep.MORE_CASES, n_more) if 0 < n_more < math.inf else (NextStep.NOTHING, 0)
-    is_shown_by_labels = facts.ground is not None
-    if gaps_decide(facts, stage) and not is_shown_by_labels:
+    is_shown = facts.ground is not None
+    others = [k for k in facts.possible_stages if k != stage]
+    if gaps_decide(facts, stage, others) and not is_shown:
         return NextStep.RUN_ALL_TESTS, 0
     if n_drawn:
         return NextStep.LABEL_PLAN, n_drawn
-    if is_shown_by_labels:
+    if is_shown:
         return NextStep.NOTHING, 0
     if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0

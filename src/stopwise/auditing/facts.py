@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +54,7 @@ class Facts:
     largest_differences
         For each pair the largest γ_i - γ_j that is possible; shape (K, K).
     proven_differences
-        The same without labels.
+        The same without labels and without intervals of gaps at random: what holds with certainty.
     choices
         What each rule would choose.
     belief
@@ -121,6 +124,11 @@ class Facts:
         return self.guarantee <= TINY
 
     @property
+    def expected_costs(self) -> FloatArray:
+        """What stopping after each test is expected to cost in mistakes; NaN where unknown."""
+        return self.belief.error_rates + self.cascade.cumulative_costs
+
+    @property
     def has_telling_labels(self) -> bool:
         """Whether tests disagree on a labelled case; other labels do not compare tests."""
         return self.labels is not None and self.labels.n_telling > 0
@@ -129,6 +137,22 @@ class Facts:
     def possible_stages(self) -> tuple[int, ...]:
         """The stages that may be best given the log, the assumptions and the labels."""
         return possible_stages(self.largest_differences, self.cascade.cumulative_costs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number as plain data for JSON; stages count from 0."""
+        table = self.table
+        log = {
+            "n_cases": table.n_cases,
+            "n_blank": table.n_blank,
+            "n_patterns": len(table.weights),
+            "classes": table.classes,
+            "patterns": [[table.value(c) for c in row] for row in table.codes.tolist()],
+            "counts": table.weights,
+            "disagreement": table.disagreement,
+        }
+        names = ("worst_regrets", "minimax_stage", "guarantee", "is_known", "possible_stages")
+        derived = {name: plain(getattr(self, name)) for name in names}
+        return {**plain(self, without=("table",)), "log": plain(log), **derived}
 
 
 def facts_of(
@@ -162,16 +186,15 @@ def facts_of(
     gap_bounds = [
         RateBounds("if gaps are random", *pair, -high, high) for pair, high in highs.items()
     ]
-    without_labels = [*assumptions, *gap_bounds]
-    identified_set = IdentifiedSet(table, (*without_labels, *label_bounds))
+    identified_set = IdentifiedSet(table, (*assumptions, *gap_bounds, *label_bounds))
     differences, costs = identified_set.largest_differences, cascade.cumulative_costs
     proven_differences = differences
-    if label_bounds:
-        proven_differences = IdentifiedSet(table, without_labels).largest_differences
+    if gap_bounds or label_bounds:
+        proven_differences = IdentifiedSet(table, assumptions).largest_differences
     regrets = worst_regrets(differences, costs)
     ground = None
     if regrets.min() <= TINY:
-        ground = ground_of(minimax_stage(regrets), table, without_labels, label_bounds)
+        ground = ground_of(minimax_stage(regrets), table, assumptions, gap_bounds, label_bounds)
     plan = None
     if n_planned:
         plan = plan_labels(table, differences, n_labels=n_planned, alpha=alpha)
@@ -212,11 +235,36 @@ def alpha_of_each(confidence: float) -> float:
 
 
 def guessed_errors(cascade: Cascade, belief: Belief, disagreement: FloatArray) -> FloatArray:
-    """Return the believed error rates or, without a model, a guess at them up to a constant.
+    """Return the rates that decide: the hedged ones or, without a model, a guess up to a constant.
 
     The guess is for chains: the last test may correct anything from none to all of what it changes,
     so half of that counts, by the estimated ``disagreement``. NaN where there is neither.
     """
     gain = np.asarray(disagreement[:, -1] / 2)
     is_guess = cascade.is_chain and not belief.has_rates and not np.isnan(gain).any()
-    return gain if is_guess else belief.error_rates
+    return gain if is_guess else belief.hedged_rates
+
+
+def plain(value: Any, *, without: tuple[str, ...] = ()) -> Any:
+    """Return a value as JSON types; numbers that are not finite become ``None``.
+
+    A dataclass becomes a dictionary of its fields, except those in ``without``; an assumption also
+    gets its ``kind``.
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = {"kind": type(value).__name__} if isinstance(value, Assumption) else {}
+        names = [part.name for part in fields(value) if part.name not in without]
+        return {**kind, **{name: plain(getattr(value, name)) for name in names}}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, dict):
+        return {name: plain(v) for name, v in value.items()}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
+    return str(value)

@@ -13,7 +13,7 @@ from stopwise.auditing.bounds.regrets import (
     possible_stages,
     worst_regrets,
 )
-from stopwise.auditing.clear import ClearRule
+from stopwise.auditing.clear import ClearRule, shown_disagreement
 from stopwise.auditing.facts import Facts, guessed_errors
 from stopwise.cascade import FloatArray
 
@@ -26,9 +26,10 @@ class PriceMap:
     """The stage to stop at and how sure that is, as a function of the price of a mistake.
 
     A stage is sure if no other can be cheaper given the log, the assumptions and the labels, and
-    proven if that needs no labels. Elsewhere it is the one of least expected cost among those that
-    may be best, likely if that is clear. Everything that decides is a line in 1 / price, so the
-    prices at which something changes are known, and it is the same between two of them.
+    proven if that needs no intervals, from labels or from gaps at random. Elsewhere it is the one
+    of least expected cost among those that may be best, likely if that is clear. Everything that
+    decides is a line in 1 / price, so the prices at which something changes are known, and it is
+    the same between two of them.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -73,7 +74,7 @@ class PriceMap:
         """
         facts, gains = self._facts, self._estimates[:, None] - self._estimates[None, :]
         pairs = (facts.largest_differences, facts.proven_differences, gains)
-        turns = [self._pair_turns(d) for d in (*pairs, facts.estimated_disagreement)]
+        turns = [self._pair_turns(d) for d in (*pairs, shown_disagreement(facts))]
         edges = self._around_own(turns)
         stages = [self.at(middle)[0] for middle in _middles(edges)]
         for (low, high), stage in zip(pairwise([0.0, *edges, np.inf]), stages, strict=True):

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from stopwise.auditing.advice import Advice
-from stopwise.auditing.assumptions import Assumption
-from stopwise.auditing.facts import Facts
+from stopwise.auditing.facts import Facts, plain
 from stopwise.auditing.labels.label_plan import PlannedCase
 from stopwise.cascade import Cascade
 from stopwise.files import write_text
 
 VERSION = 2
-# What follows from the other facts.
-DERIVED = ("worst_regrets", "minimax_stage", "guarantee", "is_known", "possible_stages")
 
 
 @dataclass(frozen=True)
@@ -81,25 +74,13 @@ class AuditReport:
 
         Stages count from 0.
         """
-        facts, table = self.facts, self.facts.table
-        log = {
-            "n_cases": table.n_cases,
-            "n_blank": table.n_blank,
-            "n_patterns": len(table.weights),
-            "classes": table.classes,
-            "patterns": [[table.value(c) for c in row] for row in table.codes.tolist()],
-            "counts": table.weights,
-            "disagreement": table.disagreement,
-        }
         return {
             "version": VERSION,
             "source": self.source,
             "cascade": self.cascade.to_state(),
-            "advice": _plain(self.advice),
-            **_plain(facts, without=("table",)),
-            "log": _plain(log),
-            **{name: _plain(getattr(facts, name)) for name in DERIVED},
-            "planned_cases": _plain(self.planned_cases),
+            "advice": plain(self.advice),
+            **self.facts.to_dict(),
+            "planned_cases": plain(self.planned_cases),
         }
 
     def to_json(self) -> str:
@@ -112,28 +93,3 @@ class AuditReport:
 
     def __str__(self) -> str:
         return self.summary()
-
-
-def _plain(value: Any, *, without: tuple[str, ...] = ()) -> Any:
-    """Return a value as JSON types; numbers that are not finite become ``None``.
-
-    A dataclass becomes a dictionary of its fields, except those in ``without``; an assumption also
-    gets its ``kind``.
-    """
-    if isinstance(value, Enum):
-        return value.value
-    if is_dataclass(value) and not isinstance(value, type):
-        kind = {"kind": type(value).__name__} if isinstance(value, Assumption) else {}
-        names = [part.name for part in fields(value) if part.name not in without]
-        return {**kind, **{name: _plain(getattr(value, name)) for name in names}}
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if isinstance(value, dict):
-        return {name: _plain(v) for name, v in value.items()}
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (str, int)):
-        return value
-    return str(value)

@@ -17,7 +17,7 @@ LAW_CASES = 1e6  # that a law counts for: so many that no prior matters
 MOST_CASES = 5e8  # more add nothing, and NumPy samples from fewer than 1e9 only
 LEAST_TESTS = 3  # that vary and were seen together; two tests fit many error rates
 NEVER_FOLLOWED = 100  # cases with the same outputs and no third test: it never follows these
-MOST_STOPPED = 0.1  # share of such cases; with more, outputs do not tell error rates
+MOST_STOPPED = 0.1  # share of such cases; with more, outputs do not determine error rates
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,9 +40,6 @@ class Complexity:
         return strengths(self.share, n_cases, n_classes * self.n_levels)
 
 
-ONE_ACCURACY = Complexity(SHARES[-1])
-
-
 def strengths(share: float | FloatArray, n_cases: float | FloatArray, n_rows: int) -> FloatArray:
     """Return the number of cases that makes ``share`` of a row of average size, and one more.
 
@@ -69,7 +66,7 @@ def complexities(cases: Cases, rng: np.random.Generator) -> list[Complexity]:
     if not cases.tell_rates:
         return []
     if cases.agreement_only:
-        return [ONE_ACCURACY]  # the values are made up, so errors cannot depend on them
+        return [Complexity(SHARES[-1])]  # the values are made up: errors cannot depend on them
     if cases.is_law:
         return [Complexity(0.0)]  # a law has no noise, so nothing can be overfitted
     design, halves = _halves(cases, rng)

@@ -34,7 +34,7 @@ ROUGHLY = 3e-3  # the same where fits are only compared
 MAX_CYCLES = 300  # of three steps each
 NO_UNDERFLOW = 20  # tests: a product of so many chances of at least TINY is above zero
 DENSE = 200_000  # entries of the design matrix; a larger one is sparse
-SLACK = 1.0  # by which the log likelihood may fall in a jump or leap
+SLACK = 1.0  # by which the log likelihood may fall in an accelerated step
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,10 +249,10 @@ def fit_all(
         # If plain steps lower the likelihood too, it is because of the prior.
         rises, diverges = least > likelihood(*at_start), _largest(now - target) > change
         fails = (reached < least - SLACK) & (rises | diverges)
-        fails |= ahead.has_leapt & diverges
+        fails |= ahead.is_quasi_newton & diverges
         if fails.any():
             now[:, fails], reached[fails] = second[:, fails], least[fails]
-            ahead.forget(fails & ahead.has_leapt)
+            ahead.forget(fails & ahead.is_quasi_newton)
         has_converged = change < tolerance
         if has_converged.all():
             break

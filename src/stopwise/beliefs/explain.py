@@ -9,20 +9,14 @@ import numpy as np
 if TYPE_CHECKING:
     from stopwise.beliefs.model import LatentClasses
 
-TOO_FEW_TESTS = (
-    "Fewer than three tests that vary and are no copies were seen together, so outputs alone do "
-    "not tell error rates:"
+TOO_FEW_TESTS = "No three tests that vary and do not copy each other were seen together"
+NEVER_FOLLOWED = "After outputs that many cases show, a third test was never run"
+NESTED = "Each test may just as well follow from the one next to it, as early exits do"
+NOT_DETERMINED = "so outputs alone do not determine error rates:"
+LATER = "where two tests differ, the later one is assumed to be right."
+BY_LABELS = (
+    "where two tests differ, labels decide which is right and, without labels, the later one."
 )
-NEVER_FOLLOWED = (
-    "After outputs that many cases show a third test was never run, so outputs alone do not tell "
-    "error rates:"
-)
-NESTED = (
-    "Each test may as well follow from the one next to it, as early exits do, so outputs alone do "
-    "not tell error rates:"
-)
-LATER = "where two tests differ, the later one is taken to be right."
-BY_LABELS = "where two tests differ, labels tell which is right, and without any the later one is."
 TOO_OFTEN = "They give the same wrong answer more often than the model allows."
 TOO_SELDOM = "They give the same wrong answer less often than the model allows."
 NOT_TRUSTED = "Without labels this belief is not to be trusted."
@@ -42,7 +36,8 @@ def explanation(model: LatentClasses) -> str:
         lines.append(f"{names[k]}: {text}")
     lines.append(_source(model))
     if not model.is_identified:
-        lines.append(f"{_obstacle(model)} {BY_LABELS if model.n_labels else LATER}")
+        answer = BY_LABELS if model.n_labels else LATER
+        lines.append(f"{_obstacle(model)}, {NOT_DETERMINED} {answer}")
         return "\n".join(lines)
     lines.append(TIGHT if model.complexity.share > 0.5 else LOOSE)
     if model.complexity.n_levels > 1:

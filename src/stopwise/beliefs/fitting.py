@@ -62,12 +62,12 @@ def votes_and_others(cases: Cases, rng: np.random.Generator) -> FloatArray:
     return starts
 
 
-def continued_fit(cases: Cases, complexity: Complexity, start: FloatArray) -> Fit:
-    """Return the fit that starts from these parameters, its classes named after outputs."""
-    design, weights = cases.design, cases.counts[:, None]
-    tau = complexity.tau(weights.sum(), design.n_classes)
-    fits = fit_all(design, weights, tau, start, pair=complexity.pair)
-    hidden = _name_classes(Hidden(fits.parameters[:, 0], design.n_classes))
+def continued_fit(cases: Cases, complexity: Complexity, start: Hidden) -> Fit:
+    """Return the fit that starts from this law, its classes named after outputs."""
+    weights, first = cases.counts[:, None], start.parameters[:, None]
+    tau = complexity.tau(weights.sum(), start.n_classes)
+    fits = fit_all(cases.design, weights, tau, first, pair=complexity.pair)
+    hidden = _name_classes(Hidden(fits.parameters[:, 0], start.n_classes))
     return Fit(hidden, complexity, bool(fits.has_converged[0]))
 
 
@@ -76,12 +76,11 @@ def _best_fit(cases: Cases, complexity: Complexity, starts: FloatArray) -> Fit:
     design, weights, pair = cases.design, cases.counts[:, None], complexity.pair
     tau = complexity.tau(weights.sum(), design.n_classes)
     chances = design.with_levels(starts, complexity.n_levels, pair)
-    start = maximise(design, weights[:, :, None] * chances, tau, pair)
+    start, best = maximise(design, weights[:, :, None] * chances, tau, pair), 0
     if start.shape[1] > 1:
         fits = fit_all(design, weights, tau, start, pair=pair, max_cycles=CYCLES, tolerance=ROUGHLY)
-        best = int(np.argmax(fits.log_likelihood))
-        start = fits.parameters[:, best : best + 1]
-    return continued_fit(cases, complexity, start)
+        start, best = fits.parameters, int(np.argmax(fits.log_likelihood))
+    return continued_fit(cases, complexity, Hidden(start[:, best], design.n_classes))
 
 
 def choose_fit(cases: Cases, choices: list[Complexity], starts: FloatArray) -> tuple[Fit, bool]:

@@ -7,8 +7,8 @@ within a pattern. From coarse to fine:
 1. *Tests.* b(a) ∝ q(a)^(1 + δ) exp(Σ_k δ_k [y_k = a] + δ_shown [a is shown]): each test gets more
    or less weight than the model q gives it, and the model itself more or less. The δ have normal
    priors around 0; their widths are averaged by evidence (Laplace).
-2. *Agreement.* Among cases in which the same tests agree, a group of tests with the same answer (a
-   camp) is right in proportion to its labels and to its expected share, which counts like A labels.
+2. *Agreement.* Among cases in which the same tests agree, those that give the same answer are right
+   in proportion to their labels and to their expected share, which counts like A labels.
 3. *Pattern.* The same for each answer to the very same outputs.
 
 All three steps use the same labels, and with few labels a single wrong one matters: with n labels
@@ -46,8 +46,8 @@ class LabelUpdate:
 
     weights: FloatArray  # δ_1, …, δ_K, δ and δ_shown; shape (K + 2,)
     groups: IntArray  # which tests agree in labelled cases; shape (G, K)
-    # By how much a camp is likelier than the model says; the last column is for answers that no
-    # test gave; shape (G, K + 1).
+    # By how much an answer is likelier than the model says, in the column of the first test that
+    # gave it; the last column is for answers that no test gave; shape (G, K + 1).
     factors: FloatArray
     patterns: IntArray  # the outputs of labelled cases; shape (P, K)
     counts: FloatArray  # how often each answer was the label; shape (P, M)
@@ -62,10 +62,10 @@ class LabelUpdate:
         belief = _tilted(cases.codes, model, weights)
         agreement = agreement_of_rows(cases.codes, keep_gaps=True)
         groups, group = np.unique(agreement, axis=0, return_inverse=True)
-        camps = camp_of_each(cases.codes, M)
+        firsts = first_tests(cases.codes, M)
         expected, counts = np.zeros((2, len(groups), K + 1))
-        np.add.at(expected, (group[:, None], camps), cases.weights[:, None] * belief)
-        np.add.at(counts, (group, camps[np.arange(len(camps)), cases.labels]), cases.weights)
+        np.add.at(expected, (group[:, None], firsts), cases.weights[:, None] * belief)
+        np.add.at(counts, (group, firsts[np.arange(len(firsts)), cases.labels]), cases.weights)
         expected /= np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
         shares = _updated(expected, counts, _odds(expected, counts))
         factors = np.where(expected > 0, shares / (expected + 1e-300), 1.0) ** care
@@ -83,8 +83,8 @@ class LabelUpdate:
         belief = _tilted(codes, model, self.weights)
         place = matching_rows(self.groups, agreement_of_rows(codes, keep_gaps=True))
         (rows,) = np.nonzero(place >= 0)
-        camps = camp_of_each(codes[rows], model.shape[1])
-        belief[rows] *= self.factors[place[rows, None], camps]
+        firsts = first_tests(codes[rows], model.shape[1])
+        belief[rows] *= self.factors[place[rows, None], firsts]
         belief[rows] /= belief[rows].sum(axis=1, keepdims=True)
         place = matching_rows(self.patterns, codes)
         (rows,) = np.nonzero(place >= 0)
@@ -121,14 +121,14 @@ def is_unanimous(codes: IntArray) -> BoolArray:
     return np.asarray(~differs.any(axis=1))
 
 
-def camp_of_each(codes: IntArray, n_classes: int) -> IntArray:
+def first_tests(codes: IntArray, n_classes: int) -> IntArray:
     """Return for each class the first test that gave it, K where none did; shape (R, M)."""
     R, K = codes.shape
-    camps = np.full((R, n_classes), K)
+    firsts = np.full((R, n_classes), K)
     for k in reversed(range(K)):
         (rows,) = np.nonzero(codes[:, k] != MISSING)
-        camps[rows, codes[rows, k]] = k
-    return camps
+        firsts[rows, codes[rows, k]] = k
+    return firsts
 
 
 def matching_rows(table: IntArray, rows: IntArray) -> IntArray:
@@ -158,7 +158,7 @@ def _tilted(codes: IntArray, model: FloatArray, weights: FloatArray) -> FloatArr
     """Return the beliefs after step 1, without a table of all features."""
     K = codes.shape[1]
     score = (1 + weights[K]) * _log_model(model)
-    score += np.where(camp_of_each(codes, model.shape[1]) < K, weights[K + 1], 0.0)
+    score += np.where(first_tests(codes, model.shape[1]) < K, weights[K + 1], 0.0)
     for k in range(K):
         (rows,) = np.nonzero(codes[:, k] != MISSING)
         score[rows, codes[rows, k]] += weights[k]

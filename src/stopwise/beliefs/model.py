@@ -127,11 +127,11 @@ class LatentClasses:
         start: LatentClasses | None,
         rng: np.random.Generator,
     ) -> LatentClasses:
-        earlier = start._on(table) if start is not None else None
         is_identified, is_settled = True, True
-        if start is not None and earlier is not None and cases.tell_rates:
-            is_settled, parameters = start.is_settled, earlier.parameters[:, None]
-            fit = continued_fit(cases, start.complexity, parameters)
+        if start is not None and start._applies_to(cases):
+            places = [start._place.get(value) for value in table.classes]
+            fit = continued_fit(cases, start.complexity, start.hidden.renamed(places))
+            is_settled = start.is_settled
         elif choices := complexities(cases, rng):
             fit, is_settled = choose_fit(cases, choices, votes_and_others(cases, rng))
         else:
@@ -160,11 +160,9 @@ class LatentClasses:
         weights = rng.gamma(self.labels.weights)
         return other._with_labels(replace(self.labels, weights=weights))
 
-    def _on(self, table: PatternTable) -> Hidden | None:
-        """Return the law for the classes of ``table``, or ``None`` if it does not apply to it."""
-        if not self.is_identified or self.n_tests != table.codes.shape[1]:
-            return None
-        return self.hidden.renamed([self._place.get(y) for y in table.classes])
+    def _applies_to(self, cases: Cases) -> bool:
+        """Whether a fit to ``cases`` may start from this one."""
+        return self.is_identified and self.n_tests == cases.design.n_tests and cases.tell_rates
 
     @property
     def prior(self) -> FloatArray:

@@ -6,7 +6,7 @@ The outputs of early exits, or of models with ever more features, are close to a
 
 The model of independent errors explains such a table by a test in the middle that hardly errs,
 where in truth later tests are better. If a chain explains nearly as well how the outputs of tests
-depend on each other, outputs alone do not tell error rates.
+depend on each other, outputs alone do not determine error rates.
 
 If all tests were run, a chain is the same in both directions. If the outputs so far decided whether
 the next test was run, only this direction is valid: among the cases that went on, P(y_k+1 | y_k) is

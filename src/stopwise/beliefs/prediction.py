@@ -14,11 +14,6 @@ def next_law(model: LatentClasses, test: int, codes: IntArray) -> FloatArray:
     return np.asarray(np.einsum("rha,bha->rb", _hidden(model, codes), tests, optimize=True))
 
 
-def next_is_right(model: LatentClasses, test: int, codes: IntArray) -> FloatArray:
-    """Return the chance that ``test`` would be right after the outputs in ``codes``; shape (R,)."""
-    return model.hidden.right(test, codes, model.posterior(codes))
-
-
 def next_joint(model: LatentClasses, test: int, codes: IntArray) -> FloatArray:
     """Return the chance of each right answer and output of ``test``; shape (R, M, M)."""
     tests = model.hidden.tests[test]

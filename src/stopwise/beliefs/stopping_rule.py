@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from stopwise.beliefs.model import LatentClasses
-from stopwise.beliefs.prediction import next_is_right, next_law
+from stopwise.beliefs.prediction import next_law
 from stopwise.beliefs.prefix_tree import (
     Level,
     ToldCases,
@@ -128,9 +128,9 @@ def one_stage_value(
 
     The price of test ``first`` itself is left out: it has been paid.
     """
-    cost = 0.0
-    best = 1 - next_is_right(model, first, codes)
+    cost, belief = 0.0, model.posterior(codes)
+    best = 1 - model.hidden.right(first, codes, belief)
     for k in range(first + 1, len(costs)):
         cost += float(costs[k])
-        best = np.minimum(best, cost + 1 - next_is_right(model, k, codes))
+        best = np.minimum(best, cost + 1 - model.hidden.right(k, codes, belief))
     return np.asarray(best)

@@ -5,54 +5,13 @@ from functools import cached_property
 
 import numpy as np
 
-import stopwise as sw
-from stopwise.patterns import PatternTable
+from tests.auditing.again.believed import Believed
 from tests.auditing.again.corrections import LabelValue
 from tests.auditing.again.planned import Planned
 
 
-class Again(LabelValue, Planned):
+class Again(Believed, LabelValue, Planned):
     """Every number and every kind of a report a second time."""
-
-    @cached_property
-    def belief(self):
-        """The mean chance of error over all cases, by the belief after each of them."""
-        cascade = sw.Cascade(self.log.costs, self.log.mistake_cost, self.log.names, self.parents)
-        table = PatternTable.from_rows(map(self.answers, self.rows), [1] * self.n, cascade)
-        labels = [(self.answers(row), label) for row, label in self.labelled]
-        model = sw.LatentClasses.fit(table, labels=labels)
-        if not (model.is_identified or labels):
-            return [math.nan] * self.K, False
-        per_row = {}
-        for row in self.counts:
-            chance = model.belief(self.answers(row))
-            per_row[row] = np.zeros(self.K)
-            for k, y in enumerate(row):
-                right = chance.get(y, 0) if y is not None else sum(
-                    chance[a] * model.confusion[k, c, c] for c, a in enumerate(model.classes)
-                )  # fmt: skip
-                per_row[row][k] = 1 - right
-        self.model, self.per_row = model, per_row
-        wrong = sum(times * per_row[row] for row, times in self.counts.items())
-        self.model_rates = (wrong / self.n).tolist()
-        return [*self.hedged(dict(enumerate(self.model_rates)), len(labels)).values()], True
-
-    def hedged(self, rates, n_labels=0):
-        """Rates by stage, mixed with those if the last test of a chain is always right."""
-        h = 0.15 * 3 / (3 + n_labels) if self.is_chain else 0
-        last = {k: self.estimated[k, self.K - 1] for k in rates}
-        return {
-            k: rate if last[k] is None else (1 - h) * rate + h * last[k]
-            for k, rate in rates.items()
-        }
-
-    def answers(self, row):
-        """The outputs that may be right; the model takes the others for missing."""
-        return [None if y in self.log.no_answers else y for y in row]
-
-    @property
-    def is_chain(self):
-        return list(self.parents) == [None, *range(self.K - 1)]
 
     def is_clear(self, stage):
         """Whether all others cost clearly more, and the model is not refuted."""
@@ -64,7 +23,7 @@ class Again(LabelValue, Planned):
         tells = self.model.is_identified and self.is_related(stage)
         if say < 0 or not (say or tells) or self.is_outside_bounds():
             return False
-        supported = self.sound(self.estimated) == stage or say > 0
+        supported = self.sound(self.share) == stage or say > 0
         if self.gaps_decide(stage) and not self.log.at_random:
             return False
         if {stage, *self.better(stage)} & {*self.outliers(stage)} and not say:
@@ -75,15 +34,15 @@ class Again(LabelValue, Planned):
             cost = {k: without[k] + self.C[k] for k in without}
             if stage in cost and any(cost[k] < cost[stage] for k in others if k in cost):
                 return False
-        own = rates[stage] + self.C[stage]
         for k in others:
-            gap = rates[k] + self.C[k] - own
             wrong = [self.per_row[row][[stage, k]] for row in self.rows]
             error = np.std([first - second for first, second in wrong]) / math.sqrt(self.n)
             share = self.estimated[stage, k]
             doubt = (0.1 if supported else 0.25) * (1 if share is None else share)
-            if gap < max(0.1 * own, 3 * error, doubt):
-                return False
+            for each in (rates, self.deciding_rates):
+                own = each[stage] + self.C[stage]
+                if each[k] + self.C[k] - own < max(0.1 * own, 3 * error, doubt):
+                    return False
         return True
 
     def labels_say(self, stage, others):
@@ -115,9 +74,19 @@ class Again(LabelValue, Planned):
         return False
 
     def gaps_decide(self, stage):
-        """Whether more cases hide an output than show that some test disagrees."""
-        n_hidden = max(self.n - self.seen[stage, k] for k in self.stages)
-        return n_hidden > max(self.differ[stage, k] for k in self.stages)
+        """Whether more is hidden of tests that may be better than is seen to differ.
+
+        What random gaps hide is shown by other cases, unless there are none like it.
+        """
+        seen, hidden = [0.0], [0.0]
+        for k in self.rivals:
+            pair = min(stage, k), max(stage, k)
+            low, high = self.worst(*pair)
+            if pair in self.by_outputs:
+                low, high = self.adjusted_range[pair]
+            seen.append(low if k != stage else 0)
+            hidden.append(high - low)
+        return max(hidden) > max(seen)
 
     def outliers(self, stage):
         """Tests that disagree with every other one far more than those do."""
@@ -136,40 +105,20 @@ class Again(LabelValue, Planned):
         return [k for k in self.rivals if k != stage and self.differences[stage, k] > 1e-9]
 
     @cached_property
-    def guessed_rates(self):
-        """Without a model: half of what the last test changes is a mistake less."""
-        last = [self.estimated[k, self.K - 1] for k in self.stages]
-        known = self.is_chain and None not in last
-        return [p / 2 for p in last] if known else None
-
-    @cached_property
-    def left_out(self):
-        """What is believed of the others without one of at least four tests, in turn."""
-        if self.K < 4 or self.labelled:
-            return []
-        results = []
-        for test in self.stages:
-            others = [k for k in self.stages if k != test]
-            rows = [[self.answers(row)[k] for k in others] for row in self.rows]
-            table = PatternTable.from_rows(rows, [1] * self.n, sw.Cascade([0] * len(others)))
-            rates = sw.LatentClasses.fit(table).error_rates.tolist()
-            results.append(self.hedged(dict(zip(others, rates, strict=True))))
-        return results
-
-    @cached_property
     def choice(self):
         """Stage, certainty and basis: what is proven, then what is believed, then disagreement."""
         if self.ground is not None:
-            return self.safest, "likely" if "labels" in self.ground else "proven", self.ground
+            sure = "proven" if self.ground in ("log", "assumptions") else "likely"
+            return self.safest, sure, self.ground
         rates, known = self.belief
-        if known:
-            stage = min(self.rivals, key=lambda k: rates[k] + self.C[k])
+        if self.deciding_rates is not None:
+            stage = min(self.rivals, key=lambda k: self.deciding_rates[k] + self.C[k])
+            if not known:
+                return stage, "guess", "last is better"
+            if any(rates[k] + self.C[k] < rates[stage] + self.C[stage] for k in self.rivals):
+                return stage, "guess", "hedged belief"
             sure = "likely" if self.is_clear(stage) else "guess"
             return stage, sure, "belief and labels" if self.n_telling else "belief"
-        rates = self.guessed_rates
-        if rates is not None:
-            stage = min(self.rivals, key=lambda k: rates[k] + self.C[k])
-            return stage, "guess", "last is better"
         finding, stage = self.finding()
         if finding == "sound" and stage in self.rivals:
             return stage, "guess", "disagreement"
@@ -191,10 +140,14 @@ class Again(LabelValue, Planned):
             even = (differ + price * self.n) / 2 / differ
             if known:
                 right = min(max((differ + avoided * self.n) / 2 / differ, 0.0), 1.0)
-        changed = {"low": differ / self.n, "high": (differ + hidden) / self.n}
+        low, high = differ / self.n, (differ + hidden) / self.n
+        is_certain = payoffs[0] != "open" and len(set(payoffs)) == 1
+        if (i, j) in self.by_outputs and not is_certain:  # what the intervals exclude is left out
+            low, high = (sorted([low, x, high])[1] for x in self.interval[i, j])
+        changed = {"low": low, "high": high}
         return {
             "start": i, "end": j, "price": price, "changed": changed,
-            "payoff": payoffs[0], "needs_labels": len(set(payoffs)) > 1,
+            "payoff": payoffs[0], "rests_on_intervals": len(set(payoffs)) > 1,
             "break_even": even, "avoided": avoided, "corrected": right,
         }  # fmt: skip
 
@@ -231,7 +184,7 @@ class Again(LabelValue, Planned):
         stage, certainty, _ = self.choice
         rates, known = self.belief
         kinds = []
-        if certainty != "proven":
+        if certainty != "proven" and self.ground != "gaps at random":
             both_seen = {k: min(self.seen[k, j] for j in self.stages) for k in self.stages}
             odd = [k for k in self.outliers(stage) if both_seen[k] >= min(30, self.n)]
             kinds += [

@@ -19,8 +19,11 @@ class Bounded(Labelled):
     def programme(self):
         return self._programme(assuming=True, labelled=True)
 
-    def _programme(self, *, assuming, labelled):
-        """The programme with what is assumed, with the labels, with both or with neither."""
+    def _programme(self, *, assuming, labelled, sampled=True):
+        """The programme with what is assumed, with the labels, with both or with neither.
+
+        Unless ``sampled``, without the intervals that follow if gaps are random.
+        """
         log = self.log
         law = {row: times / self.n for row, times in self.counts.items()}
         excluded = log.no_answers if assuming else log.unshared
@@ -39,10 +42,11 @@ class Bounded(Labelled):
                     labels_of.append(y)
         losses = np.array(losses, dtype=float)
         sums = np.array(owner)[None, :] == np.arange(len(law))[:, None]
-        rows, limits = self._conditions(losses, labels_of, assuming, labelled)
+        at_random = assuming and sampled and self.log.at_random
+        rows, limits = self._conditions(losses, labels_of, assuming, labelled, at_random)
         return losses, sums.astype(float), [float(p) for p in law.values()], rows, limits
 
-    def _conditions(self, losses, labels_of, assuming, labelled):
+    def _conditions(self, losses, labels_of, assuming, labelled, at_random):
         rows, limits = [], []
 
         def within(row, low, high):
@@ -66,7 +70,7 @@ class Bounded(Labelled):
                     assumption.low,
                     assumption.high,
                 )
-        if assuming and self.log.at_random:  # who rarely disagree err about as often
+        if at_random:  # who rarely disagree err about as often
             for i, j in self.by_outputs:
                 most = self.interval[i, j][1]
                 within(losses[:, i] - losses[:, j], -most, most)
@@ -102,10 +106,10 @@ class Bounded(Labelled):
 
     @cached_property
     def proven(self):
-        """The same without labels."""
-        if not self.log.labels:
+        """The same for sure: without labels, and without intervals of gaps."""
+        if not self.log.labels and not self.by_outputs:
             return self.differences
-        return self._differences(self._programme(assuming=True, labelled=False))
+        return self._differences(self._programme(assuming=True, labelled=False, sampled=False))
 
     def _differences(self, programme):
         unit = np.eye(self.K)
@@ -141,7 +145,8 @@ class Bounded(Labelled):
         alone = not self.log.never_right
         for ground, given in (
             ("log", {"assuming": False, "labelled": False}),
-            ("assumptions", {"assuming": True, "labelled": False}),
+            ("assumptions", {"assuming": True, "labelled": False, "sampled": False}),
+            ("gaps at random", {"assuming": True, "labelled": False}),
             *([("labels", {"assuming": False, "labelled": True})] if alone else []),
         ):
             differences = self._differences(self._programme(**given))

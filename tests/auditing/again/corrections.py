@@ -48,14 +48,19 @@ class LabelValue:
             return 0.0, [], []
         sizes, candidates = sorted({min(n, n_left) for n in (20, 50, 200)}), []
         for step, is_taken in ((self.skipped, False), (self.taken, True)):
-            if step is None or step["payoff"] != "open" or not step["changed"]["low"]:
+            if step is None or step["payoff"] != "open":
                 continue
-            p, price = step["changed"]["low"], step["price"]
-            part = min(p * self.n / self.n_disputed, 1)
+            pair = step["start"], step["end"]
+            price, p, seen = step["price"], self.estimated[pair], self.differ[pair]
+            if not seen:
+                continue
+            part = min(seen / self.n_disputed, 1)
             law = Counted(self.worth_of_estimate(part), step["avoided"] / p, price / p)
             loss = p * law.loss(is_taken)
-            n = p * self.n - part * self.n_disputed_labelled
-            tells = [law.tells(round(min(part * m, n)), n, self.clear) for m in sizes]
+            done = part * self.n_disputed_labelled
+            n = p * self.n - done  # changes without a label, in sight or not
+            sizes_here = [round(min(part * m, seen - done)) for m in sizes]
+            tells = [law.tells(m, n, self.clear) for m in sizes_here]
             candidates.append((loss, [max(tells[: m + 1]) for m in range(len(sizes))], sizes))
         return max(candidates, key=lambda one: one[0], default=(0.0, [], []))
 

@@ -73,6 +73,11 @@ def routed_as_assumed():
     return RawLog(log.rows, (1, 2, 24), 40, at_random=True)
 
 
+def routed_and_too_dear():
+    """Nothing after the first test pays if gaps are random, with some confidence."""
+    return RawLog(routed().rows, (1, 20, 20), 40, at_random=True)
+
+
 def agree_where_seen():
     """Two tests that agree wherever both ran: no label can tell them apart."""
     rows = [(0, 0)] * 50 + [(1, 1)] * 50 + [(0, None)] * 25 + [(1, None)] * 25

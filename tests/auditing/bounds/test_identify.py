@@ -1,4 +1,4 @@
-"""Bounds are those of a plain programme over all labels, and of all labellings if few."""
+"""Bounds are those of one plain programme over all labels, and contradictions are named."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,14 @@ from stopwise.cascade import Cascade
 from stopwise.errors import AssumptionError, SettingError
 from tests.auditing.again.bounded import Bounded
 from tests.auditing.again.raw_log import RawLog, rows_of
-from tests.auditing.worlds import draw, law_of, random_rows
+from tests.auditing.worlds import draw, histogram_of
+
+
+def random_rows(rng, n_stages, n_classes, n_patterns, *, missing=0.0):
+    rows = rng.integers(0, n_classes, (n_patterns, n_stages)).astype(object)
+    rows[rng.random(rows.shape) < missing] = None
+    rows[:n_classes, 0] = range(n_classes)  # every class occurs
+    return rows.repeat(rng.integers(1, 9, n_patterns), axis=0)
 
 
 def directions(K):
@@ -38,7 +45,7 @@ def test_bounds_are_those_of_the_whole_programme(seed):
     wanted = list(directions(K))
     again = Bounded(log)
     np.testing.assert_allclose(
-        IdentifiedSet(law_of(log.rows, cascade), log.assumed()).maxima(np.array(wanted)),
+        IdentifiedSet(histogram_of(log.rows, cascade), log.assumed()).maxima(np.array(wanted)),
         [again.most(w) for w in wanted],
         atol=1e-8,
     )
@@ -46,7 +53,7 @@ def test_bounds_are_those_of_the_whole_programme(seed):
 
 def test_contradictions_are_named_and_nothing_else_is():
     rows = [[0, 0, 0]] * 6 + [[1, 1, 1]] * 2 + [[0, 1, 0]] * 2
-    law = law_of(rows, Cascade([0.1] * 3, names=["a", "b", "c"]))
+    law = histogram_of(rows, Cascade([0.1] * 3, names=["a", "b", "c"]))
     with pytest.raises(AssumptionError) as caught:
         IdentifiedSet(
             law,
@@ -62,7 +69,7 @@ def test_contradictions_are_named_and_nothing_else_is():
 
 def test_conditions_that_are_just_solvable_are_solved():
     """The order forces equality: Y^2 = 1 - Y^1 and Y^3 = Y^1."""
-    law = law_of([[0, 1, 0], [1, 0, 1]], Cascade([0.1] * 3))
+    law = histogram_of([[0, 1, 0], [1, 0, 1]], Cascade([0.1] * 3))
     for bounds in IdentifiedSet(law, [Ordered()]).error_rates:
         assert (bounds.low, bounds.high) == pytest.approx((0.5, 0.5), abs=1e-8)
 
@@ -71,7 +78,7 @@ def test_conditions_that_are_just_solvable_are_solved():
 def test_twenty_thousand_patterns_of_twelve_tests():
     rng = np.random.default_rng(0)
     _, outputs = draw(rng, 26_000, np.linspace(0.45, 0.15, 12), n_classes=10)
-    law = law_of(outputs, Cascade([0.01] * 12))
+    law = histogram_of(outputs, Cascade([0.01] * 12))
     assert len(law.codes) >= 20_000
     identified = IdentifiedSet(law, [Ordered(), ErrsWithin("test 12", 0.2)])
     differences = identified.largest_differences
@@ -90,13 +97,13 @@ def test_twenty_thousand_patterns_of_twelve_tests():
     ],
 )
 def test_assumptions_that_make_no_sense_are_refused(assumption, message):
-    law = law_of([[0, 1], [1, 1]], Cascade([0.1, 0.1]))
+    law = histogram_of([[0, 1], [1, 1]], Cascade([0.1, 0.1]))
     with pytest.raises(SettingError, match=message):
         IdentifiedSet(law, [assumption()])
 
 
 def test_a_contradiction_names_what_is_never_right():
-    law = law_of(np.array([["x", "x"], ["y", "x"], ["x", "y"], ["y", "y"]]), Cascade([1, 1]))
+    law = histogram_of(np.array([["x", "x"], ["y", "x"], ["x", "y"], ["y", "y"]]), Cascade([1, 1]))
     good = ErrsWithin("test 2", 0.3)
     IdentifiedSet(law, [good])
     with pytest.raises(AssumptionError, match=r"at once that .* and that 'x' is never the right"):

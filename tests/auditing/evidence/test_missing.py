@@ -1,11 +1,14 @@
 """Logs with holes: what is missing, and three readings of it."""
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import stopwise as sw
 from stopwise.auditing import MissingAtRandom
-from stopwise.auditing.advice import Certainty
+from stopwise.auditing.advice import Basis, Certainty, NextStep
 from stopwise.auditing.evidence.missing import missing_outputs
 from stopwise.auditing.evidence.verdict import Finding
 from stopwise.cascade import Cascade
@@ -61,13 +64,18 @@ def routed(seed=0, n_cases=8_000):
     return (first != second).mean(), log
 
 
-@pytest.mark.parametrize("assumptions", [[], [MissingAtRandom()]])
-def test_a_router_log_does_not_make_the_tests_that_it_doubts_look_bad(assumptions):
+def sent_on_where_two_differ():
     """The last test ran where the first two differ, and on a random twentieth."""
     rng = np.random.default_rng(11)
     labels, outputs = draw(rng, 20_000, [0.2, 0.08, 0.03])
     log = outputs.astype(object)
     log[(outputs[:, 0] == outputs[:, 1]) & (rng.random(20_000) > 0.05), 2] = None
+    return labels, outputs, log
+
+
+@pytest.mark.parametrize("assumptions", [[], [MissingAtRandom()]])
+def test_a_router_log_does_not_make_the_tests_that_it_doubts_look_bad(assumptions):
+    labels, outputs, log = sent_on_where_two_differ()
     errors = (outputs != labels[:, None]).mean(axis=0)
     for price in (0.135, 0.15, 0.16):
         report = sw.audit(log, Cascade([0, price, 0.2]), assumptions=assumptions)
@@ -76,6 +84,27 @@ def test_a_router_log_does_not_make_the_tests_that_it_doubts_look_bad(assumption
     cheap = sw.audit(log, Cascade([0, 0.06, 0.2]), assumptions=assumptions)
     assert cheap.advice.stage == 1
     assert (cheap.advice.certainty is Certainty.LIKELY) == bool(assumptions)
+
+
+@pytest.mark.parametrize(
+    ("price", "assumptions", "next_step"),
+    [
+        (0.2, [MissingAtRandom()], NextStep.LABEL),  # other cases show what is missing
+        (1.0, [], NextStep.LABEL),  # the test with gaps is too dear in any case
+        (0.2, [], NextStep.RUN_ALL_TESTS),
+    ],
+)
+def test_labels_are_asked_for_where_gaps_do_not_matter(price, assumptions, next_step):
+    labels, outputs, log = sent_on_where_two_differ()
+    cascade = Cascade([0, 0.15, price], names=["a", "b", "c"])
+    report = sw.audit(log, cascade, assumptions=assumptions)
+    assert (report.advice.certainty, report.advice.next_step) == (Certainty.GUESS, next_step)
+    if next_step is NextStep.LABEL:
+        differ = np.flatnonzero(outputs[:, 0] != outputs[:, 1])[:400]
+        told = pd.DataFrame(log, columns=cascade.names).assign(label=labels).iloc[differ]
+        report = sw.audit(log, cascade, assumptions=assumptions, labels=told)
+        assert (report.advice.stage, report.advice.certainty) == (0, Certainty.LIKELY)
+        assert report.advice.next_step in {NextStep.LABEL, NextStep.NOTHING}
 
 
 @pytest.mark.parametrize(("price", "stage"), [(0.06, 1), (0.09, 0), (0.13, 0)])
@@ -102,6 +131,40 @@ def test_a_router_log_is_no_proof_that_going_on_cannot_pay():
     adjusted = sw.audit(log, cascade, assumptions=[MissingAtRandom()])
     assert adjusted.facts.verdict.pairs[0].disagreement == pytest.approx(truth, abs=0.03)
     assert adjusted.facts.verdict.stage == 1
+
+
+def test_a_step_changes_what_the_bounds_allow():
+    """If gaps are random, the words and the chart leave out what the intervals exclude."""
+    truth, log = routed()
+    cascade = Cascade([1, 15], mistake_cost=100, names=["a", "b"])
+    report = sw.audit(log, cascade, assumptions=[MissingAtRandom()])
+    (step,), (pair,) = report.advice.steps, report.facts.verdict.pairs
+    assert truth in step.changed
+    assert step.changed.high == pair.interval.high < report.facts.missing.pairs[0].worst.high
+    assert f"to {1000 * step.changed.high:.0f} answers" in report.summary()
+    page = report.to_html()
+    assert max(map(float, re.findall(r"width:([\d.]+)%", page))) <= 100
+    report = sw.audit(log, Cascade([1, 95], 100, ["a", "b"]), assumptions=[MissingAtRandom()])
+    assert "certainly it cannot pay" in report.summary()
+    assert report.advice.steps[0].changed == report.facts.missing.pairs[0].worst
+
+
+def test_no_proof_depends_on_the_confidence():
+    """Intervals of gaps at random hold with some confidence, so what follows is likely at best."""
+    _, log = routed()
+    cascade = Cascade([1, 30], mistake_cost=100, names=["a", "b"])
+    found = set()
+    for confidence in (0.1, 0.5, 0.95, 0.999999):
+        report = sw.audit(log, cascade, assumptions=[MissingAtRandom()], confidence=confidence)
+        found.add((report.advice.basis, report.advice.certainty))
+        bands = report.advice.prices
+        sure = {band.high for band in bands if band.certainty is Certainty.PROVEN}
+        assert max(sure) == pytest.approx(30 / report.facts.missing.pairs[0].worst.high)
+        if report.advice.basis is Basis.GAPS:
+            text = report.summary()
+            assert f"with {100 * confidence:.6g} % confidence" in text
+            assert "certainly" not in text
+    assert found == {(Basis.GAPS, Certainty.LIKELY), (Basis.LAST_IS_BETTER, Certainty.GUESS)}
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,4 +1,4 @@
-"""The finding is what every disagreement inside the intervals would give."""
+"""The finding is what every disagreement inside the intervals would give; strong dominance."""
 
 import math
 from itertools import product
@@ -6,7 +6,8 @@ from itertools import product
 import numpy as np
 from hypothesis import given
 
-from stopwise.auditing.evidence.dominance import contradicts
+from stopwise.auditing.assumptions import LabelSpace
+from stopwise.auditing.evidence.dominance import contradicts, strong_dominance
 from stopwise.auditing.evidence.verdict import Finding, judge
 from stopwise.cascade import Cascade
 from stopwise.disagreement import sound_stage
@@ -54,3 +55,12 @@ def test_for_two_classes_what_contradicts_strong_dominance_are_the_flip_flops():
     for row in product((0, 1), repeat=5):
         assert contradicts(list(row), cascade, {0, 1}, False) == flip_flops(row)
         assert not contradicts(list(row), cascade, {0, 1}, True)
+
+
+def test_what_nothing_could_contradict_is_not_open():
+    two = histogram_of([[0, None]] * 9 + [[0, 1]] * 3, Cascade([0.1] * 2))
+    assert strong_dominance(two, LabelSpace(), alpha=0.05).n_open == 0
+    unseen = histogram_of([[0, 1, None]] * 9 + [[0, 1, 1]] * 3, Cascade([0.1] * 3))
+    assert strong_dominance(unseen, LabelSpace((), True), alpha=0.05).n_open == 0
+    many = histogram_of([[0] + [None] * 19, [1] * 20], Cascade([0.1] * 20))  # too many to try
+    assert strong_dominance(many, LabelSpace(), alpha=0.05).n_open == 1

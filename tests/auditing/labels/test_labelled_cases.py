@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from stopwise.auditing.assumptions import LabelSpace
 from stopwise.auditing.labels.labelled_cases import LabelledCases
 from stopwise.cascade import Cascade
 from stopwise.errors import LogError
@@ -97,6 +98,12 @@ def test_a_plan_of_a_router_counts_each_pattern_for_what_it_stands_for():
         )
         assert cases.estimate(0, 1) == pytest.approx(truth, abs=0.03)
         assert truth in cases.difference(0, 1, alpha=0.05)
+
+
+def test_under_a_label_that_no_test_gives_nobody_is_right():
+    log = histogram_of([[0, None, 1]] * 3 + [[1, 0, 0]], CASCADE)
+    cases = LabelledCases.of(log, [((0, None, 1), 7, 1)], space=LabelSpace(unseen=True))
+    assert cases.counts.sum(axis=0).tolist() == [0, 0, 0, 1]
 
 
 def test_more_labels_than_cases_are_refused():

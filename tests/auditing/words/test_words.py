@@ -9,7 +9,7 @@ import pytest
 import stopwise as sw
 from stopwise.auditing import ErrsWithin, MissingAtRandom
 from stopwise.auditing.advice import Basis, Certainty, NextStep, Payoff, WarningKind
-from stopwise.auditing.words import wording
+from stopwise.auditing.words import steps, wording
 from stopwise.auditing.words.main_sections import labels_value
 from tests.auditing.worlds import frame_of
 
@@ -23,8 +23,8 @@ JARGON = r"sound|dominan|minimax|flip|regret|ratio|margin|posterior|latent|nan\b
         (wording.BASIS, Basis),
         (wording.TITLE, NextStep),
         (wording.NEXT, NextStep),
-        (wording.STEP, Payoff),
-        (wording.SHORT_STEP, Payoff),
+        (steps.STEP, Payoff),
+        (steps.SHORT_STEP, Payoff),
         (wording.WARNING, WarningKind),
     ],
 )

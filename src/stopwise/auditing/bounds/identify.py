@@ -115,6 +115,7 @@ class Ground(Enum):
 
     LOG = "log"
     ASSUMED = "assumptions"
+    GAPS = "gaps at random"  # maybe with further assumptions
     LABELS = "labels"
     BOTH = "labels and assumptions"
 
@@ -123,14 +124,18 @@ def ground_of(
     stage: int,
     law: PatternTable,
     assumptions: Sequence[Assumption],
+    gap_bounds: Sequence[Assumption],
     label_bounds: Sequence[Assumption],
 ) -> Ground:
     """Return the weakest premises that prove ``stage`` best, given that all together do.
 
-    ``label_bounds`` is what labels say.
+    ``gap_bounds`` is what follows if gaps are random, ``label_bounds`` what labels say. Both hold
+    only with some confidence.
     """
     wider = [a for a in assumptions if a.allows_unseen]  # these prove nothing, so they always apply
     trials = {Ground.LOG: wider, Ground.ASSUMED: [*assumptions]}
+    if gap_bounds:
+        trials[Ground.GAPS] = [*assumptions, *gap_bounds]
     if not any(a.never_right for a in assumptions):  # else the bounds from labels rest on that too
         trials[Ground.LABELS] = [*wider, *label_bounds]
     for ground, conditions in trials.items():

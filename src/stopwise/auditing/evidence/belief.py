@@ -27,10 +27,12 @@ class Belief:
     Parameters
     ----------
     error_rates
-        How often each test is believed to err, hedged as in `stopwise.beliefs.stage_costs`; NaN
-        where nothing is believed; shape (K,).
+        How often each test is believed to err; NaN where nothing is believed; shape (K,).
+    hedged_rates
+        What decides in their place: hedged against shared errors as in
+        `stopwise.beliefs.stage_costs`; shape (K,).
     intervals
-        Limits for each of them if the model holds; 0 to 1 where they were not computed.
+        Limits for ``error_rates`` if the model holds; 0 to 1 where they were not computed.
     spreads
         Standard errors of the differences γ_i - γ_j over cases; shape (K, K).
     is_identified
@@ -38,7 +40,7 @@ class Belief:
     is_testable, is_refuted
         Whether some log could refute the model, and whether this one does.
     left_out
-        The same error rates with one test after the other left out, NaN for itself; empty with
+        The hedged rates with one test after the other left out, NaN for itself; empty with
         fewer than four tests, with labels, for large tables and where the model is refuted.
     dependent_tests
         The two tests that depend on each other most, where the model is refuted.
@@ -47,6 +49,7 @@ class Belief:
     """
 
     error_rates: FloatArray
+    hedged_rates: FloatArray
     intervals: tuple[Interval, ...]
     spreads: FloatArray
     is_identified: bool
@@ -80,15 +83,15 @@ def belief_of(
     model = LatentClasses.fit(answers, labels=cases) if table.n_classes <= MAX_CLASSES else None
     if model is None or not (model.is_identified or model.n_labels):
         nothing = read_only(np.full(K, math.nan))
-        return Belief(nothing, intervals, read_only(np.zeros((K, K))), False)
+        return Belief(nothing, nothing, intervals, read_only(np.zeros((K, K))), False)
     wrong, shares = _wrong(model, table), table.probabilities
     differ = disagreement[:, -1] if table.cascade.is_chain else np.full(K, math.nan)
     if len(table.codes) * table.n_classes <= MAX_SIZE and answers is table:
-        low, high = (hedged(limits, differ, model.n_labels) for limits in model.error_intervals.T)
-        intervals = tuple(map(Interval, low.tolist(), high.tolist()))
-    misfit = model.misfit
+        intervals = tuple(Interval(*limits) for limits in model.error_intervals.tolist())
+    misfit, rates = model.misfit, shares @ wrong
     return Belief(
-        error_rates=read_only(hedged(shares @ wrong, differ, model.n_labels)),
+        error_rates=read_only(rates),
+        hedged_rates=read_only(hedged(rates, differ, model.n_labels)),
         intervals=intervals,
         spreads=_spreads(wrong, shares, table.n_cases),
         is_identified=model.is_identified,

@@ -93,7 +93,7 @@ def judge(
     """
     cascade = table.cascade
     path = path_pairs(cascade)
-    sequence = BettingSequence(alpha / max(len(path), 1))
+    sequence = BettingSequence(alpha / len(path))
     pairs = {
         pair: _evidence(table, pair, float(disagreement[pair]), sequence, pair in adjustable)
         for pair in path

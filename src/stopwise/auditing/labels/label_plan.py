@@ -113,9 +113,6 @@ def _expected(histogram: PatternTable, groups: Sequence[PlanGroup]) -> list[Labe
     its favour.
     """
     cases = LabelledCases.of(histogram, [], by_agreement=True)
-    place: dict[Blocks, int] = {}
-    for row in histogram.codes.tolist():
-        place.setdefault(agreement(row, missing=MISSING), len(place))
     expected = []
     for right in (None, *range(histogram.n_stages)):
         counts = np.zeros(cases.counts.shape)
@@ -124,7 +121,7 @@ def _expected(histogram: PatternTable, groups: Sequence[PlanGroup]) -> list[Labe
             if right is not None and group.blocks[right] != MISSING:
                 answers = [group.blocks[right]]
             # A group may be several strata, from which a plan draws in proportion.
-            strata = np.flatnonzero(cases.types == place[group.blocks])
+            strata = np.flatnonzero((cases.blocks == group.blocks).all(axis=1))
             part = cases.sizes[strata] / cases.sizes[strata].sum()
             counts[strata[:, None], answers] = part[:, None] * group.n_labels / len(answers)
         expected.append(replace(cases, counts=counts))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,23 +15,13 @@ from stopwise.auditing.interval import Interval
 from stopwise.beliefs.completion import completed_shares
 from stopwise.cascade import TOLERANCE, BoolArray, Cascade, FloatArray, IntArray, read_only
 from stopwise.errors import LogError
-from stopwise.patterns import MISSING, Blocks, PatternTable, agreement
+from stopwise.patterns import MISSING, PatternTable, agreement_of_rows, row_numbers
 
 LabelledCase = tuple[Sequence[Hashable], Hashable, int]  # outputs, label, number of cases
 
+UNKNOWN = MISSING - 1  # the code of a value that no test gives
 UNEVEN = 1.5  # weights count as even while the largest square is at most this many mean squares
 BORROWED = 1.0  # how many labels the average of similar patterns is worth to each of them
-
-
-@dataclass
-class _Stratum:
-    """Cases whose labels are pooled: how many, with gaps filled, and what labels say of them."""
-
-    blocks: Blocks
-    n_cases: int = 0
-    completed: float = 0.0
-    outcomes: set[int] = field(default_factory=set)  # whose answer may be right, K for nobody's
-    counts: Counter[int] = field(default_factory=Counter)  # labels of each outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +33,24 @@ class LabelledCases:
     some value, or none.
     """
 
-    # Which tests are wrong in each stratum and outcome, NaN where one gave nothing: (S, O, K).
-    losses: FloatArray
+    blocks: IntArray  # which tests agree in each stratum, as `agreement` has it; shape (S, K)
     possible: BoolArray  # which outcomes a stratum has; shape (S, O)
     counts: IntArray | FloatArray  # the number of labels of each; shape (S, O)
-    shares: FloatArray  # the share of the log's cases in each stratum; shape (S,)
-    # The same if outputs are missing at random given those shown, for estimates; shape (S,).
-    completed: FloatArray
     sizes: IntArray  # the number of cases in each stratum; shape (S,)
-    types: IntArray  # strata with the same number here agree in the same way; shape (S,)
+    # The share of each stratum if outputs are missing at random given those shown; shape (S,).
+    completed: FloatArray
     cascade: Cascade  # the tests
+
+    @cached_property
+    def losses(self) -> FloatArray:
+        """Which tests are wrong in each stratum and outcome, NaN for a gap; shape (S, O, K)."""
+        blocks, outcomes = self.blocks[:, None, :], np.arange(self.counts.shape[1])[:, None]
+        return np.where(blocks == MISSING, math.nan, blocks != outcomes)
+
+    @property
+    def shares(self) -> FloatArray:
+        """The share of the log's cases in each stratum; shape (S,)."""
+        return np.asarray(self.sizes / self.sizes.sum())
 
     @property
     def n_labels(self) -> int:
@@ -84,60 +82,33 @@ class LabelledCases:
         Patterns that agree in the same way are one stratum only if each of their cases stands for
         equally many cases with gaps. Otherwise a label would count for the wrong share.
         """
-        code = {value: c for c, value in enumerate(histogram.classes)}
-        possible = set(space.possible(histogram.classes))
-        strata: dict[tuple[object, ...], _Stratum] = {}
-        stratum_of: dict[tuple[int, ...], _Stratum] = {}
-        rows, counts = histogram.codes.tolist(), histogram.weights.tolist()
-        for row, n, share in zip(rows, counts, completed_shares(histogram).tolist(), strict=True):
-            blocks = agreement(row, missing=MISSING)
-            pooled = (blocks, round(share / n * histogram.n_cases, 9))
-            stratum = strata.setdefault(pooled if by_agreement else tuple(row), _Stratum(blocks))
-            stratum.n_cases += n
-            stratum.completed += share
-            stratum.outcomes |= {row.index(y) for y in possible.intersection(row)}
-            if space.unseen or MISSING in row or possible.difference(row):
-                stratum.outcomes.add(len(row))
-            stratum_of[tuple(row)] = stratum
-        n_labels: Counter[tuple[int, ...]] = Counter()
-        for outputs, label, times in labels:
-            row = [MISSING if y is None else code.get(y, MISSING - 1) for y in outputs]
-            if all(y == MISSING for y in row):
-                continue  # such cases are not in the histogram either
-            if tuple(row) not in stratum_of:
-                raise LogError(
-                    f"a labelled case must be one of the log, got outputs {list(outputs)!r}"
-                )
-            right = code.get(label)
-            outcome = row.index(right) if right is not None and right in row else len(row)
-            stratum_of[tuple(row)].counts[outcome] += times
-            stratum_of[tuple(row)].outcomes.add(outcome)
-            n_labels[tuple(row)] += times
-        _check_numbers(n_labels, histogram)
-        return cls._arrays(list(strata.values()), histogram)
-
-    @classmethod
-    def _arrays(cls, strata: list[_Stratum], histogram: PatternTable) -> LabelledCases:
-        K = histogram.n_stages
-        blocks = np.array([stratum.blocks for stratum in strata])  # (S, K)
-        outcomes = np.arange(K + 1)
-        losses = (blocks[:, None, :] != outcomes[None, :, None]).astype(np.float64)
-        losses[np.broadcast_to((blocks == MISSING)[:, None, :], losses.shape)] = math.nan
-        possible = np.zeros((len(strata), K + 1), dtype=bool)
-        for s, stratum in enumerate(strata):
-            possible[s, list(stratum.outcomes)] = True
-        sizes = np.array([stratum.n_cases for stratum in strata])
-        number: dict[Blocks, int] = {}
-        types = [number.setdefault(stratum.blocks, len(number)) for stratum in strata]
+        rows, n_cases, K = histogram.codes, histogram.weights, histogram.n_stages
+        blocks = agreement_of_rows(rows, keep_gaps=True)
+        completed = completed_shares(histogram)
+        keys = np.arange(len(rows))
+        if by_agreement:
+            ratios = np.round(completed / n_cases * histogram.n_cases, 9)
+            _, ratio = np.unique(ratios, return_inverse=True)
+            keys = row_numbers(np.column_stack([blocks, ratio]))
+        _, first, stratum = np.unique(keys, return_index=True, return_inverse=True)
+        sizes = np.bincount(stratum, n_cases).astype(np.int64)
+        # Outcomes are numbered by the first test whose answer is right, K for nobody's.
+        possible = np.zeros((len(sizes), K + 1), dtype=bool)
+        may_be_right = space.possible(histogram.classes)
+        is_outcome = np.isin(rows, may_be_right) & (blocks == np.arange(K))
+        nobody = (is_outcome.sum(axis=1) < len(may_be_right)) | (rows == MISSING).any(axis=1)
+        np.logical_or.at(possible, stratum, np.column_stack([is_outcome, nobody | space.unseen]))
+        counts = np.zeros(possible.shape, dtype=np.int64)
+        for r, outcome, times in _outcomes(histogram, labels):
+            counts[stratum[r], outcome] += times
+            possible[stratum[r], outcome] = True
         return cls(
-            read_only(losses),
-            possible,
-            read_only(np.array([[s.counts[o] for o in range(K + 1)] for s in strata])),
-            read_only(sizes / histogram.n_cases),
-            read_only(np.array([stratum.completed for stratum in strata])),
-            read_only(sizes),
-            read_only(np.array(types, dtype=np.int64)),
-            histogram.cascade,
+            blocks=read_only(blocks[first]),
+            possible=read_only(possible),
+            counts=read_only(counts),
+            sizes=read_only(sizes),
+            completed=read_only(np.bincount(stratum, completed).astype(np.float64)),
+            cascade=histogram.cascade,
         )
 
     def estimate(self, i: int, j: int) -> float:
@@ -156,9 +127,10 @@ class LabelledCases:
         even = gain.sum(axis=1) / self.possible.sum(axis=1)
         pooled = (sums[differ].sum() + even) / (n[differ].sum() + 1)
         pooled = np.where(differ, np.clip(pooled, gain.min(axis=1), gain.max(axis=1)), 0.0)
-        by_type = np.zeros((int(self.types.max()) + 1, self.counts.shape[1]))
-        np.add.at(by_type, self.types, self.counts)
-        similar = by_type[self.types] * self.possible  # what is right there may never be right here
+        _, types = np.unique(row_numbers(self.blocks), return_inverse=True)
+        by_type = np.zeros((int(types.max()) + 1, self.counts.shape[1]))
+        np.add.at(by_type, types, self.counts)
+        similar = by_type[types] * self.possible  # what is right there may never be right here
         prior = ((similar * gain).sum(axis=1) + pooled) / (similar.sum(axis=1) + 1)
         mean = (sums + BORROWED * prior) / (n + BORROWED)
         mean[self.is_whole] = sums[self.is_whole] / n[self.is_whole]
@@ -209,14 +181,28 @@ class LabelledCases:
         return Interval(low - TOLERANCE, high + TOLERANCE)  # even exact values are rounded
 
 
-def _check_numbers(n_labels: Counter[tuple[int, ...]], histogram: PatternTable) -> None:
-    for row, n in zip(histogram.codes.tolist(), histogram.weights.tolist(), strict=True):
-        if n_labels[tuple(row)] > n:
-            outputs = [histogram.value(c) for c in row]
-            raise LogError(
-                f"a case must have one label, got {n_labels[tuple(row)]:,} labels for outputs "
-                f"{outputs!r}, which the log has {n:,} times"
-            )
+def _outcomes(
+    histogram: PatternTable, labels: Sequence[LabelledCase]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the pattern of labelled cases, their outcome and how many they are, or raise."""
+    place = {tuple(row): r for r, row in enumerate(histogram.codes.tolist())}
+    code = {None: MISSING, **{value: c for c, value in enumerate(histogram.classes)}}
+    n_labels = np.zeros(len(place), dtype=np.int64)
+    for outputs, label, times in labels:
+        row = tuple(code.get(y, UNKNOWN) for y in outputs)
+        if all(y == MISSING for y in row):
+            continue  # such cases are not in the histogram either
+        if row not in place:
+            raise LogError(f"a labelled case must be one of the log, got outputs {[*outputs]!r}")
+        right = code.get(label, UNKNOWN)
+        n_labels[place[row]] += times
+        yield place[row], row.index(right) if right in row else len(row), times
+    for r in np.flatnonzero(n_labels > histogram.weights):
+        values = [histogram.value(c) for c in histogram.codes[r].tolist()]
+        raise LogError(
+            f"a case must have one label, got {n_labels[r]:,} labels for outputs {values!r}, "
+            f"which the log has {histogram.weights[r]:,} times"
+        )
 
 
 def _mean_within(

@@ -10,7 +10,7 @@ from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.markup import paragraph, unbroken
 from stopwise.auditing.words.numbers import amount
 from stopwise.auditing.words.phrases import n_reference, name
-from stopwise.auditing.words.wording import short_step_words
+from stopwise.auditing.words.steps import short_step_words
 
 COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#8C6D46"),
@@ -34,7 +34,12 @@ def steps_chart(report: AuditReport) -> str:
     """Draw what each step changes, with its price as a tick: left of it nothing can pay."""
     steps, n = report.advice.steps, n_reference(report)
     ranges = [report.facts.verdict.pair(step.start, step.end).interval for step in steps]
-    most = max(*(r.high for r in ranges), *(s.price for s in steps), 1e-12)
+    most = max(
+        *(r.high for r in ranges),
+        *(s.changed.high for s in steps),
+        *(s.price for s in steps),
+        1e-12,
+    )
     rows = []
     for step, interval in zip(steps, ranges, strict=True):
         bars = [
@@ -58,7 +63,7 @@ def costs_chart(report: AuditReport) -> str:
     rates, limits = facts.belief.error_rates.tolist(), facts.belief.intervals
     has_rates = facts.belief.has_rates
     has_range = [has_rates and limit.width < 1 for limit in limits]
-    tops = (C + facts.belief.error_rates if has_rates else C).tolist()
+    tops = (facts.expected_costs if has_rates else C).tolist()
     tops += [float(C[k]) + limits[k].high for k in range(len(C)) if has_range[k]]
     most = max(*tops, 1e-12)
     rows = []
@@ -77,7 +82,11 @@ def costs_chart(report: AuditReport) -> str:
     note = "Fees only: what mistakes cost cannot be estimated without labels."
     if has_rates:
         note = "Fees are solid; mistakes, as estimated, are pale"
-        note += ", with a line for their range if the estimate holds." if any(has_range) else "."
+        if any(has_range):
+            note += ", with a line for their 95 % range if the tests err independently"
+        note += "."
+        if (facts.belief.hedged_rates != facts.belief.error_rates).any():
+            note += " To decide, we also allow for errors that early tests share."
     title = f"<h2>Cost per {n_reference(report):,} cases by stopping point</h2>"
     return title + paragraph(note, "small") + _rows(rows)
 

@@ -181,7 +181,7 @@ def _labels(report: AuditReport) -> Iterator[Section]:
 
 def _plan(report: AuditReport) -> Iterator[Section]:
     plan = report.facts.plan
-    if plan is None:
+    if plan is None or not plan.groups:
         return
     settles = "; ".join(
         f"{name(report, i)} or {name(report, j)} if their wrong answers differ from the price by "
