@@ -21,8 +21,7 @@ import numpy as np
 
 import stopwise as sw
 from benchmarks.bars import Bars, alternating, cpu_seconds, one_core
-from stopwise.auditing.bounds.identify import IdentifiedSet
-from stopwise.auditing.price_map import price_map
+from stopwise.auditing.price_map import PriceMap
 from stopwise.reading import open_log
 
 SMALL, LARGE = 5, 20
@@ -215,8 +214,8 @@ def whole_audits(bars: Bars, n: int) -> None:
     spent = cpu_seconds(lambda: sw.audit(holed, sw.Cascade([1.0] * 16, mistake_cost=50)))
     bars.at_most(f"audit of {n // 100:,} x 16, a fifth missing, s of CPU", spent, 5)
     wide = sw.Cascade(rng.random(30), mistake_cost=50)
-    differences = IdentifiedSet(open_log(columns(2_000, 30), wide).table()).largest_differences
-    spent = cpu_seconds(lambda: price_map(differences, differences, rng.random(30), wide))
+    facts = sw.audit(columns(2_000, 30), wide).facts
+    spent = cpu_seconds(lambda: PriceMap(facts).bands())
     bars.at_most("price map, K = 30, s of CPU", spent, 1)
 
 

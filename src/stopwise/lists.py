@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
 
 
 def comma_separated(text: str) -> list[str]:
@@ -16,3 +17,14 @@ def comma_separated(text: str) -> list[str]:
     """
     parts = next(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True), [])
     return [part.strip() for part in parts if part.strip()]
+
+
+def comma_joined(parts: Iterable[str]) -> str:
+    """Return a text of which `comma_separated` makes the same parts.
+
+    >>> comma_joined(["history", "all, again"])
+    'history,"all, again"'
+    """
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="").writerow(parts)
+    return text.getvalue()

@@ -46,16 +46,6 @@ def check_next(a, value, report):
         assert value == a.n_next
 
 
-def check_certainties(a, value, report):
-    """The band of the own price is as sure as the advice; what takes labels is likely."""
-    for certainty, band in zip(value, report["prices"], strict=True):
-        if band["low"] <= a.log.mistake_cost < band["high"]:
-            assert certainty == a.choice[1]
-        else:
-            assert (certainty == "proven") == band["is_proven"]
-            assert certainty != "guess" or not band["is_sure"]
-
-
 def check_saved(a, value, report):
     if value:
         best = min(rate + c for rate, c in zip(a.belief[0], a.C, strict=True))
@@ -179,12 +169,11 @@ EXPECTED = {  # each number by a second computation
 CHECKS = {  # what is no single number, or follows from the report itself
     "advice.n_next": check_next,
     "advice.stake": nearly(lambda a: min(a.label_value[0], max(a.regrets()[a.choice[0]], 0.0))),
-    "advice.price_certainties[]": check_certainties,
+    "advice.prices[]": check_bands,
     "advice.outlooks[].chance": nearly(lambda a: a.label_value[1]),
     "belief.per_case.saved": check_saved,
     "verdict.n_more": check_forecast,
     "verdict.pairs[].n_more": check_pair_forecasts,
-    "prices[]": check_bands,
     "planned_cases[].case": check_planned,
     "planned_cases[].outputs[]": check_planned,
     "planned_cases[].label": check_planned,

@@ -87,3 +87,11 @@ def test_settings_that_make_no_sense_are_refused(what):
     settings, message = BAD[what]
     with pytest.raises(InputError, match=message):
         sw.audit(log_of(50), **{"cascade": CASCADE, **settings})
+
+
+def test_what_labels_contradict_is_said_with_the_names_of_the_tests():
+    frame = log_of(300)
+    labels = frame.assign(label=frame.a)  # so the first test is never wrong
+    message = "at once that .*; and that by the labels, the error rate of 'a' is 0 to 0"
+    with pytest.raises(InputError, match=message):
+        sw.audit(frame, CASCADE, labels=labels, assumptions=[Ordered()])

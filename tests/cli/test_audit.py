@@ -2,8 +2,12 @@
 
 import json
 import os
+import re
+import shlex
+import sqlite3
 import subprocess
 import sys
+from html import unescape
 
 import pandas as pd
 import pytest
@@ -161,3 +165,38 @@ def test_names_with_commas_are_quoted(visits, run):
     )  # fmt: skip
     assert (code, err) == (0, "")
     assert json.loads(out)["cascade"]["names"] == ["small, v1", 'mid "q"', "all"]
+
+
+def test_the_command_on_the_page_repeats_what_was_given(visits, run, monkeypatch):
+    folder, frame, truth = visits
+    monkeypatch.chdir(folder)
+    (folder / "my logs").mkdir()
+    frame.rename(columns={"insulin": "insulin, again"}).to_csv("my logs/a.csv", index=False)
+    with sqlite3.connect("two.db") as con:
+        frame.to_sql("visits", con, index=False)
+        frame[:9].to_sql("others", con, index=False)
+    con.close()
+    labels = frame.assign(right=frame.visit.map(truth))[["visit", "right"]]
+    labels[frame.history != frame["all"]][:20].to_csv("known.csv", index=False)
+    some = 'select history, "insulin, again", "all" from log where visit < \'1500\''
+    prices = ["--costs", "6,16,24", "--mistake-cost", "200"]
+    tests = ["--tests", "history,insulin,all"]
+    assumed = ["--ordered", "--unseen-label", "--errs-at-most", "all=0.4", "--prevalence",
+               "yes=0.1:0.9", "--confidence", "0.9"]  # fmt: skip
+    for given in (
+        ["my logs/a.csv", "--query", some, *prices],
+        ["my logs/a.csv", "--id", "visit", *prices, *assumed],
+        ["two.db", "--table", "visits", *tests, *prices],
+        ["visits.csv", *tests, "--id", "visit", *prices, "--labels", "known.csv",
+         "--label-column", "right"],
+    ):  # fmt: skip
+        code, _, err = run(*given, "--out", "report.html")
+        assert (code, err) == (0, "")
+        text = (folder / "report.html").read_text(encoding="utf-8")
+        (command,) = re.findall(r"<code>(stopwise audit .*?)</code>", text)
+        command = shlex.split(unescape(re.sub("<[^>]*>", "", command)))
+        reports = [run(*call, "--json") for call in (given, command[2:])]
+        first, second = (json.loads(out) for _, out, _ in reports)
+        for key in ("cascade", "log", "assumptions", "confidence", "labels", "source"):
+            assert first[key] == second[key]
+        assert len(second["planned_cases"]) >= first["advice"]["n_next"] > 0

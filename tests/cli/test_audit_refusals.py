@@ -11,6 +11,14 @@ REFUSED = {
         ["--tests", "history,all", "--costs", "6,16,24"],
         "got 3 for 2 tests: history, all; --tests gives their columns\n",
     ),
+    "the id as a test": (
+        ["--tests", "history,visit", "--costs", "6,16", "--id", "visit"],
+        "tests must be columns other than the case id, got 'visit' as both",
+    ),
+    "an id as a test": (
+        ["--tests", "history,visit", "--costs", "6,16"],
+        "from test 'visit' and none of them from any other test: it looks like an id",
+    ),
     "a column of ids": (
         ["--tests", "visit,history,all", "--costs", "6,16"],
         "--tests gives their columns, and --id the column of case ids",
@@ -33,11 +41,24 @@ REFUSED = {
     "no such labels": (["--labels", "nowhere.csv"], "no such file"),
     "a negative plan": (["--plan-labels", "-3"], "--plan-labels must be a whole"),
     "a negative seed": (["--seed", "-1", "--plan-labels", "5"], "--seed must be a"),
+    "labels in another column": (
+        ["--id", "visit", "--labels", "diagnosis.csv"],
+        "got visit, Diagnosis (--label-column names another, in Python label_column)",
+    ),
+    "an empty plan": (["--plan-labels", 0], "--plan-labels must be a whole number >= 1, got 0"),
+    "a sheet of no plan": (["--plan-out", "x.csv"], "--plan-out must come with --plan-labels"),
+    "a seed of no plan": (["--seed", 0], "--seed must come with --plan-labels"),
+    "outputs of no plan": (["--show-outputs"], "--show-outputs must come with --plan-labels"),
+    "a column of no labels": (["--label-column", "x"], "--label-column must come with --labels"),
     "a spreadsheet as a sheet": (
         ["--plan-labels", "5", "--plan-out", "cases.xlsx"],
         "--plan-out must end in .csv (for spreadsheets), .json or .jsonl, got cases.xlsx",
     ),
     "bad SQL": (["--query", "selekt 1"], "cannot be read"),
+    "the name of the file in SQL": (
+        ["--query", "select * from visits"],
+        "query must select from the table log, which is visits.csv, got 'select * from visits'",
+    ),
     "no table": (["--table", "visits"], "is none"),
     # What would overwrite a file of the user.
     "the log": (
@@ -56,13 +77,29 @@ REFUSED = {
         ["--labels", "to-label.csv", "--plan-labels", 5],
         "--plan-out must be a file of its own, to-label.csv is --labels already",
     ),
-    "a plan that is filled in": (["--plan-labels", 5], "to-label.csv has 1: read it with --labels"),
+    "a plan that is filled in": (
+        ["--plan-labels", 5],
+        "to-label.csv, which is not an untouched label sheet: read labels with --labels",
+    ),
     "a plan that a spreadsheet saved": (
         ["--plan-labels", 5, "--plan-out", "saved.csv"],
-        "--plan-out must not overwrite labels, saved.csv has 1",
+        "--plan-out must not overwrite saved.csv, which is not an untouched label sheet",
+    ),
+    "a plan with another header": (
+        ["--plan-labels", 5, "--plan-out", "diagnosis.csv"],
+        "--plan-out must not overwrite diagnosis.csv",
+    ),
+    "a plan with notes": (
+        ["--plan-labels", 5, "--plan-out", "notes.csv"],
+        "--plan-out must not overwrite notes.csv",
+    ),
+    "annotations": (
+        ["--plan-labels", 5, "--plan-out", "done.json"],
+        "--plan-out must not overwrite done.json",
     ),
     # Numbers as people write them.
     "a currency": (["--mistake-cost", "$2,000"], "got '$2,000': write 2000, without signs"),
+    "currencies": (["--costs", "$6,16,$24"], "got '$6,16,$24': write 6,16,24, without signs"),
     "a decimal comma": (["--mistake-cost", "2.000,50"], "write 2000.5, without signs"),
     "percent": (["--errs-at-most", "all=2%"], "got 'all=2%': write 0.02 for 2%"),
     "confidence above 1": (["--confidence", "2"], "--confidence must lie in (0, 1), got 2\n"),
@@ -85,6 +122,9 @@ def test_what_cannot_be_is_one_line_and_changes_nothing(what, visits, run, monke
     monkeypatch.chdir(folder)
     (folder / "to-label.csv").write_text("case,history,insulin,all,label\n1,0,1,1,yes\n")
     (folder / "saved.csv").write_text("\ufeffcase;label\n1;yes\n2;\n", encoding="utf-8")
+    (folder / "diagnosis.csv").write_text("visit,Diagnosis\n500,yes\n")
+    (folder / "notes.csv").write_text("visit,label,notes\n500,,see file\n")
+    (folder / "done.json").write_text('[{"id": "500", "annotations": [], "label": null}]')
     (folder / "sub").mkdir()
     before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     arguments, message = REFUSED[what]
@@ -105,8 +145,8 @@ def test_a_file_of_a_folder_is_not_overwritten_and_an_empty_plan_is(visits, run,
     code, _, err = run("parts", *ARGUMENTS, "--plan-labels", 5, "--plan-out", "parts/1.csv")
     assert code == 2
     assert "parts/1.csv is a file of the log already" in err
-    for _ in range(2):
-        code, _, err = run("parts", *ARGUMENTS, "--plan-labels", 5, "--out", "report.html")
+    for sheet in ("to-label.csv", "to-label.json", "to-label.jsonl") * 2:
+        code, _, err = run("parts", *ARGUMENTS, "--plan-labels", 5, "--plan-out", sheet)
         assert (code, err) == (0, "")
 
 

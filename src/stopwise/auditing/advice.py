@@ -132,6 +132,19 @@ class LabelOutlook:
 
 
 @dataclass(frozen=True)
+class PriceBand:
+    """A range of prices of a mistake over which the advice is the same, and equally sure.
+
+    ``stage`` is ``None`` where there is no estimate.
+    """
+
+    low: float
+    high: float
+    stage: int | None
+    certainty: Certainty
+
+
+@dataclass(frozen=True)
 class AdviceWarning:
     """A warning: its kind, the tests and values it is about, and how many cases or what share."""
 
@@ -164,9 +177,8 @@ class Advice:
         What to know before acting on it, the gravest first.
     next_step, n_next
         What would make it surer, and how many labels or cases that takes.
-    price_certainties
-        How sure each band of `Facts.prices` is; the band of the user's price is as sure as the
-        advice.
+    prices
+        What would be advised at every price of a mistake.
     stake, outlooks
         What not knowing costs on average, in mistakes per case, and what more labels would do about
         it; see `stopwise.auditing.label_value`.
@@ -182,6 +194,6 @@ class Advice:
     warnings: tuple[AdviceWarning, ...]
     next_step: NextStep
     n_next: float = 0
-    price_certainties: tuple[Certainty, ...] = ()
+    prices: tuple[PriceBand, ...] = ()
     stake: float = 0.0
     outlooks: tuple[LabelOutlook, ...] = ()

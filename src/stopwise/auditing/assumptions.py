@@ -51,6 +51,10 @@ class Assumption:
         """Return the linear conditions that the assumption adds; none by default."""
         return []
 
+    def said_of(self, _names: Sequence[str]) -> str:
+        """Return it in words, with the names of the tests."""
+        return str(self)
+
     def __str__(self) -> str:
         return self.sentence
 
@@ -187,11 +191,12 @@ class RateBounds(Assumption):
         factors = {self.i: 1.0} if self.j is None else {self.i: 1.0, self.j: -1.0}
         return axes.between(factors, self.low, self.high)
 
-    def __str__(self) -> str:
-        less = "" if self.j is None else f" less that of test {self.j + 1}"
+    def said_of(self, names: Sequence[str]) -> str:
+        """Return it in words, with the names of the tests."""
+        less = "" if self.j is None else f" less that of {names[self.j]!r}"
         return (
-            f"{self.source}, the error rate of test {self.i + 1}{less} is "
-            f"{self.low:.4g} to {self.high:.4g}"
+            f"{self.source}, the error rate of {names[self.i]!r}{less} is "
+            f"{round(self.low, 9) + 0:.4g} to {round(self.high, 9) + 0:.4g}"
         )
 
 

@@ -26,7 +26,11 @@ def warnings_of(facts: Facts, stage: int, certainty: Certainty) -> tuple[AdviceW
 
 def _of_belief(facts: Facts, stage: int, certainty: Certainty) -> Iterator[AdviceWarning]:
     rivals = may_err_less(facts, stage, facts.possible_stages)
+    table = facts.table
+    enough = min(FEW, table.n_cases)  # cases that show two tests, for a share of them
     for test, share in outliers(facts, stage).items() if rivals else ():
+        if table.n_seen[test].min() < enough:
+            continue
         # Labels that make the advice likely have shown whether that test is alone right.
         if test == stage or certainty is Certainty.GUESS or not facts.has_telling_labels:
             yield AdviceWarning(WarningKind.OUTLIER, (test,), share=share)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-
-import numpy as np
 
 from stopwise.auditing.advice import (
     Advice,
@@ -18,31 +15,25 @@ from stopwise.auditing.advice import (
     break_even,
     corrected,
 )
-from stopwise.auditing.bounds.identify import Ground
-from stopwise.auditing.bounds.regrets import TINY, possible_stages
-from stopwise.auditing.caveats import FEW, may_err_less, outliers, warnings_of
+from stopwise.auditing.bounds.regrets import TINY
+from stopwise.auditing.caveats import warnings_of
+from stopwise.auditing.clear import gaps_decide
 from stopwise.auditing.evidence.verdict import Finding
-from stopwise.auditing.facts import Facts, guessed_errors
+from stopwise.auditing.facts import Facts
 from stopwise.auditing.interval import Interval
 from stopwise.auditing.label_value import label_value
-from stopwise.auditing.price_map import PriceBand
-from stopwise.cascade import Cascade, FloatArray
-from stopwise.disagreement import sound_stage
-from stopwise.patterns import PatternTable
+from stopwise.auditing.price_map import PriceMap
+from stopwise.cascade import FloatArray
 
 FIRST_LABELS = 20
-FAIR_CHANCE = 0.25  # ask for a number of labels that settle it with at least this chance
-LABELS_GROWTH = 4  # if labels do not settle it, ask for this many times as many
-# How much more every other stage must cost for a belief to be clear.
-GAP = 0.1  # of what the stage costs
-SURE_ERRORS = 3.0  # standard errors
-MODEL_DOUBT = 0.25  # of the cases in which the two disagree, if only the model favours the stage
-SUPPORTED_DOUBT = 0.1  # if disagreement or labels favour it too
+FAIR_CHANCE = 0.25  # ask for the fewest more labels that settle it with at least this chance
 
 
 def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
     """Decide what to advise; ``n_drawn`` cases of a plan are ready to be labelled."""
-    stage, certainty, basis = _choice(facts)
+    price_map = PriceMap(facts)
+    estimated, certainty = price_map.at(facts.cascade.mistake_cost)
+    stage, basis = _choice(facts, estimated)
     parents = facts.cascade.parents
     path = facts.cascade.paths[stage]
     others = [k for k in range(facts.cascade.n_stages) if k not in path]
@@ -68,127 +59,27 @@ def advise(facts: Facts, *, n_drawn: int = 0) -> Advice:
         warnings=warnings_of(facts, stage, certainty),
         next_step=next_step,
         n_next=n_next,
-        price_certainties=tuple(_certainty(facts, band, certainty) for band in facts.prices),
+        prices=price_map.bands(),
         stake=min(stake, at_risk),
         outlooks=outlooks,
     )
 
 
-def _choice(facts: Facts) -> tuple[int, Certainty, Basis]:
-    """Decide by what is proven, then by labels or the belief, then by disagreement alone."""
+def _choice(facts: Facts, stage: int | None) -> tuple[int, Basis]:
+    """Return the stage to advise and what that rests on, by disagreement if there is none yet."""
+    if stage is None:
+        sound = facts.verdict.stage
+        if facts.verdict.finding is Finding.SOUND and sound in facts.possible_stages:
+            return sound, Basis.DISAGREEMENT
+        return facts.minimax_stage, Basis.WORST_CASE
     if facts.ground is not None:
-        is_proven = facts.ground in {Ground.LOG, Ground.ASSUMED}
-        certainty = Certainty.PROVEN if is_proven else Certainty.LIKELY
-        return facts.minimax_stage, certainty, Basis(facts.ground.value)
-    possible = facts.possible_stages
-    guess = guessed_errors(facts.cascade, facts.belief, facts.estimated_disagreement)
-    total = guess + facts.cascade.cumulative_costs
-    if not np.isnan(total).any():
-        stage = min(possible, key=lambda k: float(total[k]))
-        if not facts.belief.has_rates:
-            return stage, Certainty.GUESS, Basis.LAST_IS_BETTER
-        believed = facts.belief.error_rates + facts.cascade.cumulative_costs
-        if believed[stage] > believed[list(possible)].min() + TINY:
-            return stage, Certainty.GUESS, Basis.HEDGED_BELIEF
-        certainty = Certainty.LIKELY if is_clear(facts, stage) else Certainty.GUESS
-        basis = Basis.BELIEF_AND_LABELS if facts.has_telling_labels else Basis.BELIEF
-        return stage, certainty, basis
-    sound = facts.verdict.stage
-    if facts.verdict.finding is Finding.SOUND and sound is not None and sound in possible:
-        return sound, Certainty.GUESS, Basis.DISAGREEMENT
-    return facts.minimax_stage, Certainty.GUESS, Basis.WORST_CASE
-
-
-def is_clear(facts: Facts, stage: int, *, price: float | None = None) -> bool:
-    """Whether the belief says clearly that ``stage`` is cheapest, at a price of a mistake.
-
-    The model must not be refuted, no estimate may be outside its bounds, and missing outputs must
-    not decide unless they are assumed to be random. Every other stage that may be best must cost
-    clearly more, by the rates of the model and by the hedged ones: by a share, by three standard
-    errors, and even if the model is wrong in a share of the cases in which the two disagree. That
-    share is larger if only the model favours ``stage``; then the log must also have been able to
-    refute the model. Unless labels alone favour ``stage``, outputs must identify the error rates,
-    no test in question may disagree with all others, and with four tests or more no stage may be
-    cheaper if a single test is left out. See
-    docs/decisions.md.
-    """
-    belief, cascade = facts.belief, facts.cascade
-    if price is not None:
-        cascade = Cascade(cascade.prices, price, cascade.names, cascade.parents)
-    C = cascade.cumulative_costs
-    others = [k for k in possible_stages(facts.largest_differences, C) if k != stage]
-    if belief.is_refuted or facts.table.n_cases < FEW or not others:
-        return False
-    if _gaps_decide(facts, stage, others) and not any(a.gaps_are_random for a in facts.assumptions):
-        return False
-    vote = _vote_of_labels(facts, stage, others, C)
-    if vote < 0 or not (vote or (belief.is_identified and _is_related(facts.table, stage))):
-        return False
-    rivals = may_err_less(facts, stage, others)
-    in_question = {stage, *rivals} if rivals and not vote else set()
-    if in_question & outliers(facts, stage).keys():
-        return False
-    low, high = np.array([(bound.low, bound.high) for bound in facts.error_bounds]).T
-    if ((belief.error_rates < low - TINY) | (belief.error_rates > high + TINY)).any():
-        return False
-    p = facts.estimated_disagreement
-    sound = facts.verdict.stage if price is None else sound_stage(p, cascade)
-    is_supported = sound == stage or vote > 0
-    doubt = SUPPORTED_DOUBT if is_supported else MODEL_DOUBT
-    least = np.maximum(
-        doubt * np.nan_to_num(p[stage], nan=1.0), SURE_ERRORS * belief.spreads[stage]
-    )
-    for total in (belief.error_rates + C, belief.hedged_rates + C):
-        margin = np.maximum(least, GAP * total[stage])
-        if not (total - total[stage] >= margin)[others].all():
-            return False
-    if any((rates + C < rates[stage] + C[stage])[others].any() for rates in belief.left_out):
-        return False
-    return is_supported or (belief.is_testable and bool(belief.left_out))
-
-
-def _vote_of_labels(facts: Facts, stage: int, others: Sequence[int], C: FloatArray) -> int:
-    """Return whether labels alone favour ``stage`` (1), another stage (-1) or neither (0).
-
-    What counts is the point halfway from the estimate to the limit of its interval.
-    """
-    if facts.labels is None:
-        return 0
-    extra_cost, labels = C[others] - C[stage], facts.labels
-    middle, low, high = (x[others, stage] for x in (labels.estimates, labels.low, labels.high))
-    if ((middle + low) / 2 + extra_cost > 0).all():
-        return 1
-    return -1 if ((middle + high) / 2 + extra_cost < 0).any() else 0
-
-
-def _is_related(table: PatternTable, stage: int) -> bool:
-    """Whether a test agrees with some other test clearly more often than by chance."""
-    for other in range(table.n_stages):
-        both = table.shown[:, stage] & table.shown[:, other]
-        n = float(table.weights[both].sum())
-        if other == stage or not n:
-            continue
-        shares = [
-            np.bincount(table.codes[both, k], table.weights[both], table.n_classes) / n
-            for k in (stage, other)
-        ]
-        chance = float(1 - shares[0] @ shares[1])
-        spread = math.sqrt(chance * (1 - chance) / n)
-        if table.disagreement[stage, other] < chance - SURE_ERRORS * spread:
-            return True
-    return False
-
-
-def _certainty(facts: Facts, band: PriceBand, of_advice: Certainty) -> Certainty:
-    """Return how sure a band is: as the advice at the user's price, else judged in its middle."""
-    if band.low <= facts.cascade.mistake_cost < band.high:
-        return of_advice
-    if band.is_sure:
-        return Certainty.PROVEN if band.is_proven else Certainty.LIKELY
-    stage, middle = band.stage, math.sqrt(band.low * band.high)
-    if facts.belief.has_rates and stage is not None and is_clear(facts, stage, price=middle):
-        return Certainty.LIKELY
-    return Certainty.GUESS
+        return stage, Basis(facts.ground.value)
+    if not facts.belief.has_rates:
+        return stage, Basis.LAST_IS_BETTER
+    believed = facts.belief.error_rates + facts.cascade.cumulative_costs
+    if believed[stage] > believed[list(facts.possible_stages)].min() + TINY:
+        return stage, Basis.HEDGED_BELIEF
+    return stage, Basis.BELIEF_AND_LABELS if facts.has_telling_labels else Basis.BELIEF
 
 
 def _step(facts: Facts, start: int, end: int) -> Step:
@@ -241,7 +132,7 @@ def _next(
         return (NextStep.MORE_CASES, n_more) if 0 < n_more < math.inf else (NextStep.NOTHING, 0)
     is_shown = facts.ground is not None
     others = [k for k in facts.possible_stages if k != stage]
-    if _gaps_decide(facts, stage, others) and not is_shown:
+    if gaps_decide(facts, stage, others) and not is_shown:
         return NextStep.RUN_ALL_TESTS, 0
     if n_drawn:
         return NextStep.LABEL_PLAN, n_drawn
@@ -249,31 +140,6 @@ def _next(
         return NextStep.NOTHING, 0
     if facts.n_disputed <= facts.n_disputed_labelled:
         return NextStep.NO_HELP, 0
-    if facts.labels is not None:
-        n = max(FIRST_LABELS, LABELS_GROWTH * facts.labels.n_labels)
-    else:  # the fewest that may well settle it
-        fair = (o.n_labels for o in outlooks if o.chance >= FAIR_CHANCE)
-        n = next(fair, outlooks[-1].n_labels if outlooks else FIRST_LABELS)
-    return NextStep.LABEL, min(n, facts.n_disputed)
-
-
-def _gaps_decide(facts: Facts, stage: int, others: Sequence[int]) -> bool:
-    """Whether missing outputs leave more open about ``others`` than labels could settle.
-
-    Labels settle where they are seen to differ from ``stage``. If gaps are random, cases that show
-    the same fill them, and only those that nothing fills are open.
-    """
-    if facts.missing is None or not others:
-        return False
-    n, ranges = facts.table.n_cases, {}
-    adjusted = {(p.shallow, p.deep) for p in facts.verdict.pairs if p.is_adjusted}
-    for pair in facts.missing.pairs:
-        if (pair.shallow, pair.deep) in adjusted:
-            ranges[frozenset((pair.shallow, pair.deep))] = pair.adjusted_range
-    settled, left_open = [], []
-    for k in others:
-        differ, seen = facts.table.n_disagreed[stage, k] / n, facts.table.n_seen[stage, k] / n
-        shares = ranges.get(frozenset((stage, k)), Interval(differ, differ + 1 - seen))
-        settled.append(shares.low)
-        left_open.append(shares.width)
-    return max(left_open) > max(settled)
+    fair = (o.n_labels for o in outlooks if o.chance >= FAIR_CHANCE)
+    n_more = next(fair, outlooks[-1].n_labels if outlooks else FIRST_LABELS)
+    return NextStep.LABEL, min(facts.n_disputed_labelled + n_more, facts.n_disputed)

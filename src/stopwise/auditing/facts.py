@@ -23,7 +23,6 @@ from stopwise.auditing.labels.label_evidence import LabelEvidence, label_evidenc
 from stopwise.auditing.labels.label_plan import LabelPlan, disputed, plan_labels
 from stopwise.auditing.labels.labelled_cases import LabelledCase, LabelledCases
 from stopwise.auditing.labels.skipped import is_drawn_by_agreement, skipped_by_truth
-from stopwise.auditing.price_map import PriceBand, price_map
 from stopwise.auditing.rules import Choice, choices
 from stopwise.cascade import Cascade, FloatArray
 from stopwise.patterns import PatternTable
@@ -56,8 +55,6 @@ class Facts:
         For each pair the largest γ_i - γ_j that is possible; shape (K, K).
     proven_differences
         The same without labels and without intervals of gaps at random: what holds with certainty.
-    prices
-        Which stage is surely best, or looks best, at every price of a mistake.
     choices
         What each rule would choose.
     belief
@@ -90,7 +87,6 @@ class Facts:
     error_bounds: tuple[Interval, ...]
     largest_differences: FloatArray
     proven_differences: FloatArray
-    prices: tuple[PriceBand, ...]
     choices: tuple[Choice, ...]
     belief: Belief
     missing: MissingOutputs | None = None
@@ -214,9 +210,6 @@ def facts_of(
         error_bounds=identified_set.error_rates,
         largest_differences=differences,
         proven_differences=proven_differences,
-        prices=price_map(
-            differences, proven_differences, guessed_errors(cascade, belief, estimated), cascade
-        ),
         choices=choices(disagreement, belief.error_rates, regrets, cascade),
         belief=belief,
         missing=gaps,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from stopwise.auditing.assumptions import Assumption, LabelSpace
@@ -11,7 +12,7 @@ from stopwise.auditing.decide import advise
 from stopwise.auditing.facts import facts_of
 from stopwise.auditing.labels.label_files import read_labels
 from stopwise.auditing.labels.label_plan import PlannedCase, draw_cases
-from stopwise.auditing.report import AuditReport
+from stopwise.auditing.report import AuditInputs, AuditReport
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.errors import LogError, SettingError
@@ -83,14 +84,22 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     assumptions = _check_settings(cascade, confidence, assumptions)
     n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
     seed = whole_number("seed", seed, SettingError, least=0)
-    reader, name, id_column = None, "a pattern table", None
+    reader, name, inputs = None, "a pattern table", AuditInputs()
     if isinstance(log, PatternCounts):
         log = log.to_table()
     if isinstance(log, PatternTable):
         patterns = log.priced(cascade)
     else:
         reader = open_log(log, cascade, tests=tests, table=table, query=query, case_id=case_id)
-        patterns, name, id_column = reader.table(), reader.name, reader.case_id
+        patterns, name = reader.table(), reader.name
+        inputs = AuditInputs(
+            reader.path,
+            reader.selected,
+            reader.columns,
+            reader.case_id,
+            str(labels) if isinstance(labels, (str, Path)) else None,
+            label_column,
+        )
     check_log(patterns)
     needs_values = labels is not None or any(a.values or a.never_right for a in assumptions)
     if patterns.agreement_only and needs_values:
@@ -114,7 +123,7 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
         labels_by_id = {} if known_labels is None else known_labels.by_id
         cases = draw_cases(reader, facts.plan, show=show, labels=labels_by_id, seed=seed)
     advice = advise(facts, n_drawn=sum(case.label is None for case in cases))
-    return AuditReport(name, facts, advice, cases, id_column)
+    return AuditReport(name, facts, advice, cases, inputs)
 
 
 def _check_settings(cascade: Any, confidence: Any, assumptions: Any) -> tuple[Assumption, ...]:

@@ -1,87 +1,107 @@
-"""Over all prices of a mistake: where a stage is best for sure, and which one looks best."""
+"""What would be advised at every price of a mistake, and how surely."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from stopwise.auditing.bounds.regrets import TINY, may_be_best, worst_regrets
-from stopwise.cascade import BoolArray, Cascade, FloatArray, IntArray
+from stopwise.auditing.advice import Certainty, PriceBand
+from stopwise.auditing.bounds.regrets import (
+    TINY,
+    minimax_stage,
+    possible_stages,
+    worst_regrets,
+)
+from stopwise.auditing.clear import ClearRule, shown_disagreement
+from stopwise.auditing.facts import Facts, guessed_errors
+from stopwise.cascade import FloatArray
 
 MARGIN = 3.0  # how far the map goes beyond the last change
-REACH = 1e4  # and how far at most beyond the user's price
 SAME = 1e-12  # prices closer than this are one
+NEAR = 1e-6  # an edge that is closer than this to the user's price may be at that price
 
 
-@dataclass(frozen=True)
-class PriceBand:
-    """A range of prices of a mistake over which the same stage is, or looks, cheapest.
+class PriceMap:
+    """The stage to stop at and how sure that is, as a function of the price of a mistake.
 
-    ``is_sure`` says that no other stage can be cheaper given the log, the assumptions and the
-    labels, ``is_proven`` that this needs no intervals, from labels or from gaps at random.
-    Elsewhere ``stage`` is the one of least expected cost among those that may be best, ``None``
-    where there is no estimate.
+    A stage is sure if no other can be cheaper given the log, the assumptions and the labels, and
+    proven if that needs no intervals, from labels or from gaps at random. Elsewhere it is the one
+    of least expected cost among those that may be best, likely if that is clear. Everything that
+    decides is a line in 1 / price, so the prices at which something changes are known, and it is
+    the same between two of them.
     """
 
-    low: float
-    high: float
-    stage: int | None
-    is_sure: bool
-    is_proven: bool
+    def __init__(self, facts: Facts) -> None:
+        self._facts, self._own = facts, facts.cascade.mistake_cost
+        self._total_prices = facts.cascade.cumulative_costs * self._own
+        self._estimates = guessed_errors(facts.cascade, facts.belief, facts.estimated_disagreement)
+        self._rules: dict[int, ClearRule] = {}
 
+    def at(self, price: float) -> tuple[int | None, Certainty]:
+        """Return the stage and how sure it is; no stage where nothing estimates error rates."""
+        facts, costs = self._facts, self._total_prices / price
+        regrets = worst_regrets(facts.largest_differences, costs)
+        if regrets.min() <= TINY:
+            stage = minimax_stage(regrets)
+            is_proven = worst_regrets(facts.proven_differences, costs)[stage] <= TINY
+            return stage, Certainty.PROVEN if is_proven else Certainty.LIKELY
+        if np.isnan(self._estimates).any():
+            return None, Certainty.GUESS
+        expected = self._estimates + costs
+        possible = possible_stages(facts.largest_differences, costs)
+        stage = min(possible, key=lambda k: float(expected[k]))
+        is_clear = facts.belief.has_rates and self._rule(stage).holds(price)
+        return stage, Certainty.LIKELY if is_clear else Certainty.GUESS
 
-def price_map(
-    differences: FloatArray, proven: FloatArray, estimates: FloatArray, cascade: Cascade
-) -> tuple[PriceBand, ...]:
-    """Return the bands of prices in order; the price of ``cascade`` is always among them.
-
-    ``differences`` are the largest γ_i - γ_j, (K, K), ``proven`` the same with certainty,
-    ``estimates`` error rates up to a common constant, or NaN, (K,).
-    """
-    total_prices, own = cascade.cumulative_costs * cascade.mistake_cost, cascade.mistake_cost
-    turns = _turns([differences, proven, estimates[:, None] - estimates[None, :]], total_prices)
-    turns = turns[(turns > own / REACH) & (turns < own * REACH)]
-    low, high = min([*turns, own]) / MARGIN, max([*turns, own]) * MARGIN
-    edges = np.concatenate([[low], turns, [high]])
-    middles = np.sqrt(edges[:-1] * edges[1:])
-    stages, sure = _at(middles, differences, estimates, total_prices)
-    _, is_proven = _at(middles, proven, estimates, total_prices)
-    values = np.stack([stages, sure, is_proven])
-    changes = np.flatnonzero((values[:, 1:] != values[:, :-1]).any(axis=0)) + 1
-    starts = [0, *changes.tolist()]
-    return tuple(
-        PriceBand(
-            float(edges[start]),
-            float(edges[end]),
-            None if stages[start] < 0 else int(stages[start]),
-            bool(sure[start]),
-            bool(is_proven[start]),
+    def bands(self) -> tuple[PriceBand, ...]:
+        """Return ranges of prices with the same advice, in order; the user's price is in one."""
+        edges = self._edges()
+        values = [self.at(middle) for middle in _middles(edges)]
+        changes = [k for k, (left, right) in enumerate(pairwise(values)) if left != right]
+        inner = edges[changes].tolist()
+        low, high = min([*inner, self._own]) / MARGIN, max([*inner, self._own]) * MARGIN
+        firsts = [values[0], *(values[k + 1] for k in changes)]
+        return tuple(
+            PriceBand(*ends, *value)
+            for ends, value in zip(pairwise([low, *inner, high]), firsts, strict=True)
         )
-        for start, end in zip(starts, [*starts[1:], len(stages)], strict=True)
-    )
+
+    def _edges(self) -> FloatArray:
+        """Return the prices at which something that decides may change, and the user's price.
+
+        That one lies alone between two edges: what holds at an edge itself is decided there.
+        """
+        facts, gains = self._facts, self._estimates[:, None] - self._estimates[None, :]
+        pairs = (facts.largest_differences, facts.proven_differences, gains)
+        turns = [self._pair_turns(d) for d in (*pairs, shown_disagreement(facts))]
+        edges = self._around_own(turns)
+        stages = [self.at(middle)[0] for middle in _middles(edges)]
+        for (low, high), stage in zip(pairwise([0.0, *edges, np.inf]), stages, strict=True):
+            more = np.empty(0) if stage is None else self._rule(stage).turns
+            turns.append(more[(more > low) & (more < high)])
+        return self._around_own(turns)
+
+    def _around_own(self, turns: list[FloatArray]) -> FloatArray:
+        """Return prices in order, without those that differ by rounding only."""
+        near = self._own * np.array([1 - NEAR, 1 + NEAR])
+        prices = np.unique(np.concatenate([*turns, near]))
+        prices = prices[np.isfinite(prices) & (prices > 0)]
+        prices = prices[(prices <= near[0]) | (prices >= near[1])]
+        is_new = np.append(True, prices[1:] > prices[:-1] * (1 + SAME))
+        return np.asarray(prices[is_new])
+
+    def _pair_turns(self, differences: FloatArray) -> FloatArray:
+        """Return the prices at which D_ij + (c_i - c_j) / price changes its sign."""
+        savings = self._total_prices[None, :] - self._total_prices[:, None]
+        is_some = np.abs(differences) > TINY  # what is left by rounding turns nothing
+        return np.asarray(savings[is_some] / differences[is_some])
+
+    def _rule(self, stage: int) -> ClearRule:
+        return self._rules.setdefault(stage, ClearRule(self._facts, stage))
 
 
-def _turns(differences: list[FloatArray], total_prices: FloatArray) -> FloatArray:
-    """Return the prices at which D_ij + (c_i - c_j) / price changes its sign for some D."""
-    savings = total_prices[None, :] - total_prices[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        turns = savings / np.stack(differences)
-    turns = np.unique(turns[np.isfinite(turns) & (turns > 0)])
-    is_new = np.ones(len(turns), dtype=bool)
-    is_new[1:] = turns[1:] > turns[:-1] * (1 + SAME)
-    return np.asarray(turns[is_new])
-
-
-def _at(
-    prices: FloatArray, differences: FloatArray, estimates: FloatArray, total_prices: FloatArray
-) -> tuple[IntArray, BoolArray]:
-    """Return for each price the stage, -1 for none, and whether it is surely cheapest."""
-    C = total_prices / prices[:, None]
-    is_best = worst_regrets(differences, C) <= TINY
-    expected = np.where(
-        may_be_best(differences, C), np.nan_to_num(estimates, nan=np.inf) + C, np.inf
-    )
-    guess = np.where(np.isfinite(expected).any(axis=1), expected.argmin(axis=1), -1)
-    sure = np.asarray(is_best.any(axis=1))
-    return np.where(sure, is_best.argmax(axis=1), guess), sure
+def _middles(edges: FloatArray) -> list[float]:
+    """Return a price before, between and beyond all edges."""
+    middles = np.sqrt(edges[:-1] * edges[1:]).tolist()
+    return [float(edges[0]) / MARGIN, *middles, float(edges[-1]) * MARGIN]

@@ -16,6 +16,18 @@ from stopwise.files import write_text
 VERSION = 2
 
 
+@dataclass(frozen=True)
+class AuditInputs:
+    """What an audit was given, as far as a command can repeat it."""
+
+    path: str | None = None  # of the log
+    selected: tuple[str, str] | None = None  # its table or query
+    tests: tuple[str, ...] = ()  # the columns
+    case_id: str | None = None
+    labels: str | None = None  # the path
+    label_column: str = "label"
+
+
 @dataclass(frozen=True, eq=False)
 class AuditReport:
     """The report of an audit.
@@ -30,15 +42,15 @@ class AuditReport:
         What to do, how sure that is, and what next: kinds and numbers.
     planned_cases
         The cases to label, shuffled, where that was asked for.
-    case_id
-        The column with the id of each case, if one was named.
+    inputs
+        The files and columns that were given.
     """
 
     source: str
     facts: Facts
     advice: Advice
     planned_cases: tuple[PlannedCase, ...] = ()
-    case_id: str | None = None
+    inputs: AuditInputs = AuditInputs()
 
     @property
     def cascade(self) -> Cascade:

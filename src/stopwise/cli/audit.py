@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
@@ -16,9 +17,8 @@ import typer
 from stopwise.auditing import assumptions as assume
 from stopwise.auditing.labels.label_files import CASE
 from stopwise.auditing.labels.sheet import (
-    JSON,
     LABEL,
-    read_jsonl,
+    is_untouched,
     sheet_csv,
     sheet_json,
     sheet_jsonl,
@@ -36,6 +36,7 @@ from stopwise.progress import Progress
 from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
 
+SHEET = Path("to-label.csv")
 PAGES = {".html", ".htm", ""}
 SHEETS = {".csv": sheet_csv, ".json": sheet_json, ".jsonl": sheet_jsonl}
 COSTS = "It is the extra cost of each test, one number per test"
@@ -109,23 +110,25 @@ def audit(
         ),
     ] = None,
     label_column: Annotated[
-        str, _labels(help="The column with the right answer (default: label).")
-    ] = "label",
+        str, _labels(help="The column of --labels with the right answer (default: label).")
+    ] = "",
     plan_labels: Annotated[
-        int, _labels(help="Choose this many cases to label; those with --labels count.")
-    ] = 0,
+        int | None, _labels(help="Choose this many cases to label; those with --labels count.")
+    ] = None,
     plan_out: Annotated[
-        Path,
+        Path | None,
         _labels(
             help="The file for the cases to label, .csv, .json or .jsonl (default: to-label.csv)."
         ),
-    ] = Path("to-label.csv"),
+    ] = None,
     show: Annotated[str, _labels(help="Columns to show to the labeller, as in text,age.")] = "",
     show_outputs: Annotated[
         bool,
         _labels("--show-outputs", help="Also show the outputs; they may bias the labeller."),
     ] = False,
-    seed: Annotated[int, _labels(help="The random seed for drawing the cases to label.")] = 0,
+    seed: Annotated[
+        int | None, _labels(help="The random seed for drawing the cases to label (default: 0).")
+    ] = None,
     confidence: Annotated[
         str, _result(help="The confidence level of all intervals (default: 0.95).")
     ] = "0.95",
@@ -145,12 +148,17 @@ def audit(
     stopwise audit visits.csv --costs 6,16,24 --mistake-cost 1000 --ordered --plan-labels 50
     """
     _check_prices(costs, mistake_cost)
-    whole_number("--plan-labels", plan_labels, SettingError, least=0)
-    whole_number("--seed", seed, SettingError, least=0)
+    for_plan = {"--plan-out": plan_out, "--seed": seed, "--show-outputs": show_outputs or None}
+    _check_company("--plan-labels", plan_labels, for_plan)
+    _check_company("--labels", labels, {"--label-column": label_column or None})
+    plan_out = plan_out or SHEET
+    if plan_labels is not None:
+        whole_number("--plan-labels", plan_labels, SettingError, least=1)
+        whole_number("--seed", seed or 0, SettingError, least=0)
     targets = {"--out": out, "--plan-out": plan_out if plan_labels else None}
     _check_targets({option: path for option, path in targets.items() if path}, log, labels)
     if plan_labels:
-        _check_old_sheet(plan_out, label_column)
+        _check_old_sheet(plan_out)
     with Progress(None, visible(f"auditing {Path(log).name}")):
         open_source = partial(
             open_log, log, table=table or None, query=query or None, case_id=case_id or None
@@ -174,11 +182,11 @@ def audit(
             Cascade(_costs(costs, names, cumulative_costs), price, names),
             assumptions=assumptions,
             labels=labels,
-            label_column=label_column,
-            n_planned=plan_labels,
+            label_column=label_column or LABEL,
+            n_planned=plan_labels or 0,
             show=columns if plan_labels else (),
             confidence=share("--confidence", confidence),
-            seed=seed,
+            seed=seed or 0,
         )
         texts = {out: report.to_html()} if out is not None else {}
         if report.facts.plan is not None:
@@ -192,6 +200,13 @@ def audit(
         say(f"Written: {', '.join(map(str, texts))}")
     if out is None and not as_json and not details:
         say("More: --out report.html writes a page with charts, --details prints all numbers.")
+
+
+def _check_company(option: str, value: object, others: Mapping[str, object]) -> None:
+    """Refuse options that would be ignored because another one is missing."""
+    for other, given in others.items():
+        if value is None and given is not None:
+            raise SettingError(f"{other} must come with {option}, which is missing")
 
 
 def _check_prices(costs: str, mistake_cost: str) -> None:
@@ -275,18 +290,10 @@ def _check_targets(targets: dict[str, Path], log: str, labels: Path | None) -> N
             raise InputError(f"{option} must be a file of its own, {path} is {owner} already")
 
 
-def _check_old_sheet(path: Path, label_column: str) -> None:
-    """Refuse to write a sheet over one that somebody has filled in."""
-    if not path.is_file() or not path.stat().st_size:
-        return
-    if path.suffix in JSON:
-        n_labels = read_jsonl(path, label_column, "id").num_rows
-    else:
-        sheet = open_log(path)
-        names = [name for name in sheet.columns if name in {LABEL, label_column}]
-        n_labels = sum(any(row) for row in open_log(sheet, tests=names).rows()) if names else 0
-    if n_labels:
+def _check_old_sheet(path: Path) -> None:
+    """Refuse to write a sheet over anything but a sheet that nobody has filled in."""
+    if path.is_file() and path.stat().st_size and not is_untouched(path):
         raise InputError(
-            f"--plan-out must not overwrite labels, {path} has {n_labels}: read it with --labels "
-            "and give the new sheet another name; the labels are copied into it"
+            f"--plan-out must not overwrite {path}, which is not an untouched label sheet: read "
+            "labels with --labels, and give the new sheet another name; labels are copied into it"
         )

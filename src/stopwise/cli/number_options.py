@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 
 from stopwise.errors import SettingError
@@ -20,8 +21,11 @@ FORMS = {
 MONEY = {"--costs", "--mistake-cost"}
 
 
-def number(option: str, part: str, text: str = "") -> float:
-    """Return the number in a ``part`` of the ``text`` of an option, or raise with a hint."""
+def number(option: str, part: str, text: str = "", parts: Sequence[str] = ()) -> float:
+    """Return the number in a ``part`` of the ``text`` of an option, or raise with a hint.
+
+    ``parts`` are all numbers of a list.
+    """
     bare = part.strip()
     if option in MONEY and re.fullmatch(r"[1-9]\d{0,2}\.000", bare):  # two, or two thousand?
         raise SettingError(
@@ -30,8 +34,9 @@ def number(option: str, part: str, text: str = "") -> float:
     try:
         value = float(part)
     except ValueError:
+        hint = _hint(part, parts or [part])
         raise SettingError(
-            f"{option} must look like {FORMS[option]}, got {text or part!r}{_hint(part)}"
+            f"{option} must look like {FORMS[option]}, got {text or part!r}{hint}"
         ) from None
     if option == "--mistake-cost" and not value > 0:
         raise SettingError(f"{option} must be > 0, got {bare}")
@@ -40,7 +45,8 @@ def number(option: str, part: str, text: str = "") -> float:
 
 def numbers(option: str, text: str) -> list[float]:
     """Return numbers that are separated by commas."""
-    return [number(option, part, text) for part in comma_separated(text)]
+    parts = comma_separated(text)
+    return [number(option, part, text, parts) for part in parts]
 
 
 def share(option: str, text: str) -> float:
@@ -52,15 +58,21 @@ def share(option: str, text: str) -> float:
     return value
 
 
-def _hint(part: str) -> str:
-    """Guess what was meant by a number with a currency, a percent sign or separators."""
-    bare = part.strip().strip("$€£¥").strip()
+def _hint(part: str, parts: Sequence[str]) -> str:
+    """Say what was meant by a number with a currency, a percent sign or separators."""
+    bare = part.strip()
     if bare.endswith("%"):
         with suppress(ValueError):
-            return f": write {float(bare[:-1]) / 100:g} for {part.strip()}"
+            return f": write {float(bare[:-1]) / 100:g} for {bare}"
+    with suppress(ValueError):
+        plain = ",".join(f"{_plain(each):.15g}" for each in parts)
+        return f": write {plain}, without signs and separators"
+    return ""
+
+
+def _plain(part: str) -> float:
+    """Return the number that was meant, or raise `ValueError`."""
+    bare = part.strip().strip("$€£¥").strip()
     if re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}|\d+,\d{1,2}", bare):
         bare = bare.replace(".", "").replace(",", ".")
-    bare = bare.replace(",", "").replace("'", "").replace(" ", "")
-    with suppress(ValueError):
-        return f": write {float(bare):.15g}, without signs and separators"
-    return ""
+    return float(bare.replace(",", "").replace("'", "").replace(" ", ""))

@@ -47,6 +47,10 @@ class Log:
         The tests; they cost nothing unless a cascade was given.
     case_id
         The column that names a case; ``None`` takes the row number, from 1.
+    path
+        The path that was given, ``None`` for a table in memory.
+    selected
+        The ``table`` or ``query`` that was given, with its value.
 
     >>> log = open_log(np.array([[0, 0], [0, 1], [1, 1], [0, 0]]))
     >>> float(log.table().disagreement[0, 1])
@@ -58,6 +62,8 @@ class Log:
     columns: tuple[str, ...]
     cascade: Cascade
     case_id: str | None = None
+    path: str | None = None
+    selected: tuple[str, str] | None = None
 
     def table(self) -> PatternTable:
         """Count the patterns of outputs, by one GROUP BY inside the engine.
@@ -188,19 +194,25 @@ def open_log(
         if (table, query, case_id) != (None, None, None):
             raise LogError("table, query and case_id must come with named columns, not an array")
         return _from_array(source, tests, cascade)
+    path = selected = None
     if isinstance(source, Log):
         name, rows, case_id = source.name, source.held, case_id or source.case_id
+        path, selected = source.path, source.selected
     else:
         rows = open_rows(source, table=table, query=query, values=values)
         name = "a table in memory"
         if isinstance(source, (str, Path)):
-            name = unicode_path(Path(Path(source).name))
+            name, path = (unicode_path(p) for p in (Path(Path(source).name), Path(source)))
+            given = {"table": table, "query": query}
+            selected = next(((kind, text) for kind, text in given.items() if text), None)
     if case_id is not None:
         known_name("case id", case_id, rows.columns, LogError)
     columns = [name for name in rows.columns if name != case_id] if tests is None else tests
+    if case_id in columns:
+        raise LogError(f"tests must be columns other than the case id, got {case_id!r} as both")
     for column in columns:
         known_name("a test", column, rows.columns, LogError)
-    return Log(name, rows, *_tests(columns, cascade), case_id)
+    return Log(name, rows, *_tests(columns, cascade), case_id, path, selected)
 
 
 def _from_array(array: NDArray[Any], tests: Sequence[str] | None, cascade: Cascade | None) -> Log:

@@ -55,7 +55,7 @@ def check_log(table: PatternTable) -> None:
                 "is the right column"
             )
     first = 1 if own_words(table) else 0
-    for k in range(table.n_stages):
+    for k in sorted(range(table.n_stages), key=lambda k: -len(codes[k])):  # ids before answers
         _check_values(table, k, codes, first)
 
 
@@ -109,6 +109,8 @@ def _check_values(table: PatternTable, k: int, codes: list[list[int]], first: in
     hint = f"leave it out, or map them to answers with a query (CASE WHEN {name} = … THEN … END)"
     if any(isinstance(value, str) and DECIMAL_COMMA.fullmatch(value) for value in values):
         hint = "numbers with a decimal comma are read as text; write a point"
+    if len(values) > max(table.n_observed[k] / 2, MAX_FRACTIONS):
+        hint = "it looks like an id; name that with --id, in Python case_id"
     raise LogError(
         f"tests must give answers to one question, got {examples} from test {name!r} and none of "
         f"them from any other test: {hint}"

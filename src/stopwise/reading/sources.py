@@ -80,7 +80,14 @@ def _from_path(
     duck_rows = _from_files(files, values)
     if query is None:
         return duck_rows
-    return _select(duck_rows.connect(), query, duck_rows.read)
+    try:
+        return _select(duck_rows.connect(), query, duck_rows.read)
+    except load_duckdb().CatalogException as error:
+        if "Table with name" not in str(error):
+            raise
+        raise LogError(
+            f"query must select from the table log, which is {path}, got {query!r}"
+        ) from None
 
 
 def _from_files(files: list[Path], values: Collection[Hashable]) -> DuckRows:

@@ -23,7 +23,7 @@ class Again(Believed, LabelValue, Planned):
         tells = self.model.is_identified and self.is_related(stage)
         if say < 0 or not (say or tells) or self.is_outside_bounds():
             return False
-        supported = self.finding()[1] == stage or say > 0
+        supported = self.sound(self.share) == stage or say > 0
         if self.gaps_decide(stage) and not self.log.at_random:
             return False
         if {stage, *self.better(stage)} & {*self.outliers(stage)} and not say:
@@ -185,7 +185,8 @@ class Again(Believed, LabelValue, Planned):
         rates, known = self.belief
         kinds = []
         if certainty != "proven" and self.ground != "gaps at random":
-            odd = self.outliers(stage)
+            both_seen = {k: min(self.seen[k, j] for j in self.stages) for k in self.stages}
+            odd = [k for k in self.outliers(stage) if both_seen[k] >= min(30, self.n)]
             kinds += [
                 "outlier" for k in odd if k == stage or certainty == "guess" or not self.n_telling
             ]
@@ -234,10 +235,7 @@ class Again(Believed, LabelValue, Planned):
     def n_next(self):
         if self.next_step == "label the plan":
             return sum(m for _, m in self.plan.values())
-        n = max(20, 4 * len(self.labelled))
-        if not self.log.labels:
-            _, chances, sizes = self.label_value
-            n = next(
-                (m for m, p in zip(sizes, chances, strict=True) if p >= 0.25), [20, *sizes][-1]
-            )
+        _, chances, sizes = self.label_value
+        settling = [m for m, p in zip(sizes, chances, strict=True) if p >= 0.25]
+        n = self.n_disputed_labelled + (settling + sizes[-1:] + [20])[0]
         return min(n, self.n_disputed) if self.next_step == "label" else 0

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 import stopwise as sw
+from stopwise.auditing import ErrsWithin, MissingAtRandom
 from stopwise.auditing.advice import Basis, Certainty, NextStep, Payoff, WarningKind
-from stopwise.auditing.words import wording
+from stopwise.auditing.words import steps, wording
+from stopwise.auditing.words.main_sections import labels_value
 from tests.auditing.worlds import frame_of
 
 JARGON = r"sound|dominan|minimax|flip|regret|ratio|margin|posterior|latent|nan\b|inf\b"
@@ -21,8 +23,8 @@ JARGON = r"sound|dominan|minimax|flip|regret|ratio|margin|posterior|latent|nan\b
         (wording.BASIS, Basis),
         (wording.TITLE, NextStep),
         (wording.NEXT, NextStep),
-        (wording.STEP, Payoff),
-        (wording.SHORT_STEP, Payoff),
+        (steps.STEP, Payoff),
+        (steps.SHORT_STEP, Payoff),
         (wording.WARNING, WarningKind),
     ],
 )
@@ -81,9 +83,8 @@ def test_labels_make_nothing_sure():
     assert "is worth it, by the labels" in page
     assert "It pays, by the labels" in page
     assert page.count("for sure") == page.count("(for sure)") + 1  # and what that means
-    bands = zip(report.facts.prices, report.advice.price_certainties, strict=True)
-    assert {(b.is_proven, c) for b, c in bands} == {
-        (True, Certainty.PROVEN), (False, Certainty.LIKELY)
+    assert {band.certainty for band in report.advice.prices} == {
+        Certainty.PROVEN, Certainty.LIKELY
     }  # fmt: skip
 
 
@@ -124,3 +125,65 @@ def test_where_labels_do_not_help_the_page_does_not_ask_for_them():
     page, _, _ = report.to_html().partition("For statisticians")
     assert "maybe; needs all tests" in page
     assert "needs labels" not in page
+
+
+def test_what_a_guess_counts_on_is_true_of_more_than_two_values_too():
+    """The second test corrects three answers for each that it spoils, and does not pay."""
+    kinds = {("x", "x", "x"): 400, ("x", "y", "y"): 225, ("x", "y", "x"): 75, ("x", "y", "z"): 300}
+    rows = [row for row, times in kinds.items() for _ in range(times)]
+    rows += [("y", "z", "z"), ("z", "z", "z")] * 50
+    frame = pd.DataFrame(rows, columns=["a", "b", "right"])
+    costs = {k: 25 * k / 100 + (frame[t] != frame.right).mean() for k, t in enumerate("ab")}
+    report = sw.audit(frame[["a", "b"]], sw.Cascade([0, 25], 100, ["a", "b"]))
+    assert report.advice.stage == 1
+    assert costs[0] < costs[1]
+    assert "corrects more answers than it spoils, by half of those" in report.summary()
+    two = sw.audit(frame[["a", "b"]].replace("z", "x"), sw.Cascade([0, 25], 100, ["a", "b"]))
+    assert "corrects three answers for each one that it spoils" in two.summary()
+
+
+def test_what_is_said_to_be_saved_for_certain_is_net_of_mistakes():
+    """Of 24 in fees, the quarter of answers that may be corrections is worth 15."""
+    rows = np.array([[0, 0], [0, 1], [1, 1], [1, 1]] * 50)
+    words = " ".join(sw.audit(rows, sw.Cascade([6, 24], 60)).summary().split())
+    assert "saves 24,000 in fees per 1,000 cases, and certainly 9,000 or more net" in words
+    words = " ".join(sw.audit(rows, sw.Cascade([6, 15], 60)).summary().split())
+    assert "saves 15,000 in fees per 1,000 cases; certainly it cannot pay" in words
+
+
+def test_bounds_are_called_sharp_only_where_they_are():
+    truth, frame = frame_of(3, 900, (0.3, 0.2, 0.1))
+    cascade = sw.Cascade([1, 2, 30], 100, list(frame))
+    routed = frame.astype("Int64")
+    routed.loc[(frame.history == frame.insulin) & (frame.index % 5 > 0), "all"] = pd.NA
+    labels, random = frame.assign(label=truth)[:60], [MissingAtRandom()]
+    said = {
+        "Sharp bounds for the cases in this log.": sw.audit(frame, cascade, assumptions=random),
+        "by the intervals of labels: they": sw.audit(frame, cascade, labels=labels),
+        "by the intervals of gaps at random: they hold with 90 % confidence": sw.audit(
+            routed, cascade, assumptions=random, confidence=0.9
+        ),
+    }
+    for words, report in said.items():
+        text = " ".join(report.summary(details=True).split())
+        assert [each for each in said if each in text] == [words]
+
+
+def test_what_labels_say_is_what_they_say_without_the_model():
+    truth, frame = frame_of(3, 900, (0.3, 0.2, 0.1))
+    labels = frame.assign(label=truth)[frame.nunique(axis=1) > 1][:40]
+    report = sw.audit(frame, sw.Cascade([1, 2, 30], 100, list(frame)), labels=labels)
+    estimates = [1_000 * report.facts.labels.estimates[k, k + 1] for k in range(2)]
+    assert abs(estimates[1] - 1_000 * report.advice.steps[1].avoided) > 5
+    section, *_ = labels_value(report)
+    assert [float(row[1]) for row in section.rows] == pytest.approx(estimates, abs=0.5)
+
+
+def test_a_free_test_is_not_said_to_save_nothing_for_certain():
+    rows = np.array([[0, 0], [1, 1], [0, 1]] * 40)
+    copies = sw.audit(rows[:, [0, 0]], sw.Cascade([1, 0], 100)).summary()
+    assert (
+        "Skipping 'test 2' makes no difference: it costs nothing and changes no answers." in copies
+    )
+    worse = sw.audit(rows, sw.Cascade([1, 0], 100), assumptions=[ErrsWithin("test 1", 0)]).summary()
+    assert "costs nothing; given what is known it avoids no mistakes" in worse

@@ -87,7 +87,8 @@ class IdentifiedSet:
             if len(limits) and CornerProgramme(corners, matrix, limits).shortfall > EXACT:
                 clash = rest
         together = "" if len(clash) == 1 else "at once "
-        return f"given the log it cannot be {together}that {'; and that '.join(map(str, clash))}"
+        said = [assumption.said_of(self.law.cascade.names) for assumption in clash]
+        return f"given the log it cannot be {together}that {'; and that '.join(said)}"
 
 
 def _polytope(

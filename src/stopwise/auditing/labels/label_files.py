@@ -49,7 +49,10 @@ def read_labels(
         table = _without_apostrophes(table)
     names = list(table.columns)
     if column not in names:
-        raise LogError(f"labels must have a column {column!r}, got {', '.join(names)}")
+        raise LogError(
+            f"labels must have a column {column!r}, got {', '.join(names)} (--label-column names "
+            "another, in Python label_column)"
+        )
     tests = histogram.cascade.names if log is None else log.columns
     output_columns = tests if all(name in names for name in tests) else ()
     with engine_errors("the labels"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Hashable, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,21 @@ def sheet_json(cases: Sequence[PlannedCase], columns: Sequence[str]) -> str:
     """Return cases as one JSON list of the same records."""
     lines = sheet_jsonl(cases, columns).split("\n")
     return f"[{','.join(filter(None, lines))}]\n"
+
+
+def is_untouched(path: Path) -> bool:
+    """Whether a file is a sheet as it was written, without any label."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix in JSON:
+            lines = ",".join(text.strip().split("\n"))
+            records = json.loads(text if path.suffix == ".json" else f"[{lines}]")
+            keys = {"id", "data", "fields", "metadata", LABEL}
+            return all(set(record) == keys and record[LABEL] is None for record in records)
+        head, *rows = csv.reader(StringIO(text, newline=""), strict=True)
+    except (ValueError, TypeError, csv.Error):
+        return False
+    return head[-1:] == [LABEL] and all(len(row) == len(head) and not row[-1] for row in rows)
 
 
 def read_jsonl(path: Path, column: str, case_id: str) -> Any:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
 from html import escape
 
-from stopwise.auditing.advice import Certainty, NextStep
-from stopwise.auditing.price_map import PriceBand
+from stopwise.auditing.advice import Certainty, NextStep, PriceBand
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.markup import paragraph, unbroken
 from stopwise.auditing.words.numbers import amount
 from stopwise.auditing.words.phrases import n_reference, name
-from stopwise.auditing.words.wording import short_step_words
+from stopwise.auditing.words.steps import short_step_words
 
 COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800", "#8C6D46"),
@@ -100,23 +97,23 @@ def _amount(report: AuditReport, share: float) -> str:
 
 def price_strip(report: AuditReport) -> str:
     """Draw which stopping point is cheapest at other prices of a mistake."""
-    bands, price = report.facts.prices, report.cascade.mistake_cost
+    bands, price = report.advice.prices, report.cascade.mistake_cost
     low, high = bands[0].low, bands[-1].high
 
     def place(price: float) -> float:
         return math.log(price / low) / math.log(high / low)
 
     spans, words = [], []
-    for band, certainty in _merged(bands, report.advice.price_certainties):
+    for band in bands:
         colour = "var(--line)" if band.stage is None else COLOURS[band.stage % len(COLOURS)]
-        fill = FILL[certainty].format(colour=colour)
+        fill = FILL[band.certainty].format(colour=colour)
         left, width = place(band.low), place(band.high) - place(band.low)
         spans.append(
             f'<span style="left:{100 * left:.2f}%;width:{100 * width:.2f}%;background:{fill}">'
             "</span>"
         )
         mine = " ← your price" if band.low <= price < band.high else ""
-        text = f"{_range(band, low, high)}: {_cheapest(report, band, certainty)}{mine}"
+        text = f"{_range(band, low, high)}: {_cheapest(report, band)}{mine}"
         key = f'<span class="key" style="background:{fill}"></span>'
         words.append(f"<li>{key} {escape(text)}</li>")
     strip = "".join(spans) + _tick(place(price))
@@ -131,21 +128,8 @@ def price_strip(report: AuditReport) -> str:
     )
 
 
-def _merged(
-    bands: Sequence[PriceBand], certainties: Sequence[Certainty]
-) -> list[tuple[PriceBand, Certainty]]:
-    """Join neighbours with the same stage and certainty, whatever makes it likely."""
-    runs: list[tuple[PriceBand, Certainty]] = []
-    for band, certainty in zip(bands, certainties, strict=True):
-        if runs and (runs[-1][0].stage, runs[-1][1]) == (band.stage, certainty):
-            runs[-1] = (replace(runs[-1][0], high=band.high), certainty)
-        else:
-            runs.append((band, certainty))
-    return runs
-
-
 def _range(band: PriceBand, low: float, high: float) -> str:
-    """Return a range of prices; the ends of the map are not shown, since nothing changes there."""
+    """Return a range of prices; the ends of the map are not shown: nothing changes beyond them."""
     if band.low <= low and band.high >= high:
         return "at any price"
     if band.low <= low:
@@ -155,10 +139,10 @@ def _range(band: PriceBand, low: float, high: float) -> str:
     return f"{amount(band.low)} to {amount(band.high)}"
 
 
-def _cheapest(report: AuditReport, band: PriceBand, certainty: Certainty) -> str:
+def _cheapest(report: AuditReport, band: PriceBand) -> str:
     if band.stage is None:
         return f"unknown; {_needs(report)}"
-    sure = SURE[certainty].format(needs=_needs(report))
+    sure = SURE[band.certainty].format(needs=_needs(report))
     return f"stop after {name(report, band.stage)} ({sure})"
 
 

@@ -115,10 +115,11 @@ def _labels_section(report: AuditReport, labels: LabelEvidence) -> Section:
     n, rows = n_reference(report), []
     for step in report.advice.steps:
         bounds = labels.interval(step.start, step.end)
+        estimate = float(labels.estimates[step.start, step.end])
         rows.append(
             (
                 f"{name(report, step.start)} → {name(report, step.end)}",
-                "unknown" if math.isnan(step.avoided) else count(n * step.avoided),
+                "unknown" if math.isnan(estimate) else count(n * cleaned(estimate)),
                 f"{count(n * cleaned(bounds.low))} to {count(n * cleaned(bounds.high))}",
                 count(n * step.price),
             )

@@ -70,8 +70,12 @@ def paragraph(text: str, kind: str = "") -> str:
 
 def unbroken(text: str) -> str:
     """Return a text for a page; no line ends within an option of a command or before a "%"."""
-    options = re.sub(r"--[a-z][a-z-]*", r'<span class="whole">\g<0></span>', escape(text))
-    return options.replace(" %", "&nbsp;%")
+    return whole_options(text).replace(" %", "&nbsp;%")
+
+
+def whole_options(command: str) -> str:
+    """Return a command for a page, to be copied; no line ends within one of its options."""
+    return re.sub(r"--[a-z][a-z-]*", r'<span class="whole">\g<0></span>', escape(command))
 
 
 def section_html(section: Section, level: int = 2) -> str:

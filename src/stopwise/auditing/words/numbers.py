@@ -89,6 +89,18 @@ def rounded(value: float, digits: int = 2) -> float:
     return float(f"{value:.{digits - 1}e}")
 
 
+def rounded_down(value: float, digits: int = 3) -> float:
+    """Return a value that is not larger, for what is said to be the least.
+
+    >>> rounded_down(86_666.7), rounded_down(123_999.0), rounded_down(250.0)
+    (86600.0, 123000.0, 250.0)
+    """
+    if value < NOTHING:
+        return 0.0
+    scale = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return math.floor(value / scale + NOTHING) * scale
+
+
 def span(interval: Interval) -> str:
     """Return an interval in percent."""
     return f"{percent(cleaned(interval.low))} to {percent(cleaned(interval.high))}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
-from shlex import quote
 
 from stopwise.auditing.advice import NextStep
 from stopwise.auditing.report import AuditReport
 from stopwise.auditing.words.charts import MANY, costs_chart, price_strip, steps_chart
+from stopwise.auditing.words.command import plan_command
 from stopwise.auditing.words.main_sections import labels_value, per_case, your_numbers
-from stopwise.auditing.words.markup import STYLE, paragraph, section_html, unbroken
+from stopwise.auditing.words.markup import STYLE, paragraph, section_html, whole_options
 from stopwise.auditing.words.phrases import one_line
 from stopwise.auditing.words.statistics import sections
 from stopwise.auditing.words.wording import box
@@ -46,22 +45,8 @@ def _command(report: AuditReport) -> str:
     """Return the command that draws cases to label, where that is the next step."""
     if report.advice.next_step is not NextStep.LABEL:
         return ""
-    cascade, n = report.cascade, f"{report.advice.n_next:.0f}"
-    is_file, words = bool(Path(report.source).suffix), "This draws the cases to label:"
-    command = f"sw.audit(log, cascade, n_planned={n})"  # only Python knows trees
-    if cascade.is_chain:
-        costs = ",".join(f"{price:.15g}" for price in cascade.prices)
-        case_id = "" if report.case_id is None else f" --id {quote(report.case_id)}"
-        labels = "" if report.facts.labels is None else " --labels LABELS --plan-out MORE.csv"
-        command = (
-            f"stopwise audit {quote(report.source) if is_file else 'LOG'} "
-            f"--tests {quote(','.join(cascade.names))} --costs {costs} "
-            f"--mistake-cost {cascade.mistake_cost:.15g}{case_id}{labels} --plan-labels {n}"
-        )
-        placeholders = ["your log"] * (not is_file) + ["your labels"] * bool(labels)
-        if placeholders:
-            words = f"This draws the cases to label; put in {' and '.join(placeholders)}:"
-    return paragraph(words) + f"<p><code>{unbroken(command)}</code></p>"
+    words, command = plan_command(report)
+    return paragraph(words) + f"<p><code>{whole_options(command)}</code></p>"
 
 
 def _box(report: AuditReport) -> str:

@@ -31,6 +31,11 @@ def cost(report: AuditReport, share: float) -> str:
     )
 
 
+def confidence(report: AuditReport) -> str:
+    """Return the confidence of all intervals."""
+    return f"{100 * report.facts.confidence:.6g} %"
+
+
 def name(report: AuditReport, stage: int) -> str:
     """Return the name of a test as it stands in a sentence."""
     return f"'{one_line(report.cascade.names[stage])}'"

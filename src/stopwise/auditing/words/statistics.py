@@ -97,11 +97,18 @@ def _strong_dominance(report: AuditReport) -> str:
 def _bounds(report: AuditReport) -> Iterator[Section]:
     facts, rates = report.facts, report.facts.belief.error_rates
     assumptions = "; ".join(map(one_line, facts.assumptions)) or "nothing"
-    limits = "" if facts.labels is None else " The intervals of the labels are used."
+    is_adjusted = any(pair.is_adjusted for pair in facts.verdict.pairs)
+    used = ["labels"] * (facts.labels is not None) + ["gaps at random"] * is_adjusted
+    bounds = "Sharp bounds for the cases in this log."
+    if used:
+        bounds = (
+            f"Bounds for the cases in this log, by the intervals of {' and '.join(used)}: they "
+            f"hold with {100 * facts.confidence:.6g} % confidence and may be wider than necessary."
+        )
     yield Section(
         "What the right answers can still be",
-        f"Sharp bounds for the cases in this log. Assumed: {assumptions}.{limits} Regret is what "
-        "stopping there costs more than the best choice.",
+        f"{bounds} Assumed: {assumptions}. Regret is what stopping there costs more than the best "
+        "choice.",
         ("test", "wrong answers", "estimate", _regret_head(report)),
         tuple(
             (

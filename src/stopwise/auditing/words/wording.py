@@ -5,7 +5,6 @@ To reword a sentence, change it here and renew the snapshot with ``make snapshot
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from stopwise.auditing.advice import (
@@ -13,21 +12,20 @@ from stopwise.auditing.advice import (
     Basis,
     Certainty,
     NextStep,
-    Payoff,
-    Step,
     WarningKind,
 )
 from stopwise.auditing.report import AuditReport
-from stopwise.auditing.words.numbers import count, counted, whole_percent
+from stopwise.auditing.words.numbers import counted, whole_percent
 from stopwise.auditing.words.phrases import (
     capital,
+    confidence,
     money,
     more_cases,
-    n_reference,
     name,
     names,
     quoted,
 )
+from stopwise.auditing.words.steps import step_words
 
 MAX_VALUES = 3
 
@@ -53,6 +51,10 @@ BASIS = {
     Basis.DISAGREEMENT: "It is the last test that changes more answers than it costs in mistakes.",
     Basis.WORST_CASE: "It has the smallest worst-case loss: at most {risk}.",
 }
+HALF_IS_GAINED = (  # the same with more than two values, or if outputs are missing
+    "It is cheapest if {last}, run on all, corrects more answers than it spoils, by half of those "
+    "that it changes."
+)
 STOP = "Stop after {stage}."
 TITLE = {  # of a guess
     NextStep.NOTHING: STOP,
@@ -100,21 +102,6 @@ WARNING = {
     WarningKind.SMALL_PLAN: "The plan has {cases}, not {asked}: no further label would change the "
     "advice.",
 }
-STEP = {
-    Payoff.NEVER: "Skipping {skipped} saves {saved}; that is certain: run on all, {it} change{s} "
-    "{changed} and cost{s} as much as {price}.",
-    Payoff.ALWAYS: "Going from {start} to {end} {costs} and is worth it{surely}.",
-    Payoff.OPEN: "Going from {start} to {end} {costs} and pays if {condition}{estimate}.",
-}
-NEVER_GIVEN = "Skipping {skipped} saves {saved}; {given} {it} cannot pay if run on all."
-NEVER_CHEAPER = "Going from {start} to {end} {costs}; {given} it costs more than that in mistakes."
-SHORT_STEP = {  # beside its bar
-    Payoff.NEVER: "{it} cannot pay if run on all.",
-    Payoff.ALWAYS: "It pays{surely}.",
-    Payoff.OPEN: "It pays if {condition}.",
-}
-SURELY = {False: " for sure", True: ", {by}"}  # whether it is known only with some confidence
-GIVEN = {False: "given what is known", True: "{by}"}
 LINK = {WarningKind.RULES_DISAGREE: "or"}
 LOOKS = {Certainty.LIKELY: "looks clearly", Certainty.GUESS: "looks"}
 
@@ -147,103 +134,16 @@ def box(report: AuditReport) -> Box:
 def basis_words(report: AuditReport) -> str:
     """Say what the advice rests on."""
     advice = report.advice
-    return BASIS[advice.basis].format(
-        confidence=_confidence(report),
+    form = BASIS[advice.basis]
+    has_other_changes = any(s.break_even is None and s.changed.high > 0 for s in advice.steps)
+    if advice.basis is Basis.LAST_IS_BETTER and has_other_changes:
+        form = HALF_IS_GAINED
+    return form.format(
+        confidence=confidence(report),
         looks=LOOKS.get(advice.certainty),
         risk=money(report, advice.at_risk),
         last=name(report, report.cascade.n_stages - 1),
     )
-
-
-def step_words(report: AuditReport, step: Step) -> str:
-    """Say what a step costs, what it changes and when it pays."""
-    form = STEP[step.payoff]
-    if step.payoff is Payoff.NEVER and (step.rests_on_intervals or step.changed.high > step.price):
-        form = NEVER_GIVEN if step.price >= 0 else NEVER_CHEAPER
-    estimate, has_gaps = _estimate(report, step), step.changed.width > 0
-    paths = report.cascade.paths
-    tests = [k for k in paths[step.end] if k not in paths[step.start]]
-    it, s = ("it", "s") if len(tests) == 1 else ("they", "")
-    return capital(
-        form.format(
-            skipped=names(report, tests, "and"),
-            it=it,
-            s=s,
-            start=name(report, step.start),
-            end=name(report, step.end),
-            saved=money(report, step.price) + (f" {it} run{s} on" if has_gaps else ""),
-            costs=_costs(report, step.price),
-            price=counted(n_reference(report) * step.price, "mistake"),
-            changed=changed_words(report, step),
-            condition=_condition(report, step),
-            estimate=f"; we estimate {estimate}" if estimate else "",
-            surely=SURELY[step.rests_on_intervals].format(by=_by(report)),
-            given=GIVEN[step.rests_on_intervals].format(by=_by(report)),
-        )
-    )
-
-
-def short_step_words(report: AuditReport, step: Step) -> str:
-    """Say the same about a step to the next test in short, for a chart."""
-    n = n_reference(report)
-    costs = f"as much as {counted(n * step.price, 'mistake')}" if step.price else "nothing more"
-    if step.price and report.cascade.mistake_cost != 1:
-        costs = f"{money(report, step.price)}, {costs}"
-    condition = f"it corrects at least {counted(n * step.price, 'answer')} more than it spoils"
-    if step.break_even is not None:
-        condition = f"{whole_percent(step.break_even)} or more of the changes are corrections"
-    pays = SHORT_STEP[step.payoff].format(
-        it=f"{capital(_by(report))} it" if step.rests_on_intervals else "It",
-        surely=SURELY[step.rests_on_intervals].format(by=_by(report)),
-        condition=condition,
-    )
-    return f"Changes {changed_words(report, step)}; costs {costs}. {pays}"
-
-
-def _by(report: AuditReport) -> str:
-    """Say what a statement that is not certain rests on."""
-    if any(pair.is_adjusted for pair in report.facts.verdict.pairs):
-        return f"with {_confidence(report)} confidence"
-    return "by the labels"
-
-
-def _confidence(report: AuditReport) -> str:
-    return f"{100 * report.facts.confidence:.6g} %"
-
-
-def _costs(report: AuditReport, price: float) -> str:
-    if not price:
-        return "costs nothing"
-    return f"costs {money(report, price)}" if price > 0 else f"saves {money(report, -price)}"
-
-
-def _condition(report: AuditReport, step: Step) -> str:
-    n = n_reference(report)
-    if step.break_even is not None:
-        least = math.ceil(n * step.break_even * step.changed.low - 1e-9)
-        return (
-            f"at least {least:,} of the {changed_words(report, step)} it changes are corrections "
-            f"({whole_percent(step.break_even)})"
-        )
-    answers = f"more of the {changed_words(report, step)} it changes than it"
-    if step.price < 0:
-        return f"it spoils at most {count(-n * step.price)} {answers} corrects"
-    return f"it corrects at least {count(n * step.price)} {answers} spoils"
-
-
-def _estimate(report: AuditReport, step: Step) -> str:
-    if step.break_even is not None or math.isnan(step.avoided):
-        return "" if step.corrected is None else whole_percent(step.corrected)
-    net = n_reference(report) * step.avoided
-    return f"{count(abs(net))} {'more' if net >= 0 else 'fewer'}"
-
-
-def changed_words(report: AuditReport, step: Step) -> str:
-    """Say how many answers a step changes; a range where outputs are missing."""
-    n, low, high = n_reference(report), step.changed.low, step.changed.high
-    if low == high:
-        return counted(n * low, "answer") if low else "no answers"
-    return f"{count(n * low)} to {count(n * high)} answers"
 
 
 def warning_words(report: AuditReport, warning: AdviceWarning) -> str:
