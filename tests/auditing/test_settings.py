@@ -95,3 +95,14 @@ def test_what_labels_contradict_is_said_with_the_names_of_the_tests():
     message = "at once that .*; and that by the labels, the error rate of 'a' is 0 to 0"
     with pytest.raises(InputError, match=message):
         sw.audit(frame, CASCADE, labels=labels, assumptions=[Ordered()])
+
+
+def test_what_python_is_given_by_mistake_is_refused_by_its_name(tmp_path):
+    frame = log_of(50)
+    with pytest.raises(InputError, match=r"labels must be a file or a table .* got list"):
+        sw.audit(frame, CASCADE, labels=[1, 0])
+    with pytest.raises(InputError, match="the log must come first"):
+        sw.audit(CASCADE, frame)
+    with pytest.raises(InputError, match=r"path must end in .html or .htm, got .*x.csv"):
+        sw.audit(frame, CASCADE).save(tmp_path / "x.csv")
+    assert not list(tmp_path.iterdir())

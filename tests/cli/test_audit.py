@@ -200,3 +200,14 @@ def test_the_command_on_the_page_repeats_what_was_given(visits, run, monkeypatch
         for key in ("cascade", "log", "assumptions", "confidence", "labels", "source"):
             assert first[key] == second[key]
         assert len(second["planned_cases"]) >= first["advice"]["n_next"] > 0
+
+
+def test_a_file_without_names_of_tests_is_asked_about(visits, run):
+    folder, frame, _ = visits
+    frame[frame.history != frame.insulin][["history", "insulin"]].to_csv(
+        folder / "bare.csv", index=False, header=False
+    )
+    _, out, _ = run(folder / "bare.csv", "--costs", "6,16", "--mistake-cost", 200)
+    assert "are names of tests and also outputs" in out
+    _, out, _ = run(folder / "visits.csv", *ARGUMENTS)
+    assert "are names of tests" not in out

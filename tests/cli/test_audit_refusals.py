@@ -59,6 +59,7 @@ REFUSED = {
         ["--query", "select * from visits"],
         "query must select from the table log, which is visits.csv, got 'select * from visits'",
     ),
+    "no such id": (["--id", "vist"], "the case id (--id, case_id) must be one of"),
     "no table": (["--table", "visits"], "is none"),
     # What would overwrite a file of the user.
     "the log": (

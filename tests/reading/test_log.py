@@ -148,7 +148,7 @@ def test_a_column_of_numbers_beside_one_of_text_is_no_trap_in_csv(tmp_path):
         ({"tests": ["aa", "b", "c"]}, "did you mean 'a'"),
         ({"tests": ["a", "b"]}, "one column per cost, got 2 for 3"),
         ({"tests": ["a", "b", "a"]}, "different columns"),
-        ({"case_id": "nr"}, "case id must be one of"),
+        ({"case_id": "nr"}, r"the case id \(--id, case_id\) must be one of"),
     ],
 )
 def test_columns_that_are_not_there(frame, settings, match):

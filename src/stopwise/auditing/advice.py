@@ -53,6 +53,7 @@ class WarningKind(Enum):
     GAPS_BY_TRUTH = "gaps by truth"  # it depends on the right answer, as labels show
     MISFIT = "misfit"  # the belief model does not fit
     ODD_VALUES = "odd values"
+    NO_HEADER = "no header"  # the tests are named like outputs, as if their names were a case
     CONSTANT = "constant"  # a test that gives one value only
     OWN_WORDS = "own words"  # a first test that shares no value with the others
     SAME_ANSWERS = "same answers"  # no label is of a case on which tests disagree

@@ -58,6 +58,8 @@ def _of_log(facts: Facts) -> Iterator[AdviceWarning]:
         yield AdviceWarning(WarningKind.ODD_VALUES, values=facts.odd_values)
     if table.agreement_only:
         return
+    if set(facts.cascade.names) <= set(map(str, table.classes)):
+        yield AdviceWarning(WarningKind.NO_HEADER, tuple(range(table.n_stages)))
     for k in range(table.n_stages):
         codes = set(table.codes[table.shown[:, k], k].tolist())
         if len(codes) == 1:

@@ -81,6 +81,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
     >>> report.advice.stage, report.advice.certainty
     (0, <Certainty.PROVEN: 'proven'>)
     """
+    if isinstance(log, Cascade):
+        raise SettingError("the log must come first and the cascade second, got a Cascade first")
     assumptions = _check_settings(cascade, confidence, assumptions)
     n_planned = whole_number("n_planned", n_planned, SettingError, least=0)
     seed = whole_number("seed", seed, SettingError, least=0)
@@ -129,7 +131,8 @@ def audit(  # noqa: PLR0913  # all but two have defaults and names
 def _check_settings(cascade: Any, confidence: Any, assumptions: Any) -> tuple[Assumption, ...]:
     """Return the assumptions as a tuple; raise where a setting makes no sense."""
     if not isinstance(cascade, Cascade):
-        raise SettingError(f"cascade must be a Cascade with the tests' prices, got {cascade!r}")
+        text = " ".join(repr(cascade).split())
+        raise SettingError(f"cascade must be a Cascade with the tests' prices, got {text:.80}")
     if cascade.n_stages < 2:
         raise LogError("an audit needs at least two tests on the same cases, got 1")
     if not isinstance(confidence, Real) or not 0 < float(confidence) < 1:

@@ -11,9 +11,11 @@ from stopwise.auditing.advice import Advice
 from stopwise.auditing.facts import Facts, plain
 from stopwise.auditing.labels.label_plan import PlannedCase
 from stopwise.cascade import Cascade
+from stopwise.errors import InputError
 from stopwise.files import write_text
 
 VERSION = 2
+PAGES = {".html", ".htm", ""}  # how the name of a page may end
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,8 @@ class AuditReport:
 
     def save(self, path: str | Path) -> None:
         """Write the page to ``path``, all of it or nothing."""
+        if Path(path).suffix.lower() not in PAGES:
+            raise InputError(f"path must end in .html or .htm, got {path}")
         write_text(Path(path), self.to_html())
 
     def __str__(self) -> str:

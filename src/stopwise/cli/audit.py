@@ -24,7 +24,7 @@ from stopwise.auditing.labels.sheet import (
     sheet_jsonl,
 )
 from stopwise.auditing.pipeline import audit as run_audit
-from stopwise.auditing.report import AuditReport
+from stopwise.auditing.report import PAGES, AuditReport
 from stopwise.cascade import Cascade
 from stopwise.checks import whole_number
 from stopwise.cli.number_options import number, numbers, share
@@ -37,7 +37,6 @@ from stopwise.reading import open_log
 from stopwise.reading.sources import log_files
 
 SHEET = Path("to-label.csv")
-PAGES = {".html", ".htm", ""}
 SHEETS = {".csv": sheet_csv, ".json": sheet_json, ".jsonl": sheet_jsonl}
 COSTS = "It is the extra cost of each test, one number per test"
 MISTAKE_COST = (

@@ -206,7 +206,7 @@ def open_log(
             given = {"table": table, "query": query}
             selected = next(((kind, text) for kind, text in given.items() if text), None)
     if case_id is not None:
-        known_name("case id", case_id, rows.columns, LogError)
+        known_name("the case id (--id, case_id)", case_id, rows.columns, LogError)
     columns = [name for name in rows.columns if name != case_id] if tests is None else tests
     if case_id in columns:
         raise LogError(f"tests must be columns other than the case id, got {case_id!r} as both")

@@ -135,9 +135,12 @@ def _from_sqlite(path: Path, table: str | None, query: str | None) -> IbisRows:
 
 def _table_name(path: Path, table: str | None, names: list[str]) -> str:
     if table is not None:
-        return known_name("table", table, sorted(names), LogError)
+        return known_name("the table (--table, table)", table, sorted(names), LogError)
     if len(names) != 1:
-        raise LogError(f"{path} must have one table or table must be given, got {sorted(names)}")
+        raise LogError(
+            f"{path} must have one table, or --table (in Python table) must name one, got "
+            f"{sorted(names)}"
+        )
     return names[0]
 
 

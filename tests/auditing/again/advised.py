@@ -206,6 +206,8 @@ class Again(Believed, LabelValue, Planned):
             kinds += [kind] if self.by_truth or not self.log.at_random else []
         if self.odd_values:
             kinds.append("odd values")
+        if all(any(name == str(y) for y in self.classes) for name in self.log.names):
+            kinds.append("no header")
         values = [{row[k] for row in self.rows} - {None} for k in self.stages]
         kinds += ["constant" for outputs in values if len(outputs) == 1]
         kinds += ["own words"] if self.log.unshared else []

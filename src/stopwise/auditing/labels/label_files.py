@@ -8,6 +8,8 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from stopwise.auditing.assumptions import LabelSpace
 from stopwise.auditing.labels.labelled_cases import LabelledCase
 from stopwise.auditing.labels.sheet import FORMULA, JSON, read_jsonl
@@ -41,6 +43,7 @@ def read_labels(
 
     ``source`` has the label's column and either the outputs of the tests or the id of the case.
     """
+    _check_named(source, column)
     id_name = CASE if log is None or log.case_id is None else log.case_id
     if isinstance(source, (str, Path)) and Path(source).suffix in JSON:
         source = read_jsonl(Path(source), column, id_name)
@@ -89,6 +92,15 @@ def read_labels(
     for _, label in cases:
         _check_label(label, histogram, space)
     return Labels([(outputs, label, n) for (outputs, label), n in cases.items()], by_id)
+
+
+def _check_named(source: Any, column: str) -> None:
+    """Raise `LogError` where labels are values without the names of columns."""
+    if isinstance(source, (list, tuple, dict, np.ndarray, int, float)):
+        raise LogError(
+            f"labels must be a file or a table with the column {column!r} and the tests' columns "
+            f"or case ids, got {type(source).__name__}"
+        )
 
 
 def _without_apostrophes(table: Any) -> Any:

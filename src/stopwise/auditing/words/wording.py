@@ -94,6 +94,8 @@ WARNING = {
     WarningKind.MISFIT: "{tests} do not err independently, so do not trust the estimates.",
     WarningKind.ODD_VALUES: "These values may be typing errors or gaps, but count as answers: "
     "{values}.",
+    WarningKind.NO_HEADER: "{tests} are names of tests and also outputs. If the file has no line "
+    "of names, add one: else its first case is lost.",
     WarningKind.CONSTANT: "{tests} always says {values}.",
     WarningKind.OWN_WORDS: "{tests} gives no answer that another test gives, so stopping after it "
     "counts as a mistake. If its values stand for answers, map them with --query.",
