@@ -178,3 +178,25 @@ def test_damaged_states_are_refused():
         damaged = {**state["statistics"], "recent": {**state["statistics"]["recent"], **damage}}
         with pytest.raises(StateError):
             sw.policy_from_state({**state, "statistics": damaged})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beliefs_that_fade_come_back_where_there_are_too_many_patterns(seed):
+    """The faded counts follow from the blocks, also if neither can hold all patterns."""
+    rng = np.random.default_rng(seed)
+    policy = sw.BeliefStopping(CHAIN, memory=320, max_patterns=12, seed=0)
+    for k in range(150):
+        row = tuple(rng.integers(4, size=3).tolist())
+        policy.tell(row)
+        if k % 3 == 0:
+            again = twin(policy)
+            assert again._counts == policy._counts
+            assert again._fitted == policy._fitted
+            assert again.to_state() == policy.to_state()
+            assert again.conclude(row[:2])[0] == policy.conclude(row[:2])[0]
+    worker = policy.fork()
+    worker.tell_many([(0, 1, 1)] * 30)
+    assert policy.merge(worker)._counts == worker._counts
+    blocks = policy._stored["recent"].blocks
+    assert len(policy._counts.table) == len({case for block in blocks for case in block.table})
+    assert len(policy._counts.within(12).table) == 12

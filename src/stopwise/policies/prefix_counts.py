@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import add, sub
 from typing import Any, NamedTuple
@@ -170,6 +170,14 @@ class PrefixCounts:
         total.n_stopped = [weight * n for n in self.n_stopped]  # type: ignore[misc]
         for place, followed in self.table.items():
             total.table[place] = Followed(*(weight * n for n in followed))  # type: ignore[arg-type]
+        return total
+
+    def faded(self, blocks: Sequence[PrefixCounts], weights: Sequence[float]) -> PrefixCounts:
+        """Return the sum of ``blocks``, each times its weight."""
+        total = PrefixCounts(self.cascade, max_prefixes=self.max_prefixes)
+        for block, weight in zip(blocks, weights, strict=True):
+            if block.n_rounds:
+                total = total + (block if weight == 1 else block.scaled(weight))
         return total
 
     def comparisons(self) -> dict[Place, tuple[int, int]]:
