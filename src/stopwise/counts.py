@@ -118,7 +118,7 @@ class PairCounts:
         """Return the sum of ``blocks``, each times its weight."""
         total = PairCounts(self.cascade)
         for block, weight in zip(blocks, weights, strict=True):
-            if block.n_rounds:
+            if block.n_rounds and weight:
                 total = total + (block if weight == 1 else block.scaled(weight))
         return total
 

@@ -89,6 +89,8 @@ class CaseCounts:
         """
         total = CaseCounts(self.cascade, max_patterns=math.inf)
         for block, weight in zip(blocks, weights, strict=True):
+            if not weight:
+                continue
             for case, times in block.table.items():
                 total.add(case, weight * times)  # type: ignore[arg-type]
             other = [weight * n for n in block.n_other]
@@ -136,8 +138,10 @@ class CaseCounts:
 
     def before(self, since: CaseCounts) -> CaseCounts:
         """Return the counts without what a saved state says was counted last."""
-        if self._newest is not None:  # old states have other cases that the blocks have in tables
-            since.n_other = list(map(min, since.n_other, self.n_other))
+        newest = self._newest
+        if newest is not None:  # in old states, the block may not have all of it
+            rows = {case: min(n, newest.table.get(case, 0)) for case, n in since.table.items()}
+            since = since._limited(rows, list(map(min, since.n_other, newest.n_other)))
         return self - since
 
     def _limited(self, table: dict[Case, int], n_other: list[int]) -> CaseCounts:

@@ -41,7 +41,7 @@ class Recent:
         An empty table of counts. Tables can be added, subtracted and copied;
         ``comparisons()`` returns for each share to be watched its hits and cases. A table with
         limits leaves out of ``faded(blocks, weights)`` what it leaves out of the newest block, and
-        the other way round, so that the faded counts always follow from the blocks.
+        the other way round. So the faded counts always follow from what `to_state` describes.
     memory
         For about how many cases something is remembered, at least 16.
     """
@@ -103,7 +103,8 @@ class Recent:
     def _fade(self) -> None:
         """Add up the blocks, each with its weight, the newest first."""
         weights = [round(GRAIN * FADING**age) / GRAIN for age in range(1, len(self.blocks))]
-        self.faded = self._empty.faded(self.blocks[::-1], [1, *weights])
+        # Older counts have no weight. They only tell a table with limits what it had room for.
+        self.faded = self._empty.faded([*self.blocks[::-1], self.older], [1, *weights, 0])
 
     def _forget_if_changed(self) -> None:
         tables = [table.comparisons() for table in (self.older, *self.blocks)]
@@ -150,7 +151,8 @@ class Recent:
                     total.blocks[place] = step(total.blocks[place], block)
                 elif number >= since:
                     total.older = step(total.older, block)
-        total._fade()
+        if operation is add:  # a difference is only there to be added
+            total._fade()
         return total
 
     def __eq__(self, other: object) -> bool:
