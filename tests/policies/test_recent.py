@@ -271,6 +271,6 @@ def test_a_state_with_other_cases_that_are_in_a_table_is_read():
     policy = sw.BeliefStopping(CHAIN, memory=320, max_patterns=12, seed=0)
     policy.tell_many(rows_of(90, seed=3))
     state = policy.to_state()
-    again = sw.policy_from_state({**state, "since_fit": {"cases": [], "other": [0, 0, 7]}})
+    again = sw.policy_from_state({**state, "since_fit": {"cases": [], "other": [0, 0, 70]}})
     assert again._counts == policy._counts
     assert twin(again).to_state() == again.to_state()
