@@ -114,6 +114,14 @@ class PairCounts:
             setattr(total, name, [[weight * n for n in row] for row in getattr(self, name)])
         return total
 
+    def faded(self, blocks: Sequence[PairCounts], weights: Sequence[float]) -> PairCounts:
+        """Return the sum of ``blocks``, each times its weight."""
+        total = PairCounts(self.cascade)
+        for block, weight in zip(blocks, weights, strict=True):
+            if block.n_rounds and weight:
+                total = total + (block if weight == 1 else block.scaled(weight))
+        return total
+
     def comparisons(self) -> dict[tuple[int, int], tuple[int, int]]:
         """Return for each pair that was seen how often it disagreed and how often it was seen."""
         return {

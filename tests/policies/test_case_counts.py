@@ -89,3 +89,14 @@ def test_a_damaged_row_is_named(row, reason):
     good = [["a"], None, 1]
     with pytest.raises(StateError, match=f"at 1: .*{reason}"):
         read({"cases": [good, row], "other": [0, 0, 0]})
+
+
+def test_what_the_table_gave_up_can_be_taken_away():
+    start = counts((("a",), None, 1), (("b",), None, 2), most=2)
+    later = start + counts((("c",), None, 3), (("b", "b"), None, 4), most=2)
+    assert later.table == {(("b", "b"), None): 4, (("c",), None): 3}
+    new = later - start
+    assert new.n_rounds == 7
+    assert start + new == later
+    with pytest.raises(InputError, match="must contain those to subtract"):
+        _ = later - counts((("a",), None, 4))

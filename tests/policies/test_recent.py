@@ -178,3 +178,99 @@ def test_damaged_states_are_refused():
         damaged = {**state["statistics"], "recent": {**state["statistics"]["recent"], **damage}}
         with pytest.raises(StateError):
             sw.policy_from_state({**state, "statistics": damaged})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beliefs_that_fade_come_back_where_there_are_too_many_patterns(seed):
+    """The faded counts follow from the blocks, also if neither can hold all patterns."""
+    rng = np.random.default_rng(seed)
+    policy = sw.BeliefStopping(CHAIN, memory=320, max_patterns=12, seed=0)
+    for k in range(150):
+        row = tuple(rng.integers(4, size=3).tolist())
+        policy.tell(row)
+        if k % 3 == 0:
+            again = twin(policy)
+            assert again._counts == policy._counts
+            assert again._fitted == policy._fitted
+            assert again.to_state() == policy.to_state()
+            assert again.conclude(row[:2])[0] == policy.conclude(row[:2])[0]
+    worker = policy.fork()
+    worker.tell_many([(0, 1, 1)] * 30)
+    assert policy.merge(worker)._counts == worker._counts
+    blocks = policy._stored["recent"].blocks
+    assert len(policy._counts.table) == len({case for block in blocks for case in block.table})
+    assert len(policy._counts.within(12).table) == 12
+
+
+def follow(policy, rows):
+    """Tell each case as far as the policy lets it go on."""
+    for row in rows:
+        n = 1
+        while policy.next(row[:n]) is sw.Decision.CONTINUE:
+            n += 1
+        policy.tell(row[:n])
+
+
+def rows_of(n, seed, values=6):
+    """Return cases in which later tests err less."""
+    rng = np.random.default_rng(seed)
+    right = rng.integers(values, size=(n, 1))
+    errs = rng.random((n, 3)) < (0.5, 0.3, 0.05)
+    return list(map(tuple, np.where(errs, rng.integers(values, size=(n, 3)), right).tolist()))
+
+
+@pytest.mark.parametrize("max_prefixes", [0, 2, 9])
+def test_prefixes_that_fade_come_back_where_there_are_too_many(max_prefixes):
+    """What is known after each prefix is the same in a policy rebuilt from its state."""
+    policy = sw.OutputConditional(CHAIN, memory=160, max_prefixes=max_prefixes)
+    rows = rows_of(700, seed=max_prefixes)
+    rows[500:] = [(row[0], 1 - row[1], 7) for row in rows[500:]]  # a change, and new outputs
+    prefixes = sorted({row[:n] for row in rows for n in (1, 2)})
+    for k in range(0, len(rows), 35):
+        follow(policy, rows[k : k + 35])
+        again = twin(policy)
+        assert again.to_state() == policy.to_state()
+        assert again._counts == policy._counts
+        for prefix in prefixes:
+            assert repr(again.outlook(prefix)) == repr(policy.outlook(prefix))
+            assert again.next(prefix) is policy.next(prefix)
+    assert policy._stored["recent"].since
+    workers = [policy.fork() for _ in range(2)]
+    for worker in workers:
+        follow(worker, rows_of(60, seed=1))
+    merged = policy.merge(workers[0]).merge(twin(workers[1]))
+    assert merged.n_rounds == 820
+    assert twin(merged)._counts == merged._counts
+
+
+def test_no_prefix_is_dropped_when_counts_fade():
+    """Every case is complete, so its weight is found at prefixes of each length."""
+    policy = sw.OutputConditional(CHAIN, memory=160, max_prefixes=9)
+    start = rows_of(400, seed=0)
+    policy.tell_many(start)
+    worker = policy.fork()
+    worker.tell_many(rows_of(400, seed=0))
+    for counts in (policy._counts, worker._counts, policy.merge(worker)._counts):
+        assert counts.is_full
+        for n in (1, 2):
+            places = [place for place in counts.table if len(place.pattern) == n]
+            assert sum(counts.table[place].times for place in places) == counts.n_rounds
+
+
+def test_a_change_makes_room_for_other_prefixes():
+    policy = sw.OutputConditional(CHAIN, memory=160, max_prefixes=4)
+    policy.tell_many([(y, y, y) for y in range(5)] * 60)
+    assert policy._counts.place((9,)).is_pooled
+    policy.tell_many([(9, 8, 8)] * 100)
+    assert policy._stored["recent"].since
+    assert not policy._counts.place((9,)).is_pooled
+
+
+def test_a_state_with_other_cases_that_are_in_a_table_is_read():
+    """Such states were written when the faded counts had limits of their own."""
+    policy = sw.BeliefStopping(CHAIN, memory=320, max_patterns=12, seed=0)
+    policy.tell_many(rows_of(90, seed=3))
+    state = policy.to_state()
+    again = sw.policy_from_state({**state, "since_fit": {"cases": [], "other": [0, 0, 70]}})
+    assert again._counts == policy._counts
+    assert twin(again).to_state() == again.to_state()

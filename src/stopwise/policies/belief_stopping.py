@@ -240,9 +240,9 @@ class BeliefStopping(StoppingPolicy):
         """Make the rule that follows from ``counts``: the present or earlier ones."""
         self._rule = None
         if counts.n_rounds >= FIRST_FIT:
-            answer, skip = self.answer, self.skip
+            answer, skip, frequent = self.answer, self.skip, counts.within(self.max_patterns)
             self._rule = belief_rule(
-                self.cascade, counts, answer=answer, skip=skip, exploration=self.exploration
+                self.cascade, frequent, answer=answer, skip=skip, exploration=self.exploration
             )
         self._fitted = counts.copy()
         self._source, self._turn_fitted = self._stored["cases"], self._turn
@@ -296,4 +296,4 @@ class BeliefStopping(StoppingPolicy):
     def _restore_extra(self, state: dict[str, Any]) -> None:
         super()._restore_extra(state)
         since = self._read_statistic("cases", state["since_fit"])
-        self._fit_to(self._counts - since)
+        self._fit_to(self._counts.before(since))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable
+import math
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from operator import add, sub
 from typing import Any
@@ -23,7 +24,7 @@ class CaseCounts:
 
     The table holds at most ``max_patterns`` different cases, with at most `MAX_LETTERS` letters of
     text. Cases beyond that are counted in ``n_other`` by how far they were run. Nothing is learned
-    from them.
+    from them. If ``max_patterns`` is infinite, so is the number of letters.
 
     >>> counts = CaseCounts(Cascade(costs=[1, 2]), max_patterns=100)
     >>> counts.add((("a", "b"), None), 3)
@@ -32,9 +33,11 @@ class CaseCounts:
     (4, 1)
     """
 
-    def __init__(self, cascade: Cascade, *, max_patterns: int) -> None:
+    def __init__(self, cascade: Cascade, *, max_patterns: float) -> None:
         self.cascade = cascade
         self.max_patterns = max_patterns
+        self._max_letters = MAX_LETTERS if max_patterns < math.inf else math.inf
+        self._newest: CaseCounts | None = None  # of the blocks that these are the faded counts of
         self.table: dict[Case, int] = {}
         self._letters = 0
         self.n_other = [0] * cascade.n_stages
@@ -55,7 +58,7 @@ class CaseCounts:
 
     def add(self, case: Case, times: int) -> None:
         """Count a case, checked before."""
-        if case in self.table or self._has_room(case):
+        if (self._newest or self)._takes(case):
             if case not in self.table:
                 self._letters += _letters(case)
             self.table[case] = self.table.get(case, 0) + times
@@ -64,8 +67,11 @@ class CaseCounts:
             self.n_other[len(case[0]) - 1] += times
         self.n_rounds += times
 
+    def _takes(self, case: Case) -> bool:
+        return case in self.table or self._has_room(case)
+
     def _has_room(self, case: Case) -> bool:
-        fits = self._letters + _letters(case) <= MAX_LETTERS
+        fits = self._letters + _letters(case) <= self._max_letters
         return fits and len(self.table) < self.max_patterns
 
     @property
@@ -76,12 +82,26 @@ class CaseCounts:
             stopped[len(outputs) - 1] += times
         return tuple(stopped)
 
-    def scaled(self, weight: float) -> CaseCounts:
-        """Return the counts times ``weight``: no whole numbers any more."""
-        total = self._beginning_with([weight * n for n in self.n_other])
-        for case, times in self.table.items():
-            total.add(case, weight * times)  # type: ignore[arg-type]
+    def faded(self, blocks: Sequence[CaseCounts], weights: Sequence[float]) -> CaseCounts:
+        """Return the sum of ``blocks``, each times its weight, with all cases of their tables.
+
+        It then takes the cases that the first of ``blocks`` takes.
+        """
+        total = CaseCounts(self.cascade, max_patterns=math.inf)
+        for block, weight in zip(blocks, weights, strict=True):
+            if not weight:
+                continue
+            for case, times in block.table.items():
+                total.add(case, weight * times)  # type: ignore[arg-type]
+            other = [weight * n for n in block.n_other]
+            total.n_other = list(map(add, total.n_other, other))
+            total.n_rounds += sum(other)  # type: ignore[assignment]
+        total._newest = blocks[0]
         return total
+
+    def within(self, max_patterns: int) -> CaseCounts:
+        """Return the counts within these limits; the rarest go to ``n_other``."""
+        return CaseCounts(self.cascade, max_patterns=max_patterns) + self
 
     def comparisons(self) -> dict[Told, tuple[int, int]]:
         """Return for each prefix how often the next output changed the answer, of how many."""
@@ -100,22 +120,36 @@ class CaseCounts:
 
     def __add__(self, other: CaseCounts) -> CaseCounts:
         """Return what both have counted; beyond the limits the rarest go to ``n_other``."""
-        return self._combined(other, add)
+        table = dict(self.table)
+        for case, times in other.table.items():
+            table[case] = table.get(case, 0) + times
+        return self._limited(table, list(map(add, self.n_other, other.n_other)))
 
     def __sub__(self, other: CaseCounts) -> CaseCounts:
         """Return what was counted since ``other``, which must be part of these counts."""
-        rest = self._combined(other, sub)
-        if min([*rest.table.values(), *rest.n_other], default=0) < 0:
-            raise InputError(f"case counts must contain those to subtract, got {other!r}")
-        return rest
-
-    def _combined(self, other: CaseCounts, operation: Callable[[int, int], int]) -> CaseCounts:
-        total = self._beginning_with(list(map(operation, self.n_other, other.n_other)))
-        table = dict(self.table)
+        table, n_other = dict(self.table), list(map(sub, self.n_other, other.n_other))
         for case, times in other.table.items():
-            table[case] = operation(table.get(case, 0), times)
+            there = min(times, table.get(case, 0))
+            table[case] = table.get(case, 0) - there
+            n_other[len(case[0]) - 1] -= times - there  # where a rare case may have gone since
+        if min(n_other) < 0:
+            raise InputError(f"case counts must contain those to subtract, got {other!r}")
+        return self._limited(table, n_other)
+
+    def before(self, since: CaseCounts) -> CaseCounts:
+        """Return the counts without what a saved state says was counted last."""
+        newest = self._newest
+        if newest is not None:  # in old states, the block may not have all of it
+            rows = {case: min(n, newest.table.get(case, 0)) for case, n in since.table.items()}
+            since = since._limited(rows, list(map(min, since.n_other, newest.n_other)))
+        return self - since
+
+    def _limited(self, table: dict[Case, int], n_other: list[int]) -> CaseCounts:
+        """Return these counts, with the rarest in ``n_other`` if there are too many."""
+        total = self._beginning_with(n_other)
         rows = [(case, times) for case, times in table.items() if times]
-        if len(rows) > self.max_patterns or sum(_letters(case) for case, _ in rows) > MAX_LETTERS:
+        letters = sum(_letters(case) for case, _ in rows)
+        if len(rows) > self.max_patterns or letters > self._max_letters:
             rows.sort(key=lambda row: (-row[1], repr(row[0])))
         for case, times in rows:
             total.add(case, times)

@@ -11,7 +11,8 @@ from stopwise.checks import finite_number, whole_number
 from stopwise.errors import SettingError
 from stopwise.outputs import Outputs, Told, check_outputs
 from stopwise.pattern_counts import plain_output
-from stopwise.policies.prefix_counts import Place, PrefixCounts
+from stopwise.policies.prefix_counts import PrefixCounts
+from stopwise.policies.prefix_places import Place
 from stopwise.policies.resolution import demanded_evidence, epoch_end
 from stopwise.policies.stopping_policy import Decision, StoppingPolicy
 from stopwise.theory.divergence import bernoulli_kl, edge_of_ball

@@ -38,8 +38,10 @@ class Recent:
     Parameters
     ----------
     empty
-        An empty table of counts. Tables can be added, subtracted, copied and ``scaled``;
-        ``comparisons()`` returns for each share to be watched its hits and cases.
+        An empty table of counts. Tables can be added, subtracted and copied;
+        ``comparisons()`` returns for each share to be watched its hits and cases. A table with
+        limits leaves out of ``faded(blocks, weights)`` what it leaves out of the newest block, and
+        the other way round. So the faded counts always follow from what `to_state` describes.
     memory
         For about how many cases something is remembered, at least 16.
     """
@@ -53,7 +55,7 @@ class Recent:
         self.first = 0
         self.older = empty.copy()
         self.blocks = [empty.copy()]
-        self.faded = empty.copy()
+        self._fade()
 
     @property
     def n_rounds(self) -> int:
@@ -84,8 +86,8 @@ class Recent:
     def count(self, how: Callable[[Any], Any]) -> Any:
         """Count with ``how``, which adds to a table; return its result for the faded table."""
         before = self.blocks[-1].n_rounds
-        how(self.blocks[-1])
         result = how(self.faded)
+        how(self.blocks[-1])
         now = self.blocks[-1].n_rounds
         is_full = now >= self._size
         if is_full or now // self._look > before // self._look:
@@ -99,13 +101,10 @@ class Recent:
         return result
 
     def _fade(self) -> None:
-        """Add up the blocks, each with its weight."""
-        total = self._empty.copy()
-        for age, block in enumerate(reversed(self.blocks)):
-            if block.n_rounds:
-                weight = round(GRAIN * FADING**age) / GRAIN
-                total = total + (block.scaled(weight) if age else block)
-        self.faded = total
+        """Add up the blocks, each with its weight, the newest first."""
+        weights = [round(GRAIN * FADING**age) / GRAIN for age in range(1, len(self.blocks))]
+        # Older counts have no weight. They only tell a table with limits what it had room for.
+        self.faded = self._empty.faded([*self.blocks[::-1], self.older], [1, *weights, 0])
 
     def _forget_if_changed(self) -> None:
         tables = [table.comparisons() for table in (self.older, *self.blocks)]
@@ -152,7 +151,8 @@ class Recent:
                     total.blocks[place] = step(total.blocks[place], block)
                 elif number >= since:
                     total.older = step(total.older, block)
-        total._fade()
+        if operation is add:  # a difference is only there to be added
+            total._fade()
         return total
 
     def __eq__(self, other: object) -> bool:
