@@ -70,12 +70,11 @@ def case_for(text: str, sources: Sequence[int | None]) -> str | None:
     """
     outputs = read_case(text).outputs
     ran = [source is not None and source < len(outputs) for source in sources]
+    if not any(ran):
+        return None
     moved = [outputs[k] if k is not None and k < len(outputs) else None for k in sources]
-    return (
-        case_text(moved[: max(k for k, is_run in enumerate(ran, start=1) if is_run)])
-        if any(ran)
-        else None
-    )
+    n_run = max(k for k, is_run in enumerate(ran, start=1) if is_run)
+    return case_text(moved[:n_run])
 
 
 def check_case(text: str) -> str:
